@@ -1,0 +1,80 @@
+/* What a TLS stack must provide to be measured, and what the core offers it: the one interface of the project.
+ *
+ * The core makes contexts and sessions, steps them in lockstep and reads the meters; a driver only translates.
+ * A driver never counts, prints, loops over sessions, or knows how many there are. Any failure ends the run: die(). */
+#ifndef MEMTEST_DRIVER_H
+#define MEMTEST_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum role { ROLE_CLIENT, ROLE_SERVER };
+
+/* One protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups. */
+struct suite {
+    const char *protocol; /* "TLSv1.2", "TLSv1.3", or "none" for the null stack */
+    const char *cipher;   /* "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_256_GCM_SHA384", ... */
+    const char *group;    /* "X25519", "X25519MLKEM768", ... */
+    const char *certs;    /* directory with root.pem, chain.pem (leaf first), key.pem; the leaf is for SERVER_NAME */
+    const char *auth;     /* "server", "mutual", or "none" for the null stack */
+    int tickets;          /* tickets a server issues per connection */
+    bool store;           /* session caches of the library on */
+    const char *knobs;    /* "default", or "best": the stack's documented ways to save memory */
+};
+
+#define SERVER_NAME "localhost"
+
+/* What one session agreed on. Strings are static or live as long as the session; compared without regard to case. */
+struct negotiated {
+    const char *protocol;
+    const char *cipher;
+    const char *group; /* NULL when the library cannot tell: the suite then offered exactly one */
+    bool resumed;
+    bool peer_verified; /* chain verified up to the root in the store and, on a client, the host name matched */
+};
+
+struct wire; /* one end of a pair's in-memory connection; only its address means anything */
+
+/* Takes all of `size` bytes as one datagram, or none: returns size, or 0 when the wire is full (would block). */
+size_t wire_write(struct wire *wire, const void *bytes, size_t size);
+
+/* Gives up to `size` bytes of what arrived, as a stream; 0 when nothing is there (would block). */
+size_t wire_read(struct wire *wire, void *bytes, size_t size);
+
+/* Ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr. */
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+struct driver {
+    const char *name;
+
+    /* The library's own version string. */
+    const char *(*version)(void);
+
+    /* NULL when this stack can do the suite, else the reason in a few words; the run then exits 77. */
+    const char *(*supports)(const struct suite *suite);
+
+    /* What all sessions of a role share: keys, chain, store, settings. May be called any number of times. */
+    void *(*context_new)(enum role role, const struct suite *suite);
+    void *(*session_new)(void *context, struct wire *wire);
+
+    /* ONE step: reads what arrived, processes it, writes the answer. True when the handshake is complete.
+     * A complete session reads what is there (tickets), writes nothing, and stays complete. */
+    bool (*handshake)(void *session);
+
+    /* Application data: bytes taken, bytes given; 0 is would block. */
+    size_t (*write)(void *session, const void *bytes, size_t size);
+    size_t (*read)(void *session, void *bytes, size_t size);
+
+    void (*negotiated)(void *session, struct negotiated *result);
+
+    /* Optional (NULL): gives back what an idle session may. */
+    void (*release)(void *session);
+
+    void (*session_free)(void *session);
+    void (*context_free)(void *context);
+};
+
+/* The program: argv to exit status (0 measured, 1 failed, 2 usage, 77 unsupported). See docs/records.md. */
+int memtest_main(int argc, char **argv, const struct driver *driver);
+
+#endif
