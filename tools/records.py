@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from lines import Environment, Meter, Model, Negotiated, Phase, Sessions, Window, sentence
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
+
+SCHEMA = 1
+BEGINNING = b"{"
+TORN = b'{"record":"torn"}'  # says: the line before this one was cut off while it was written
+UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Source(Model):
+    crate: str
+    version: str
+    sha256: Sha256
+
+
+class AllocatorRecord(Model):
+    name: str
+    version: str | None
+    settings: str | None
+    library: str | None
+
+
+class Machine(Model):
+    cpu: str
+    cpus: PositiveInt
+    memory_bytes: PositiveInt
+    kernel: str
+    os: str
+    libc: str
+    governor: str | None
+    thp_host: str
+
+
+class Record(Model):
+    """One run as kept in data/: one process, one line."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    key: str = Field(pattern="^[0-9a-f]{16}$")
+    stack: str
+    reported: str | None
+    binary_sha256: Sha256
+    source: Source | None
+    meter_sha256: Sha256 | None = None  # the heap meter's, in a heap run
+    compiler: str
+    flags: str
+    licence: str
+    allocator: AllocatorRecord
+    suite: str
+    negotiated: Negotiated | None
+    scenario: Literal["memory"]
+    sessions: Sessions
+    window: Window
+    meter: Meter
+    roles: Literal["together"]
+    peer: None
+    repeat: PositiveInt
+    argv: list[str]
+    commit: str
+    dirty: bool
+    machine: Machine
+    started_at: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+    elapsed_ns: NonNegativeInt
+    status: Literal["measured", "unsupported", "failed"]
+    reason: str | None
+    environment: Environment | None
+    phases: list[Phase]
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if self.status == "measured":
+            if not (self.phases and self.negotiated and self.environment and self.reported) or self.reason:
+                raise ValueError("a measured run has phases, what was negotiated, its environment and no reason")
+            if any((phase.heap is not None) != (self.meter == "heap") for phase in self.phases):
+                raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")
+        elif not self.reason:
+            raise ValueError(f"a run that is {self.status} says why")
+        return self
+
+    def line(self) -> bytes:
+        return self.model_dump_json(by_alias=True).encode() + b"\n"
+
+
+def key(fields: dict[str, Any]) -> str:
+    """What makes a run this run: its declared fields, the binary and the machine; 16 hexadecimal digits.
+
+    The CPU it is pinned to is the slot's choice, not the campaign's."""
+    names = ("stack", "binary_sha256", "meter_sha256", "allocator", "suite", "scenario", "sessions", "window", "meter")
+    declared = {name: fields[name] for name in (*names, "roles", "peer", "repeat")}
+    declared["argv"] = [word for word in fields["argv"] if not word.startswith("cpu=")]
+    declared["machine"] = {name: value for name, value in fields["machine"].items() if name not in UNDECLARED}
+    return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load(recording: Path | str) -> list[Record]:
+    """All runs of a recording (a directory, or one of its files), in the order in which they were recorded.
+
+    Exits with a sentence that names file and line when a line is not a record of this schema."""
+    recording = Path(recording)
+    files = sorted(recording.glob("*.jsonl")) if recording.is_dir() else [recording]
+    if not files:
+        sys.exit(f"{recording}: no recording here (no .jsonl file)")
+    return [record for file in files for record in load_file(file)]
+
+
+def load_file(file: Path) -> list[Record]:
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        sys.exit(f"{file}: cannot read the recording: {error.strerror}")
+    if not lines[-1]:
+        lines.pop()
+    found = []
+    for number, (line, following) in enumerate(zip(lines, [*lines[1:], TORN], strict=True), start=1):
+        if line == TORN:
+            continue
+        try:
+            found.append(Record.model_validate_json(line))
+        except ValidationError as error:
+            if following != TORN or not torn(line):
+                sys.exit(f"{file}: line {number} is not a record of schema {SCHEMA}: {sentence(error)}")
+            print(f"{file}: line {number} was cut off while it was written; it is skipped", file=sys.stderr)
+    return found
+
+
+def torn(line: bytes) -> bool:
+    """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return line.startswith(BEGINNING)
+    return False
+
+
+def latest(records: Iterable[Record]) -> list[Record]:
+    """The last run of each key: a failed run tried again, and a measurement made afresh, replace what was before."""
+    return list({record.key: record for record in records}.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--schema", action="store_true", required=True, help="print the JSON schema of a record")
+    parser.parse_args()
+    print(json.dumps(Record.model_json_schema(), indent=2))
+
+
+if __name__ == "__main__":
+    main()
