@@ -24,7 +24,7 @@ struct suite {
 
 #define SERVER_NAME "localhost"
 
-/* What one session agreed on. Strings are static or live as long as the session; compared without regard to case. */
+/* What one session agreed on. Strings are static; compared without regard to case. */
 struct negotiated {
     const char *protocol;
     const char *cipher;

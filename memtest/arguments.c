@@ -1,0 +1,135 @@
+/* argv to `run`. Every key is known or the run does not start: a misspelt knob must not be measured as its default. */
+#include "core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool usage(const char *key, const char *value, const char *wanted)
+{
+    fprintf(stderr, "memtest: %s=%s: %s\n", key, value, wanted);
+    return false;
+}
+
+static bool count_read(const char *key, const char *value, size_t least, size_t *result)
+{
+    char *end;
+    *result = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || *result < least || *result > 1u << 30) {
+        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu on\n", key, value, least);
+        return false;
+    }
+    return true;
+}
+
+static bool choice_read(const char *key, const char *value, const char *no, const char *yes, bool *result)
+{
+    char wanted[64];
+    *result = !strcmp(value, yes);
+    snprintf(wanted, sizeof wanted, "must be %s or %s", no, yes);
+    return *result || !strcmp(value, no) || usage(key, value, wanted);
+}
+
+static bool one_of(const char *key, const char *value, const char *a, const char *b, const char **result)
+{
+    bool unused;
+    *result = value;
+    return choice_read(key, value, a, b, &unused);
+}
+
+static bool sessions_read(const char *key, const char *value)
+{
+    if (!count_read(key, value, 2, &run.sessions))
+        return false;
+    return run.sessions % 2 == 0 || usage(key, value, "must be even: half are clients, half are servers");
+}
+
+/* Names go to the driver as they are: it says which it knows. */
+static bool name_read(const char *key, const char *value)
+{
+    const struct {
+        const char *key, **value;
+    } names[] = {
+        {"protocol", &run.suite.protocol}, {"cipher", &run.suite.cipher}, {"group", &run.suite.group},
+        {"certs", &run.suite.certs},       {"until", &run.until},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(key, names[i].key)) {
+            *names[i].value = value;
+            return true;
+        }
+    return usage(key, value, "unknown key; docs/records.md lists them all");
+}
+
+static bool auth_read(const char *key, const char *value)
+{
+    run.suite.auth = value;
+    return !strcmp(value, "none") || !strcmp(value, "server") || !strcmp(value, "mutual") ||
+           usage(key, value, "must be server, mutual or none");
+}
+
+static bool argument_read(const char *key, const char *value)
+{
+    size_t count;
+    if (!strcmp(key, "sessions"))
+        return sessions_read(key, value);
+    if (!strcmp(key, "auth"))
+        return auth_read(key, value);
+    if (!strcmp(key, "tickets"))
+        return count_read(key, value, 0, &count) && (run.suite.tickets = (int)count, true);
+    if (!strcmp(key, "store"))
+        return choice_read(key, value, "off", "on", &run.suite.store);
+    if (!strcmp(key, "knobs"))
+        return one_of(key, value, "default", "best", &run.suite.knobs);
+    if (!strcmp(key, "role"))
+        return !strcmp(value, "both") || usage(key, value, "must be both");
+    if (!strcmp(key, "window"))
+        return !strcmp(value, "all") || count_read(key, value, 1, &run.window);
+    if (!strcmp(key, "marks"))
+        return choice_read(key, value, "0", "1", &run.marks);
+    if (!strcmp(key, "cpu"))
+        return count_read(key, value, 0, &count) && (run.cpu = (int)count, true);
+    if (!strcmp(key, "aslr"))
+        return choice_read(key, value, "off", "on", &run.aslr);
+    return name_read(key, value);
+}
+
+static bool split_and_read(const char *argument)
+{
+    static char key[32];
+    const char *equals = strchr(argument, '=');
+    if (!equals || equals == argument || (size_t)(equals - argument) >= sizeof key)
+        return fprintf(stderr, "memtest: %s: arguments are key=value\n", argument) < 0;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - argument), argument);
+    return argument_read(key, equals + 1);
+}
+
+static bool complete(void)
+{
+    const char *missing = !run.sessions         ? "sessions"
+                          : !run.suite.protocol ? "protocol"
+                          : !run.suite.cipher   ? "cipher"
+                          : !run.suite.group    ? "group"
+                          : !run.suite.certs    ? "certs"
+                                                : NULL;
+    if (missing)
+        fprintf(stderr, "memtest: %s= is missing\n", missing);
+    return !missing;
+}
+
+bool arguments_read(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "memory") != 0) {
+        fprintf(stderr, "usage: %s memory sessions=N protocol=P cipher=C group=G certs=DIR [key=value ...]\n", argv[0]);
+        return false;
+    }
+    run.scenario = argv[1];
+    for (int i = 2; i < argc; i++)
+        if (!split_and_read(argv[i]))
+            return false;
+    if (!complete())
+        return false;
+    if (!run.window || run.window > run.sessions / 2)
+        run.window = run.sessions / 2;
+    return true;
+}

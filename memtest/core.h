@@ -1,0 +1,93 @@
+/* What the rooms of the core offer each other. Drivers see driver.h only. */
+#ifndef MEMTEST_CORE_H
+#define MEMTEST_CORE_H
+
+#include "driver.h"
+#include <stdint.h>
+
+#define PAYLOAD_BYTES 1024
+#define MAX_STEPS 10
+
+/* argv, understood. */
+struct run {
+    const char *scenario;
+    const struct driver *driver;
+    struct suite suite;
+    size_t sessions;
+    size_t window;     /* pairs in the handshake at a time */
+    const char *until; /* the last phase, or NULL */
+    bool marks;
+    bool aslr, thp; /* as asked for; as they are once environment_apply is done */
+    int cpu;        /* -1: not pinned */
+};
+extern struct run run;
+
+bool arguments_read(int argc, char **argv); /* false: usage, already said on stderr */
+void environment_apply(char **argv);        /* may replace the process to switch address randomisation off */
+
+/* wire.c: a session is known by its end of a pair's wire. */
+void wires_open(size_t sessions);
+struct wire *wire_end(size_t pair, enum role role);
+void wire_session_set(struct wire *end, void *session);
+void *wire_session(struct wire *end);
+void wires_reset(size_t pair);  /* as new: nothing in flight, no sessions */
+uint64_t wires_bytes(void);     /* memory that bytes in flight take, outside of this process's RSS */
+
+/* frames.c: every call of a driver goes through a function that names its role, so that a call stack alone tells it. */
+struct frames {
+    void *(*context_new)(const struct suite *);
+    void *(*session_new)(void *context, struct wire *, size_t pair);
+    bool (*handshake)(void *session, size_t pair);
+    size_t (*write)(void *session, size_t pair, const void *, size_t);
+    size_t (*read)(void *session, size_t pair, void *, size_t);
+    void (*release)(void *session, size_t pair);
+    void (*session_free)(void *session, size_t pair);
+    void (*context_free)(void *context);
+};
+extern const struct frames frames[2]; /* by role */
+void harness_negotiated(void *session, struct negotiated *result);
+
+/* lockstep.c: what is done to pairs [first, first + count). */
+struct pairs {
+    size_t first, count;
+};
+void sessions_new(void *contexts[2], struct pairs);
+void handshake(struct pairs, void (*begin)(const char *phase), void (*end)(void));
+void established(struct pairs);
+void payload(enum role from, struct pairs);
+void sessions_release(struct pairs);
+void sessions_free(struct pairs);
+void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the first difference from the suite */
+
+/* meter.c */
+struct reading {
+    uint64_t rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
+    uint64_t peak_rss_bytes; /* since meter_reset */
+    uint64_t minor_faults, major_faults;
+};
+void meter_open(void);
+void meter_reset(const char *phase); /* a phase begins: peaks start again, in the heap meter too */
+void meter_read(struct reading *);
+void meter_trim(void); /* the allocator gives back what it can */
+void meter_mark(void); /* a call that profilers see */
+
+/* meter.c's view of libheapmeter.so; functions are NULL when it is not preloaded. */
+struct heapmeter_page;
+struct heapmeter {
+    void (*role)(int role, uint32_t pair);
+    void (*phase)(const char *name);
+    const struct heapmeter_page *(*page)(void);
+};
+extern struct heapmeter heapmeter;
+
+/* record.c: NDJSON on stdout, as docs/records.md has it. */
+void note(const char *sentence); /* goes into the run line */
+void record_open(void);
+void record_run(void);
+void record_phase(const char *phase, const struct reading *);
+void record_unsupported(const char *reason);
+void record_end(const struct negotiated result[2]); /* NULL: ended before the sessions were complete */
+
+void memory(void); /* the scenario */
+
+#endif

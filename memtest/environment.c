@@ -1,0 +1,43 @@
+/* The laboratory: one CPU, no address randomisation, no transparent huge pages; what cannot be had is noted. */
+#define _GNU_SOURCE
+#include "core.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static void cpu_pin(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+        die("cpu=%d: %s", cpu, strerror(errno));
+}
+
+/* Takes effect at exec only, so the process starts itself again; its pid stays. */
+static void aslr_off(char **argv)
+{
+    int now = personality(0xffffffff);
+    if (now != -1 && now & ADDR_NO_RANDOMIZE)
+        return;
+    if (now != -1 && personality(now | ADDR_NO_RANDOMIZE) != -1 && personality(0xffffffff) & ADDR_NO_RANDOMIZE)
+        execv("/proc/self/exe", argv);
+    run.aslr = true;
+    note("address randomisation could not be switched off");
+}
+
+void environment_apply(char **argv)
+{
+    if (run.cpu >= 0)
+        cpu_pin(run.cpu);
+    if (!run.aslr)
+        aslr_off(argv);
+    if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) {
+        run.thp = true;
+        note("transparent huge pages could not be switched off");
+    }
+}

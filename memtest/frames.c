@@ -1,0 +1,67 @@
+/* One function per role and driver call, never inlined: any profiler's call stack names the role, and so does the tag
+ * that the heap meter puts on each block. */
+#include "core.h"
+#include "heapmeter.h"
+
+#define TAGGED(tag, pair, type, call)                                                                                  \
+    ({                                                                                                                 \
+        if (heapmeter.role)                                                                                            \
+            heapmeter.role(tag, pair);                                                                                 \
+        type result = call;                                                                                            \
+        if (heapmeter.role)                                                                                            \
+            heapmeter.role(HEAP_HARNESS, 0);                                                                           \
+        result;                                                                                                        \
+    })
+
+#define FRAME static __attribute__((noinline))
+
+#define FRAMES(role, ROLE)                                                                                             \
+    FRAME void *role##_context_new(const struct suite *suite)                                                          \
+    {                                                                                                                  \
+        return TAGGED(HEAP_##ROLE##_CONTEXT, 0, void *, run.driver->context_new(ROLE_##ROLE, suite));                  \
+    }                                                                                                                  \
+    FRAME void *role##_session_new(void *context, struct wire *wire, size_t pair)                                      \
+    {                                                                                                                  \
+        return TAGGED(HEAP_##ROLE, pair, void *, run.driver->session_new(context, wire));                              \
+    }                                                                                                                  \
+    FRAME bool role##_handshake(void *session, size_t pair)                                                            \
+    {                                                                                                                  \
+        return TAGGED(HEAP_##ROLE, pair, bool, run.driver->handshake(session));                                        \
+    }                                                                                                                  \
+    FRAME size_t role##_write(void *session, size_t pair, const void *bytes, size_t size)                              \
+    {                                                                                                                  \
+        return TAGGED(HEAP_##ROLE, pair, size_t, run.driver->write(session, bytes, size));                             \
+    }                                                                                                                  \
+    FRAME size_t role##_read(void *session, size_t pair, void *bytes, size_t size)                                     \
+    {                                                                                                                  \
+        return TAGGED(HEAP_##ROLE, pair, size_t, run.driver->read(session, bytes, size));                              \
+    }                                                                                                                  \
+    FRAME void role##_release(void *session, size_t pair)                                                              \
+    {                                                                                                                  \
+        (void)TAGGED(HEAP_##ROLE, pair, int, (run.driver->release(session), 0));                                       \
+    }                                                                                                                  \
+    FRAME void role##_session_free(void *session, size_t pair)                                                         \
+    {                                                                                                                  \
+        (void)TAGGED(HEAP_##ROLE, pair, int, (run.driver->session_free(session), 0));                                  \
+    }                                                                                                                  \
+    FRAME void role##_context_free(void *context)                                                                      \
+    {                                                                                                                  \
+        (void)TAGGED(HEAP_##ROLE##_CONTEXT, 0, int, (run.driver->context_free(context), 0));                           \
+    }
+
+FRAMES(client, CLIENT)
+FRAMES(server, SERVER)
+
+#define TABLE(role)                                                                                                    \
+    {                                                                                                                  \
+        .context_new = role##_context_new, .session_new = role##_session_new, .handshake = role##_handshake,           \
+        .write = role##_write, .read = role##_read, .release = role##_release, .session_free = role##_session_free,    \
+        .context_free = role##_context_free,                                                                           \
+    }
+
+const struct frames frames[2] = {[ROLE_CLIENT] = TABLE(client), [ROLE_SERVER] = TABLE(server)};
+
+__attribute__((noinline)) void harness_negotiated(void *session, struct negotiated *result)
+{
+    run.driver->negotiated(session, result);
+}

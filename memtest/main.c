@@ -1,0 +1,40 @@
+/* The program that every harness is: argv in, one measurement out. */
+#include "core.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct run run = {.suite = {.auth = "server", .knobs = "default"}, .cpu = -1};
+
+_Noreturn void die(const char *format, ...)
+{
+    va_list arguments;
+    fflush(stdout);
+    fprintf(stderr, "memtest: %s: ", run.driver->name);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    _exit(1);
+}
+
+int memtest_main(int argc, char **argv, const struct driver *driver)
+{
+    run.driver = driver;
+    if (!arguments_read(argc, argv))
+        return 2;
+    environment_apply(argv);
+    record_open();
+    meter_open();
+    const char *reason = driver->supports(&run.suite);
+    record_run();
+    if (reason) {
+        record_unsupported(reason);
+        fprintf(stderr, "memtest: %s: %s\n", driver->name, reason);
+        return 77;
+    }
+    wires_open(run.sessions);
+    memory();
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* The RSS meter: what the kernel says of this process, read at a phase's end. Nothing here allocates. */
+#define _GNU_SOURCE
+#include "core.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct heapmeter heapmeter;
+static int status_fd = -1, clear_refs_fd = -1;
+
+void meter_open(void)
+{
+    heapmeter.role = dlsym(RTLD_DEFAULT, "heapmeter_role");
+    heapmeter.phase = dlsym(RTLD_DEFAULT, "heapmeter_phase");
+    heapmeter.page = dlsym(RTLD_DEFAULT, "heapmeter_page");
+    status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (status_fd < 0)
+        die("cannot read /proc/self/status: %s", strerror(errno));
+    clear_refs_fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (clear_refs_fd < 0)
+        note("clear_refs cannot be written: peak_rss_bytes is the peak since the start, not of the phase");
+}
+
+void meter_reset(const char *phase)
+{
+    if (heapmeter.phase)
+        heapmeter.phase(phase);
+    if (clear_refs_fd >= 0 && pwrite(clear_refs_fd, "5", 1, 0) != 1)
+        die("cannot write /proc/self/clear_refs: %s", strerror(errno));
+}
+
+/* The value of a line "Name:   123 kB" of /proc/self/status, in bytes. */
+static uint64_t field(const char *status, const char *name)
+{
+    const char *line = strstr(status, name);
+    if (!line)
+        die("/proc/self/status has no %s", name);
+    return strtoull(line + strlen(name), NULL, 10) * 1024;
+}
+
+void meter_read(struct reading *reading)
+{
+    static char status[8192];
+    struct rusage usage;
+    ssize_t size = pread(status_fd, status, sizeof status - 1, 0);
+    if (size <= 0 || getrusage(RUSAGE_SELF, &usage) != 0)
+        die("cannot read /proc/self/status: %s", strerror(errno));
+    status[size] = 0;
+    reading->rss_bytes = field(status, "\nVmRSS:");
+    reading->rss_anon_bytes = field(status, "\nRssAnon:");
+    reading->rss_file_bytes = field(status, "\nRssFile:");
+    reading->rss_shmem_bytes = field(status, "\nRssShmem:");
+    reading->peak_rss_bytes = field(status, "\nVmHWM:");
+    if (reading->peak_rss_bytes < reading->rss_bytes) /* per-CPU counters: the high-water mark may lag (kernel 6.2) */
+        reading->peak_rss_bytes = reading->rss_bytes;
+    reading->minor_faults = usage.ru_minflt;
+    reading->major_faults = usage.ru_majflt;
+}
+
+/* Every allocator that is here gives back what it holds free; each is known by its own entry point. */
+void meter_trim(void)
+{
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t) = dlsym(RTLD_DEFAULT, "mallctl");
+    void (*mi_collect)(bool) = dlsym(RTLD_DEFAULT, "mi_collect");
+    void (*tcmalloc_release)(void) = dlsym(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory");
+    if (mallctl) {
+        mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+        mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: MALLCTL_ARENAS_ALL */
+    }
+    if (mi_collect)
+        mi_collect(true);
+    if (tcmalloc_release)
+        tcmalloc_release();
+    malloc_trim(0);
+}
+
+/* Known to profilers by its name and order, never by its size. */
+__attribute__((noinline)) void meter_mark(void)
+{
+    void *volatile block = malloc(1);
+    free(block);
+}

@@ -1,0 +1,159 @@
+/* NDJSON on stdout, one object a line, as docs/records.md has it. Its buffer is static: stdout's own would be a malloc. */
+#include "core.h"
+#include "heapmeter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SCHEMA 1
+
+static const char *notes[8];
+static size_t note_count;
+static struct timespec started;
+
+void note(const char *sentence)
+{
+    if (note_count < sizeof notes / sizeof *notes)
+        notes[note_count++] = sentence;
+}
+
+void record_open(void)
+{
+    static char buffer[1 << 16];
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    clock_gettime(CLOCK_MONOTONIC, &started);
+}
+
+static void string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            printf("\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            printf("\\u%04x", *text);
+        else
+            putchar(*text);
+    putchar('"');
+}
+
+static void text(const char *key, const char *value)
+{
+    printf(",\"%s\":", key);
+    string(value);
+}
+
+static void number(const char *key, uint64_t value)
+{
+    printf(",\"%s\":%" PRIu64, key, value);
+}
+
+static void line_end(void)
+{
+    puts("}");
+    if (fflush(stdout) != 0)
+        die("cannot write to stdout: %s", strerror(errno));
+}
+
+void record_run(void)
+{
+    printf("{\"record\":\"run\",\"schema\":%d", SCHEMA);
+    text("stack", run.driver->name);
+    text("reported", run.driver->version());
+    text("scenario", run.scenario);
+    number("sessions", run.sessions);
+    text("role", "both");
+    if (run.window < run.sessions / 2)
+        number("window", run.window);
+    else
+        text("window", "all");
+    text("meter", heapmeter.page ? "heap" : "rss");
+    text("aslr", run.aslr ? "on" : "off");
+    text("thp", run.thp ? "on" : "off");
+    if (run.cpu >= 0)
+        number("cpu", run.cpu);
+    else
+        printf(",\"cpu\":null");
+    printf(",\"notes\":[");
+    for (size_t i = 0; i < note_count; i++) {
+        printf("%s", i ? "," : "");
+        string(notes[i]);
+    }
+    printf("]");
+    line_end();
+}
+
+static void heap(const struct heapmeter_page *page)
+{
+    static const char *const roles[] = {
+        [HEAP_CLIENT] = "client",
+        [HEAP_SERVER] = "server",
+        [HEAP_CLIENT_CONTEXT] = "client_context",
+        [HEAP_SERVER_CONTEXT] = "server_context",
+        [HEAP_HARNESS] = "harness",
+        [HEAP_TOTAL] = "total",
+    };
+    printf(",\"heap\":{");
+    for (int role = 0; role <= HEAP_TOTAL; role++) {
+        const struct heapmeter_count *count = &page->counts[role];
+        printf("%s\"%s\":{\"live_bytes\":%" PRIu64, role ? "," : "", roles[role], count->live_bytes);
+        number("live_blocks", count->live_blocks);
+        number("peak_bytes", count->peak_bytes);
+        number("peak_blocks", count->peak_blocks);
+        number("cumulative_bytes", count->cumulative_bytes);
+        number("cumulative_blocks", count->cumulative_blocks);
+        printf("}");
+    }
+    printf("}");
+}
+
+void record_phase(const char *phase, const struct reading *reading)
+{
+    printf("{\"record\":\"phase\",\"process\":\"both\"");
+    text("phase", phase);
+    number("rss_bytes", reading->rss_bytes);
+    number("rss_anon_bytes", reading->rss_anon_bytes);
+    number("rss_file_bytes", reading->rss_file_bytes);
+    number("rss_shmem_bytes", reading->rss_shmem_bytes);
+    number("peak_rss_bytes", reading->peak_rss_bytes);
+    number("minor_faults", reading->minor_faults);
+    number("major_faults", reading->major_faults);
+    number("wire_bytes", wires_bytes());
+    if (heapmeter.page)
+        heap(heapmeter.page());
+    line_end();
+}
+
+void record_unsupported(const char *reason)
+{
+    printf("{\"record\":\"end\",\"status\":\"unsupported\"");
+    text("reason", reason);
+    line_end();
+}
+
+static void negotiated(const struct negotiated *client, const struct negotiated *server)
+{
+    printf("{\"resumed\":%s", client->resumed ? "true" : "false");
+    text("protocol", client->protocol);
+    text("cipher", client->cipher);
+    text("group", client->group ? client->group : run.suite.group);
+    text("group_from", client->group ? "session" : "offer");
+    printf(",\"client_verified\":%s", client->peer_verified ? "true" : "false");
+    printf(",\"server_verified\":%s}", server->peer_verified ? "true" : "false");
+}
+
+void record_end(const struct negotiated result[2])
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("{\"record\":\"end\",\"status\":\"measured\",\"negotiated\":");
+    if (result)
+        negotiated(&result[ROLE_CLIENT], &result[ROLE_SERVER]);
+    else
+        printf("null");
+    number("elapsed_ns", (now.tv_sec - started.tv_sec) * UINT64_C(1000000000) + now.tv_nsec - started.tv_nsec);
+    line_end();
+}
