@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Check what was asked for, before anything is installed or built: `names.py N=10000 STACKS="openssl@3.5.5"`.
+
+Without arguments: every knob with its meaning and default. Needs the standard library only. Exit 2 and one sentence
+for a name or a number that cannot be.
+"""
+
+import difflib
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFINITIONS = ROOT / "memtest"
+
+KNOBS = {
+    "N": "sessions, client and server together; a positive even number",
+    "STACKS": "what to measure, first the one that others are compared with (names: tools/build.py --list)",
+    "SUITES": "protocol configurations (memtest/suites.toml)",
+    "ALLOCATOR": "malloc of the whole process (memtest/allocators.toml)",
+    "WINDOW": "pairs in the handshake at a time, or all",
+    "REPEATS": "how often each run is made",
+    "HEAP": "how many of the smallest numbers of sessions are run under the heap meter too, or all",
+    "JOBS": "runs at a time, each on a CPU of its own",
+    "FRESH": "1 measures again what has been measured",
+    "OUT": "directory of the recording and the pictures",
+}
+DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU"}
+LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator"}
+
+
+def table(kind: str) -> dict:
+    """The tables of memtest/KIND.toml by name; ValueError naming file and line when it is not TOML."""
+    path = DEFINITIONS / f"{kind}.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"memtest/{path.name}: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"memtest/{path.name} cannot be read: {error}") from None
+
+
+def nearest(name: str, known) -> str:
+    """What may have been meant: "; did you mean A, B or C?", or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(filter(None, [', '.join(near[:-1]), near[-1]]))}?" if near else ""
+
+
+def listed(names: str) -> list[str]:
+    """`a b` and `a,b` alike."""
+    return [name for name in re.split(r"[\s,]+", names) if name]
+
+
+def check_names(knob: str, value: str) -> None:
+    kind = LISTS[knob]
+    known = table(f"{kind}s")
+    if not listed(value):
+        raise ValueError(f"{knob} names no {kind}; they are listed in memtest/{kind}s.toml")
+    if knob == "ALLOCATOR" and len(listed(value)) > 1:
+        raise ValueError(f"ALLOCATOR={value} is more than one; a process has one malloc")
+    for name in listed(value):
+        if name not in known:
+            raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{nearest(name, known)}")
+
+
+def check_number(knob: str, value: str) -> None:
+    if knob in ("WINDOW", "HEAP") and value == "all":
+        return
+    if not re.fullmatch(r"[0-9]{1,12}", value):
+        raise ValueError(f"{knob}={value} is not a number{' or all' if knob in ('WINDOW', 'HEAP') else ''}")
+    if knob == "N" and (int(value) < 2 or int(value) % 2):
+        raise ValueError(f"N={value}: sessions come in pairs of client and server, so N is a positive even number")
+    if knob != "HEAP" and int(value) < 1:
+        raise ValueError(f"{knob}={value} must be at least 1")
+
+
+def check_knob(knob: str, value: str) -> None:
+    if knob not in KNOBS:
+        raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob, KNOBS)}")
+    if knob in LISTS:
+        check_names(knob, value)
+    elif knob == "OUT":
+        if not value.strip():
+            raise ValueError("OUT is empty; it names a directory")
+        if Path(value).exists() and not Path(value).is_dir():
+            raise ValueError(f"OUT={value} is a file; it must be a directory")
+    elif knob == "FRESH":
+        if value not in ("0", "1"):
+            raise ValueError(f"FRESH={value} must be 0 or 1")
+    else:
+        check_number(knob, value)
+
+
+def check(knobs: dict[str, str]) -> None:
+    """ValueError with one sentence at the first knob that cannot be; also when a definition is not TOML."""
+    for kind in ("stacks", "suites", "allocators", "campaigns"):
+        table(kind)
+    for knob, value in knobs.items():
+        check_knob(knob, value)
+
+
+def defaults() -> dict[str, str]:
+    """Of `make mem`, as text."""
+    mem = table("campaigns").get("mem", {})
+    words = {"ALLOCATOR": "allocators", "WINDOW": "windows"}
+    campaign = {knob: mem.get(words.get(knob, knob.lower())) for knob in KNOBS if knob not in DEFAULTS}
+    return DEFAULTS | {k: " ".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in campaign.items()}
+
+
+def main() -> None:
+    knobs = dict(argument.partition("=")[::2] for argument in sys.argv[1:])
+    try:
+        check(knobs)
+        if not knobs:
+            default = defaults()
+            for knob, meaning in KNOBS.items():
+                print(f"  {knob:<10}{meaning}\n{'':12}default: {default[knob]}")
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
