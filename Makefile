@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .PHONY: help setup core
 
 CORE := build/core
-CORE_OBJECTS := $(patsubst memtest/%.c,$(CORE)/%.o,$(filter-out memtest/heapmeter.c,$(wildcard memtest/*.c)))
+CORE_OBJECTS := $(patsubst memtest/%.c,$(CORE)/%.o,$(filter-out memtest/heapmeter%.c,$(wildcard memtest/*.c)))
 CORE_FLAGS := -std=gnu11 -O2 -g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -Wextra \
     -ffile-prefix-map=$(CURDIR)=. # the same bytes from every clone
 
@@ -33,8 +33,8 @@ $(CORE)/%.o: memtest/%.c Makefile
 	gcc $(CORE_FLAGS) -MMD -MP -c $< -o $@
 
 # gcc would turn the meter's own malloc + memset into a call of calloc: of itself.
-$(CORE)/libheapmeter.so: memtest/heapmeter.c Makefile
+$(CORE)/libheapmeter.so: $(wildcard memtest/heapmeter*.c) memtest/heapmeter.h Makefile
 	@mkdir -p $(@D)
-	gcc $(CORE_FLAGS) -MMD -MP -fPIC -shared -fno-builtin $< -o $@ -ldl
+	gcc $(CORE_FLAGS) -fPIC -shared -fno-builtin $(filter %.c,$^) -o $@ -ldl
 
 -include $(wildcard $(CORE)/*.d)

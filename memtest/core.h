@@ -30,8 +30,8 @@ void wires_open(size_t sessions);
 struct wire *wire_end(size_t pair, enum role role);
 void wire_session_set(struct wire *end, void *session);
 void *wire_session(struct wire *end);
-void wires_reset(size_t pair);  /* as new: nothing in flight, no sessions */
-uint64_t wires_bytes(void);     /* memory that bytes in flight take, outside of this process's RSS */
+void wires_reset(size_t pair); /* as new: nothing in flight, no sessions */
+uint64_t wires_bytes(void);    /* memory that bytes in flight take, outside of this process's RSS */
 
 /* frames.c: every call of a driver goes through a function that names its role, so that a call stack alone tells it. */
 struct frames {

@@ -41,4 +41,9 @@ void heapmeter_role(int role, uint32_t pair); /* tags what this thread allocates
 void heapmeter_phase(const char *name);       /* a phase begins: peaks start again from what is live */
 const struct heapmeter_page *heapmeter_page(void);
 
+/* Between the two files of the meter. */
+void page_start(void);
+uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
+void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
+
 #endif

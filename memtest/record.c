@@ -1,4 +1,5 @@
-/* NDJSON on stdout, one object a line, as docs/records.md has it. Its buffer is static: stdout's own would be a malloc. */
+/* NDJSON on stdout, one object a line, as docs/records.md has it. Its buffer is static: stdout's own would be a malloc.
+ */
 #include "core.h"
 #include "heapmeter.h"
 

@@ -1,4 +1,5 @@
-/* The null stack: no TLS, three blocks a session, flights of known sizes. What the meters say of it is known exactly. */
+/* The null stack: no TLS, three blocks a session, flights of known sizes. What the meters say of it is known exactly.
+ */
 #include "driver.h"
 
 #include <stdlib.h>

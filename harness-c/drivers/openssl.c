@@ -77,11 +77,12 @@ static const char *supports(const struct suite *suite)
     static char reason[160];
     SSL_CTX *ctx = SSL_CTX_new(TLS_method());
     check(ctx, "SSL_CTX_new");
-    const char *lacks = !strcmp(suite->auth, "mutual") ? "this driver does not do mutual authentication yet"
-                                                       : configure(ctx, suite);
+    const char *lacks =
+        !strcmp(suite->auth, "mutual") ? "this driver does not do mutual authentication yet" : configure(ctx, suite);
     SSL_CTX_free(ctx);
     ERR_clear_error();
-    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher, suite->group);
+    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher,
+             suite->group);
     return lacks ? reason : NULL;
 }
 
@@ -177,8 +178,7 @@ static void negotiated(void *ssl, struct negotiated *result)
     result->group = SSL_group_to_name(ssl, SSL_get_negotiated_group(ssl));
     result->resumed = SSL_session_reused(ssl);
     result->peer_verified = SSL_get0_peer_certificate(ssl) && SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER &&
-                            SSL_get_verify_result(ssl) == X509_V_OK &&
-                            (SSL_is_server(ssl) || SSL_get0_peername(ssl));
+                            SSL_get_verify_result(ssl) == X509_V_OK && (SSL_is_server(ssl) || SSL_get0_peername(ssl));
 }
 
 static void release(void *ssl)

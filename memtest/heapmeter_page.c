@@ -1,0 +1,120 @@
+/* The heap meter's books: one shared page per process, made again in a child after a fork. Nothing here allocates. */
+#define _GNU_SOURCE
+#include "heapmeter.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct heapmeter_page early = {.magic = HEAPMETER_MAGIC, .phases = {"start"}};
+static struct heapmeter_page before_fork;
+static struct heapmeter_page *page = &early;
+
+/* A locked add costs more than the rest of the meter, and one thread needs none. */
+static uint64_t add(uint64_t *counter, uint64_t by)
+{
+    if (!__libc_single_threaded)
+        return __atomic_add_fetch(counter, by, __ATOMIC_RELAXED);
+    uint64_t sum = __atomic_load_n(counter, __ATOMIC_RELAXED) + by;
+    __atomic_store_n(counter, sum, __ATOMIC_RELAXED);
+    return sum;
+}
+
+static void count_in(struct heapmeter_count *count, uint64_t size)
+{
+    uint64_t live = add(&count->live_bytes, size), blocks = add(&count->live_blocks, 1);
+    uint64_t peak = __atomic_load_n(&count->peak_bytes, __ATOMIC_RELAXED);
+    add(&count->cumulative_bytes, size);
+    add(&count->cumulative_blocks, 1);
+    while (live > peak)
+        if (__atomic_compare_exchange_n(&count->peak_bytes, &peak, live, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            __atomic_store_n(&count->peak_blocks, blocks, __ATOMIC_RELAXED);
+            break;
+        }
+}
+
+static void count_out(struct heapmeter_count *count, uint64_t size)
+{
+    add(&count->live_bytes, -size);
+    add(&count->live_blocks, -1);
+}
+
+uint8_t page_count_in(uint8_t role, uint64_t size)
+{
+    uint8_t phase = page->phase;
+    count_in(&page->counts[role], size);
+    count_in(&page->counts[HEAP_TOTAL], size);
+    add(&page->origin[role][phase].live_bytes, size);
+    add(&page->origin[role][phase].live_blocks, 1);
+    return phase;
+}
+
+void page_count_out(uint8_t role, uint8_t phase, uint64_t size)
+{
+    count_out(&page->counts[role], size);
+    count_out(&page->counts[HEAP_TOTAL], size);
+    add(&page->origin[role][phase].live_bytes, -size);
+    add(&page->origin[role][phase].live_blocks, -1);
+}
+
+EXPORT void heapmeter_phase(const char *name)
+{
+    uint32_t phase = 0;
+    while (phase < HEAPMETER_PHASES - 1 && page->phases[phase][0] && strncmp(page->phases[phase], name, HEAPMETER_NAME))
+        phase++;
+    snprintf(page->phases[phase], HEAPMETER_NAME, "%s", name);
+    page->phase = phase;
+    for (int role = 0; role <= HEAP_TOTAL; role++) {
+        page->counts[role].peak_bytes = page->counts[role].live_bytes;
+        page->counts[role].peak_blocks = page->counts[role].live_blocks;
+    }
+}
+
+EXPORT const struct heapmeter_page *heapmeter_page(void)
+{
+    return page;
+}
+
+/* A shared page of this process's own, beginning with what `counted` holds; without /dev/shm the counts stay private.
+ */
+static void page_open(const struct heapmeter_page *counted)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
+    unlink(path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct heapmeter_page *shared = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, 4096) == 0)
+        shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (shared == MAP_FAILED)
+        return;
+    *shared = *counted;
+    shared->pid = getpid();
+    page = shared;
+}
+
+static void fork_prepare(void)
+{
+    before_fork = *page; /* the parent goes on counting in the shared page, so the child must not copy that one */
+}
+
+static void fork_child(void)
+{
+    page = &before_fork;
+    page_open(&before_fork);
+}
+
+void page_start(void)
+{
+    pthread_atfork(fork_prepare, NULL, fork_child);
+    page_open(&early);
+}
