@@ -1,0 +1,196 @@
+"""What a session costs: exact quotients of live heap, lines through RSS, the C10K figure, the law of memory.
+
+Records come in measured, of one stack, suite and setting. Sizes are bytes unless a name says otherwise."""
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy
+from scipy import stats
+
+from records import Phase, Record
+
+KIB = 1024
+MIB = 1024 * KIB
+C10K = 10_000  # sessions
+
+Quantity = Callable[[Record], int]
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """A difference of two counts over a number of sessions, kept in whole numbers."""
+
+    amount: int
+    sessions: int
+
+    @property
+    def whole(self) -> int:
+        """Towards zero, so that the remainder has the sign of the amount."""
+        return abs(self.amount) // self.sessions * (1 if self.amount >= 0 else -1)
+
+    @property
+    def remainder(self) -> int:
+        return self.amount - self.whole * self.sessions
+
+    def __str__(self) -> str:
+        if not self.remainder:
+            return f"{self.whole:,}"
+        sign = "+" if self.remainder > 0 else "-"
+        return f"{self.whole:,} {sign} {abs(self.remainder):,}/{self.sessions:,}"
+
+
+@dataclass(frozen=True)
+class HeapCost:
+    """Live heap that one more session of a role (of `total`: one more pair) adds, in a phase."""
+
+    phase: str
+    bytes: Quotient
+    blocks: Quotient
+
+
+def phase_of(record: Record, name: str) -> Phase:
+    """KeyError when the run did not reach the phase."""
+    for phase in record.phases:
+        if phase.phase == name:
+            return phase
+    raise KeyError(name)
+
+
+def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple:
+    return tuple(getattr(phase_of(record, name).heap, role) for record in (small, large))
+
+
+def quotient(small: Record, large: Record, before: int, after: int) -> Quotient:
+    """N sessions are N/2 client sessions, N/2 server sessions, N/2 pairs: one divisor for every role."""
+    return Quotient(after - before, large.sessions // 2 - small.sessions // 2)
+
+
+def live_cost(small: Record, large: Record, role: str, phase: str) -> HeapCost:
+    """What the end of the phase keeps."""
+    before, after = heap_phases(small, large, phase, role)
+    live_bytes = quotient(small, large, before.live_bytes, after.live_bytes)
+    return HeapCost(phase, live_bytes, quotient(small, large, before.live_blocks, after.live_blocks))
+
+
+def peak_phase(record: Record, role: str) -> str:
+    """The phase in which the role's live heap was at its most; the first of equals."""
+    return max(record.phases, key=lambda phase: getattr(phase.heap, role).peak_bytes).phase
+
+
+def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
+    """The most that was live, in the phase where the larger run had it, with the blocks live at that moment."""
+    phase = peak_phase(large, role)
+    before, after = heap_phases(small, large, phase, role)
+    peak_bytes = quotient(small, large, before.peak_bytes, after.peak_bytes)
+    return HeapCost(phase, peak_bytes, quotient(small, large, before.peak_blocks, after.peak_blocks))
+
+
+def peak_rss(record: Record) -> int:
+    """Peak of the run."""
+    return max(phase.peak_rss_bytes for phase in record.phases)
+
+
+def peak_heap(record: Record, role: str = "total") -> int:
+    return max(getattr(phase.heap, role).peak_bytes for phase in record.phases)
+
+
+def rss_at_end(phase: str) -> Quantity:
+    return lambda record: phase_of(record, phase).rss_bytes
+
+
+def medians(runs: Iterable[Record], quantity: Quantity) -> dict[int, float]:
+    """Sessions to the median over repeats, by increasing sessions."""
+    values: dict[int, list[int]] = {}
+    for run in runs:
+        values.setdefault(run.sessions, []).append(quantity(run))
+    return {sessions: statistics.median(values[sessions]) for sessions in sorted(values)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """bytes = intercept + slope x sessions. With two points only it is a quotient: nothing says that it is straight."""
+
+    slope: float
+    intercept: float
+    residual: float  # the largest, in bytes, with its sign
+    residual_share: float  # the same, as a share of the value it is off
+    increments: tuple[float, ...]  # bytes per session between neighbouring numbers of sessions
+    points: int
+
+    @property
+    def is_quotient(self) -> bool:
+        return self.points < 3
+
+    def at(self, sessions: int) -> float:
+        return self.intercept + self.slope * sessions
+
+
+def line(points: dict[int, float]) -> Line | None:
+    """Least squares; None for fewer than two numbers of sessions, since a total divided by N is not a slope."""
+    if len(points) < 2:
+        return None
+    sessions, values = numpy.array(list(points), float), numpy.array(list(points.values()), float)
+    fit = stats.linregress(sessions, values)
+    residuals = values - (fit.intercept + fit.slope * sessions)
+    worst = int(numpy.argmax(numpy.abs(residuals)))
+    return Line(
+        slope=float(fit.slope),
+        intercept=float(fit.intercept),
+        residual=float(residuals[worst]),
+        residual_share=float(residuals[worst] / values[worst]) if values[worst] else 0.0,
+        increments=tuple(float(step) for step in numpy.diff(values) / numpy.diff(sessions)),
+        points=len(points),
+    )
+
+
+def relative_range(values: Sequence[float]) -> float | None:
+    """(largest - smallest) / median; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    return (max(values) - min(values)) / statistics.median(values)
+
+
+def slope_spread(runs: Sequence[Record], quantity: Quantity) -> float | None:
+    """How far the slopes of the single repeats lie apart, over the repeats that have every number of sessions."""
+    everything = {run.sessions for run in runs}
+    slopes = []
+    for repeat in sorted({run.repeat for run in runs}):
+        points = medians((run for run in runs if run.repeat == repeat), quantity)
+        fit = line(points) if set(points) == everything else None
+        slopes += [fit.slope] if fit else []
+    return relative_range(slopes)
+
+
+def c10k(points: dict[int, float]) -> tuple[float, bool] | None:
+    """Peak RSS at 10,000 sessions, and whether it was measured (else it is the line's); None when neither is there."""
+    if C10K in points:
+        return points[C10K], True
+    fit = line(points)
+    return (fit.at(C10K), False) if fit else None
+
+
+@dataclass(frozen=True)
+class Law:
+    """memory = fixed + N x established + W x handshake, with W pairs in the handshake at once."""
+
+    fixed: float
+    established: float  # bytes per session (of a heap role: per session of that role)
+    handshake: float  # bytes per pair in the handshake
+
+    def at(self, sessions: int, window: int) -> float:
+        return self.fixed + sessions * self.established + window * self.handshake
+
+
+def pairs_at_once(record: Record) -> int:
+    pairs = record.sessions // 2
+    return pairs if record.window == "all" else min(record.window, pairs)
+
+
+def law(points: Sequence[tuple[int, int, float]]) -> Law | None:
+    """Least squares over (sessions, window in pairs, bytes); None when they do not tell the three terms apart."""
+    matrix = numpy.array([(1, sessions, window) for sessions, window, _ in points], float)
+    if len(points) < 3 or numpy.linalg.matrix_rank(matrix) < 3:
+        return None
+    return Law(*numpy.linalg.lstsq(matrix, numpy.array([value for *_, value in points]), rcond=None)[0].tolist())

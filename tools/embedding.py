@@ -1,0 +1,42 @@
+"""Generated text inside a Markdown file, between markers that hold the command which makes it."""
+
+import argparse
+import os
+import re
+import shlex
+from pathlib import Path
+
+BLOCK = re.compile(r"(<!-- begin: (?P<command>[^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def meaning(arguments: argparse.Namespace) -> dict[str, object]:
+    """Two commands are the same when they ask for the same, wherever the result goes."""
+    asked = {name: value for name, value in vars(arguments).items() if name != "into"}
+    return asked | {"recording": os.path.normpath(arguments.recording)}
+
+
+def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:
+    words = shlex.split(command)
+    if not words or Path(words[0]).name != parser.prog:
+        return False
+    try:
+        return meaning(parser.parse_args(words[1:])) == meaning(arguments)
+    except SystemExit:  # a marker with a command that argparse does not know; it has said so on stderr
+        return False
+
+
+def replace(file: Path, arguments: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> None:
+    """ValueError when no block of the file has this command; OSError when the file cannot be read or written."""
+    found = 0
+
+    def renewed(block: re.Match) -> str:
+        nonlocal found
+        if not stands_for(block["command"], arguments, parser):
+            return block[0]
+        found += 1
+        return f"{block[1]}\n{text}\n{block[3]}"
+
+    written = BLOCK.sub(renewed, file.read_text())
+    if not found:
+        raise ValueError(f"{file} has no place for this table: put <!-- begin: COMMAND --> and <!-- end --> there")
+    file.write_text(written)

@@ -1,0 +1,158 @@
+"""A table, and its four forms: for a terminal (rich), Markdown, CSV, and JSON.
+
+A cell has a text for people and a value for programs; a hole has neither, and a note that says why."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import rich.box
+import rich.console
+import rich.table
+import rich.text
+
+HOLE = "–"
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    value: Any = None  # a number, a string, a flat dict of these, or None in a hole
+    note: str | None = None
+
+    def data(self) -> Any:
+        """A dict {"hole": why} for a hole, so that no reader takes it for a nought."""
+        return {"hole": self.note} if self.text == HOLE else self.value
+
+
+def word(text: str) -> Cell:
+    return Cell(text, text)
+
+
+def hole(why: str) -> Cell:
+    return Cell(HOLE, None, why)
+
+
+@dataclass(frozen=True)
+class Column:
+    key: str  # for programs
+    heading: str  # for people
+    left: bool = False
+
+
+@dataclass
+class Table:
+    name: str
+    title: str
+    caption: str  # units, meters, what a reader must know
+    columns: list[Column]
+    rows: list[list[Cell]] = field(default_factory=list)
+
+    def notes(self) -> dict[str, int]:
+        """Each note once, numbered in the order of reading."""
+        found = dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note)
+        return {note: number for number, note in enumerate(found, start=1)}
+
+    def texts(self) -> list[list[str]]:
+        notes = self.notes()
+        mark = {note: " " + str(number).translate(SUPERSCRIPTS) for note, number in notes.items()}
+        return [[cell.text + mark.get(cell.note, "") for cell in row] for row in self.rows]
+
+    def footnotes(self) -> list[str]:
+        return [f"{str(number).translate(SUPERSCRIPTS)} {note}" for note, number in self.notes().items()]
+
+
+def markdown(table: Table) -> str:
+    """Padded, so that it also reads well as plain text."""
+    rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
+    headings = [column.heading for column in table.columns]
+    widths = [max(3, *(len(row[at]) for row in [headings, *rows])) for at in range(len(headings))]
+
+    def padded(row: list[str]) -> str:
+        cells = zip(row, widths, table.columns, strict=True)
+        return "| " + " | ".join(f"{text:{'<' if column.left else '>'}{width}}" for text, width, column in cells) + " |"
+
+    rule = [
+        "-" * width if column.left else "-" * (width - 1) + ":"
+        for width, column in zip(widths, table.columns, strict=True)
+    ]
+    body = "\n".join(padded(row) for row in [headings, rule, *rows])
+    notes = "".join(f"\n\n{note}" for note in table.footnotes())
+    return f"**{table.title}**\n\n{table.caption}\n\n{body}{notes}\n"
+
+
+def terminal(table: Table, console: rich.console.Console) -> None:
+    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns:
+        drawn.add_column(column.heading, justify="left" if column.left else "right", overflow="fold")
+    for row in table.texts():
+        drawn.add_row(*(rich.text.Text(text) for text in row))
+    console.print(rich.text.Text(table.title, style="bold"))
+    console.print(rich.text.Text(table.caption, style="dim"))
+    console.print(drawn)
+    for note in table.footnotes():
+        console.print(rich.text.Text(note))
+    console.print()
+
+
+def flat(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {key: value}
+    return {f"{key}_{name}": part for name, part in value.items()}
+
+
+def comma_separated(table: Table) -> str:
+    """Values only, a hole is empty; a cell of several values is several columns."""
+    rows = []
+    for row in table.rows:
+        cells = zip(table.columns, row, strict=True)
+        rows.append({name: part for column, cell in cells for name, part in flat(column.key, cell.value).items()})
+    order = [name for column in table.columns for name in names_of(column, table)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, order, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def names_of(column: Column, table: Table) -> list[str]:
+    at = table.columns.index(column)
+    values = [row[at].value for row in table.rows if row[at].value is not None]
+    return list(dict.fromkeys(name for value in values for name in flat(column.key, value))) or [column.key]
+
+
+def structure(table: Table) -> dict[str, Any]:
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, (cell.data() for cell in row), strict=True)) for row in table.rows]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "caption": table.caption,
+        "rows": rows,
+        "notes": list(table.notes()),
+    }
+
+
+def text_of(tables: Iterable[Table], form: str) -> str:
+    """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON."""
+    tables = list(tables)
+    if form == JSON:
+        return json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False) + "\n"
+    if form == MARKDOWN:
+        return "\n".join(markdown(table) for table in tables)
+    heads = [f"# {table.name}\n" if len(tables) > 1 else "" for table in tables]
+    return "\n".join(head + comma_separated(table) for head, table in zip(heads, tables, strict=True))
+
+
+def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> None:
+    """Prints on the console's file."""
+    if form != TABLE:
+        console.file.write(text_of(tables, form))
+        return
+    for table in tables:
+        terminal(table, console)

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Tables of a recording: peak RSS side by side, cost per session, C10K figure, law of memory, what was held equal.
+
+Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. JSON is
+{"tables": [{"name", "title", "caption", "rows": [{COLUMN: VALUE}], "notes"}]}; a hole is {"hole": WHY}, and a value of
+several parts an object: {"bytes", "bytes_remainder", "blocks", "blocks_remainder", "over_sessions"}."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import rich.console
+
+import embedding
+import records
+import tables
+from results import c10k, laws, peaks
+from selection import Selection, select
+from session_costs import heap_costs, rss_costs
+from settings import settings
+
+TABLES = ("settings", "peaks", "heap", "rss", "c10k", "law")
+EXAMPLES = """examples:
+  tools/tabulate.py data/2026-01-31-some-cpu
+  tools/tabulate.py data/2026-01-31-some-cpu --table peaks --n 10000 --format csv
+  tools/tabulate.py data/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
+  tools/tabulate.py data/2026-01-31-some-cpu --table c10k --into README.md
+
+--into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
+
+
+def build(
+    selection: Selection, names: Sequence[str] | None = None, sessions: Sequence[int] | None = None
+) -> list[tables.Table]:
+    """The tables of these names; without names all, the law only where windows differ."""
+    makers = {"settings": settings, "heap": heap_costs, "rss": rss_costs, "c10k": c10k, "law": laws}
+    makers["peaks"] = lambda chosen: peaks(chosen, sessions)
+    names = names or [name for name in TABLES if name != "law" or selection.varies("window")]
+    return [makers[name](selection) for name in TABLES if name in names]
+
+
+def remarks(recording: Path, selection: Selection) -> list[str]:
+    """What a reader of the tables must know first."""
+    measured = [record for record in selection.records if record.status == "measured"]
+    if not measured:
+        return [f"{recording}: no run was measured; the tables show why"]
+    counts = {record.sessions for record in measured if record.meter == "rss"}
+    if len(counts) == 1:
+        only = f"only N = {counts.pop():,} was measured and a slope needs two"
+        return [f"{recording}: {only}; peaks are shown, slopes are dashes"]
+    return []
+
+
+def print_campaign(recording: Path, stacks: Sequence[str] | None = None, suites: Sequence[str] | None = None) -> None:
+    """All tables of a recording on stdout, stacks and suites in this order."""
+    selection = select(records.load(recording), stacks, suites)
+    tables.show(build(selection), default_format(), rich.console.Console())
+
+
+def default_format() -> str:
+    return tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
+    made.add_argument("--table", choices=TABLES, action="append", help="only this one; may be repeated")
+    made.add_argument("--format", choices=tables.FORMATS, help="default: table on a terminal, else markdown")
+    made.add_argument("--n", type=int, action="append", metavar="N", help="rows of the table of peaks; may be repeated")
+    made.add_argument("--stack", action="append", help="may be repeated; the first is what others are compared with")
+    made.add_argument("--suite", action="append", help="may be repeated")
+    made.add_argument("--allocator", action="append", help="may be repeated")
+    made.add_argument("--window", action="append", help="pairs in the handshake at once, or all; may be repeated")
+    made.add_argument(
+        "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
+    )
+    return made
+
+
+def check_n(wanted: Sequence[int] | None, selection: Selection) -> None:
+    for sessions in set(wanted or ()) - set(selection.sessions()):
+        there = ", ".join(f"{one}" for one in selection.sessions())
+        raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """ValueError and OSError with a sentence."""
+    if not arguments.recording.exists():
+        raise ValueError("there is no such recording; recordings are directories under data/")
+    loaded = records.load(arguments.recording)
+    if not loaded:
+        raise ValueError("the recording is empty")
+    selection = select(loaded, arguments.stack, arguments.suite, arguments.allocator, arguments.window)
+    if not selection.records:
+        raise ValueError("no run has all of what was asked for")
+    check_n(arguments.n, selection)
+    for remark in remarks(arguments.recording, selection):
+        print(f"tabulate: {remark}", file=sys.stderr)
+    made = build(selection, arguments.table, arguments.n)
+    if arguments.into:
+        embedding.replace(arguments.into, arguments, parser(), tables.text_of(made, tables.MARKDOWN))
+    else:
+        tables.show(made, arguments.format or default_format(), rich.console.Console())
+    return 0 if any(record.status == "measured" for record in selection.records) else 1
+
+
+def main() -> None:
+    arguments = parser().parse_args()
+    try:
+        sys.exit(run(arguments))
+    except ValueError as error:
+        sys.exit(f"tabulate: {arguments.recording}: {error}")
+    except OSError as error:
+        sys.exit(f"tabulate: {error.filename}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()
