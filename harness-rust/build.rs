@@ -1,0 +1,17 @@
+//! Links the core: `libmemtest.a`, from the directory that MEMTEST_CORE names, or from where `make core` leaves it.
+
+use std::{env, path::PathBuf};
+
+fn main() {
+    let core = env::var_os("MEMTEST_CORE")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../build/core"), PathBuf::from);
+    let archive = core.join("libmemtest.a");
+    println!("cargo::rerun-if-env-changed=MEMTEST_CORE");
+    println!("cargo::rerun-if-changed={}", archive.display());
+    if !archive.is_file() {
+        println!("cargo::error={} is not there: run `make core` first", archive.display());
+        return;
+    }
+    println!("cargo::rustc-link-search=native={}", core.display());
+    println!("cargo::rustc-link-lib=static=memtest");
+}

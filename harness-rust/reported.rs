@@ -1,0 +1,21 @@
+//! Tells the rustls driver what it is: the versions of rustls and its provider, as in the lock file of its package.
+
+use std::{env, fs, path::Path};
+
+fn main() {
+    let lock = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("Cargo.lock");
+    println!("cargo::rerun-if-changed={}", lock.display());
+    let lock = fs::read_to_string(&lock).unwrap();
+    let name = |crate_name: &str| format!("{crate_name} {}", version(&lock, crate_name));
+    let provider = match env::var_os("CARGO_FEATURE_AWS_LC") {
+        Some(_) => format!("{}, {}", name("aws-lc-rs"), name("aws-lc-sys")),
+        None => name("ring"),
+    };
+    println!("cargo::rustc-env=REPORTED={} ({provider})", name("rustls"));
+}
+
+fn version<'a>(lock: &'a str, crate_name: &str) -> &'a str {
+    let entry = format!("name = \"{crate_name}\"\nversion = \"");
+    let from = lock.find(&entry).unwrap_or_else(|| panic!("Cargo.lock: no {crate_name}")) + entry.len();
+    lock[from..].split('"').next().unwrap()
+}

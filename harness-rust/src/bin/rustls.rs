@@ -1,0 +1,212 @@
+//! rustls, with the cryptography of aws-lc-rs or of ring. Built by the packages beside `src`, one per version of rustls.
+
+use memtest_driver::{driver, Driver, Negotiated, Session, Suite, Wire, SERVER_NAME};
+#[cfg(feature = "aws-lc")]
+use rustls::crypto::aws_lc_rs as provider;
+#[cfg(feature = "ring")]
+use rustls::crypto::ring as provider;
+use rustls::pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{client, crypto::CryptoProvider, server, ConnectionCommon, HandshakeKind, RootCertStore, SideData};
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, SupportedProtocolVersion, ALL_VERSIONS};
+use rustls_names::{cipher, group, protocol, same};
+use std::io::{ErrorKind::WouldBlock, Read, Write};
+use std::{ffi::CStr, fmt::Display, ops::DerefMut, path::Path, process::exit, sync::Arc};
+
+#[cfg(not(any(feature = "aws-lc", feature = "ring")))]
+compile_error!("choose the provider: --features aws-lc, or --features ring");
+#[cfg(all(feature = "aws-lc", feature = "ring"))]
+compile_error!("choose one provider: aws-lc, or ring");
+
+mod rustls_names;
+
+struct Rustls;
+
+impl Driver for Rustls {
+    const NAME: &'static CStr = c"rustls";
+    const VERSION: &'static CStr = match CStr::from_bytes_with_nul(concat!(env!("REPORTED"), "\0").as_bytes()) {
+        Ok(reported) => reported,
+        Err(_) => panic!("a version with a zero in it"),
+    };
+
+    fn supports(suite: &Suite) -> Result<(), String> {
+        match (suite.auth, suite.knobs) {
+            ("server", "default") => offer(suite).map(drop),
+            ("server", knobs) => Err(format!("knobs={knobs}: set_buffer_limit caps rustls' buffers and frees none")),
+            (auth, _) => Err(format!("auth={auth}: not in this driver yet")),
+        }
+    }
+
+    type Client = Tls<ClientConnection>;
+    type Server = Tls<ServerConnection>;
+}
+
+/// What a client and a server do not share.
+trait End: Sized + DerefMut<Target = ConnectionCommon<Self::Data>> {
+    type Data: SideData;
+    type Config;
+    fn config(suite: &Suite) -> Result<Self::Config, String>;
+    fn connection(config: Arc<Self::Config>) -> Result<Self, rustls::Error>;
+}
+
+impl End for ClientConnection {
+    type Data = client::ClientConnectionData;
+    type Config = ClientConfig;
+
+    fn config(suite: &Suite) -> Result<ClientConfig, String> {
+        let (provider, version) = offer(suite)?;
+        let mut roots = RootCertStore::empty();
+        for root in certificates(&suite.certs.join("root.pem"))? {
+            roots.add(root).map_err(failed("root.pem"))?;
+        }
+        let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
+        let mut config = builder.map_err(failed("client"))?.with_root_certificates(roots).with_no_client_auth();
+        if !suite.store {
+            config.resumption = client::Resumption::disabled();
+        }
+        Ok(config)
+    }
+
+    fn connection(config: Arc<ClientConfig>) -> Result<Self, rustls::Error> {
+        Self::new(config, ServerName::try_from(SERVER_NAME).expect("a DNS name"))
+    }
+}
+
+impl End for ServerConnection {
+    type Data = server::ServerConnectionData;
+    type Config = ServerConfig;
+
+    fn config(suite: &Suite) -> Result<ServerConfig, String> {
+        let (provider, version) = offer(suite)?;
+        let chain = certificates(&suite.certs.join("chain.pem"))?;
+        let key_file = suite.certs.join("key.pem");
+        let key = PrivateKeyDer::from_pem_file(&key_file).map_err(failed(key_file.display()))?;
+        let builder = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
+        let builder = builder.map_err(failed("server"))?.with_no_client_auth();
+        let mut config = builder.with_single_cert(chain, key).map_err(failed("chain.pem"))?;
+        config.send_tls13_tickets = suite.tickets;
+        if suite.tickets > 0 {
+            config.ticketer = provider::Ticketer::new().map_err(failed("tickets"))?;
+        }
+        if !suite.store {
+            config.session_storage = Arc::new(server::NoServerSessionStorage {});
+        }
+        Ok(config)
+    }
+
+    fn connection(config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
+        Self::new(config)
+    }
+}
+
+struct Tls<E> {
+    wire: Wire,
+    connection: E,
+}
+
+impl<E: End> Session for Tls<E> {
+    type Context = Arc<E::Config>;
+
+    fn context_new(suite: &Suite) -> Result<Self::Context, String> {
+        E::config(suite).map(Arc::new)
+    }
+
+    fn session_new(config: &Self::Context, wire: Wire) -> Result<Self, String> {
+        let connection = E::connection(config.clone()).map_err(failed("session"))?;
+        Ok(Self { wire, connection })
+    }
+
+    /// In the order of rustls' own `complete_io`: a client's hello is out before it first looks for an answer.
+    fn handshake(&mut self) -> Result<bool, String> {
+        self.send()?;
+        while self.receive()? {}
+        self.send()?;
+        Ok(!self.connection.is_handshaking())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, String> {
+        let taken = self.connection.writer().write(bytes).map_err(failed("write"))?;
+        self.send()?;
+        Ok(taken)
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, String> {
+        loop {
+            match self.connection.reader().read(bytes) {
+                Err(error) if error.kind() == WouldBlock => {}
+                given => return given.map_err(failed("read")),
+            }
+            if !self.receive()? {
+                return Ok(0);
+            }
+        }
+    }
+
+    fn negotiated(&self) -> Result<Negotiated, String> {
+        let it = &self.connection;
+        Ok(Negotiated {
+            protocol: it.protocol_version().map(protocol).into(),
+            cipher: it.negotiated_cipher_suite().map(|it| cipher(it.suite())).into(),
+            group: it.negotiated_key_exchange_group().map(|it| group(it.name())).into(),
+            resumed: it.handshake_kind() == Some(HandshakeKind::Resumed),
+            // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
+            peer_verified: !it.is_handshaking() && it.peer_certificates().is_some(),
+        })
+    }
+}
+
+impl<E: End> Tls<E> {
+    /// False when nothing is there.
+    fn receive(&mut self) -> Result<bool, String> {
+        match self.connection.read_tls(&mut self.wire) {
+            Err(error) if error.kind() == WouldBlock => return Ok(false),
+            Ok(0) => return Ok(false), // the peer has closed
+            read => read.map_err(failed("read"))?,
+        };
+        self.connection.process_new_packets().map_err(failed("process"))?;
+        Ok(true)
+    }
+
+    /// What the wire has no room for stays in rustls' buffer.
+    fn send(&mut self) -> Result<(), String> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut self.wire) {
+                Err(error) if error.kind() == WouldBlock => break,
+                sent => sent.map_err(failed("write"))?,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Exactly what the suite names: one protocol, one cipher, one group.
+fn offer(suite: &Suite) -> Result<(Arc<CryptoProvider>, &'static SupportedProtocolVersion), String> {
+    let missing = |what: &str, name: &str| format!("no {what} {name} in {}", Rustls::VERSION.to_string_lossy());
+    let version = ALL_VERSIONS.iter().find(|it| same(protocol(it.version), suite.protocol));
+    let version = version.ok_or_else(|| missing("protocol", suite.protocol))?;
+    let mut provider = provider::default_provider();
+    provider.cipher_suites.retain(|it| it.version() == *version && same(cipher(it.suite()), suite.cipher));
+    provider.kx_groups.retain(|it| same(group(it.name()), suite.group));
+    if provider.cipher_suites.is_empty() {
+        return Err(missing(&format!("{} cipher", suite.protocol), suite.cipher));
+    }
+    if provider.kx_groups.is_empty() {
+        return Err(missing("group", suite.group));
+    }
+    Ok((Arc::new(provider), version))
+}
+
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    match found.map_err(failed(file.display()))? {
+        none if none.is_empty() => Err(format!("{}: no certificate in it", file.display())),
+        some => Ok(some),
+    }
+}
+
+fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+fn main() {
+    exit(driver::run::<Rustls>())
+}

@@ -1,0 +1,216 @@
+//! The one adapter between the core and the traits of this crate, and the only unsafe Rust of the project.
+//!
+//! It allocates the block that C holds of a context or a session, inside of the calls that make them, and else nothing:
+//! every other byte that the heap meter sees is the stack's.
+
+use crate::{Driver, Negotiated, Session, Suite};
+use std::ffi::{c_char, c_int, c_void, CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
+use std::{marker::PhantomData, panic, ptr, slice};
+
+/// The program: exit status 0 measured, 1 failed, 2 usage, 77 unsupported.
+pub fn run<D: Driver>() -> i32 {
+    panic::set_hook(Box::new(|panic| fail(panic.to_string().replace('\n', " "))));
+    unsafe { memtest_main(ARGC.load(Relaxed), ARGV.load(Relaxed), &Adapter::<D>::TABLE) }
+}
+
+/// glibc gives argc and argv to each function in .init_array (std relies on it too): so they need no copy in the heap.
+#[used]
+#[link_section = ".init_array"]
+static KEEP_ARGUMENTS: extern "C" fn(c_int, *mut *mut c_char) = keep_arguments;
+static ARGC: AtomicI32 = AtomicI32::new(0);
+static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(ptr::null_mut());
+
+extern "C" fn keep_arguments(argc: c_int, argv: *mut *mut c_char) {
+    ARGC.store(argc, Relaxed);
+    ARGV.store(argv, Relaxed);
+}
+
+/// One end of a pair's in-memory connection.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Wire(*mut c_void);
+
+impl Wire {
+    /// Takes all bytes as one datagram, or none: returns their number, or 0 when the wire is full (would block).
+    pub fn write(self, bytes: &[u8]) -> usize {
+        unsafe { wire_write(self.0, bytes.as_ptr().cast(), bytes.len()) }
+    }
+
+    /// Gives up to `bytes.len()` bytes of what arrived, as a stream; 0 when nothing is there (would block).
+    pub fn read(self, bytes: &mut [u8]) -> usize {
+        unsafe { wire_read(self.0, bytes.as_mut_ptr().cast(), bytes.len()) }
+    }
+}
+
+/// What C holds of a context or a session: exactly one block, whose first word says of which role its value is.
+/// Not an enum of both, or every client would be as large as a server.
+#[repr(C)]
+pub struct Tagged<T> {
+    role: Role,
+    value: T,
+}
+
+#[derive(Clone, Copy)]
+#[repr(usize)]
+enum Role {
+    Client,
+    Server,
+}
+
+fn tagged<T>(role: Role, value: Result<T, String>) -> *mut c_void {
+    Box::into_raw(Box::new(Tagged { role, value: or_fail(value) })).cast()
+}
+
+/// Gives an expression the block behind a pointer from C, as the type that its tag names.
+macro_rules! with {
+    ($pointer:ident as $client:ty | $server:ty, $block:ident => $expression:expr) => {
+        match *$pointer.cast::<Role>() {
+            Role::Client => with!($pointer as $client, $block => $expression),
+            Role::Server => with!($pointer as $server, $block => $expression),
+        }
+    };
+    ($pointer:ident as $type:ty, $block:ident => $expression:expr) => {{
+        let $block = &mut *$pointer.cast::<Tagged<$type>>();
+        $expression
+    }};
+}
+
+struct Adapter<D>(PhantomData<D>);
+
+impl<D: Driver> Adapter<D> {
+    const TABLE: CDriver = CDriver {
+        name: D::NAME.as_ptr(),
+        version: Self::version,
+        supports: Self::supports,
+        context_new: Self::context_new,
+        session_new: Self::session_new,
+        handshake: Self::handshake,
+        write: Self::write,
+        read: Self::read,
+        negotiated: Self::negotiated,
+        release: if D::RELEASES { Some(Self::release) } else { None },
+        session_free: Self::session_free,
+        context_free: Self::context_free,
+    };
+
+    unsafe extern "C" fn version() -> *const c_char {
+        D::VERSION.as_ptr()
+    }
+
+    unsafe extern "C" fn supports(suite: &CSuite) -> *const c_char {
+        D::supports(&suite.read()).map_or_else(|reason| c_string(reason).into_raw(), |()| ptr::null_mut())
+    }
+
+    unsafe extern "C" fn context_new(role: c_int, suite: &CSuite) -> *mut c_void {
+        match role {
+            0 => tagged(Role::Client, D::Client::context_new(&suite.read())),
+            _ => tagged(Role::Server, D::Server::context_new(&suite.read())),
+        }
+    }
+
+    unsafe extern "C" fn session_new(context: *mut c_void, wire: Wire) -> *mut c_void {
+        match *context.cast::<Role>() {
+            Role::Client => tagged(Role::Client, D::Client::session_new(&(*context.cast::<Tagged<_>>()).value, wire)),
+            Role::Server => tagged(Role::Server, D::Server::session_new(&(*context.cast::<Tagged<_>>()).value, wire)),
+        }
+    }
+
+    unsafe extern "C" fn handshake(session: *mut c_void) -> bool {
+        or_fail(with!(session as D::Client | D::Server, s => s.value.handshake()))
+    }
+
+    unsafe extern "C" fn write(session: *mut c_void, bytes: *const u8, size: usize) -> usize {
+        let bytes = slice::from_raw_parts(bytes, size);
+        or_fail(with!(session as D::Client | D::Server, s => s.value.write(bytes)))
+    }
+
+    unsafe extern "C" fn read(session: *mut c_void, bytes: *mut u8, size: usize) -> usize {
+        let bytes = slice::from_raw_parts_mut(bytes, size);
+        or_fail(with!(session as D::Client | D::Server, s => s.value.read(bytes)))
+    }
+
+    unsafe extern "C" fn negotiated(session: *mut c_void, result: *mut Negotiated) {
+        result.write(or_fail(with!(session as D::Client | D::Server, s => s.value.negotiated())));
+    }
+
+    unsafe extern "C" fn release(session: *mut c_void) {
+        with!(session as D::Client | D::Server, s => s.value.release());
+    }
+
+    unsafe extern "C" fn session_free(session: *mut c_void) {
+        with!(session as D::Client | D::Server, s => drop(Box::from_raw(s)));
+    }
+
+    unsafe extern "C" fn context_free(context: *mut c_void) {
+        with!(context as Context<D::Client> | Context<D::Server>, c => drop(Box::from_raw(c)));
+    }
+}
+
+type Context<S> = <S as Session>::Context;
+
+fn or_fail<T>(result: Result<T, String>) -> T {
+    result.unwrap_or_else(|sentence| fail(sentence))
+}
+
+fn fail(sentence: String) -> ! {
+    unsafe { die(c"%s".as_ptr(), c_string(sentence).as_ptr()) }
+}
+
+fn c_string(text: String) -> CString {
+    CString::new(text.replace('\0', " ")).expect("no zero is left")
+}
+
+impl CSuite {
+    unsafe fn read(&self) -> Suite<'_> {
+        let text = |pointer| CStr::from_ptr(pointer).to_str().unwrap_or_else(|_| fail("argv is not UTF-8".into()));
+        Suite {
+            protocol: text(self.protocol),
+            cipher: text(self.cipher),
+            group: text(self.group),
+            certs: OsStr::from_bytes(CStr::from_ptr(self.certs).to_bytes()).as_ref(),
+            auth: text(self.auth),
+            tickets: self.tickets.try_into().unwrap_or(0),
+            store: self.store,
+            knobs: text(self.knobs),
+        }
+    }
+}
+
+// memtest/driver.h, field by field:
+
+#[repr(C)]
+struct CSuite {
+    protocol: *const c_char,
+    cipher: *const c_char,
+    group: *const c_char,
+    certs: *const c_char,
+    auth: *const c_char,
+    tickets: c_int,
+    store: bool,
+    knobs: *const c_char,
+}
+
+#[repr(C)]
+struct CDriver {
+    name: *const c_char,
+    version: unsafe extern "C" fn() -> *const c_char,
+    supports: unsafe extern "C" fn(&CSuite) -> *const c_char,
+    context_new: unsafe extern "C" fn(c_int, &CSuite) -> *mut c_void,
+    session_new: unsafe extern "C" fn(*mut c_void, Wire) -> *mut c_void,
+    handshake: unsafe extern "C" fn(*mut c_void) -> bool,
+    write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,
+    read: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
+    negotiated: unsafe extern "C" fn(*mut c_void, *mut Negotiated),
+    release: Option<unsafe extern "C" fn(*mut c_void)>,
+    session_free: unsafe extern "C" fn(*mut c_void),
+    context_free: unsafe extern "C" fn(*mut c_void),
+}
+
+extern "C" {
+    fn wire_write(wire: *mut c_void, bytes: *const c_void, size: usize) -> usize;
+    fn wire_read(wire: *mut c_void, bytes: *mut c_void, size: usize) -> usize;
+    fn die(format: *const c_char, ...) -> !;
+    fn memtest_main(argc: c_int, argv: *mut *mut c_char, driver: *const CDriver) -> c_int;
+}

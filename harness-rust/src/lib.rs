@@ -1,0 +1,114 @@
+//! `memtest/driver.h` in Rust: a stack implements [`Driver`] and, for each role, [`Session`]; its `main` is
+//! [`driver::run`]. Every `Err` is a sentence that ends the run with exit 1.
+
+use std::ffi::{c_char, CStr};
+use std::{io, path::Path, ptr};
+
+#[allow(unsafe_code)] // the C side of this interface, and nowhere else
+pub mod driver;
+
+pub use driver::Wire;
+
+/// One protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups.
+pub struct Suite<'a> {
+    pub protocol: &'a str,
+    pub cipher: &'a str,
+    pub group: &'a str,
+    /// Directory with `root.pem`, `chain.pem` (leaf first), `key.pem`; the leaf is for [`SERVER_NAME`].
+    pub certs: &'a Path,
+    pub auth: &'a str,
+    /// How many a server issues per connection.
+    pub tickets: usize,
+    /// Session caches of the library on.
+    pub store: bool,
+    /// "default", or "best": the stack's documented ways to save memory.
+    pub knobs: &'a str,
+}
+
+pub const SERVER_NAME: &str = "localhost";
+
+/// What one session agreed on.
+#[repr(C)] // driver.h's own
+pub struct Negotiated {
+    pub protocol: Name,
+    pub cipher: Name,
+    /// `None` when the library cannot tell: the suite then offered exactly one.
+    pub group: Name,
+    pub resumed: bool,
+    /// The chain is verified up to the root in the store and, on a client, the host name matched.
+    pub peer_verified: bool,
+}
+
+/// A static string or none, as C has it, so that asking what was negotiated costs no heap.
+#[repr(transparent)]
+pub struct Name(*const c_char);
+
+impl From<Option<&'static CStr>> for Name {
+    fn from(name: Option<&'static CStr>) -> Self {
+        Name(name.map_or(ptr::null(), CStr::as_ptr))
+    }
+}
+
+/// A TLS stack.
+pub trait Driver {
+    const NAME: &'static CStr;
+    /// The library's own version string.
+    const VERSION: &'static CStr;
+    /// The library can give back what an idle session may.
+    const RELEASES: bool = false;
+
+    /// `Err`: this stack cannot do the suite, and why in a few words; the run then exits 77.
+    fn supports(suite: &Suite) -> Result<(), String>;
+
+    type Client: Session;
+    type Server: Session;
+}
+
+/// One end of a TLS connection. It never counts, prints, loops over sessions, or knows how many there are.
+pub trait Session: Sized {
+    /// What all sessions of a role share: keys, chain, store, settings. Made any number of times.
+    type Context;
+
+    fn context_new(suite: &Suite) -> Result<Self::Context, String>;
+    fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String>;
+
+    /// ONE step: reads what arrived, processes it, writes the answer. True when the handshake is complete.
+    /// A complete session reads what is there (tickets), writes nothing, and stays complete.
+    fn handshake(&mut self) -> Result<bool, String>;
+
+    /// Application data: bytes taken, bytes given; 0 is would block.
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, String>;
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, String>;
+
+    /// Asked of complete sessions only.
+    fn negotiated(&self) -> Result<Negotiated, String>;
+
+    /// Gives back what an idle session may: called only of a stack that [`Driver::RELEASES`].
+    fn release(&mut self) {}
+}
+
+impl io::Read for Wire {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        or_would_block(Wire::read(*self, bytes))
+    }
+}
+
+impl io::Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        or_would_block(Wire::write(*self, bytes))
+    }
+
+    /// All buffers in one call, as a socket's writev takes them, without gathering them in a buffer of the harness's.
+    fn write_vectored(&mut self, buffers: &[io::IoSlice]) -> io::Result<usize> {
+        let taken = |buffer: &io::IoSlice| Some(Wire::write(*self, buffer)).filter(|&size| size > 0);
+        or_would_block(buffers.iter().filter(|buffer| !buffer.is_empty()).map_while(taken).sum())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn or_would_block(size: usize) -> io::Result<usize> {
+    (size > 0).then_some(size).ok_or_else(|| io::ErrorKind::WouldBlock.into())
+}
