@@ -1,0 +1,302 @@
+/* The heap meter against known answers, for the whole malloc family. Runs with libheapmeter.so preloaded. */
+#define _GNU_SOURCE
+#include "heapmeter.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#undef malloc /* cmocka's own checks would wrap them */
+#undef calloc
+#undef realloc
+#undef free
+
+static void (*role)(int, uint32_t);
+static void (*phase)(const char *);
+static const struct heapmeter_page *(*page)(void);
+static struct heapmeter_count before;
+static void *volatile kept; /* so that no allocation is optimised away */
+
+static int find_meter(void **state)
+{
+    (void)state;
+    role = dlsym(RTLD_DEFAULT, "heapmeter_role");
+    phase = dlsym(RTLD_DEFAULT, "heapmeter_phase");
+    page = dlsym(RTLD_DEFAULT, "heapmeter_page");
+    return role && phase && page ? 0 : -1;
+}
+
+/* All that a test allocates is tagged `client`; cmocka's own is not. */
+static int begin(void **state)
+{
+    (void)state;
+    phase("test");
+    before = page()->counts[HEAP_CLIENT];
+    role(HEAP_CLIENT, 7);
+    return 0;
+}
+
+#define LIVE_IS(bytes, blocks)                                                                                         \
+    do {                                                                                                               \
+        struct heapmeter_count now = page()->counts[HEAP_CLIENT];                                                      \
+        role(HEAP_HARNESS, 0);                                                                                         \
+        assert_int_equal(now.live_bytes - before.live_bytes, bytes);                                                   \
+        assert_int_equal(now.live_blocks - before.live_blocks, blocks);                                                \
+        role(HEAP_CLIENT, 7);                                                                                          \
+    } while (0)
+
+#define PEAK_IS(bytes, blocks)                                                                                         \
+    do {                                                                                                               \
+        assert_int_equal(page()->counts[HEAP_CLIENT].peak_bytes - before.live_bytes, bytes);                           \
+        assert_int_equal(page()->counts[HEAP_CLIENT].peak_blocks - before.live_blocks, blocks);                        \
+    } while (0)
+
+static void requested_bytes_are_counted_not_usable_ones(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size < 5000; size += 13) {
+        kept = malloc(size);
+        LIVE_IS(size, 1);
+        assert_int_equal(malloc_usable_size(kept), size);
+        memset(kept, 0xff, size);
+        free(kept);
+        LIVE_IS(0, 0);
+    }
+}
+
+static void calloc_counts_and_zeroes(void **state)
+{
+    (void)state;
+    unsigned char *bytes = kept = calloc(33, 31);
+    LIVE_IS(33 * 31, 1);
+    for (size_t i = 0; i < 33 * 31; i++)
+        assert_int_equal(bytes[i], 0);
+    free(kept);
+    LIVE_IS(0, 0);
+}
+
+static void realloc_drops_the_old_size_before_it_adds_the_new_one(void **state)
+{
+    (void)state;
+    kept = malloc(1000);
+    memset(kept, 5, 1000);
+    kept = realloc(kept, 1500);
+    LIVE_IS(1500, 1);
+    PEAK_IS(1500, 1);
+    assert_int_equal(((char *)kept)[999], 5);
+    kept = realloc(kept, 10);
+    LIVE_IS(10, 1);
+    kept = realloc(kept, 0);
+    LIVE_IS(0, 0);
+    kept = realloc(NULL, 20);
+    LIVE_IS(20, 1);
+    kept = reallocarray(kept, 5, 6);
+    LIVE_IS(30, 1);
+    free(kept);
+    LIVE_IS(0, 0);
+}
+
+static void aligned_blocks_are_aligned_and_counted(void **state)
+{
+    (void)state;
+    for (size_t alignment = 8; alignment <= 8192; alignment *= 2) {
+        void *block = NULL;
+        assert_int_equal(posix_memalign(&block, alignment, 100), 0);
+        assert_int_equal((uintptr_t)block % alignment, 0);
+        LIVE_IS(100, 1);
+        memset(block, 1, 100);
+        block = realloc(block, 300);
+        LIVE_IS(300, 1);
+        assert_int_equal(((char *)block)[99], 1);
+        free(block);
+        LIVE_IS(0, 0);
+    }
+    kept = aligned_alloc(64, 128);
+    LIVE_IS(128, 1);
+    free(kept);
+    kept = memalign(256, 10);
+    LIVE_IS(10, 1);
+    free(kept);
+    kept = valloc(10);
+    assert_int_equal((uintptr_t)kept % 4096, 0);
+    LIVE_IS(10, 1);
+    free(kept);
+    kept = pvalloc(10);
+    LIVE_IS(4096, 1);
+    free(kept);
+    LIVE_IS(0, 0);
+}
+
+static void what_cannot_be_had_counts_nothing(void **state)
+{
+    (void)state;
+    volatile size_t too_many = PTRDIFF_MAX;
+    void *block = kept = malloc(1);
+    errno = 0;
+    assert_null(malloc(too_many));
+    assert_int_equal(errno, ENOMEM);
+    assert_null(calloc(too_many, 3));
+    assert_null(realloc(block, too_many));
+    assert_null(reallocarray(block, too_many, 3));
+    assert_int_equal(posix_memalign((void **)&kept, 24, 1), EINVAL);
+    assert_int_equal(posix_memalign((void **)&kept, 64, too_many), ENOMEM);
+    LIVE_IS(1, 1);
+    errno = 77;
+    free(block);
+    assert_int_equal(errno, 77);
+    free(NULL);
+    LIVE_IS(0, 0);
+}
+
+static void the_peak_is_of_the_phase_and_keeps_its_blocks(void **state)
+{
+    (void)state;
+    void *large = malloc(5000), *small = malloc(10);
+    free(large);
+    void *other = malloc(20);
+    PEAK_IS(5010, 2);
+    phase("next");
+    PEAK_IS(30, 2);
+    kept = malloc(1);
+    PEAK_IS(31, 3);
+    assert_int_equal(page()->origin[HEAP_CLIENT][page()->phase].live_bytes, 1);
+    free(kept);
+    free(small);
+    free(other);
+    PEAK_IS(31, 3);
+    LIVE_IS(0, 0);
+}
+
+static void a_block_belongs_to_who_allocated_it(void **state)
+{
+    (void)state;
+    uint64_t server = page()->counts[HEAP_SERVER].live_bytes;
+    role(HEAP_SERVER, 3);
+    void *block = malloc(100);
+    assert_int_equal(page()->counts[HEAP_SERVER].live_bytes - server, 100);
+    role(HEAP_CLIENT, 7);
+    block = realloc(block, 150);
+    assert_int_equal(page()->counts[HEAP_SERVER].live_bytes - server, 150);
+    LIVE_IS(0, 0);
+    free(block);
+    assert_int_equal(page()->counts[HEAP_SERVER].live_bytes - server, 0);
+}
+
+static void cumulative_counts_only_grow(void **state)
+{
+    (void)state;
+    kept = realloc(malloc(100), 50);
+    free(kept);
+    assert_int_equal(page()->counts[HEAP_CLIENT].cumulative_bytes - before.cumulative_bytes, 150);
+    assert_int_equal(page()->counts[HEAP_CLIENT].cumulative_blocks - before.cumulative_blocks, 2);
+}
+
+static void the_total_is_the_sum_of_the_roles(void **state)
+{
+    (void)state;
+    uint64_t bytes = 0, blocks = 0;
+    for (int i = 0; i < HEAP_ROLES; i++) {
+        bytes += page()->counts[i].live_bytes;
+        blocks += page()->counts[i].live_blocks;
+    }
+    assert_int_equal(page()->counts[HEAP_TOTAL].live_bytes, bytes);
+    assert_int_equal(page()->counts[HEAP_TOTAL].live_blocks, blocks);
+}
+
+static void *allocate_and_free(void *unused)
+{
+    role(HEAP_CLIENT, 1);
+    for (int i = 0; i < 20000; i++)
+        free(malloc(i % 300));
+    return unused;
+}
+
+static void threads_lose_no_count(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    role(HEAP_HARNESS, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    LIVE_IS(0, 0);
+    assert_int_equal(page()->counts[HEAP_CLIENT].cumulative_blocks - before.cumulative_blocks, 80000);
+}
+
+static void a_fork_has_a_page_of_its_own(void **state)
+{
+    (void)state;
+    char path[64];
+    kept = malloc(100);
+    pid_t child = fork();
+    if (child == 0) {
+        void *block = malloc(1000);
+        bool own =
+            page()->counts[HEAP_CLIENT].live_bytes - before.live_bytes == 1100 && page()->pid == (uint32_t)getpid();
+        free(block);
+        _exit(own ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", child);
+    role(HEAP_HARNESS, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(access(path, R_OK), 0);
+    unlink(path);
+    role(HEAP_CLIENT, 7);
+    LIVE_IS(100, 1);
+    free(kept);
+}
+
+static void the_page_is_readable_from_outside(void **state)
+{
+    (void)state;
+    char path[64];
+    struct heapmeter_page outside;
+    kept = malloc(12345);
+    role(HEAP_HARNESS, 0);
+    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(&outside, sizeof outside, 1, file), 1);
+    fclose(file);
+    assert_int_equal(outside.magic, HEAPMETER_MAGIC);
+    assert_int_equal(outside.counts[HEAP_CLIENT].live_bytes - before.live_bytes, 12345);
+    assert_string_equal(outside.phases[outside.phase], "test");
+    free(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(requested_bytes_are_counted_not_usable_ones, begin),
+        cmocka_unit_test_setup(calloc_counts_and_zeroes, begin),
+        cmocka_unit_test_setup(realloc_drops_the_old_size_before_it_adds_the_new_one, begin),
+        cmocka_unit_test_setup(aligned_blocks_are_aligned_and_counted, begin),
+        cmocka_unit_test_setup(what_cannot_be_had_counts_nothing, begin),
+        cmocka_unit_test_setup(the_peak_is_of_the_phase_and_keeps_its_blocks, begin),
+        cmocka_unit_test_setup(a_block_belongs_to_who_allocated_it, begin),
+        cmocka_unit_test_setup(cumulative_counts_only_grow, begin),
+        cmocka_unit_test_setup(the_total_is_the_sum_of_the_roles, begin),
+        cmocka_unit_test_setup(threads_lose_no_count, begin),
+        cmocka_unit_test_setup(a_fork_has_a_page_of_its_own, begin),
+        cmocka_unit_test_setup(the_page_is_readable_from_outside, begin),
+    };
+    int failed = cmocka_run_group_tests(tests, find_meter, NULL);
+    char path[64];
+    snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
+    unlink(path);
+    return failed;
+}
