@@ -117,7 +117,6 @@ EXPORT void *calloc(size_t count, size_t each)
 EXPORT void free(void *user)
 {
     struct header *header = (struct header *)user - 1;
-    int kept = errno;
     if (!user || is_bootstrap(user))
         return;
     if (header->magic != BLOCK_MAGIC) { /* not ours: older than the meter */
@@ -126,7 +125,6 @@ EXPORT void free(void *user)
         block_out(header); /* before the real free: afterwards another thread may own it */
         next.free((char *)user - ((size_t)1 << header->lead_log2));
     }
-    errno = kept;
 }
 
 /* For blocks that cannot grow in place: aligned ones, and those of the bootstrap. Keeps pair and role. */
