@@ -1,0 +1,18 @@
+"""How everything is compiled: one place, and part of every record."""
+
+import re
+
+import commands
+
+# Whole call stacks for every profiler; the optimisation level is the project's own.
+CFLAGS = "-g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"
+DRIVER_CFLAGS = f"-std=gnu11 -O2 {CFLAGS} -Wall -Wextra"
+RUSTFLAGS = "-C force-frame-pointers=yes"
+
+
+def gcc() -> str:
+    return f"gcc {commands.output(['gcc', '-dumpfullversion'])}"
+
+
+def rustc() -> str:
+    return "rustc " + re.match(r"rustc (\S+)", commands.output(["rustc", "--version"]))[1]

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Install the system packages that a purpose needs: `packages.py mem`, `packages.py check libjemalloc2`.
+
+Asked is whether the thing is there, not the package: a compiler of one's own will do. What is missing is installed when
+root on a system with apt-get, else named in one line that can be pasted (exit 1). Standard library only.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+
+PURPOSES = {
+    "mem": ["gcc", "libc6-dev", "make", "python3-venv"],
+    "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
+}
+OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
+
+
+def succeeds(*command: str) -> bool:
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def header(name: str) -> bool:
+    return succeeds("gcc", "-E", "-include", name, "-x", "c", "/dev/null")
+
+
+def library(name: str) -> bool:
+    """As the dynamic loader finds it."""
+    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    return any(line.split()[0].startswith(name) for line in known.splitlines() if line.startswith("\t"))
+
+
+# Package: is what it brings there? A package that is not listed brings a command of its name.
+PRESENT: dict[str, Callable[[], bool]] = {
+    "libc6-dev": partial(header, "stdio.h"),
+    "libcmocka-dev": partial(header, "cmocka.h"),
+    "libssl-dev": partial(header, "openssl/ssl.h"),
+    "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
+    "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
+    "libjemalloc2": partial(library, "libjemalloc.so.2"),
+    "libmimalloc2.0": partial(library, "libmimalloc.so.2"),
+    "libtcmalloc-minimal4": partial(library, "libtcmalloc_minimal.so.4"),
+}
+
+
+def missing(packages: Iterable[str]) -> list[str]:
+    return [name for name in packages if not PRESENT.get(name, lambda name=name: shutil.which(name) is not None)()]
+
+
+def require(packages: Iterable[str]) -> None:
+    """ValueError with one sentence when something is missing and cannot be installed."""
+    wanted = missing(packages)
+    if not wanted:
+        return
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise ValueError(f"missing system packages; install them with: sudo apt-get install -y {' '.join(wanted)}")
+    print(f"packages: installing {' '.join(wanted)}", file=sys.stderr)
+    apt("update", "-q")
+    apt("install", "-q", "-y", "--no-install-recommends", *wanted)
+    if missing(wanted):
+        raise ValueError(f"{' '.join(missing(wanted))}: apt-get installed it, and yet what it brings is not found")
+
+
+def apt(*arguments: str) -> None:
+    done = subprocess.run(["apt-get", *arguments], env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, stdout=2)
+    if done.returncode:
+        raise ValueError(f"`apt-get {' '.join(arguments)}` failed; its reason is above")
+
+
+def require_cargo() -> None:
+    """ValueError when cargo is missing or too old (Debian 12's own is 0.66)."""
+    oldest = ".".join(map(str, OLDEST_CARGO))
+    way_out = f"at least {oldest} is needed: see https://rustup.rs"
+    try:
+        said = subprocess.run(["cargo", "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        raise ValueError(f"cargo is not installed; {way_out}") from None
+    found = re.match(r"cargo (\d+)\.(\d+)", said)
+    if not found or tuple(map(int, found.groups())) < OLDEST_CARGO:
+        raise ValueError(f"{said.strip() or 'cargo'} is too old; {way_out}")
+
+
+def main() -> None:
+    purpose, *more = sys.argv[1:]
+    try:
+        require_cargo()
+        require([*PURPOSES[purpose], *more])
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

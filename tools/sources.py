@@ -1,0 +1,63 @@
+"""The source of a stack: a crate that packs the upstream tree, fetched by cargo, checked, and unpacked."""
+
+import hashlib
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import commands
+from commands import Failed
+from definitions import Source
+
+
+def sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def crate_file(source: Source) -> Path | None:
+    """In cargo's cache, or None when it has not been fetched."""
+    cache = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry/cache"
+    return next(iter(sorted(cache.glob(f"*/{source.crate}-{source.version}.crate"))), None)
+
+
+def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
+    """The .crate file, by a manifest of one dependency: cargo has no command that fetches a crate alone."""
+    if found := crate_file(source):
+        return found
+    manifest = folder / f"fetch-{source.crate}" / "Cargo.toml"
+    (manifest.parent / "src").mkdir(parents=True, exist_ok=True)
+    (manifest.parent / "src/lib.rs").touch()
+    version = source.version.partition("+")[0]  # what follows is a label, and no part of a requirement
+    manifest.write_text(
+        f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n\n[workspace]\n\n'
+        f'[dependencies]\n{source.crate} = "={version}"\n'
+    )
+    commands.run(["cargo", "fetch"], log, f"{title}: fetching {source.crate} {source.version}", manifest.parent)
+    if found := crate_file(source):
+        return found
+    raise Failed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
+
+
+def check(crate: Path, source: Source, stack: str) -> None:
+    if (found := sha256(crate)) != source.sha256:
+        raise Failed(
+            f'{stack}: {crate} is not the source that memtest/stacks.toml, ["{stack}".source], pins:\n'
+            f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
+            "Remove the file to fetch it again, or correct the entry."
+        )
+
+
+def unpack(crate: Path, source: Source, folder: Path) -> Path:
+    """The upstream tree, new. What keeps the archive from writing elsewhere is its checksum; Debian 12's Python has
+    no filter, and later ones warn without."""
+    tree = folder / f"{source.crate}-{source.version}"
+    partial = folder / f"{tree.name}.partial"
+    for old in (tree, partial):
+        shutil.rmtree(old, ignore_errors=True)
+    with tarfile.open(crate) as archive:
+        archive.extractall(partial, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    (partial / tree.name).rename(tree)
+    partial.rmdir()
+    return tree / source.tree

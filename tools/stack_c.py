@@ -1,0 +1,102 @@
+"""The harness of a stack with a C interface: its library by the stack's own steps, then one driver linked to it."""
+
+import hashlib
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import commands
+import flags
+import packages
+import sources
+import stamps
+from definitions import Stack
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a harness is linked with, and what says that it has changed."""
+
+    cflags: list[str]
+    libraries: list[str]
+    identity: dict
+
+
+def step(text: str, **filled: object) -> list[str]:
+    """One command of a stack's steps, as arguments: no shell, so a path may hold anything."""
+    return [
+        word
+        for part in shlex.split(text)
+        for word in (shlex.split(filled["cflags"]) if part == "{cflags}" else [part.format(**filled)])
+    ]
+
+
+def files_to_compile(command: list[str], where: Path) -> int | None:
+    """As make says itself when it only pretends; None for another command."""
+    if command[0] != "make":
+        return None
+    try:
+        return commands.output([*command, "-n"], where).count(commands.COMPILES.decode())
+    except commands.Failed:
+        return None
+
+
+def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
+    """Static libraries in build/stacks/NAME, made once per source, steps, flags and compiler."""
+    folder, stamp = root / "build/stacks" / name, root / "build/stacks" / f"{name}.stamp"
+    how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.gcc()}
+    made_of = {"source": stack.source.model_dump()} | how
+    tree = root / "build/sources" / f"{stack.source.crate}-{stack.source.version}" / stack.source.tree
+    archives = [folder / library for library in stack.libraries]
+    if not (stamps.holds(stamp, made_of) and tree.is_dir() and all(archive.is_file() for archive in archives)):
+        stamp.unlink(missing_ok=True)
+        make(name, stack, folder, root / "build/sources", log)
+        stamps.write(stamp, made_of)
+    includes = [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
+    identity = made_of | stamps.contents(archives, root)
+    return Built(includes, [*map(str, archives), *stack.link], identity)
+
+
+def make(name: str, stack: Stack, folder: Path, downloads: Path, log: Path) -> None:
+    packages.require(stack.needs)
+    crate = sources.fetch(stack.source, downloads, log, name)
+    sources.check(crate, stack.source, name)
+    tree = sources.unpack(crate, stack.source, downloads)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number, text in enumerate(stack.steps, 1):
+        command = step(text, source=tree, cflags=flags.CFLAGS, jobs=len(os.sched_getaffinity(0)))
+        title = f"{name}: step {number} of {len(stack.steps)}, {Path(command[0]).name} {Path(command[1]).name}"
+        commands.run(command, log, title, folder, files_to_compile(command, folder))
+
+
+def from_system(stack: Stack) -> Built:
+    """The shared libraries that pkg-config names."""
+    packages.require(["pkg-config", stack.package])
+    ask = ["pkg-config", stack.pkg_config]
+    cflags = shlex.split(commands.output([*ask, "--cflags"]))
+    libraries = shlex.split(commands.output([*ask, "--libs"]))
+    folder = Path(commands.output([*ask, "--variable=libdir"]))
+    found = [folder / f"lib{library[2:]}.so" for library in libraries if library.startswith("-l")]
+    identity = {str(path): sources.sha256(path) for path in found if path.is_file()}
+    # The harness's own bytes would not tell that the system's library was upgraded; its build id then does.
+    build_id = hashlib.sha256("".join(identity.values()).encode()).hexdigest()[:40]
+    return Built(cflags, [*libraries, f"-Wl,--build-id=0x{build_id}"], identity)
+
+
+def library(name: str, stack: Stack, root: Path, log: Path) -> Built:
+    if stack.source:
+        return from_source(name, stack, root, log)
+    return from_system(stack) if stack.pkg_config else Built([], [], {})
+
+
+def link(name: str, stack: Stack, built: Built, binary: Path, root: Path, log: Path) -> None:
+    inputs = [root / "harness-c/main.c", root / f"harness-c/drivers/{stack.driver}.c"]
+    command = [
+        *("gcc", *shlex.split(flags.DRIVER_CFLAGS), f"-ffile-prefix-map={root}=.", f"-I{root / 'memtest'}"),
+        *(*built.cflags, *map(str, inputs), str(root / "build/core/libmemtest.a")),
+        *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
+    ]
+    commands.run(command, log, f"{name}: driver", root)

@@ -1,0 +1,25 @@
+"""What a built thing was made of: equal stamp, nothing to do. Written last, so an interrupted build is no build."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from sources import sha256
+
+
+def contents(files: Iterable[Path], root: Path) -> dict[str, str]:
+    """Path below root to SHA-256; a file that is not there fails in the compiler, with its name."""
+    return {str(file.relative_to(root)): sha256(file) for file in sorted(files) if file.is_file()}
+
+
+def holds(stamp: Path, made_of: dict) -> bool:
+    try:
+        return json.loads(stamp.read_text()) == made_of
+    except (OSError, ValueError):
+        return False
+
+
+def write(stamp: Path, made_of: dict) -> None:
+    partial = stamp.with_name(f"{stamp.name}.partial")
+    partial.write_text(json.dumps(made_of, indent=1) + "\n")
+    partial.replace(stamp)
