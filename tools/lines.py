@@ -91,6 +91,9 @@ class RunLine(Environment):
 class PhaseLine(Phase):
     record: Literal["phase"]
 
+    def phase_only(self) -> Phase:
+        return Phase.model_construct(**{name: getattr(self, name) for name in Phase.model_fields})
+
 
 class EndLine(Model):
     """The last line; without it there was no measurement."""

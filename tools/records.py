@@ -5,16 +5,15 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from lines import Environment, Meter, Model, Negotiated, Phase, Sessions, Window, sentence
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
 
+from lines import Environment, Meter, Model, Negotiated, Phase, Sessions, Window, sentence
+
 SCHEMA = 1
-BEGINNING = b"{"
-TORN = b'{"record":"torn"}'  # says: the line before this one was cut off while it was written
+TORN = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -122,16 +121,29 @@ def load_file(file: Path) -> list[Record]:
         sys.exit(f"{file}: cannot read the recording: {error.strerror}")
     if not lines[-1]:
         lines.pop()
-    found = []
-    for number, (line, following) in enumerate(zip(lines, [*lines[1:], TORN], strict=True), start=1):
-        if line == TORN:
-            continue
-        try:
-            found.append(Record.model_validate_json(line))
-        except ValidationError as error:
-            if following != TORN or not torn(line):
-                sys.exit(f"{file}: line {number} is not a record of schema {SCHEMA}: {sentence(error)}")
-            print(f"{file}: line {number} was cut off while it was written; it is skipped", file=sys.stderr)
+    skipped = cut_off(lines)
+    for number in sorted(skipped):
+        print(f"{file}: line {number} was cut off while it was written; it is skipped", file=sys.stderr)
+    numbered = [(n, line) for n, line in enumerate(lines, start=1) if n not in skipped and line != TORN]
+    return [parse(line, f"{file}: line {n}") for n, line in numbered]
+
+
+def parse(line: bytes, place: str) -> Record:
+    try:
+        return Record.model_validate_json(line)
+    except ValidationError as error:
+        sys.exit(f"{place} is not a record of schema {SCHEMA}: {sentence(error)}")
+
+
+def cut_off(lines: list[bytes]) -> set[int]:
+    """Numbers of the torn lines that may be skipped: at the end of the file, or marked as torn by what follows."""
+    found, marked = set(), True
+    for number in range(len(lines), 0, -1):
+        line = lines[number - 1]
+        if marked and line != TORN and torn(line):
+            found.add(number)
+        else:
+            marked = line == TORN
     return found
 
 
@@ -140,13 +152,8 @@ def torn(line: bytes) -> bool:
     try:
         json.loads(line)
     except ValueError:
-        return line.startswith(BEGINNING)
+        return line.startswith(b"{")
     return False
-
-
-def latest(records: Iterable[Record]) -> list[Record]:
-    """The last run of each key: a failed run tried again, and a measurement made afresh, replace what was before."""
-    return list({record.key: record for record in records}.values())
 
 
 def main() -> None:

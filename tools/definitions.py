@@ -1,0 +1,124 @@
+"""What can be measured and how: the tables of memtest/*.toml, validated."""
+
+import sys
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+
+from lines import Window, sentence
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFINITIONS = ROOT / "memtest"
+
+
+def fraction(text: str) -> str:
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a fraction such as 1/10") from None
+    if not 0 < value <= 1:
+        raise ValueError(f"{text!r} is not above 0 and at most 1")
+    return text
+
+
+class Definition(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Kind = TypeVar("Kind", bound=Definition)
+
+
+class Source(Definition):
+    crate: str
+    version: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    tree: str
+
+
+class Stack(Definition):
+    """A TLS implementation and how its harness is made."""
+
+    harness: Literal["c", "rust"]
+    licence: str
+    driver: str | None = None
+    manifest: str | None = None
+    binary: str | None = None
+    features: list[str] = []
+    needs: list[str] = []
+    include: list[str] = []
+    libraries: list[str] = []
+    link: list[str] = []
+    steps: list[str] = []
+    pkg_config: str | None = None
+    package: str | None = None
+    source: Source | None = None
+
+
+class Suite(Definition):
+    """A protocol configuration; its fields are the harness's keys."""
+
+    protocol: str
+    cipher: str
+    group: str
+    certs: str
+    auth: Literal["server", "mutual", "none"] = "server"
+    tickets: int = Field(default=0, ge=0)
+    store: Literal["off", "on"] = "off"
+    knobs: Literal["default", "best"] = "default"
+
+
+class Allocator(Definition):
+    """The system's (no library), or a library to preload."""
+
+    library: str | None = None
+    package: str | None = None
+    settings: str | None = None
+
+
+class Campaign(Definition):
+    """What to record; sessions are fractions of n."""
+
+    scenario: Literal["memory"]
+    stacks: list[str] = Field(min_length=1)
+    suites: list[str] = Field(min_length=1)
+    allocators: list[str] = Field(min_length=1)
+    n: int = Field(ge=2, multiple_of=2)
+    sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
+    heap: NonNegativeInt | Literal["all"] = 2
+    windows: list[Window] = Field(min_length=1)
+    repeats: PositiveInt = 1
+
+
+def read(file: Path, kind: type[Kind]) -> dict[str, Kind]:
+    """The tables of one file by name; exits with a sentence that names file, table and key."""
+    try:
+        tables = tomllib.loads(file.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
+    return {name: table(file, name, entry, kind) for name, entry in tables.items()}
+
+
+def table(file: Path, name: str, entry: object, kind: type[Kind]) -> Kind:
+    try:
+        return kind.model_validate(entry)
+    except ValidationError as error:
+        sys.exit(f"{file}: [{name}]: {sentence(error)}")
+
+
+def stacks() -> dict[str, Stack]:
+    return read(DEFINITIONS / "stacks.toml", Stack)
+
+
+def suites() -> dict[str, Suite]:
+    return read(DEFINITIONS / "suites.toml", Suite)
+
+
+def allocators() -> dict[str, Allocator]:
+    return read(DEFINITIONS / "allocators.toml", Allocator)
+
+
+def campaigns() -> dict[str, Campaign]:
+    return read(DEFINITIONS / "campaigns.toml", Campaign)

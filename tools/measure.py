@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Run a campaign of memtest/campaigns.toml and record every run; what is recorded already is not run again."""
+
+# ruff: noqa: E402
+import environment
+
+environment.activate()
+
+import os
+import signal
+import sys
+from datetime import date
+from pathlib import Path
+
+import definitions
+import forecast
+import recorder
+import request
+from campaign import SYSTEM, Run, distinct, matrix
+from definitions import ROOT, Campaign
+from machine import allowed_cpus, cpu_model, recording_name
+from provenance import Provenance, built, manifest
+from runner import Runner
+from slots import complete
+
+JOBS = 2  # memory runs do not disturb each other's figures
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    arguments = request.parser(__doc__).parse_args()
+    request.check(arguments)
+    runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
+    cpus = allowed_cpus()[: int(arguments.jobs or JOBS)]
+    if arguments.verify:
+        sys.exit(verify(runner, cpus))
+    campaign = request.campaign(arguments)
+    recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
+    plan = Plan(campaign, recording, runner.provenance, arguments.fresh)
+    if arguments.list:
+        plan.show()
+        return
+    failures = measure(plan, runner, cpus)
+    show_results(plan)
+    if failures:
+        sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
+
+
+class Plan:
+    """The runs of a campaign, and which of them a recording has already."""
+
+    def __init__(self, campaign: Campaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
+        self.runs, self.recording, self.name = matrix(campaign), recording, os.path.relpath(recording)
+        self.n, self.provenance = campaign.n, provenance
+        self.states = {} if fresh else {record.key: record.status for record in recorder.existing(recording)}
+        self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
+
+    def state(self, run: Run) -> str:
+        if not built(run.stack):
+            return "to go (not built)"
+        state = self.states.get(self.provenance.key(run), "to go")
+        return "to go (failed before)" if state == "failed" else state
+
+    def summary(self) -> str:
+        recorded = len(self.runs) - len(self.to_go)
+        return f"{len(self.runs)} runs, {recorded} already recorded in {self.name}, {len(self.to_go)} to go"
+
+    def show(self) -> None:
+        for run in self.runs:
+            print(f"{self.state(run):<21} {run}")
+        print(self.summary())
+
+
+def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
+    """Makes the runs that are to go; the number of those that failed."""
+    for stack in distinct("stack", plan.runs):
+        manifest(stack)
+    recorder.prepare(plan.recording)
+    print(f"memtest: {plan.summary()}", file=sys.stderr)
+    if not plan.to_go:
+        return 0
+
+    async def work() -> int:
+        needs = await runner.forecast(plan.to_go, cpus)
+        jobs = forecast.admit(needs, len(cpus), plan.n)
+        return await runner.record_all(plan.to_go, cpus[:jobs], plan.recording)
+
+    stopped = f"stopped; finished runs are kept in {plan.name}, and the same command goes on from there"
+    return complete(work(), stopped)
+
+
+def verify(runner: Runner, cpus: list[int]) -> int:
+    stacks = [stack for stack in definitions.stacks() if built(stack)]
+    if not stacks:
+        sys.exit("memtest: no stack is built; `tools/build.py` builds them")
+    everything = Campaign(
+        scenario="memory",
+        stacks=stacks,
+        suites=list(definitions.suites()),
+        allocators=[SYSTEM],
+        n=2,
+        sessions=["1"],
+        windows=["all"],
+    )
+    failures = complete(runner.verify_all(matrix(everything), cpus), "stopped")
+    return 1 if failures else 0
+
+
+def show_results(plan: Plan) -> None:
+    """Tables on stdout, pictures beside the recording."""
+    import plot_mem  # slow to import, and not needed before
+    import tabulate
+
+    stacks, suites = distinct("stack", plan.runs), distinct("suite", plan.runs)
+    tabulate.print_campaign(plan.recording, stacks, suites)
+    pictures = plot_mem.draw(plan.recording, plan.recording / "memory")
+    print(f"recording: {plan.name}\npictures: {', '.join(os.path.relpath(picture) for picture in pictures)}")
+
+
+if __name__ == "__main__":
+    main()

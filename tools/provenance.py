@@ -1,0 +1,130 @@
+"""Where a figure comes from: binary, build, commit and machine; and with them, the record and the key of a run."""
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from campaign import Run, argv
+from definitions import ROOT, Allocator, Suite
+from lines import Environment, Model, sentence
+from machine import machine
+from preload import HEAP_METER, allocator_record
+from records import SCHEMA, AllocatorRecord, Machine, Record, Sha256, Source, key
+from verdict import Outcome
+
+HARNESSES = ROOT / "build/harness"
+
+
+class Manifest(Model):
+    """What the build says of a harness."""
+
+    stack: str
+    binary_sha256: Sha256
+    source: Source | None
+    compiler: str
+    flags: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """All that the runs of a campaign share, found once."""
+
+    suites: dict[str, Suite]
+    allocators: dict[str, Allocator]
+    machine: Machine = field(default_factory=machine)
+
+    def declared(self, run: Run) -> dict:
+        """The fields of the record that are known before the run."""
+        build = manifest(run.stack)
+        return {
+            **build.model_dump(),
+            "schema": SCHEMA,
+            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,
+            "allocator": self.allocator(run).model_dump(),
+            "suite": run.suite,
+            "scenario": "memory",
+            "sessions": run.sessions,
+            "window": run.window,
+            "meter": run.meter,
+            "roles": "together",
+            "peer": None,
+            "repeat": run.repeat,
+            "argv": argv(run, self.suites[run.suite]),
+            "machine": self.machine.model_dump(),
+        }
+
+    def allocator(self, run: Run) -> AllocatorRecord:
+        return installed(run.allocator, self.allocators[run.allocator])
+
+    def key(self, run: Run) -> str:
+        return key(self.declared(run))
+
+    def record(self, run: Run, cpu: int, outcome: Outcome) -> Record:
+        declared, said, end = self.declared(run), outcome.run, outcome.end
+        commit, dirty = checkout()
+        fields = declared | {
+            "key": key(declared),
+            "argv": [*declared["argv"], f"cpu={cpu}"],
+            "reported": said.reported if said else None,
+            "negotiated": end.negotiated.model_dump() if end and end.negotiated else None,
+            "commit": commit,
+            "dirty": dirty,
+            "started_at": outcome.started_at,
+            "elapsed_ns": outcome.elapsed_ns,
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "environment": said.model_dump(include=set(Environment.model_fields)) if said else None,
+            "phases": [phase.model_dump() for phase in outcome.phases],
+        }
+        return Record.model_validate(fields)
+
+
+@cache
+def installed(name: str, allocator: Allocator) -> AllocatorRecord:
+    return allocator_record(name, allocator)
+
+
+def built(stack: str) -> bool:
+    return (HARNESSES / stack).exists() and (HARNESSES / f"{stack}.json").exists()
+
+
+@cache
+def manifest(stack: str) -> Manifest:
+    """Exits with a sentence when there is no harness, or another one than its manifest describes."""
+    binary, described = HARNESSES / stack, HARNESSES / f"{stack}.json"
+    way_out = f"make it with `tools/build.py {stack}`"
+    try:
+        found = Manifest.model_validate_json(described.read_bytes())
+        matches = found.binary_sha256 == sha256(binary)
+    except OSError:
+        sys.exit(f"memtest: {stack} is not built: {way_out}")
+    except ValidationError as error:
+        sys.exit(f"{described}: {sentence(error)}; {way_out}")
+    if not matches:
+        sys.exit(f"{binary}: not the binary that its manifest describes; {way_out}")
+    return found
+
+
+@cache
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@cache
+def checkout() -> tuple[str, bool]:
+    """The commit, and whether anything but data/ differs from it; `unknown` outside a clone."""
+    try:
+        commit = git("rev-parse", "HEAD")
+        return commit, bool(git("status", "--porcelain", "--", ".", ":(exclude)data"))
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return "unknown", True
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

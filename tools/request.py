@@ -1,0 +1,80 @@
+"""What was asked for on the command line: a campaign with its knobs turned, or a sentence about the wrong one."""
+
+import argparse
+import sys
+
+import definitions
+import names
+from definitions import Campaign
+
+EXAMPLES = """examples:
+  tools/measure.py mem                                     the campaign [mem] as it stands
+  tools/measure.py mem --n 1000 --suites tls13-rsa-aes256  one suite, at most 1,000 sessions
+  tools/measure.py mem --window 100 --out data/window      100 pairs in the handshake at a time
+  tools/measure.py mem --list                              what would run, and what is recorded already
+  tools/measure.py --verify                                every built stack and suite once, with 2 sessions
+
+Stopped half-way, the same command goes on where it stopped. Exit 1 when a run failed; its record says why."""
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        description=description, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("campaign", nargs="?", default="mem", help="a table of memtest/campaigns.toml (default: mem)")
+    for knob, meaning in names.KNOBS.items():
+        if knob == "FRESH":
+            made.add_argument("--fresh", action="store_true", help="measure again what has been measured")
+        else:
+            made.add_argument(f"--{knob.lower()}", metavar=knob, help=meaning)
+    made.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
+    made.add_argument("--list", action="store_true", help="print the runs and which are recorded; run nothing")
+    made.add_argument("--verify", action="store_true", help="every built stack and suite, 2 sessions; record nothing")
+    return made
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a time")
+    return value
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Names and numbers first: exits with 2 and a sentence."""
+    knobs = {knob: getattr(arguments, knob.lower()) for knob in names.KNOBS if knob != "FRESH"}
+    campaigns = names.table("campaigns")
+    try:
+        names.check({knob: value for knob, value in knobs.items() if value is not None})
+        if arguments.campaign not in campaigns:
+            near = names.nearest(arguments.campaign, campaigns)
+            raise ValueError(f"no campaign {arguments.campaign} among those of memtest/campaigns.toml{near}")
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def campaign(arguments: argparse.Namespace) -> Campaign:
+    """The campaign as asked for; exits with a sentence when its own table names what there is not."""
+    table = definitions.campaigns()[arguments.campaign]
+    for knob, value in (("STACKS", table.stacks), ("SUITES", table.suites)):
+        try:
+            names.check_names(knob, " ".join(value))
+        except ValueError as error:
+            sys.exit(f"memtest/campaigns.toml: [{arguments.campaign}]: {error}")
+    turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
+    turned |= {"stacks": listed(arguments.stacks), "suites": listed(arguments.suites)}
+    turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
+    return table.model_copy(update={name: value for name, value in turned.items() if value is not None})
+
+
+def number(text: str | None) -> int | str | None:
+    return int(text) if text and text.isdigit() else text
+
+
+def several(value: int | str | None) -> list | None:
+    return None if value is None else [value]
+
+
+def listed(text: str | None) -> list[str] | None:
+    return None if text is None else list(dict.fromkeys(names.listed(text)))

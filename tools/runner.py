@@ -1,0 +1,61 @@
+"""Makes runs: one harness process each, judged, and recorded as soon as it has ended."""
+
+from pathlib import Path
+
+import forecast
+import harness
+import preload
+import recorder
+from campaign import Run, argv
+from progress import Board
+from provenance import Provenance
+from slots import fill
+from verdict import Outcome, differs
+
+
+class Runner:
+    """Runs of a campaign on this machine; without a time limit of its own, each run gets a generous one."""
+
+    def __init__(self, provenance: Provenance, limit_s: float | None) -> None:
+        self.provenance, self.limit_s = provenance, limit_s
+
+    async def run(self, run: Run, cpu: int) -> Outcome:
+        suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
+        variables = preload.variables(run.meter, self.provenance.allocator(run), allocator)
+        limit_s = self.limit_s or 60 + run.sessions / 50  # some 25 times what OpenSSL takes
+        outcome = await harness.run([*argv(run, suite), f"cpu={cpu}"], variables, limit_s)
+        wrong = differs(outcome, run, suite) if outcome.status == "measured" else None
+        return outcome.failed(wrong) if wrong else outcome
+
+    async def record_all(self, runs: list[Run], cpus: list[int], recording: Path) -> int:
+        """How many runs failed; every run is recorded, failed ones too."""
+        failures = 0
+        with Board(runs, len(cpus)) as board:
+
+            async def work(slot: int, cpu: int, run: Run) -> None:
+                nonlocal failures
+                board.start(slot, run)
+                outcome = await self.run(run, cpu)
+                recorder.append(recording, self.provenance.record(run, cpu, outcome))
+                board.finish(slot, run, outcome)
+                failures += outcome.status == "failed"
+
+            await fill(runs, cpus, work)
+        return failures
+
+    async def verify_all(self, runs: list[Run], cpus: list[int]) -> int:
+        """How many runs failed; a line on stdout for each, and nothing is recorded."""
+        failures = 0
+
+        async def work(_: int, cpu: int, run: Run) -> None:
+            nonlocal failures
+            outcome = await self.run(run, cpu)
+            failures += outcome.status == "failed"
+            verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
+            print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
+
+        await fill(runs, cpus, work)
+        return failures
+
+    async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, forecast.Line]:
+        return await forecast.lines(runs, lambda run: self.run(run, cpus[0]))

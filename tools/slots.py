@@ -1,0 +1,48 @@
+"""Several runs at a time, each in a slot with a CPU of its own; signals stop them all and leave no process behind."""
+
+import asyncio
+import signal
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from campaign import Run
+
+Result = TypeVar("Result")
+Work = Callable[[int, int, Run], Awaitable[None]]  # slot, CPU, run
+
+
+async def fill(runs: Iterable[Run], cpus: list[int], work: Work) -> None:
+    """One slot for each of `cpus`; every slot takes the next run when it has finished one."""
+    waiting = deque(runs)
+
+    async def slot(number: int, cpu: int) -> None:
+        while waiting:
+            await work(number, cpu, waiting.popleft())
+
+    async with asyncio.TaskGroup() as group:
+        for number, cpu in enumerate(cpus):
+            group.create_task(slot(number, cpu))
+
+
+def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
+    """Runs it to its end. SIGINT and SIGTERM cancel it, say the sentence `stopped`, and exit with 130 or 143."""
+    caught: list[int] = []
+
+    async def guarded() -> Result:
+        task = asyncio.current_task()
+
+        def stop(number: int) -> None:
+            caught.append(number)
+            task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+        return await coroutine
+
+    try:
+        return asyncio.run(guarded())
+    except asyncio.CancelledError:
+        print(f"memtest: {stopped}", file=sys.stderr)
+        sys.exit(128 + caught[0])

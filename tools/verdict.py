@@ -1,0 +1,110 @@
+"""What a harness process that has ended came to: measured, unsupported or failed, and why."""
+
+import signal
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from campaign import Run
+from definitions import Suite
+from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, sentence
+
+UNSUPPORTED = 77
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended; `stopped` says why the runner had to end it."""
+
+    status: int = 0
+    stdout: bytes = b""
+    stderr: bytes = b""
+    stopped: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """As in the record, with the lines that were printed until the first wrong one."""
+
+    status: str
+    reason: str | None
+    lines: list[Line]
+    started_at: str
+    elapsed_ns: int
+
+    @property
+    def run(self) -> RunLine | None:
+        return next((line for line in self.lines if isinstance(line, RunLine)), None)
+
+    @property
+    def end(self) -> EndLine | None:
+        return next((line for line in self.lines if isinstance(line, EndLine)), None)
+
+    @property
+    def phases(self) -> list[Phase]:
+        return [line.phase_only() for line in self.lines if isinstance(line, PhaseLine)]
+
+    def failed(self, reason: str) -> "Outcome":
+        return replace(self, status="failed", reason=reason)
+
+
+def judge(ended: Ended, started_at: str, elapsed_ns: int) -> Outcome:
+    lines, problem = parse(ended.stdout)
+    status, reason = "failed", ended.stopped
+    if not reason and ended.status == UNSUPPORTED:
+        status, reason = "unsupported", refusal(lines) or last_sentence(ended.stderr) or "no reason given"
+    elif not reason and ended.status:
+        reason = " ".join(filter(None, [f"{how(ended.status)}:", last_sentence(ended.stderr) or "no word on stderr"]))
+    elif not reason:
+        reason = problem or incomplete(lines)
+        status = "failed" if reason else "measured"
+    return Outcome(status, reason, lines, started_at, elapsed_ns)
+
+
+def parse(stdout: bytes) -> tuple[list[Line], str | None]:
+    """The valid lines, and what is wrong with the first that is not."""
+    lines = []
+    for number, text in enumerate(stdout.splitlines(), start=1):
+        try:
+            lines.append(LINE.validate_json(text))
+        except ValidationError as error:
+            return lines, f"line {number} of its output is not as in docs/records.md: {sentence(error)}"
+    return lines, None
+
+
+def incomplete(lines: list[Line]) -> str | None:
+    """What is missing from a measurement: a run, phases, an end, in this order and nothing else."""
+    if not lines or not isinstance(lines[-1], EndLine):
+        return "no end line, so no measurement"
+    inner = lines[1:-1]
+    if not isinstance(lines[0], RunLine) or not inner or not all(isinstance(line, PhaseLine) for line in inner):
+        return "its output is not a run line, phases and an end line"
+    if lines[-1].status != "measured" or lines[-1].negotiated is None:
+        return f"exit 0, but its end line says {lines[-1].status} and not what was negotiated"
+    return None
+
+
+def refusal(lines: list[Line]) -> str | None:
+    return lines[-1].reason if lines and isinstance(lines[-1], EndLine) else None
+
+
+def how(status: int) -> str:
+    return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit {status}"
+
+
+def last_sentence(stderr: bytes) -> str | None:
+    written = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    return written[-1][:500] if written else None
+
+
+def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:
+    """What a harness measured that is not what it was asked for; names are compared without regard to case."""
+    said, agreed = outcome.run, outcome.end.negotiated
+    window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
+    pairs = [("sessions", run.sessions, said.sessions), ("window", window, said.window)]
+    pairs += [("meter", run.meter, said.meter), ("protocol", suite.protocol, agreed.protocol)]
+    pairs += [("cipher", suite.cipher, agreed.cipher), ("group", suite.group, agreed.group)]
+    for name, asked, answered in pairs:
+        if str(asked).lower() != str(answered).lower():
+            return f"{name}: asked for {asked}, but the harness says {answered}"
+    return None
