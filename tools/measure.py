@@ -27,7 +27,8 @@ JOBS = 2  # memory runs do not disturb each other's figures
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
+        signal.signal(number, signal.SIG_DFL)
     arguments = request.parser(__doc__).parse_args()
     request.check(arguments)
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
@@ -40,17 +41,17 @@ def main() -> None:
     if arguments.list:
         plan.show()
         return
-    failures = measure(plan, runner, cpus)
-    show_results(plan)
+    failures, shown = measure(plan, runner, cpus), show_results(plan)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
+    sys.exit(0 if shown else 1)
 
 
 class Plan:
     """The runs of a campaign, and which of them a recording has already."""
 
     def __init__(self, campaign: Campaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
-        self.runs, self.recording, self.name = matrix(campaign), recording, os.path.relpath(recording)
+        self.runs, self.recording, self.name = matrix(campaign), recording, shown(recording)
         self.n, self.provenance = campaign.n, provenance
         self.states = {} if fresh else {record.key: record.status for record in recorder.existing(recording)}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
@@ -69,6 +70,12 @@ class Plan:
         for run in self.runs:
             print(f"{self.state(run):<21} {run}")
         print(self.summary())
+
+
+def shown(path: Path) -> str:
+    """From here when it is below, else in full."""
+    short = os.path.relpath(path)
+    return str(path.resolve()) if short.startswith("..") else short
 
 
 def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
@@ -106,15 +113,20 @@ def verify(runner: Runner, cpus: list[int]) -> int:
     return 1 if failures else 0
 
 
-def show_results(plan: Plan) -> None:
-    """Tables on stdout, pictures beside the recording."""
+def show_results(plan: Plan) -> bool:
+    """Tables on stdout, pictures beside the recording; False, and a sentence, when there is nothing to show."""
     import plot_mem  # slow to import, and not needed before
     import tabulate
 
     stacks, suites = distinct("stack", plan.runs), distinct("suite", plan.runs)
-    tabulate.print_campaign(plan.recording, stacks, suites)
-    pictures = plot_mem.draw(plan.recording, plan.recording / "memory")
-    print(f"recording: {plan.name}\npictures: {', '.join(os.path.relpath(picture) for picture in pictures)}")
+    try:
+        tabulate.print_campaign(plan.recording, stacks, suites)
+        pictures = plot_mem.draw(plan.recording, plan.recording / "memory", stacks, suites)
+    except (ValueError, OSError) as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        return False
+    print(f"recording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
+    return True
 
 
 if __name__ == "__main__":
