@@ -4,37 +4,150 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # names are checked before anything is installed, and that before anything is built
-.PHONY: help setup core
 
-CORE := build/core
-CORE_OBJECTS := $(patsubst memtest/%.c,$(CORE)/%.o,$(filter-out memtest/heapmeter%.c,$(wildcard memtest/*.c)))
-CORE_FLAGS := -std=gnu11 -O2 -g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -Wextra \
-    -ffile-prefix-map=$(CURDIR)=. # the same bytes from every clone
+# Knobs come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
+# into the makes and cargos of the stacks.
+given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+MAKEOVERRIDES :=
+unexport $(given)
 
+quote = '$(subst ','\'',$(value $1))'
+lower = $(shell echo $1 | tr A-Z a-z)
+if_given = $(if $(filter $1,$(given)),$2,$3)
+knobs = $(foreach knob,$(given),$(knob)=$(call quote,$(knob)))
+flags = $(foreach knob,$(filter-out FRESH,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
+fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
+
+.PHONY: help
 help: ## this list
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@echo 'usage: make TARGET [KNOB=VALUE ...]     for instance: make mem N=10000'
+	@echo; echo 'targets:'
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 16
+	@echo; echo 'knobs of mem:'
+	@tools/names.py --list
 
-setup: .venv/ready ## the Python environment of the tools
+.PHONY: mem
+mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
+	@.venv/bin/python tools/measure.py mem $(flags) $(fresh)
+
+.PHONY: check
+check: names packages-mem packages-check setup core stacks-all check-style check-c check-rust check-python check-smoke
+check: ## test the meters, the drivers and the tools
+	@echo 'check: passed: style, C tests, Rust tests, Python tests, every stack in every suite'
+
+.PHONY: bench
+bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
+	@.venv/bin/python tools/bench_meter.py
+
+.PHONY: figures
+figures: setup ## the README's tables and pictures again, each by the command that stands beside it
+	@sed -nE 's/^<!-- begin: (.*) -->$$/\1 --into README.md/p; s/^<!-- made by: (.*) -->$$/\1/p' README.md | bash -eux
+
+.PHONY: setup
+setup: .venv/ready ## the Python environment of the tools, in .venv
+
+.PHONY: core
+core: build/core/libmemtest.a build/core/libheapmeter.so ## what every harness shares
+
+.PHONY: stacks-clean
+stacks-clean: ## forget the built stacks and their sources
+	rm -rf build/stacks build/sources build/harness build/logs
+
+.PHONY: clean
+clean: ## forget all that was built and installed; recordings stay
+	rm -rf build .venv
+
+# What the targets above stand on.
+
+.PHONY: names packages-mem packages-check stacks-mem stacks-all
+names:
+	@tools/names.py $(knobs)
+
+packages-mem:
+	@tools/packages.py mem $(call if_given,ALLOCATOR,$(call quote,ALLOCATOR))
+
+packages-check:
+	@tools/packages.py check
+
+stacks-mem:
+	@tools/build.py $(call if_given,STACKS,$(call quote,STACKS),--campaign mem)
+
+stacks-all:
+	@tools/build.py
 
 .venv/ready: tools/requirements.txt
-	@echo "tools: Python packages into .venv"
-	python3 -m venv --clear .venv
-	.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt
-	touch $@
+	@echo 'setup: Python packages into .venv'
+	@python3 -m venv --clear .venv
+	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt
+	@touch $@
 
-core: $(CORE)/libmemtest.a $(CORE)/libheapmeter.so ## what every harness shares
+# The core: memtest/*.c into one archive, but for the heap meter, which is a library to preload.
 
-$(CORE)/libmemtest.a: $(CORE_OBJECTS)
-	@rm -f $@
-	ar rcsD $@ $^
+FLAGS := -std=gnu11 -O2 -g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -Wextra
+FLAGS += -ffile-prefix-map=$(CURDIR)=. -MMD -MP # the same bytes from every clone
+CORE := $(patsubst memtest/%.c,build/core/%.o,$(filter-out memtest/heapmeter%,$(wildcard memtest/*.c)))
+METER := $(wildcard memtest/heapmeter*.c)
 
-$(CORE)/%.o: memtest/%.c Makefile
-	@mkdir -p $(@D)
-	gcc $(CORE_FLAGS) -MMD -MP -c $< -o $@
+build/core/libmemtest.a: $(CORE)
+	@echo 'core: $@'
+	@rm -f $@ && ar rcsD $@ $^
+
+build/core/%.o: memtest/%.c Makefile | build/core
+	@gcc $(FLAGS) -c $< -o $@
 
 # gcc would turn the meter's own malloc + memset into a call of calloc: of itself.
-$(CORE)/libheapmeter.so: $(wildcard memtest/heapmeter*.c) memtest/heapmeter.h Makefile
-	@mkdir -p $(@D)
-	gcc $(CORE_FLAGS) -fPIC -shared -fno-builtin $(filter %.c,$^) -o $@ -ldl
+build/core/heapmeter%.o: FLAGS += -fPIC -fno-builtin
 
--include $(wildcard $(CORE)/*.d)
+build/core/libheapmeter.so: $(METER:memtest/%.c=build/core/%.o)
+	@echo 'core: $@'
+	@gcc -shared $(filter %.o,$^) -o $@ -ldl
+
+# Tests and linters, all of them in `make check`.
+
+TESTS := build/tests/test_wire build/tests/test_heapmeter
+C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch] harness-c/*.[ch] harness-c/drivers/*.[ch])
+RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
+CARGO := CARGO_TARGET_DIR=build/cargo cargo
+.PHONY: check-style check-c check-rust check-python check-smoke
+
+check-style:
+	@echo 'check: style'
+	@clang-format --dry-run -Werror $(C_FILES)
+	@gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -O2 -Imemtest $(filter %.c,$(C_FILES))
+	@for manifest in harness-rust/Cargo.toml $(RUSTLS); do cargo fmt --check --manifest-path $$manifest; done
+	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
+	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc -- -D warnings
+	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features ring -- -D warnings
+	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
+
+check-c: $(TESTS) build/tests/faulty
+	@echo 'check: C tests'
+	@build/tests/test_wire
+	@LD_PRELOAD=$(CURDIR)/build/core/libheapmeter.so build/tests/test_heapmeter
+
+check-rust:
+	@echo 'check: Rust tests'
+	@$(CARGO) test -q --locked --manifest-path harness-rust/Cargo.toml
+	@$(CARGO) test -q --locked --manifest-path $(RUSTLS) --features aws-lc
+
+check-python: build/tests/faulty
+	@echo 'check: Python tests'
+	@.venv/bin/python -m pytest
+
+check-smoke:
+	@echo 'check: every stack in every suite, 2 sessions'
+	@.venv/bin/python tools/measure.py --verify
+
+build/tests/test_wire: memtest/tests/test_wire.c build/core/wire.o Makefile | build/tests
+	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka
+
+build/tests/test_heapmeter: memtest/tests/test_heapmeter.c Makefile | build/tests
+	@gcc $(FLAGS) -Imemtest $< -o $@ -lcmocka -ldl -lpthread
+
+build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/libmemtest.a Makefile | build/tests
+	@gcc $(FLAGS) -Imemtest $< build/core/libmemtest.a -o $@ -ldl -lpthread
+
+build/core build/tests:
+	@mkdir -p $@
+
+-include $(wildcard build/core/*.d build/tests/*.d)

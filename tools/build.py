@@ -26,7 +26,7 @@ import stack_c
 import stack_rust
 import stamps
 from commands import CONSOLE, Failed
-from definitions import ROOT, Stack, stacks
+from definitions import ROOT, Stack, campaigns, stacks
 from sources import sha256
 
 
@@ -100,8 +100,16 @@ def show_all(known: dict[str, Stack]) -> None:
 def arguments(known: dict[str, Stack]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stacks", nargs="*", metavar="STACK", help="as in memtest/stacks.toml; all when none is named")
+    parser.add_argument("--campaign", help="the stacks of this table of memtest/campaigns.toml")
     parser.add_argument("--list", action="store_true", help="show every stack, whether it is built, and its licence")
     given = parser.parse_args()
+    known_campaigns = campaigns()
+    if given.campaign and given.campaign not in known_campaigns:
+        parser.error(
+            f"no campaign {given.campaign} in memtest/campaigns.toml{names.nearest(given.campaign, known_campaigns)}"
+        )
+    given.stacks = names.listed(" ".join(given.stacks))
+    given.stacks += known_campaigns[given.campaign].stacks if given.campaign else []
     for name in given.stacks:
         if name not in known:
             parser.error(f"no stack {name} among those of memtest/stacks.toml{names.nearest(name, known)}")

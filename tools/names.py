@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Check what was asked for, before anything is installed or built: `names.py N=10000 STACKS="openssl@3.5.5"`.
 
-Without arguments: every knob with its meaning and default. Needs the standard library only. Exit 2 and one sentence
-for a name or a number that cannot be.
+`names.py --list` shows every knob with its meaning and default. Exit 2 and one sentence for a name or a number that
+cannot be. Needs the standard library only.
 """
 
 import difflib
 import re
 import sys
-import tomllib
 from pathlib import Path
+
+try:
+    import tomllib
+except ModuleNotFoundError:
+    sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
@@ -104,18 +108,24 @@ def defaults() -> dict[str, str]:
     """Of `make mem`, as text."""
     mem = table("campaigns").get("mem", {})
     words = {"ALLOCATOR": "allocators", "WINDOW": "windows"}
-    campaign = {knob: mem.get(words.get(knob, knob.lower())) for knob in KNOBS if knob not in DEFAULTS}
-    return DEFAULTS | {k: " ".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in campaign.items()}
+    campaign = {knob: mem.get(words.get(knob, knob.lower()), "") for knob in KNOBS}
+    text = {
+        knob: " ".join(map(str, value)) if isinstance(value, list) else str(value) for knob, value in campaign.items()
+    }
+    return text | DEFAULTS
+
+
+def show_all() -> None:
+    for knob, default in defaults().items():
+        print(f"  {knob:<12}{KNOBS[knob]}\n{'':14}default: {default}")
 
 
 def main() -> None:
-    knobs = dict(argument.partition("=")[::2] for argument in sys.argv[1:])
+    given = sys.argv[1:]
     try:
-        check(knobs)
-        if not knobs:
-            default = defaults()
-            for knob, meaning in KNOBS.items():
-                print(f"  {knob:<10}{meaning}\n{'':12}default: {default[knob]}")
+        check({} if given == ["--list"] else dict(argument.partition("=")[::2] for argument in given))
+        if given == ["--list"]:
+            show_all()
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)

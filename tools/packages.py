@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Install the system packages that a purpose needs: `packages.py mem`, `packages.py check libjemalloc2`.
+"""Install the system packages that a purpose needs: `packages.py check`, `packages.py mem jemalloc`.
 
 Asked is whether the thing is there, not the package: a compiler of one's own will do. What is missing is installed when
 root on a system with apt-get, else named in one line that can be pasted (exit 1). Standard library only.
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+
+import names
 
 PURPOSES = {
     "mem": ["gcc", "libc6-dev", "make", "python3-venv"],
@@ -44,10 +46,16 @@ PRESENT: dict[str, Callable[[], bool]] = {
     "libssl-dev": partial(header, "openssl/ssl.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
-    "libjemalloc2": partial(library, "libjemalloc.so.2"),
-    "libmimalloc2.0": partial(library, "libmimalloc.so.2"),
-    "libtcmalloc-minimal4": partial(library, "libtcmalloc_minimal.so.4"),
 }
+
+
+def allocator(name: str) -> list[str]:
+    """The package of an allocator of memtest/allocators.toml; none for the system's."""
+    entry = names.table("allocators")[name]
+    if "package" not in entry:
+        return []
+    PRESENT[entry["package"]] = partial(library, entry["library"])
+    return [entry["package"]]
 
 
 def missing(packages: Iterable[str]) -> list[str]:
@@ -88,10 +96,10 @@ def require_cargo() -> None:
 
 
 def main() -> None:
-    purpose, *more = sys.argv[1:]
+    purpose, *allocators = sys.argv[1:]
     try:
         require_cargo()
-        require([*PURPOSES[purpose], *more])
+        require([*PURPOSES[purpose], *(package for name in allocators for package in allocator(name))])
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)
