@@ -1,4 +1,4 @@
-"""What a session costs: exact quotients of live heap, lines through RSS, the C10K figure, the law of memory.
+"""What a session costs: exact quotients of live heap, lines through RSS, the C10K figure.
 
 Records come in measured, of one stack, suite and setting. Sizes are bytes unless a name says otherwise."""
 
@@ -92,10 +92,6 @@ def peak_rss(record: Record) -> int:
     return max(phase.peak_rss_bytes for phase in record.phases)
 
 
-def peak_heap(record: Record, role: str = "total") -> int:
-    return max(getattr(phase.heap, role).peak_bytes for phase in record.phases)
-
-
 def rss_at_end(phase: str) -> Quantity:
     return lambda record: phase_of(record, phase).rss_bytes
 
@@ -171,26 +167,15 @@ def c10k(points: dict[int, float]) -> tuple[float, bool] | None:
     return (fit.at(C10K), False) if fit else None
 
 
-@dataclass(frozen=True)
-class Law:
-    """memory = fixed + N x established + W x handshake, with W pairs in the handshake at once."""
+def above_contexts(
+    runs: Sequence[Record], quantity: Callable[[Phase], int], origin: Callable[[Phase], int]
+) -> dict[str, float]:
+    """Bytes per session by phase, beyond the origin's value at the end of `contexts`; the median of repeats of one N.
 
-    fixed: float
-    established: float  # bytes per session (of a heap role: per session of that role)
-    handshake: float  # bytes per pair in the handshake
-
-    def at(self, sessions: int, window: int) -> float:
-        return self.fixed + sessions * self.established + window * self.handshake
-
-
-def pairs_at_once(record: Record) -> int:
-    pairs = record.sessions // 2
-    return pairs if record.window == "all" else min(record.window, pairs)
-
-
-def law(points: Sequence[tuple[int, int, float]]) -> Law | None:
-    """Least squares over (sessions, window in pairs, bytes); None when they do not tell the three terms apart."""
-    matrix = numpy.array([(1, sessions, window) for sessions, window, _ in points], float)
-    if len(points) < 3 or numpy.linalg.matrix_rank(matrix) < 3:
-        return None
-    return Law(*numpy.linalg.lstsq(matrix, numpy.array([value for *_, value in points]), rcond=None)[0].tolist())
+    Of one N alone, so not a slope: it is for the shape of a run."""
+    values: dict[str, list[float]] = {}
+    for run in runs:
+        base = origin(phase_of(run, "contexts"))
+        for phase in run.phases[1:]:
+            values.setdefault(phase.phase, []).append((quantity(phase) - base) / run.sessions)
+    return {phase: statistics.median(found) for phase, found in values.items()}

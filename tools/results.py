@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import costs
-from costs import KIB, MIB, Law
+import law
+from costs import KIB, MIB
 from records import Meter, Record
 from selection import Selection, Series, Setting
 from settings import cells_of, columns_of, constant
@@ -90,7 +91,7 @@ Peak = Callable[[Record], int]
 
 
 def heap_of(role: str) -> Peak:
-    return lambda record: costs.peak_heap(record, role)
+    return lambda record: law.peak_heap(record, role)
 
 
 # What is measured: its meter, the sessions of N that it counts (of a role: half), and its peak
@@ -110,25 +111,25 @@ def split(runs: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     return [r for r in runs if r.window in ends], [r for r in runs if r.window not in ends and r.sessions == most]
 
 
-def checked(law: Law, runs: Sequence[Record], share: int, peak: Peak) -> Cell:
+def checked(fitted: law.Law, runs: Sequence[Record], share: int, peak: Peak) -> Cell:
     """The largest error of the law at windows that it was not fitted to."""
-    errors = [(peak(run) / law.at(run.sessions // share, costs.pairs_at_once(run)) - 1, run) for run in runs]
+    errors = [(peak(run) / fitted.at(run.sessions // share, law.pairs_at_once(run)) - 1, run) for run in runs]
     if not errors:
         return hole("no window between the smallest and the largest to check it at")
     error, run = max(errors, key=lambda one: abs(one[0]))
-    text = f"{100 * error:+.2f} % at N = {run.sessions:,}, W = {costs.pairs_at_once(run):,}"
-    return Cell(text, {"error": round(error, 6), "sessions": run.sessions, "window": costs.pairs_at_once(run)})
+    text = f"{100 * error:+.2f} % at N = {run.sessions:,}, W = {law.pairs_at_once(run):,}"
+    return Cell(text, {"error": round(error, 6), "sessions": run.sessions, "window": law.pairs_at_once(run)})
 
 
 def law_row(runs: Sequence[Record], name: str) -> list[Cell]:
     """Fixed, E, H, check."""
     meter, share, peak = QUANTITIES[name]
     fitted, held_out = split([run for run in runs if run.meter == meter and run.status == "measured"])
-    law = costs.law([(run.sessions // share, costs.pairs_at_once(run), peak(run)) for run in fitted])
-    if not law:
+    found = law.fit([(run.sessions // share, law.pairs_at_once(run), peak(run)) for run in fitted])
+    if not found:
         return [hole("not enough runs: it takes two windows, and two numbers of sessions")] * 4
-    terms = [Cell(f"{value:,.0f}", round(value, 1)) for value in (law.established, law.handshake)]
-    return [Cell(f"{law.fixed / MIB:,.2f} MiB", round(law.fixed)), *terms, checked(law, held_out, share, peak)]
+    terms = [Cell(f"{value:,.0f}", round(value, 1)) for value in (found.established, found.handshake)]
+    return [Cell(f"{found.fixed / MIB:,.2f} MiB", round(found.fixed)), *terms, checked(found, held_out, share, peak)]
 
 
 def laws(selection: Selection) -> Table:
@@ -144,8 +145,8 @@ def laws(selection: Selection) -> Table:
         Column("check", "measured against the law"),
     ]
     caption = (
-        "Peak = fixed + N·E + W·H over N sessions (clients or servers alone: N/2 of them) with W pairs in the handshake "
-        "at once. Fitted to the smallest and the largest window, checked at the others."
+        "Peak = fixed + N·E + W·H, with N sessions (clients or servers alone: half of them) and W pairs in the "
+        "handshake at once. Fitted to the smallest and the largest window, checked at the others."
     )
     table = Table("law", "The law of memory", caption, columns)
     for suite, allocator in dict.fromkeys((one.suite, one.allocator) for one in selection.settings):

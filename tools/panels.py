@@ -1,0 +1,162 @@
+"""The two kinds of panel of the memory figure: by sessions and by phase. Colours are Okabe and Ito's; every stack also
+has a marker of its own, so that the figure reads in grey."""
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+
+import costs
+from costs import KIB, MIB
+from records import Phase, Record
+from selection import Series
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00")
+MARKERS = "osD^vPX"
+INK = "#222222"
+HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
+READABLE = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
+NOTES = 3  # failures spelt out in a panel
+
+
+@dataclass(frozen=True)
+class Style:
+    colour: str
+    marker: str
+
+
+def style(index: int) -> Style:
+    return Style(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+
+
+def slope_text(series: Series, line: costs.Line | None) -> str:
+    if not line:
+        return f"{series.stack}\none N: no slope"
+    exact = " (two points)" if line.is_quotient else ""
+    return f"{series.stack}\n{line.slope / KIB:.1f} KiB per session{exact}"
+
+
+End = tuple[int, float, str]  # sessions, MiB, and what is said there
+
+
+def by_sessions(axes: Axes, stacks: list[Series]) -> list[End]:
+    """Peak RSS of every run, and the line through them; returns where the lines end, for `label`."""
+    ends = []
+    for index, series in enumerate(stacks):
+        runs, look = series.runs("rss"), style(index)
+        points = costs.medians(runs, costs.peak_rss)
+        line = costs.line(points)
+        dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
+        axes.plot([run.sessions for run in runs], [costs.peak_rss(run) / MIB for run in runs], look.marker, **dots)
+        if line:
+            axes.plot([0, max(points)], [line.at(0) / MIB, line.at(max(points)) / MIB], color=look.colour, zorder=2)
+        if points:
+            ends.append((max(points), points[max(points)] / MIB, slope_text(series, line)))
+    axes.set_xlabel("sessions, clients and servers together")
+    axes.set_ylabel("peak RSS, MiB")
+    axes.xaxis.set_major_formatter(lambda sessions, _: f"{sessions:,.0f}")
+    axes.set_xlim(0, 1.04 * max((sessions for sessions, *_ in ends), default=1))
+    explain_holes(axes, stacks)
+    return ends
+
+
+def top(ends: list[End]) -> float:
+    """Of an axis with room for the texts."""
+    spread = max((mebibytes for _, mebibytes, _ in ends), default=1)
+    return spread * (1.35)
+
+
+def label(axes: Axes, ends: list[End]) -> None:
+    """Each text at its line's end and above the text below it; the axis has its limits by now.
+
+    Up to two stand above the ends with the stack's name; more stand beside them, where no line goes."""
+    crowded = len(ends) > 2
+    height, free = axes.get_ylim()[1], 0.0
+    style = {"va": "bottom", "color": INK, "path_effects": HALO, "zorder": 4, "linespacing": 1.1}
+    style |= {"fontsize": 8, "ha": "left"} if crowded else {"fontsize": 8.5, "ha": "right"}
+    for sessions, mebibytes, text in sorted(ends, key=lambda end: end[1]):
+        bottom = max(mebibytes + (-0.03 if crowded else 0.03) * height, free)
+        place = 0.03 * axes.get_xlim()[1] if crowded else 0
+        axes.text(sessions + place, bottom, text.split("\n")[-1] if crowded else text, **style)
+        free = bottom + (0.075 if crowded else 0.15) * height
+    if crowded:
+        axes.set_xlim(0, 1.45 * max(sessions for sessions, *_ in ends))
+
+
+def explain_holes(axes: Axes, stacks: list[Series]) -> None:
+    """Which runs are missing, and why."""
+    lost = [
+        f"{series.stack}, N = {record.sessions:,} ({record.meter}): {series.reason(record.meter, record.sessions)}"
+        for series in stacks
+        for record in series.records
+        if record.status != "measured"
+    ]
+    lost += [f"{series.stack}: not measured" for series in stacks if not series.records]
+    if len(lost) > NOTES:
+        lost[NOTES:] = [f"and {len(lost) - NOTES} more"]
+    text = "\n".join(textwrap.fill(textwrap.shorten(one, 120), 34) for one in lost)
+    axes.text(0.02, 0.97, text, transform=axes.transAxes, va="top", fontsize=7, color=INK, style="italic")
+
+
+def rss(phase: Phase) -> int:
+    return phase.rss_bytes
+
+
+def peak(phase: Phase) -> int:
+    return phase.peak_rss_bytes
+
+
+def live(phase: Phase) -> int:
+    return phase.heap.total.live_bytes
+
+
+def place(phase: str) -> tuple:
+    """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
+    role, _, step = phase.partition(" ")
+    return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
+
+
+def by_phase(axes: Axes, stacks: list[Series], sessions: int) -> None:
+    """RSS at each phase's end with a whisker to its peak, and live heap; KiB per session beyond `contexts`."""
+    shapes = [
+        (shape(series.runs("rss", sessions), rss), shape(series.runs("rss", sessions), peak)) for series in stacks
+    ]
+    heaps = [shape(largest(series), live) for series in stacks]
+    phases = sorted(
+        dict.fromkeys(name for found in [*(ends for ends, _ in shapes), *heaps] for name in found), key=place
+    )
+    for index, ((ends, peaks), heap) in enumerate(zip(shapes, heaps, strict=True)):
+        look, shift = style(index), 0.12 * (index - (len(stacks) - 1) / 2)
+        at = {name: number + shift for number, name in enumerate(phases)}
+        for name in beyond(ends, peaks):
+            axes.plot([at[name]] * 2, [ends[name], peaks[name]], "-_", color=look.colour, linewidth=1)
+        filled = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5}
+        axes.plot([at[name] for name in ends], list(ends.values()), f"-{look.marker}", markersize=5, zorder=3, **filled)
+        hollow = {"color": look.colour, "markerfacecolor": "white"}
+        axes.plot(
+            [at[name] for name in heap], list(heap.values()), f"--{look.marker}", markersize=4, zorder=2, **hollow
+        )
+    names = [READABLE.get(name, name) for name in phases]
+    axes.set_xticks(range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set_xlabel("end of phase")
+    axes.set_ylabel("KiB per session above contexts")
+
+
+def beyond(ends: dict[str, float], peaks: dict[str, float]) -> list[str]:
+    """Phases whose peak is neither where they began nor where they ended."""
+    began = [0.0, *ends.values()]
+    return [name for name, start in zip(ends, began, strict=False) if peaks[name] > max(start, ends[name])]
+
+
+def shape(runs: list[Record], quantity: Callable[[Phase], int]) -> dict[str, float]:
+    """KiB per session by phase."""
+    found = costs.above_contexts(runs, quantity, rss if quantity is peak else quantity)
+    return {phase: size / KIB for phase, size in found.items()}
+
+
+def largest(series: Series) -> list[Record]:
+    """The heap runs at the largest N, all repeats."""
+    runs = series.runs("heap")
+    return [run for run in runs if run.sessions == runs[-1].sessions]

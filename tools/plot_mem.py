@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
+
+# ruff: noqa: E402
+import environment
+
+environment.activate()
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+import panels
+import records
+from selection import Selection, Setting, select
+from settings import constant, dates, machine_of
+
+EXAMPLES = """examples:
+  tools/plot_mem.py data/2026-01-31-some-cpu -o memory.png
+  tools/plot_mem.py data/2026-01-31-some-cpu -o memory          both memory.png and memory.svg
+  tools/plot_mem.py data/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000"""
+FORMATS = (".png", ".svg")
+COLUMNS = 3  # panels side by side; more settings go below
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "svg.hashsalt": "memtest",  # else element names, and so the file, differ each time
+}
+
+
+def heading(selection: Selection, setting: Setting) -> str:
+    """The setting's name, and what was negotiated."""
+    name = ", ".join(
+        str(getattr(setting, field) if field != "window" else f"window {setting.window}")
+        for field in ("suite", "allocator", "window")
+        if field == "suite" or selection.varies(field)
+    )
+    for record in selection.records:
+        if Setting.of(record) == setting and record.negotiated:
+            agreed = record.negotiated
+            return f"{name}\n{agreed.protocol}, {agreed.cipher}, {agreed.group}"
+    return name
+
+
+def keys(selection: Selection, sessions: int) -> list[Line2D]:
+    """The legend: stacks by colour and marker, quantities by line."""
+    found = []
+    for index, stack in enumerate(selection.stacks):
+        look = panels.style(index)
+        found.append(Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=panels.INK, label=stack))
+    grey = {"color": "#666666", "marker": "o"}
+    found.append(Line2D([], [], label=f"RSS, N = {sessions:,}", **grey))
+    found.append(Line2D([], [], label="peak RSS inside a phase", color="#666666", marker="_", linestyle="none"))
+    metered = selection.sessions("heap")
+    if metered:
+        label = f"live heap, N = {metered[-1]:,}"
+        found.append(Line2D([], [], label=label, linestyle="--", markerfacecolor="white", **grey))
+    return found
+
+
+def figure(selection: Selection, sessions: int | None = None) -> Figure:
+    """16:9 for up to three settings, with one scale for all; the lower row is of the largest N, or of `sessions`."""
+    count = len(selection.settings)
+    columns, blocks = min(count, COLUMNS), -(-count // COLUMNS)
+    size = {"figsize": (12.8, 7.2 * blocks), "layout": "constrained", "squeeze": False}
+    made, grid = pyplot.subplots(2 * blocks, columns, **size)
+    for spare in range(count, columns * blocks):
+        for row in (0, 1):
+            grid[2 * (spare // columns) + row][spare % columns].remove()
+    sessions = sessions or max(selection.sessions(), default=0)
+    ends, lowers = {}, []
+    for at, setting in enumerate(selection.settings):
+        stacks = [selection.series(stack, setting) for stack in selection.stacks]
+        upper, lower = (grid[2 * (at // columns) + row][at % columns] for row in (0, 1))
+        upper.set_title(heading(selection, setting), fontsize=9)
+        ends[upper] = panels.by_sessions(upper, stacks)
+        panels.by_phase(lower, stacks, sessions)
+        lowers.append(lower)
+    for axes in lowers:
+        axes.set_ylim(0, max(one.get_ylim()[1] for one in lowers))
+    for axes, of_panel in ends.items():
+        axes.set_ylim(0, max(map(panels.top, ends.values())))
+        panels.label(axes, of_panel)
+    frame(made, selection, sessions)
+    return made
+
+
+def frame(made: Figure, selection: Selection, sessions: int) -> None:
+    """Title and legend above the panels, what was held equal below, each in a strip of its own."""
+    inch = 1 / made.get_size_inches()[1]
+    made.get_layout_engine().set(rect=(0, 0.3 * inch, 1, 1 - 1.05 * inch))
+    made.text(
+        0.5, 1 - 0.12 * inch, "What a TLS session costs in memory", fontsize=15, weight="bold", ha="center", va="top"
+    )
+    legend = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": 7, "frameon": False}
+    made.legend(handles=keys(selection, sessions), **legend)
+    recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. {constant(selection)}."
+    made.text(0.5, 0.1 * inch, recorded, fontsize=8, color="#444444", ha="center", va="bottom")
+
+
+def files(output: Path) -> list[Path]:
+    """ValueError for a suffix that is no picture; both formats when there is none of ours."""
+    if output.suffix in FORMATS:
+        return [output]
+    if output.suffix in (".pdf", ".jpg", ".jpeg", ".svgz", ".gif", ".webp"):
+        raise ValueError(f"{output}: pictures are made as .png or .svg")
+    return [Path(f"{output}{suffix}") for suffix in FORMATS]
+
+
+def save(made: Figure, output: Path) -> list[Path]:
+    """The same records give the same bytes: no date, no version."""
+    written = files(output)
+    for file in written:
+        made.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else {"Software": None})
+    pyplot.close(made)
+    return written
+
+
+def draw(
+    recording: Path,
+    output: Path,
+    stacks: Sequence[str] | None = None,
+    suites: Sequence[str] | None = None,
+    sessions: int | None = None,
+) -> list[Path]:
+    """Draws a recording (or one of its files) and returns the files written. ValueError and OSError with a sentence."""
+    if not recording.exists():
+        raise ValueError(f"{recording}: there is no such recording; recordings are directories under data/")
+    selection = select(records.load(recording), stacks, suites)
+    if not any(record.status == "measured" for record in selection.records):
+        raise ValueError(f"{recording}: no run was measured, so there is nothing to draw; tabulate.py shows why")
+    if sessions and sessions not in selection.sessions():
+        there = ", ".join(map(str, selection.sessions()))
+        raise ValueError(f"{recording}: no RSS runs of N = {sessions}; there are: {there}")
+    with matplotlib.rc_context(STYLE):
+        return save(figure(selection, sessions), output)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
+    parser.add_argument("--stack", action="append", help="may be repeated, in this order")
+    parser.add_argument("--suite", action="append", help="one panel each; may be repeated")
+    parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
+    given = parser.parse_args()
+    try:
+        for file in draw(given.recording, given.output, given.stack, given.suite, given.n):
+            print(file)
+    except ValueError as error:
+        sys.exit(f"plot_mem: {error}")
+    except OSError as error:
+        sys.exit(f"plot_mem: {error.filename}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()
