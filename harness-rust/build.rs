@@ -12,6 +12,7 @@ fn main() {
         println!("cargo::error={} is not there: run `make core` first", archive.display());
         return;
     }
+    println!("cargo::rustc-env=CORE={}", core.display()); // tests preload the heap meter from it
     println!("cargo::rustc-link-search=native={}", core.display());
     println!("cargo::rustc-link-lib=static=memtest");
 }

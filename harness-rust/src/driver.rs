@@ -4,10 +4,9 @@
 //! every other byte that the heap meter sees is the stack's.
 
 use crate::{Driver, Negotiated, Session, Suite};
-use std::ffi::{c_char, c_int, c_void, CStr, CString, OsStr};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
-use std::{marker::PhantomData, panic, ptr, slice};
+use std::{marker::PhantomData, ops::Deref, panic, ptr, slice};
 
 /// The program: exit status 0 measured, 1 failed, 2 usage, 77 unsupported.
 pub fn run<D: Driver>() -> i32 {
@@ -25,6 +24,19 @@ static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(ptr::null_mut());
 extern "C" fn keep_arguments(argc: c_int, argv: *mut *mut c_char) {
     ARGC.store(argc, Relaxed);
     ARGV.store(argv, Relaxed);
+}
+
+/// A string of the core's.
+#[repr(transparent)]
+pub struct Text(*const c_char);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        let text = unsafe { CStr::from_ptr(self.0) };
+        text.to_str().unwrap_or_else(|_| fail(format!("{text:?} is not UTF-8")))
+    }
 }
 
 /// One end of a pair's in-memory connection.
@@ -99,14 +111,14 @@ impl<D: Driver> Adapter<D> {
         D::VERSION.as_ptr()
     }
 
-    unsafe extern "C" fn supports(suite: &CSuite) -> *const c_char {
-        D::supports(&suite.read()).map_or_else(|reason| c_string(reason).into_raw(), |()| ptr::null_mut())
+    unsafe extern "C" fn supports(suite: &Suite) -> *const c_char {
+        D::supports(suite).map_or_else(|reason| c_string(reason).into_raw(), |()| ptr::null_mut())
     }
 
-    unsafe extern "C" fn context_new(role: c_int, suite: &CSuite) -> *mut c_void {
+    unsafe extern "C" fn context_new(role: c_int, suite: &Suite) -> *mut c_void {
         match role {
-            0 => tagged(Role::Client, D::Client::context_new(&suite.read())),
-            _ => tagged(Role::Server, D::Server::context_new(&suite.read())),
+            0 => tagged(Role::Client, D::Client::context_new(suite)),
+            _ => tagged(Role::Server, D::Server::context_new(suite)),
         }
     }
 
@@ -162,42 +174,13 @@ fn c_string(text: String) -> CString {
     CString::new(text.replace('\0', " ")).expect("no zero is left")
 }
 
-impl CSuite {
-    unsafe fn read(&self) -> Suite<'_> {
-        let text = |pointer| CStr::from_ptr(pointer).to_str().unwrap_or_else(|_| fail("argv is not UTF-8".into()));
-        Suite {
-            protocol: text(self.protocol),
-            cipher: text(self.cipher),
-            group: text(self.group),
-            certs: OsStr::from_bytes(CStr::from_ptr(self.certs).to_bytes()).as_ref(),
-            auth: text(self.auth),
-            tickets: self.tickets.try_into().unwrap_or(0),
-            store: self.store,
-            knobs: text(self.knobs),
-        }
-    }
-}
-
-// memtest/driver.h, field by field:
-
-#[repr(C)]
-struct CSuite {
-    protocol: *const c_char,
-    cipher: *const c_char,
-    group: *const c_char,
-    certs: *const c_char,
-    auth: *const c_char,
-    tickets: c_int,
-    store: bool,
-    knobs: *const c_char,
-}
-
+/// `struct driver` of driver.h, field by field.
 #[repr(C)]
 struct CDriver {
     name: *const c_char,
     version: unsafe extern "C" fn() -> *const c_char,
-    supports: unsafe extern "C" fn(&CSuite) -> *const c_char,
-    context_new: unsafe extern "C" fn(c_int, &CSuite) -> *mut c_void,
+    supports: unsafe extern "C" fn(&Suite) -> *const c_char,
+    context_new: unsafe extern "C" fn(c_int, &Suite) -> *mut c_void,
     session_new: unsafe extern "C" fn(*mut c_void, Wire) -> *mut c_void,
     handshake: unsafe extern "C" fn(*mut c_void) -> bool,
     write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,

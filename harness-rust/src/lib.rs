@@ -1,34 +1,35 @@
 //! `memtest/driver.h` in Rust: a stack implements [`Driver`] and, for each role, [`Session`]; its `main` is
 //! [`driver::run`]. Every `Err` is a sentence that ends the run with exit 1.
 
-use std::ffi::{c_char, CStr};
-use std::{io, path::Path, ptr};
+use std::ffi::{c_char, c_int, CStr};
+use std::{io, ptr};
 
 #[allow(unsafe_code)] // the C side of this interface, and nowhere else
 pub mod driver;
 
-pub use driver::Wire;
+pub use driver::{Text, Wire};
 
 /// One protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups.
-pub struct Suite<'a> {
-    pub protocol: &'a str,
-    pub cipher: &'a str,
-    pub group: &'a str,
+#[repr(C)] // driver.h's own, field by field, as is Negotiated
+pub struct Suite {
+    pub protocol: Text,
+    pub cipher: Text,
+    pub group: Text,
     /// Directory with `root.pem`, `chain.pem` (leaf first), `key.pem`; the leaf is for [`SERVER_NAME`].
-    pub certs: &'a Path,
-    pub auth: &'a str,
+    pub certs: Text,
+    pub auth: Text,
     /// How many a server issues per connection.
-    pub tickets: usize,
+    pub tickets: c_int,
     /// Session caches of the library on.
     pub store: bool,
     /// "default", or "best": the stack's documented ways to save memory.
-    pub knobs: &'a str,
+    pub knobs: Text,
 }
 
 pub const SERVER_NAME: &str = "localhost";
 
 /// What one session agreed on.
-#[repr(C)] // driver.h's own
+#[repr(C)]
 pub struct Negotiated {
     pub protocol: Name,
     pub cipher: Name,

@@ -5,19 +5,19 @@ use memtest_driver::{driver, Driver, Negotiated, Session, Suite, Wire, SERVER_NA
 use rustls::crypto::aws_lc_rs as provider;
 #[cfg(feature = "ring")]
 use rustls::crypto::ring as provider;
-use rustls::pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{client, crypto::CryptoProvider, server, ConnectionCommon, HandshakeKind, RootCertStore, SideData};
-use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, SupportedProtocolVersion, ALL_VERSIONS};
-use rustls_names::{cipher, group, protocol, same};
+use rustls::pki_types::ServerName;
+use rustls::{client, server, ConnectionCommon, HandshakeKind, RootCertStore, SideData};
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
+use rustls_suite::{certificates, cipher, failed, group, key, offer, protocol};
 use std::io::{ErrorKind::WouldBlock, Read, Write};
-use std::{ffi::CStr, fmt::Display, ops::DerefMut, path::Path, process::exit, sync::Arc};
+use std::{ffi::CStr, ops::DerefMut, process::exit, sync::Arc};
 
 #[cfg(not(any(feature = "aws-lc", feature = "ring")))]
 compile_error!("choose the provider: --features aws-lc, or --features ring");
 #[cfg(all(feature = "aws-lc", feature = "ring"))]
 compile_error!("choose one provider: aws-lc, or ring");
 
-mod rustls_names;
+mod rustls_suite;
 
 struct Rustls;
 
@@ -29,7 +29,7 @@ impl Driver for Rustls {
     };
 
     fn supports(suite: &Suite) -> Result<(), String> {
-        match (suite.auth, suite.knobs) {
+        match (&*suite.auth, &*suite.knobs) {
             ("server", "default") => offer(suite).map(drop),
             ("server", knobs) => Err(format!("knobs={knobs}: set_buffer_limit caps rustls' buffers and frees none")),
             (auth, _) => Err(format!("auth={auth}: not in this driver yet")),
@@ -55,14 +55,13 @@ impl End for ClientConnection {
     fn config(suite: &Suite) -> Result<ClientConfig, String> {
         let (provider, version) = offer(suite)?;
         let mut roots = RootCertStore::empty();
-        for root in certificates(&suite.certs.join("root.pem"))? {
+        for root in certificates(suite, "root.pem")? {
             roots.add(root).map_err(failed("root.pem"))?;
         }
         let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
         let mut config = builder.map_err(failed("client"))?.with_root_certificates(roots).with_no_client_auth();
-        if !suite.store {
-            config.resumption = client::Resumption::disabled();
-        }
+        // With a store a rustls client resumes unasked, and every handshake here is to be a full one.
+        config.resumption = client::Resumption::disabled();
         Ok(config)
     }
 
@@ -77,13 +76,11 @@ impl End for ServerConnection {
 
     fn config(suite: &Suite) -> Result<ServerConfig, String> {
         let (provider, version) = offer(suite)?;
-        let chain = certificates(&suite.certs.join("chain.pem"))?;
-        let key_file = suite.certs.join("key.pem");
-        let key = PrivateKeyDer::from_pem_file(&key_file).map_err(failed(key_file.display()))?;
         let builder = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
         let builder = builder.map_err(failed("server"))?.with_no_client_auth();
-        let mut config = builder.with_single_cert(chain, key).map_err(failed("chain.pem"))?;
-        config.send_tls13_tickets = suite.tickets;
+        let config = builder.with_single_cert(certificates(suite, "chain.pem")?, key(suite)?);
+        let mut config = config.map_err(failed("chain.pem"))?;
+        config.send_tls13_tickets = suite.tickets as usize;
         if suite.tickets > 0 {
             config.ticketer = provider::Ticketer::new().map_err(failed("tickets"))?;
         }
@@ -162,7 +159,7 @@ impl<E: End> Tls<E> {
             Ok(0) => return Ok(false), // the peer has closed
             read => read.map_err(failed("read"))?,
         };
-        self.connection.process_new_packets().map_err(failed("process"))?;
+        self.connection.process_new_packets().map_err(|error| error.to_string())?;
         Ok(true)
     }
 
@@ -176,35 +173,6 @@ impl<E: End> Tls<E> {
         }
         Ok(())
     }
-}
-
-/// Exactly what the suite names: one protocol, one cipher, one group.
-fn offer(suite: &Suite) -> Result<(Arc<CryptoProvider>, &'static SupportedProtocolVersion), String> {
-    let missing = |what: &str, name: &str| format!("no {what} {name} in {}", Rustls::VERSION.to_string_lossy());
-    let version = ALL_VERSIONS.iter().find(|it| same(protocol(it.version), suite.protocol));
-    let version = version.ok_or_else(|| missing("protocol", suite.protocol))?;
-    let mut provider = provider::default_provider();
-    provider.cipher_suites.retain(|it| it.version() == *version && same(cipher(it.suite()), suite.cipher));
-    provider.kx_groups.retain(|it| same(group(it.name()), suite.group));
-    if provider.cipher_suites.is_empty() {
-        return Err(missing(&format!("{} cipher", suite.protocol), suite.cipher));
-    }
-    if provider.kx_groups.is_empty() {
-        return Err(missing("group", suite.group));
-    }
-    Ok((Arc::new(provider), version))
-}
-
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    match found.map_err(failed(file.display()))? {
-        none if none.is_empty() => Err(format!("{}: no certificate in it", file.display())),
-        some => Ok(some),
-    }
-}
-
-fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> String {
-    move |error| format!("{what}: {error}")
 }
 
 fn main() {

@@ -1,7 +1,47 @@
-//! OpenSSL's names, which suites.toml speaks, for what rustls calls otherwise.
+//! A suite in rustls' terms: the names that suites.toml speaks are OpenSSL's, the files are PEM.
 
-use rustls::{CipherSuite, NamedGroup, ProtocolVersion};
-use std::ffi::CStr;
+use crate::{provider, Rustls};
+use memtest_driver::{Driver, Suite};
+use rustls::pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer};
+use rustls::{
+    crypto::CryptoProvider, CipherSuite, NamedGroup, ProtocolVersion, SupportedProtocolVersion, ALL_VERSIONS,
+};
+use std::{ffi::CStr, fmt::Display, sync::Arc};
+
+/// Exactly what the suite names: one protocol, one cipher, one group.
+pub fn offer(suite: &Suite) -> Result<(Arc<CryptoProvider>, &'static SupportedProtocolVersion), String> {
+    let missing = |what: &str, name: &str| format!("no {what} {name} in {}", Rustls::VERSION.to_string_lossy());
+    let version = ALL_VERSIONS.iter().find(|it| same(protocol(it.version), &suite.protocol));
+    let version = version.ok_or_else(|| missing("protocol", &suite.protocol))?;
+    let mut provider = provider::default_provider();
+    provider.cipher_suites.retain(|it| it.version() == *version && same(cipher(it.suite()), &suite.cipher));
+    provider.kx_groups.retain(|it| same(group(it.name()), &suite.group));
+    if provider.cipher_suites.is_empty() {
+        return Err(missing(&format!("{} cipher", &*suite.protocol), &suite.cipher));
+    }
+    if provider.kx_groups.is_empty() {
+        return Err(missing("group", &suite.group));
+    }
+    Ok((Arc::new(provider), version))
+}
+
+pub fn certificates(suite: &Suite, name: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let file = format!("{}/{name}", &*suite.certs);
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&file).and_then(Iterator::collect);
+    match found.map_err(failed(&file))? {
+        none if none.is_empty() => Err(format!("{file}: no certificate in it")),
+        some => Ok(some),
+    }
+}
+
+pub fn key(suite: &Suite) -> Result<PrivateKeyDer<'static>, String> {
+    let file = format!("{}/key.pem", &*suite.certs);
+    PrivateKeyDer::from_pem_file(&file).map_err(failed(&file))
+}
+
+pub fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
+}
 
 pub fn protocol(it: ProtocolVersion) -> &'static CStr {
     match it {
@@ -40,14 +80,14 @@ pub fn group(it: NamedGroup) -> &'static CStr {
 }
 
 /// Names are compared without regard to case.
-pub fn same(name: &CStr, other: &str) -> bool {
+fn same(name: &CStr, other: &str) -> bool {
     name.to_bytes().eq_ignore_ascii_case(other.as_bytes())
 }
 
 /// A suite that rustls offers and these tables forget could be neither asked for nor recognised.
 #[cfg(test)]
 mod tests {
-    use crate::provider::default_provider;
+    use super::provider::default_provider;
 
     #[test]
     fn every_cipher_and_group_of_the_provider_has_a_name() {
