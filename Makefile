@@ -142,7 +142,7 @@ build/tests/test_wire: memtest/tests/test_wire.c build/core/wire.o Makefile | bu
 	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka
 
 build/tests/test_heapmeter: memtest/tests/test_heapmeter.c Makefile | build/tests
-	@gcc $(FLAGS) -Imemtest $< -o $@ -lcmocka -ldl -lpthread
+	@gcc $(FLAGS) -fno-builtin -Imemtest $< -o $@ -lcmocka -ldl -lpthread
 
 build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/libmemtest.a Makefile | build/tests
 	@gcc $(FLAGS) -Imemtest $< build/core/libmemtest.a -o $@ -ldl -lpthread

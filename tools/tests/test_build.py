@@ -1,0 +1,139 @@
+"""Harnesses are built from what was pinned, once, and a failure says where to look: with a library of one function."""
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import build
+import flags
+import sources
+from commands import Failed
+from definitions import Source, Stack
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKEFILE = """libtiny.a: ; gcc $(FLAGS) -c $(TREE)/tiny.c -o tiny.o && ar rc $@ tiny.o
+noisy: ; @seq 100; echo the reason; false
+"""
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A clone with the core made, and a crate in cargo's cache."""
+    for folder in "memtest", "harness-c", "build/core":
+        (tmp_path / folder).parent.mkdir(exist_ok=True)
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    cache = tmp_path / "cargo/registry/cache/somewhere"
+    cache.mkdir(parents=True)
+    with tarfile.open(cache / "tiny-src-1.2.3.crate", "w:gz") as archive:
+        for name, text in {"tiny.c": "int tiny(void) { return 1; }\n", "Makefile": MAKEFILE}.items():
+            member = tarfile.TarInfo(f"tiny-src-1.2.3/upstream/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
+    return tmp_path
+
+
+def crate(root):
+    return root / "cargo/registry/cache/somewhere/tiny-src-1.2.3.crate"
+
+
+def tiny(root, steps=("make -f {source}/Makefile TREE={source} 'FLAGS={cflags}' libtiny.a",), **more):
+    source = Source(crate="tiny-src", version="1.2.3", sha256=sources.sha256(crate(root)), tree="upstream")
+    stack = {"harness": "c", "driver": "null", "licence": "MIT", "libraries": ["libtiny.a"], "source": source}
+    return Stack(**stack | {"steps": list(steps)} | more)
+
+
+def failure(root, stack):
+    with pytest.raises(Failed) as failed:
+        build.build("tiny@1", stack, root)
+    return str(failed.value)
+
+
+def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
+    stack = tiny(root)
+    assert build.build("tiny@1", stack, root) is True
+    assert build.build("tiny@1", stack, root) is False
+    manifest = json.loads((root / "build/harness/tiny@1.json").read_text())
+    assert manifest == {
+        "stack": "tiny@1",
+        "binary_sha256": sources.sha256(root / "build/harness/tiny@1"),
+        "source": {"crate": "tiny-src", "version": "1.2.3", "sha256": stack.source.sha256},
+        "compiler": flags.gcc(),
+        "flags": "-g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls",
+        "licence": "MIT",
+    }
+
+
+def test_the_same_input_gives_the_same_bytes(root):
+    build.build("tiny@1", tiny(root), root)
+    before = sources.sha256(root / "build/harness/tiny@1")
+    (root / "build/harness/tiny@1.stamp").unlink()
+    (root / "build/stacks/tiny@1.stamp").unlink()
+    build.build("tiny@1", tiny(root), root)
+    assert sources.sha256(root / "build/harness/tiny@1") == before
+
+
+def test_other_flags_steps_or_driver_build_again(root, monkeypatch):
+    build.build("tiny@1", tiny(root), root)
+    assert build.build("tiny@1", tiny(root, link=["-lm"]), root) is True
+    monkeypatch.setattr(flags, "CFLAGS", f"{flags.CFLAGS} -DOTHER")
+    assert build.build("tiny@1", tiny(root, link=["-lm"]), root) is True
+    assert "-DOTHER" in (root / "build/logs/tiny@1.log").read_text()
+
+
+def test_a_changed_driver_links_again_and_leaves_the_library(root):
+    (root / "harness-c").unlink()
+    subprocess.run(["cp", "-r", ROOT / "harness-c", root], check=True)
+    build.build("tiny@1", tiny(root), root)
+    made = (root / "build/stacks/tiny@1/libtiny.a").stat().st_mtime_ns
+    with open(root / "harness-c/drivers/null.c", "a") as driver:
+        driver.write("/* changed */\n")
+    assert build.build("tiny@1", tiny(root), root) is True
+    assert (root / "build/stacks/tiny@1/libtiny.a").stat().st_mtime_ns == made
+
+
+def test_a_wrong_checksum_stops_with_both_sums_and_where_they_come_from(root):
+    stack = tiny(root)
+    with open(crate(root), "ab") as file:
+        file.write(b"\0")
+    said = failure(root, stack)
+    assert stack.source.sha256 in said and sources.sha256(crate(root)) in said
+    assert str(crate(root)) in said and '["tiny@1".source]' in said
+    assert not (root / "build/sources/tiny-src-1.2.3").exists()
+
+
+def test_a_failing_step_shows_command_last_lines_and_log(root):
+    said = failure(root, tiny(root, steps=["make -f {source}/Makefile noisy"]))
+    assert "Makefile noisy` failed (exit 2)" in said and "the reason" in said and "build/logs/tiny@1.log" in said
+    shown = [line.strip() for line in said.splitlines()]
+    assert len(shown) == 1 + 15 + 1 and "100" in shown and "80" not in shown
+
+
+def test_a_step_that_is_no_program(root):
+    assert "cannot be run" in failure(root, tiny(root, steps=["no-such-program {source}"]))
+
+
+def test_after_a_failure_there_is_no_harness_and_the_next_build_starts_clean(root):
+    build.build("tiny@1", tiny(root), root)
+    failure(root, tiny(root, libraries=["libtiny.a", "libnone.a"]))
+    assert not (root / "build/harness/tiny@1.json").exists()
+    (root / "build/stacks/tiny@1/left-over").touch()
+    (root / "build/stacks/tiny@1.stamp").unlink(missing_ok=True)
+    assert build.build("tiny@1", tiny(root), root) is True
+    assert not (root / "build/stacks/tiny@1/left-over").exists()
+
+
+def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
+    monkeypatch.setenv("CFLAGS", "-nonsense")
+    monkeypatch.setenv("MAKEFLAGS", "FLAGS=-nonsense")
+    assert build.build("tiny@1", tiny(root), root) is True
+
+
+def test_an_unknown_stack_is_one_sentence_with_the_nearest():
+    done = subprocess.run([ROOT / "tools/build.py", "nul@c"], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 2 and "did you mean null@c" in done.stderr

@@ -1,0 +1,107 @@
+"""What is asked for is checked first, and one sentence says what is wrong."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import names
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def refusal(**knobs):
+    with pytest.raises(ValueError) as refused:
+        names.check(knobs)
+    return str(refused.value)
+
+
+def make(*arguments, **environment):
+    return subprocess.run(
+        ["make", "-s", *arguments], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True
+    )
+
+
+@given(st.integers(min_value=1, max_value=10**9))
+def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(pairs):
+    names.check({"N": str(2 * pairs)})
+    assert "even" in refusal(N=str(2 * pairs - 1))
+
+
+@given(st.text())
+def test_no_text_makes_the_check_fail_in_another_way(text):
+    for knob in names.KNOBS:
+        try:
+            names.check({knob: text.replace("\0", "")})
+        except ValueError as refused:
+            assert str(refused)
+
+
+@pytest.mark.parametrize("n", ["0", "-2", "3", "2.0", "1e4", "ten", "", " 2", "٢"])
+def test_n_must_be_a_positive_even_number(n):
+    assert f"N={n}" in refusal(N=n)
+
+
+def test_an_unknown_stack_names_the_nearest_and_where_all_are():
+    said = refusal(STACKS="openssl@3.5.5 opensl@3.5.5")
+    assert "no stack opensl@3.5.5" in said and "did you mean openssl@3.5.5" in said and "memtest/stacks.toml" in said
+
+
+def test_suites_and_allocators_likewise():
+    assert "did you mean tls13-rsa-aes256" in refusal(SUITES="tls13-rsa-aes25")
+    assert "did you mean jemalloc" in refusal(ALLOCATOR="jemaloc")
+    assert "knob STACK " in refusal(STACK="null@c") and "did you mean STACKS?" in refusal(STACK="null@c")
+
+
+def test_a_name_far_from_all_gets_no_guess():
+    assert "did you mean" not in refusal(STACKS="qqqqqqqq")
+
+
+def test_lists_are_separated_by_spaces_or_commas():
+    names.check({"STACKS": "null@c,openssl@3.5.5  null@rust"})
+    assert names.listed("a, b c") == ["a", "b", "c"]
+
+
+def test_the_other_knobs():
+    names.check({"WINDOW": "all", "HEAP": "0", "REPEATS": "3", "JOBS": "2", "FRESH": "1", "OUT": "a new one"})
+    for knob, value in {"WINDOW": "0", "HEAP": "some", "REPEATS": "0", "JOBS": "none", "FRESH": "2"}.items():
+        assert f"{knob}={value}" in refusal(**{knob: value})
+    assert "is a file" in refusal(OUT=__file__)
+
+
+def test_a_toml_error_names_file_and_line(tmp_path, monkeypatch):
+    for kind in "suites", "allocators", "campaigns":
+        (tmp_path / f"{kind}.toml").touch()
+    (tmp_path / "stacks.toml").write_text("[fine]\nharness = \n")
+    monkeypatch.setattr(names, "DEFINITIONS", tmp_path)
+    said = refusal()
+    assert "memtest/stacks.toml" in said and "line 2" in said
+
+
+def test_every_knob_has_a_default_to_show():
+    assert list(names.defaults()) == list(names.KNOBS) and all(names.defaults().values())
+
+
+def test_the_command_says_one_sentence_and_exits_with_2():
+    done = subprocess.run([ROOT / "tools/names.py", "N=7"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+
+
+def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
+    assert "N=7" in make("names", "N=7").stderr
+    assert make("names", N="7", STACKS="nonsense").returncode == 0
+
+
+def test_make_hands_a_name_of_any_shape_on_as_it_is():
+    flags = make("-n", "mem", "OUT=it's $HOME of mine", "FRESH=1").stdout.splitlines()[-1]
+    assert "--out 'it'\\''s $HOME of mine'" in flags and flags.endswith("--fresh")
+    assert "--fresh" not in make("-n", "mem", "FRESH=0").stdout
+
+
+def test_a_bare_make_lists_every_target_and_knob():
+    said = make().stdout
+    for word in "setup", "core", "mem", "check", "bench", "figures", "stacks-clean", "clean", *names.KNOBS:
+        assert f"  {word} " in said
