@@ -110,7 +110,7 @@ LINE: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(Annotated[Line, Field(di
 
 
 def sentence(error: ValidationError) -> str:
-    """The first thing that is wrong, as `place: what`."""
-    first = error.errors()[0]
+    """The first thing that is wrong, as `place: what`; a foreign schema explains all else."""
+    first = min(error.errors(), key=lambda one: one["loc"][-1:] != ("schema",))
     place = ".".join(str(part) for part in first["loc"])
     return f"{place}: {first['msg']}" if place else first["msg"]

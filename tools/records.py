@@ -80,7 +80,7 @@ class Record(Model):
     @model_validator(mode="after")
     def whole(self) -> Self:
         if self.status == "measured":
-            if not (self.phases and self.negotiated and self.environment and self.reported) or self.reason:
+            if None in (self.negotiated, self.environment, self.reported) or not self.phases or self.reason:
                 raise ValueError("a measured run has phases, what was negotiated, its environment and no reason")
             if any((phase.heap is not None) != (self.meter == "heap") for phase in self.phases):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")

@@ -56,16 +56,18 @@ def check(arguments: argparse.Namespace) -> None:
 
 def campaign(arguments: argparse.Namespace) -> Campaign:
     """The campaign as asked for; exits with a sentence when its own table names what there is not."""
-    table = definitions.campaigns()[arguments.campaign]
-    for knob, value in (("STACKS", table.stacks), ("SUITES", table.suites)):
-        try:
-            names.check_names(knob, " ".join(value))
-        except ValueError as error:
-            sys.exit(f"memtest/campaigns.toml: [{arguments.campaign}]: {error}")
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
     turned |= {"stacks": listed(arguments.stacks), "suites": listed(arguments.suites)}
     turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
-    return table.model_copy(update={name: value for name, value in turned.items() if value is not None})
+    given = {name: value for name, value in turned.items() if value is not None}
+    asked = definitions.campaigns()[arguments.campaign].model_copy(update=given)
+    for knob, values in (("STACKS", asked.stacks), ("SUITES", asked.suites), ("ALLOCATOR", asked.allocators)):
+        for value in values:
+            try:
+                names.check_names(knob, value)
+            except ValueError as error:
+                sys.exit(f"memtest/campaigns.toml: [{arguments.campaign}]: {error}")
+    return asked
 
 
 def number(text: str | None) -> int | str | None:

@@ -10,6 +10,7 @@ from definitions import Suite
 from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, sentence
 
 UNSUPPORTED = 77
+BEFORE, AFTER = ["contexts", "sessions"], ["established", "payload", "reply", "idle", "closed", "trimmed"]
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,17 @@ def incomplete(lines: list[Line]) -> str | None:
     inner = lines[1:-1]
     if not isinstance(lines[0], RunLine) or not inner or not all(isinstance(line, PhaseLine) for line in inner):
         return "its output is not a run line, phases and an end line"
+    if not in_order([line.phase for line in inner]):
+        return "its phases are not those of docs/records.md, each in its place"
     if lines[-1].status != "measured" or lines[-1].negotiated is None:
         return f"exit 0, but its end line says {lines[-1].status} and not what was negotiated"
     return None
+
+
+def in_order(phases: list[str]) -> bool:
+    steps = phases[len(BEFORE) : -len(AFTER)]
+    lockstep = [f"{role} {step}" for step in range(1, len(steps) // 2 + 1) for role in ("client", "server")]
+    return bool(steps) and phases == [*BEFORE, *lockstep, *AFTER]
 
 
 def refusal(lines: list[Line]) -> str | None:
@@ -107,4 +116,6 @@ def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:
     for name, asked, answered in pairs:
         if str(asked).lower() != str(answered).lower():
             return f"{name}: asked for {asked}, but the harness says {answered}"
+    if any((phase.heap is None) == (run.meter == "heap") for phase in outcome.phases):
+        return f"its phases are not those of a run under the {run.meter} meter"
     return None

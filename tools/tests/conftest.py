@@ -1,0 +1,70 @@
+"""A project of its own for each test that runs the tools: its definitions, its build, its data."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of tools/ and memtest/*.toml, with pretenders for harnesses."""
+
+    root: Path
+
+    def install(self, *behaviours: str) -> list[str]:
+        """Harnesses that behave so; the names of their stacks."""
+        return [self.add(f"{behaviour}@1", self.pretender()) for behaviour in behaviours]
+
+    def add(self, stack: str, program: bytes) -> str:
+        binary = self.root / "build/harness" / stack
+        binary.write_bytes(program)
+        binary.chmod(0o755)
+        manifest = {"stack": stack, "binary_sha256": hashlib.sha256(program).hexdigest(), "source": None}
+        manifest |= {"compiler": "gcc 12.2.0", "flags": "-O2", "licence": "Apache-2.0 OR MIT"}
+        binary.with_name(f"{stack}.json").write_text(json.dumps(manifest))
+        with (self.root / "memtest/stacks.toml").open("a") as stacks:
+            stacks.write(STACK.format(name=stack))
+        return stack
+
+    def pretender(self) -> bytes:
+        return f"#!{sys.executable}\n".encode() + (ROOT / "tools/tests/pretender.py").read_bytes()
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, str(self.root / "tools/measure.py"), "mem", *words]
+
+    def measure(self, *words: str, stacks: Sequence[str], n: int = 20) -> subprocess.CompletedProcess[str]:
+        """One suite, at N sessions and fractions of it, into `out`."""
+        return subprocess.run(
+            self.command(f"--stacks={' '.join(stacks)}", "--suites=tls13-rsa-aes256", f"--n={n}", "--out=out", *words),
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root = tmp_path / "project"
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("tests", "__pycache__"))
+    for folder in ("memtest", "build/harness", "build/core"):
+        (root / folder).mkdir(parents=True)
+    for file in (ROOT / "memtest").glob("*.toml"):
+        shutil.copy(file, root / "memtest")
+    (root / "memtest/stacks.toml").write_text("")
+    meter = ROOT / "build/core/libheapmeter.so"
+    if meter.exists():
+        shutil.copy(meter, root / "build/core")
+    os.symlink(sys.prefix, root / ".venv")
+    return Project(root)

@@ -1,0 +1,123 @@
+"""Recordings: what is recorded stays, whatever happens to the end of a file."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import failed, record
+
+import recorder
+import records
+from records import Record
+
+STACK = "null@c"
+RUNS = [record(STACK, "none", 2), record(STACK, "none", 4, "heap"), failed(STACK, "none", 6, "killed by SIGSEGV")]
+FILE = b"".join(run.line() for run in RUNS)
+
+
+def test_the_schema_in_docs_is_current():
+    schema = Path(records.__file__).parent.parent / "docs/record.schema.json"
+    assert json.loads(schema.read_text()) == Record.model_json_schema()
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_record_reads_back_as_it_was_written(run):
+    assert Record.model_validate_json(run.line()) == run
+
+
+def test_an_rss_run_has_no_heap_field():
+    assert all("heap" not in phase for phase in json.loads(RUNS[0].line())["phases"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(cut=st.integers(0, len(FILE)), again=st.integers(0, len(FILE)))
+def test_a_file_cut_anywhere_keeps_its_whole_records_and_takes_more(cut, again):
+    with TemporaryDirectory() as name:
+        file = Path(name, f"{STACK}.jsonl")
+        for end in (cut, again):
+            before = (file.read_bytes() if file.exists() else b"") + FILE[:end]
+            if not before:
+                continue
+            file.write_bytes(before)
+            kept = records.load(file)
+            assert kept == [run for run in kept if run in RUNS]
+            recorder.append(file.parent, RUNS[0])
+            assert file.read_bytes().startswith(before)
+            assert records.load(file) == [*kept, RUNS[0]]
+
+
+@given(cut=st.integers(0, len(FILE)))
+def test_a_cut_loses_only_the_record_it_cuts(cut):
+    with TemporaryDirectory() as name:
+        file = Path(name, f"{STACK}.jsonl")
+        file.write_bytes(FILE[:cut])
+        whole, ends = 0, 0
+        for run in RUNS:
+            ends += len(run.line())
+            whole += cut >= ends - 1  # only its newline may be missing
+        assert records.load(file) == RUNS[:whole]
+
+
+def test_a_torn_mark_is_healed_too(tmp_path):
+    file = tmp_path / f"{STACK}.jsonl"
+    file.write_bytes(FILE + FILE[:100] + b"\n" + records.TORN[:7])
+    recorder.append(tmp_path, RUNS[0])
+    assert records.load(tmp_path) == [*RUNS, RUNS[0]]
+
+
+def test_a_torn_line_is_told(tmp_path, capsys):
+    (tmp_path / f"{STACK}.jsonl").write_bytes(FILE[:-9])
+    records.load(tmp_path)
+    assert "line 3 was cut off" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "what"),
+    [
+        (2, RUNS[0].line().replace(b'"schema":1', b'"schema":2'), "schema: Input should be 1"),
+        (4, b'{"schema":1}\n', "key: Field required"),
+        (1, b"stack,bytes\n", "Invalid JSON"),
+        (3, FILE[:50] + b"\n", "Invalid JSON"),  # broken, and neither last nor marked
+    ],
+)
+def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, what):
+    lines = FILE.splitlines(keepends=True)
+    file = tmp_path / f"{STACK}.jsonl"
+    file.write_bytes(b"".join([*lines[: number - 1], line, *lines[number - 1 :]]))
+    with pytest.raises(SystemExit) as stop:
+        records.load(tmp_path)
+    assert str(file) in str(stop.value)
+    assert f"line {number} " in str(stop.value)
+    assert what in str(stop.value)
+
+
+def test_a_measured_run_without_phases_is_refused():
+    with pytest.raises(ValueError, match="a measured run has phases"):
+        Record.model_validate(RUNS[0].model_dump(by_alias=True) | {"phases": []})
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """40 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(folder)]
+    if os.getuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("may not mount")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_told_and_changes_nothing(small_disk):
+    written = []
+    with pytest.raises(SystemExit, match=r"No space left on device; what was recorded before is unchanged"):
+        for run in RUNS * 100:
+            recorder.append(small_disk, run)
+            written.append(run)
+    assert written
+    assert (small_disk / f"{STACK}.jsonl").read_bytes() == b"".join(run.line() for run in written)
