@@ -68,7 +68,7 @@ def make(name: str, stack: Stack, folder: Path, downloads: Path, log: Path) -> N
     folder.mkdir(parents=True)
     for number, text in enumerate(stack.steps, 1):
         command = step(text, source=tree, cflags=flags.CFLAGS, jobs=len(os.sched_getaffinity(0)))
-        title = f"{name}: step {number} of {len(stack.steps)}, {Path(command[0]).name} {Path(command[1]).name}"
+        title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
         commands.run(command, log, title, folder, files_to_compile(command, folder))
 
 

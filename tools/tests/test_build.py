@@ -129,9 +129,15 @@ def test_after_a_failure_there_is_no_harness_and_the_next_build_starts_clean(roo
 
 
 def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
-    monkeypatch.setenv("CFLAGS", "-nonsense")
-    monkeypatch.setenv("MAKEFLAGS", "FLAGS=-nonsense")
-    assert build.build("tiny@1", tiny(root), root) is True
+    leaks = {"CFLAGS": "-O0", "MAKEFLAGS": "-- FLAGS=-O0", "RUSTFLAGS": "-Copt-level=0", "LD_PRELOAD": "", "N": "7"}
+    for name, value in leaks.items():
+        monkeypatch.setenv(name, value)
+    build.build("tiny@1", tiny(root, steps=["env", *tiny(root).steps]), root)
+    log = (root / "build/logs/tiny@1.log").read_text().splitlines()
+    seen = {
+        line.partition("=")[0] for line in log[1 : log.index(next(line for line in log if line.startswith("$ make")))]
+    }
+    assert "PATH" in seen and not seen & set(leaks)
 
 
 def test_an_unknown_stack_is_one_sentence_with_the_nearest():
