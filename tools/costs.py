@@ -5,9 +5,7 @@ Records come in measured, of one stack, suite and setting. Sizes are bytes unles
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy
-from scipy import stats
+from itertools import pairwise
 
 from records import Phase, Record
 
@@ -127,16 +125,15 @@ def line(points: dict[int, float]) -> Line | None:
     """Least squares; None for fewer than two numbers of sessions, since a total divided by N is not a slope."""
     if len(points) < 2:
         return None
-    sessions, values = numpy.array(list(points), float), numpy.array(list(points.values()), float)
-    fit = stats.linregress(sessions, values)
-    residuals = values - (fit.intercept + fit.slope * sessions)
-    worst = int(numpy.argmax(numpy.abs(residuals)))
+    slope, intercept = statistics.linear_regression(list(points), list(points.values()))
+    residuals = {sessions: value - (intercept + slope * sessions) for sessions, value in points.items()}
+    worst = max(residuals, key=lambda sessions: abs(residuals[sessions]))
     return Line(
-        slope=float(fit.slope),
-        intercept=float(fit.intercept),
-        residual=float(residuals[worst]),
-        residual_share=float(residuals[worst] / values[worst]) if values[worst] else 0.0,
-        increments=tuple(float(step) for step in numpy.diff(values) / numpy.diff(sessions)),
+        slope=slope,
+        intercept=intercept,
+        residual=residuals[worst],
+        residual_share=residuals[worst] / points[worst] if points[worst] else 0.0,
+        increments=tuple((high - low) / (m - n) for (n, low), (m, high) in pairwise(sorted(points.items()))),
         points=len(points),
     )
 

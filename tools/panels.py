@@ -46,7 +46,7 @@ def by_sessions(axes: Axes, stacks: list[Series]) -> list[End]:
     ends = []
     for index, series in enumerate(stacks):
         runs, look = series.runs("rss"), style(index)
-        points = costs.medians(runs, costs.peak_rss)
+        points = costs.medians(series.full("rss"), costs.peak_rss)
         line = costs.line(points)
         dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
         axes.plot([run.sessions for run in runs], [costs.peak_rss(run) / MIB for run in runs], look.marker, **dots)
@@ -82,7 +82,9 @@ def label(axes: Axes, ends: list[End]) -> None:
         axes.text(sessions + place, bottom, text.split("\n")[-1] if crowded else text, **style)
         free = bottom + (0.075 if crowded else 0.15) * height
     if crowded:
-        axes.set_xlim(0, 1.45 * max(sessions for sessions, *_ in ends))
+        widest = max(sessions for sessions, *_ in ends)
+        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
+        axes.set_xlim(0, 1.52 * widest)
 
 
 def explain_holes(axes: Axes, stacks: list[Series]) -> None:

@@ -58,7 +58,7 @@ def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
 
 def c10k_row(series: Series) -> list[Cell]:
     """KiB, MiB, and where they are from."""
-    runs = series.runs("rss")
+    runs = series.full("rss")
     figure = costs.c10k(costs.medians(runs, costs.peak_rss))
     if not figure:
         return [hole(f"N = {runs[0].sessions:,} only, not enough for a line" if runs else series.reason("rss"))] * 3
@@ -96,7 +96,7 @@ def heap_of(role: str) -> Peak:
 
 # What is measured: its meter, the sessions of N that it counts (of a role: half), and its peak
 QUANTITIES: dict[str, tuple[Meter, int, Peak]] = {
-    "RSS": ("rss", 1, costs.peak_rss),
+    "RSS": ("rss", 1, law.peak_rss),
     "live heap": ("heap", 1, heap_of("total")),
     "live heap, clients": ("heap", 2, heap_of("client")),
     "live heap, servers": ("heap", 2, heap_of("server")),
@@ -117,7 +117,7 @@ def checked(fitted: law.Law, runs: Sequence[Record], share: int, peak: Peak) -> 
     if not errors:
         return hole("no window between the smallest and the largest to check it at")
     error, run = max(errors, key=lambda one: abs(one[0]))
-    text = f"{100 * error:+.2f} % at N = {run.sessions:,}, W = {law.pairs_at_once(run):,}"
+    text = f"{round(100 * error, 2) + 0.0:+.2f} % at N = {run.sessions:,}, W = {law.pairs_at_once(run):,}"
     return Cell(text, {"error": round(error, 6), "sessions": run.sessions, "window": law.pairs_at_once(run)})
 
 
@@ -128,14 +128,14 @@ def law_row(runs: Sequence[Record], name: str) -> list[Cell]:
     found = law.fit([(run.sessions // share, law.pairs_at_once(run), peak(run)) for run in fitted])
     if not found:
         return [hole("not enough runs: it takes two windows, and two numbers of sessions")] * 4
-    terms = [Cell(f"{value:,.0f}", round(value, 1)) for value in (found.established, found.handshake)]
-    return [Cell(f"{found.fixed / MIB:,.2f} MiB", round(found.fixed)), *terms, checked(found, held_out, share, peak)]
+    terms = [Cell(f"{value:,.0f}", round(value, 1)) for value in (found.kept, found.handshake)]
+    return [Cell(f"{found.fixed / KIB:,.0f} KiB", round(found.fixed)), *terms, checked(found, held_out, share, peak)]
 
 
 def laws(selection: Selection) -> Table:
     keys = {
         "fixed_bytes": "fixed",
-        "established_bytes": "E, bytes per session",
+        "kept_bytes": "E, bytes per session",
         "handshake_bytes": "H, bytes per handshake",
     }
     names = [Column(name, name, left=True) for name in ("suite", "allocator", "stack", "quantity")]
@@ -145,8 +145,8 @@ def laws(selection: Selection) -> Table:
         Column("check", "measured against the law"),
     ]
     caption = (
-        "Peak = fixed + N·E + W·H, with N sessions (clients or servers alone: half of them) and W pairs in the "
-        "handshake at once. Fitted to the smallest and the largest window, checked at the others."
+        "Peak while handshakes are under way = fixed + N·E + W·H, with N sessions (clients or servers alone: half of "
+        "them) and W pairs in the handshake at once. Fitted to the smallest and the largest window, checked at others."
     )
     table = Table("law", "The law of memory", caption, columns)
     for suite, allocator in dict.fromkeys((one.suite, one.allocator) for one in selection.settings):

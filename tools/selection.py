@@ -49,6 +49,11 @@ class Series:
         found = [record for record in self.of(meter, sessions) if record.status == "measured"]
         return sorted(found, key=lambda record: (record.sessions, record.repeat))
 
+    def full(self, meter: Meter) -> list[Record]:
+        """Runs that had at least one whole window: a line through others too would bend at its beginning."""
+        width = 1 if self.setting.window == "all" else self.setting.window
+        return [run for run in self.runs(meter) if run.sessions // 2 >= width]
+
     def of(self, meter: Meter, sessions: int | None = None) -> list[Record]:
         return [one for one in self.records if one.meter == meter and sessions in (None, one.sessions)]
 

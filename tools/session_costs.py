@@ -77,7 +77,7 @@ RSS: dict[str, Callable[[Record], int]] = {
 
 def rss_row(series: Series, quantity: Callable[[Record], int]) -> list[Cell]:
     """Slope per pair, intercept, increments, largest residual, spread."""
-    runs = series.runs("rss")
+    runs = series.full("rss")
     points = costs.medians(runs, quantity)
     line = costs.line(points)
     if not line:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from records import Record
 
+MIB = 1024 * 1024
 STEPS = ("client 1", "server 1", "client 2", "server 2")
 PHASES = ("contexts", "sessions", *STEPS, "established", "payload", "reply", "idle", "closed", "trimmed")
 COUNTS = (100, 1000, 5000, 10000)
@@ -24,10 +25,10 @@ class Shape:
 
 
 SHAPES = {
-    "openssl@3.5.5": Shape(9_000_000, (9_000, 75_000, 64_000), (9_100, 82_000, 52_000), 240, 150),
-    "rustls+aws-lc@0.23.46": Shape(8_000_000, (11_200, 13_400, 9_200), (800, 11_200, 6_400), 60, 40),
-    "boringssl@5.4.0": Shape(6_000_000, (7_000, 30_000, 21_000), (7_000, 28_000, 19_000), 120, 90),
-    "null@c": Shape(4_000_000, (4_072, 4_072, 4_072), (4_072, 4_072, 4_072), 3, 3),
+    "openssl@3.5.5": Shape(9 * MIB, (9_000, 75_000, 64_000), (9_100, 82_000, 52_000), 240, 150),
+    "rustls+aws-lc@0.23.46": Shape(8 * MIB, (11_200, 13_400, 9_200), (800, 11_200, 6_400), 60, 40),
+    "boringssl@5.4.0": Shape(6 * MIB, (7_000, 30_000, 21_000), (7_000, 28_000, 19_000), 120, 90),
+    "null@c": Shape(4 * MIB, (4_072, 4_072, 4_072), (4_072, 4_072, 4_072), 3, 3),
 }
 PEAKS = {"client": "client 1", "server": "server 1"}
 
@@ -61,13 +62,13 @@ def heaps(shape: Shape, phase: str, pairs: int, extra: int = 0) -> dict[str, dic
 
 
 def phase(name: str, shape: Shape, sessions: int, meter: str, extra: int) -> dict:
-    """RSS is 10 % above the live heap; a closed session's memory stays."""
+    """RSS is 10 % above the live heap, in whole pages; a closed session's memory stays."""
     pairs = sessions // 2
     held = [sum(live(getattr(shape, role), role, one) for role in PEAKS) for one in PHASES]
     at = PHASES.index(name)
     rss = shape.fixed_bytes + pairs * (held[at] if name in MADE else max(held) if at else 0) * 11 // 10 // 4096 * 4096
-    made = {"phase": name, "process": "both", "rss_bytes": rss, "rss_anon_bytes": rss - 3_000_000}
-    made |= {"rss_file_bytes": 3_000_000, "rss_shmem_bytes": 0, "peak_rss_bytes": rss, "minor_faults": 0}
+    made = {"phase": name, "process": "both", "rss_bytes": rss, "rss_anon_bytes": rss - 3 * MIB}
+    made |= {"rss_file_bytes": 3 * MIB, "rss_shmem_bytes": 0, "peak_rss_bytes": rss, "minor_faults": 0}
     made |= {"major_faults": 0, "wire_bytes": 0}
     return made | ({"heap": heaps(shape, name, pairs, extra)} if meter == "heap" else {})
 
@@ -89,7 +90,7 @@ def record(stack: str, suite: str, sessions: int, meter: str = "rss", extra: int
         "negotiated": {
             "protocol": "TLSv1.3",
             "cipher": "TLS_AES_256_GCM_SHA384",
-            "group": "X25519",
+            "group": "X25519MLKEM768" if suite.endswith("-pq") else "X25519",
             "group_from": "session",
             "resumed": False,
             "client_verified": True,

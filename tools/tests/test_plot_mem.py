@@ -1,0 +1,135 @@
+"""The picture: there, the same every time, with units on every axis and no text over another."""
+
+import math
+import os
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import synthetic
+from matplotlib import image, pyplot, rc_context
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import panels
+import plot_mem
+from selection import select
+
+PLOT = Path(__file__).parent.parent / "plot_mem.py"
+STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0", "null@c")
+SUITES = ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
+
+
+def drawn(records, stacks=None) -> Figure:
+    with rc_context(plot_mem.STYLE):
+        made = plot_mem.figure(select(records, stacks))
+        made.canvas.draw()
+    return made
+
+
+def shown(made: Figure) -> list[Text]:
+    """Every text that a viewer sees; ticks outside the limits exist, but are not drawn."""
+    texts = [text for text in made.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    unseen = set()
+    for axes in made.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = axis.get_view_interval()
+            outside = (tick for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high)
+            unseen |= {label for tick in outside for label in (tick.label1, tick.label2)}
+    return [text for text in texts if text not in unseen]
+
+
+def overlaps(made: Figure) -> list[tuple[str, str]]:
+    """Slanted texts are left out: their upright boxes overlap though they do not; see the test of their distance."""
+    boxes = [(one.get_text(), one.get_window_extent()) for one in shown(made) if one.get_rotation() % 90 == 0]
+    return [(name, other) for (name, a), (other, b) in combinations(boxes, 2) if a.overlaps(b)]
+
+
+@pytest.fixture(params=[(stacks, suites) for stacks in (1, 2, 3, 4) for suites in (1, 2, 3)], ids=str)
+def made(request):
+    stacks, suites = request.param
+    yield drawn(synthetic.campaign(STACKS[:stacks], SUITES[:suites]))
+    pyplot.close("all")
+
+
+def test_no_text_lies_over_another(made):
+    assert overlaps(made) == []
+
+
+def test_every_text_is_inside_the_picture(made):
+    for text in shown(made):
+        box = text.get_window_extent()
+        assert min(box.x0, box.y0) >= 0, text.get_text()
+        assert box.x1 <= made.bbox.x1 and box.y1 <= made.bbox.y1, text.get_text()
+
+
+def test_slanted_labels_keep_their_distance(made):
+    for axes in made.axes:
+        labels = [label for label in axes.get_xticklabels() if label.get_rotation() % 90]
+        for one, other in combinations(labels, 2):
+            apart = abs(other.get_window_extent().x1 - one.get_window_extent().x1)
+            line_height = 1.1 * one.get_fontsize() * made.dpi / 72
+            assert apart * math.sin(math.radians(one.get_rotation())) > line_height
+
+
+def test_every_axis_says_what_it_shows_in_which_unit(made):
+    for axes in made.axes:
+        assert any(unit in axes.get_ylabel() for unit in ("MiB", "KiB"))
+        assert axes.get_xlabel() in ("sessions, clients and servers together", "end of phase")
+    assert len(made.axes) % 2 == 0
+
+
+def test_the_slope_stands_at_the_line():
+    made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1]))
+    assert "openssl@3.5.5\n78.4 KiB per session" in [text.get_text() for text in shown(made)]  # 146,000 x 1.1 a pair
+    pyplot.close(made)
+
+
+def test_a_failed_run_is_explained_in_its_panel():
+    runs = [run for run in synthetic.campaign(STACKS[:2], SUITES[:1]) if run.sessions != 5000 or run.stack != STACKS[1]]
+    made = drawn([*runs, synthetic.failed(STACKS[1], SUITES[0], 5000, "killed by signal 9 (SIGKILL)")])
+    assert any("killed by signal 9" in text.get_text().replace("\n", " ") for text in shown(made))
+    assert overlaps(made) == []
+    pyplot.close(made)
+
+
+def test_stacks_differ_in_grey_too():
+    assert len(set(panels.MARKERS)) == len(panels.COLOURS) == len(set(panels.COLOURS))
+
+
+def plot(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture
+def recording(tmp_path) -> Path:
+    return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS[:2], SUITES))
+
+
+def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording):
+    pictures = ("one.png", "one.svg", "two.png", "two.svg")
+    for name in ("one", "two"):
+        assert plot("recording", "-o", name, cwd=recording.parent).stdout == f"{name}.png\n{name}.svg\n"
+    first_png, first_svg, *second = ((recording.parent / picture).read_bytes() for picture in pictures)
+    assert [first_png, first_svg] == second
+    assert image.imread(recording.parent / "one.png").shape[:2] == (1080, 1920)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere", "-o", "m"], "nowhere: there is no such recording; recordings are directories under data/"),
+        (["recording", "-o", "m", "--n", "7"], "recording: no RSS runs of N = 7; there are: 100, 1000, 5000, 10000"),
+        (["recording", "-o", "m.pdf"], "m.pdf: pictures are made as .png or .svg"),
+        (["recording", "-o", "no/m.png"], "no/m.png: No such file or directory"),
+        (["recording", "-o", "m", "--suite", "tls14"], "no runs of the suite tls14; there are: " + ", ".join(SUITES)),
+        (["failures", "-o", "m"], "failures: no run was measured, so there is nothing to draw; tabulate.py shows why"),
+    ],
+)
+def test_an_error_is_one_sentence(recording, arguments, sentence):
+    synthetic.write(recording.parent / "failures", [synthetic.failed(STACKS[0], SUITES[0], 100, "crashed")])
+    result = plot(*arguments, cwd=recording.parent)
+    assert result.stderr.splitlines() == [f"plot_mem: {sentence}"]
+    assert (result.returncode, sorted(os.listdir(recording.parent))) == (1, ["failures", "recording"])

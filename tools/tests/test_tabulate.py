@@ -1,0 +1,165 @@
+"""The tables of a synthetic recording: what they say, their holes, and what a user who errs is told."""
+
+# ruff: noqa: E501 tables are as wide as they are
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+
+TABULATE = Path(__file__).parent.parent / "tabulate.py"
+STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
+SUITE = "tls13-rsa-aes256"
+
+
+def tabulate(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    command = [sys.executable, str(TABULATE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"COLUMNS": "300"})
+
+
+@pytest.fixture
+def recording(tmp_path) -> Path:
+    return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS, [SUITE]))
+
+
+def test_peaks_stand_side_by_side(recording):
+    assert (
+        """
+| suite            |      N | openssl@3.5.5 KiB | rustls+aws-lc@0.23.46 KiB | rustls+aws-lc@0.23.46 against openssl@3.5.5 |
+| ---------------- | -----: | ----------------: | ------------------------: | ------------------------------------------: |
+| tls13-rsa-aes256 |    100 |            17,056 |                     9,284 |                                     -45.6 % |
+| tls13-rsa-aes256 |  1,000 |            87,632 |                    19,148 |                                     -78.1 % |
+"""
+        in tabulate(recording, "--table", "peaks").stdout
+    )
+
+
+def test_the_first_stack_named_is_what_others_are_compared_with(recording):
+    out = tabulate(recording, "--table", "peaks", "--n", 100, "--stack", STACKS[1], "--stack", STACKS[0]).stdout
+    assert "openssl@3.5.5 against rustls+aws-lc@0.23.46" in out
+    assert "+83.7 %" in out
+    assert "1,000" not in out
+
+
+def test_live_heap_is_in_whole_bytes_and_blocks_by_role(recording):
+    assert (
+        """
+| suite            | stack         | role   |      created |   at the peak | peak in  |   established | after 1 KiB each way |
+| ---------------- | ------------- | ------ | -----------: | ------------: | -------- | ------------: | -------------------: |
+| tls13-rsa-aes256 | openssl@3.5.5 | client |  9,000 (240) |  75,000 (240) | client 1 |  64,000 (240) |         64,000 (240) |
+| tls13-rsa-aes256 | openssl@3.5.5 | server |  9,100 (150) |  82,000 (150) | server 1 |  52,000 (150) |         52,000 (150) |
+| tls13-rsa-aes256 | openssl@3.5.5 | pair   | 18,100 (390) | 146,000 (390) | server 1 | 116,000 (390) |        116,000 (390) |
+"""
+        in tabulate(recording, "--table", "heap", "--stack", STACKS[0]).stdout
+    )
+
+
+def test_c10k_is_measured_in_kib_and_mib(recording):
+    rows = json.loads(tabulate(recording, "--table", "c10k", "--format", "json").stdout)["tables"][0]["rows"]
+    peak = max(phase.peak_rss_bytes for phase in synthetic.record(STACKS[0], SUITE, 10_000).phases)
+    assert rows[0]["peak_rss_kib"] == pytest.approx(peak / 1024, abs=0.001)
+    assert rows[0]["peak_rss_mib"] == pytest.approx(peak / 1_048_576, abs=0.001)
+    assert rows[0]["origin"] == "measured"
+
+
+def test_csv_is_values_with_a_column_for_each_part(recording):
+    rows = list(csv.DictReader(io.StringIO(tabulate(recording, "--table", "heap", "--format", "csv").stdout)))
+    assert rows[0]["established_bytes"] == "64000"
+    assert rows[0]["established_blocks"] == "240"
+    assert rows[0]["established_over_sessions"] == "450"
+
+
+def test_a_hole_says_why(tmp_path):
+    runs = [run for run in synthetic.campaign(STACKS, [SUITE]) if (run.stack, run.sessions) != (STACKS[1], 5000)]
+    runs.append(synthetic.failed(STACKS[1], SUITE, 5000, "killed by signal 9 (SIGKILL)"))
+    recording = synthetic.write(tmp_path / "recording", runs)
+    result = tabulate(recording, "--table", "peaks")
+    assert "–" in result.stdout
+    assert "¹ failed: killed by signal 9 (SIGKILL)" in result.stdout
+    rows = json.loads(tabulate(recording, "--table", "peaks", "--format", "json").stdout)["tables"][0]["rows"]
+    assert {"hole": "failed: killed by signal 9 (SIGKILL)"} in rows[2].values()
+
+
+def test_a_planted_remainder_is_shown_and_named(tmp_path):
+    runs = [synthetic.record(STACKS[0], SUITE, 100, "heap"), synthetic.record(STACKS[0], SUITE, 1000, "heap", extra=12)]
+    out = tabulate(synthetic.write(tmp_path / "recording", runs), "--table", "heap").stdout
+    assert "64,000 + 12/450 (240) ¹" in out
+    assert "¹ a + r/n: r bytes or blocks are left over n sessions" in out
+
+
+def test_the_newest_run_counts(tmp_path):
+    fresh = synthetic.record(STACKS[1], SUITE, 100).model_copy(
+        update={"stack": STACKS[0], "started_at": "2026-02-01T00:00:00Z"}
+    )
+    recording = synthetic.write(tmp_path / "recording", [fresh, *synthetic.campaign(STACKS[:1], [SUITE])])
+    assert "9,284" in tabulate(recording, "--table", "peaks", "--n", 100).stdout
+
+
+def test_windows_and_allocators_have_columns_where_there_are_several(tmp_path):
+    windowed = [synthetic.record(STACKS[0], SUITE, n, window=10) for n in synthetic.COUNTS]
+    recording = synthetic.write(tmp_path / "recording", [*synthetic.campaign(STACKS, [SUITE]), *windowed])
+    out = tabulate(recording, "--table", "peaks").stdout
+    assert "| suite            | window |      N |" in out
+    assert "**The law of memory**" in tabulate(recording).stdout
+
+
+def test_one_number_of_sessions_has_no_slope(tmp_path):
+    recording = synthetic.write(tmp_path / "recording", [synthetic.record(STACKS[0], SUITE, 100)])
+    result = tabulate(recording)
+    assert "only N = 100 was measured and a slope needs two" in result.stderr
+    assert "a total divided by N is not a slope" in result.stdout
+    assert result.returncode == 0
+
+
+def test_only_failures_are_shown_with_their_reasons(tmp_path):
+    recording = synthetic.write(tmp_path / "r", [synthetic.failed(STACKS[0], SUITE, 100, "no TLS 1.3", "unsupported")])
+    result = tabulate(recording)
+    assert "no run was measured; the tables show why" in result.stderr
+    assert "¹ unsupported: no TLS 1.3" in result.stdout
+    assert result.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere"], "nowhere: there is no such recording"),
+        (["recording", "--stack", "opensl"], "no runs of the stack opensl; there are: openssl@3.5.5"),
+        (["recording", "--suite", "tls14"], "no runs of the suite tls14; there are: tls13-rsa-aes256"),
+        (["recording", "--n", "7"], "no RSS runs of N = 7; there are: 100, 1000, 5000, 10000"),
+        (["recording", "--into", "no.md"], "no.md: No such file or directory"),
+        (["empty"], "empty"),
+        (["empty.jsonl"], "empty.jsonl: the recording is empty"),
+    ],
+)
+def test_an_error_is_one_sentence(recording, arguments, sentence):
+    (recording.parent / "empty").mkdir()
+    (recording.parent / "empty.jsonl").write_bytes(b"")
+    result = tabulate(*arguments, cwd=recording.parent)
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert (result.stdout, result.returncode) == ("", 1)
+
+
+def test_a_table_is_renewed_where_its_command_stands(recording):
+    page = recording.parent / "page.md"
+    other = "<!-- begin: tools/tabulate.py recording --table heap -->\nkept\n<!-- end -->\n"
+    page.write_text(f"# A\n<!-- begin: tools/tabulate.py recording --table c10k -->\nold\n<!-- end -->\n{other}")
+    assert tabulate("recording/", "--table", "c10k", "--into", "page.md", cwd=recording.parent).returncode == 0
+    text = page.read_text()
+    assert text.startswith("# A\n<!-- begin: tools/tabulate.py recording --table c10k -->\n\n**C10K figure**")
+    assert text.endswith(f"\n<!-- end -->\n{other}")
+    assert "old" not in text
+
+
+def test_a_page_without_a_place_is_left_alone(recording):
+    page = recording.parent / "page.md"
+    page.write_text("# A\n")
+    result = tabulate("recording", "--into", "page.md", cwd=recording.parent)
+    assert "page.md has no place for this table" in result.stderr
+    assert (page.read_text(), result.returncode) == ("# A\n", 1)
