@@ -5,7 +5,7 @@ import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 
 from campaign import Run
 from verdict import Outcome
@@ -25,13 +25,14 @@ class Board:
             SpinnerColumn(finished_text=" "),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[state]}", markup=False),
             TimeElapsedColumn(),
+            Left(self),
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self.whole = self.progress.add_task("all runs", total=self.weight, state=f"0/{self.total}")
-        self.slots = [self.progress.add_task("idle", total=None, state="", visible=False) for _ in range(jobs)]
+        self.width = max(len(str(run)) for run in runs)  # so that nothing moves
+        self.whole = self.progress.add_task("all runs".ljust(self.width), total=self.weight)
+        self.slots = [self.progress.add_task("", total=None, visible=False) for _ in range(jobs)]
 
     def __enter__(self) -> "Board":
         self.progress.start()
@@ -41,20 +42,35 @@ class Board:
         self.progress.stop()
 
     def start(self, slot: int, run: Run) -> None:
-        self.progress.reset(self.slots[slot], description=f"{run}", visible=True)
+        self.progress.reset(self.slots[slot], description=f"{run!s:<{self.width}}", visible=True)
 
     def finish(self, slot: int, run: Run, outcome: Outcome) -> None:
         self.count, self.done, self.moment = self.count + 1, self.done + work(run), time.monotonic()
         self.progress.update(self.slots[slot], visible=False)
-        self.progress.update(self.whole, completed=self.done, state=f"{self.count}/{self.total} {self.left()}")
+        self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
             print(f"{self.count:>4}/{self.total} {run}: {told(outcome)}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {told(outcome)}", markup=False, soft_wrap=True)
 
     def left(self) -> str:
-        seconds = round((self.moment - self.begin) * (self.weight - self.done) / self.done)
-        return f"{seconds // 60}:{seconds % 60:02} left" if seconds else ""
+        """Runs done and time left, by the work done until the last run ended."""
+        if not self.done:
+            return f"{self.count}/{self.total}"
+        expected = (self.moment - self.begin) * (self.weight - self.done) / self.done
+        seconds = max(0, round(expected - (time.monotonic() - self.moment)))
+        return f"{self.count}/{self.total}, {seconds // 60}:{seconds % 60:02} left"
+
+
+class Left(ProgressColumn):
+    """Beside the bar of all runs."""
+
+    def __init__(self, board: Board) -> None:
+        super().__init__()
+        self.board = board
+
+    def render(self, task: Task) -> str:
+        return self.board.left() if task.id == self.board.whole else ""
 
 
 def work(run: Run) -> int:

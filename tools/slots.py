@@ -13,13 +13,20 @@ Result = TypeVar("Result")
 Work = Callable[[int, int, Run], Awaitable[None]]  # slot, CPU, run
 
 
+class Refused(Exception):
+    """What sys.exit was called with in a slot; asyncio knows no other way out of its tasks than an exception."""
+
+
 async def fill(runs: Iterable[Run], cpus: list[int], work: Work) -> None:
     """One slot for each of `cpus`; every slot takes the next run when it has finished one."""
     waiting = deque(runs)
 
     async def slot(number: int, cpu: int) -> None:
         while waiting:
-            await work(number, cpu, waiting.popleft())
+            try:
+                await work(number, cpu, waiting.popleft())
+            except SystemExit as error:
+                raise Refused(error.code) from None
 
     async with asyncio.TaskGroup() as group:
         for number, cpu in enumerate(cpus):
@@ -27,7 +34,8 @@ async def fill(runs: Iterable[Run], cpus: list[int], work: Work) -> None:
 
 
 def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
-    """Runs it to its end. SIGINT and SIGTERM cancel it, say the sentence `stopped`, and exit with 130 or 143."""
+    """Runs it to its end. SIGINT and SIGTERM cancel it, say the sentence `stopped`, and exit with 130 or 143.
+    What sys.exit says in a slot stops all slots, and is the way out."""
     caught: list[int] = []
 
     async def guarded() -> Result:
@@ -46,3 +54,8 @@ def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
     except asyncio.CancelledError:
         print(f"memtest: {stopped}", file=sys.stderr)
         sys.exit(128 + caught[0])
+    except ExceptionGroup as group:
+        refused, faults = group.split(Refused)
+        if faults:
+            raise
+        sys.exit(refused.exceptions[0].args[0])

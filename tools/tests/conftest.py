@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,3 +68,15 @@ def project(tmp_path: Path) -> Project:
         shutil.copy(meter, root / "build/core")
     os.symlink(sys.prefix, root / ".venv")
     return Project(root)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """40 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(folder)]
+    if os.getuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("may not mount")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

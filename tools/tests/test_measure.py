@@ -82,6 +82,13 @@ def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
     assert (counts.count("obey@1"), counts.count("fail@1")) == (3, 6)
 
 
+def test_the_key_can_be_made_again_from_the_record(project):
+    project.measure("--heap=0", stacks=project.install("obey"), n=4)
+    runs = recorded(project)
+    assert [records.key(run.model_dump()) for run in runs] == [run.key for run in runs]
+    assert len({run.key for run in runs}) == 2
+
+
 def test_fresh_measures_again_and_repeats_are_runs_of_their_own(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
@@ -128,6 +135,17 @@ def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, sta
     assert runner.returncode == status
     assert "stopped; finished runs are kept in out, and the same command goes on from there" in stderr
     assert "Traceback" not in stderr
+    assert processes(project) == []
+
+
+def test_a_full_disk_stops_the_campaign_with_a_sentence(project, small_disk):
+    stacks = project.install("obey")
+    done = project.measure("--heap=0", "--repeats=20", f"--out={small_disk}", stacks=stacks, n=2)
+    kept = records.load(small_disk)
+    assert 0 < len(kept) < 20
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("No space left on device; what was recorded before is unchanged")
+    assert "Traceback" not in done.stderr
     assert processes(project) == []
 
 

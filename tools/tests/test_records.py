@@ -1,8 +1,6 @@
 """Recordings: what is recorded stays, whatever happens to the end of a file."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -82,6 +80,7 @@ def test_a_torn_line_is_told(tmp_path, capsys):
         (2, RUNS[0].line().replace(b'"schema":1', b'"schema":2'), "schema: Input should be 1"),
         (4, b'{"schema":1}\n', "key: Field required"),
         (1, b"stack,bytes\n", "Invalid JSON"),
+        (4, b"the end\n", "Invalid JSON"),  # last, but no beginning of a record
         (3, FILE[:50] + b"\n", "Invalid JSON"),  # broken, and neither last nor marked
     ],
 )
@@ -99,18 +98,6 @@ def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, 
 def test_a_measured_run_without_phases_is_refused():
     with pytest.raises(ValueError, match="a measured run has phases"):
         Record.model_validate(RUNS[0].model_dump(by_alias=True) | {"phases": []})
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """40 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(folder)]
-    if os.getuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("may not mount")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_full_disk_is_told_and_changes_nothing(small_disk):
