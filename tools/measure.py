@@ -125,7 +125,7 @@ def show_results(plan: Plan) -> bool:
     except (ValueError, OSError) as error:
         print(f"memtest: {error}", file=sys.stderr)
         return False
-    print(f"recording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
+    print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
     return True
 
 
