@@ -124,6 +124,21 @@ def test_a_runner_killed_half_way_loses_no_finished_run_and_goes_on(project):
     assert len({run.key for run in recorded(project)}) == len(recorded(project)) == 24
 
 
+def test_harnesses_die_with_a_runner_that_is_killed(project):
+    stacks = project.install("hang")
+    words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=20", "--out=out"]
+    runner = subprocess.Popen(project.command(*words), cwd=project.root, stderr=subprocess.DEVNULL)
+    until(lambda: len(processes(project)) == 2, "two harnesses in flight")
+    left = processes(project)
+    runner.kill()
+    runner.wait()
+    try:
+        until(lambda: not processes(project), "the harnesses to die with their runner")
+    finally:
+        for process in set(left) & set(processes(project)):
+            os.kill(process, signal.SIGKILL)
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, status):
     stacks = project.install("hang")
