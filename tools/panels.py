@@ -4,6 +4,7 @@ has a marker of its own, so that the figure reads in grey."""
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from matplotlib import patheffects
 from matplotlib.axes import Axes
@@ -63,9 +64,10 @@ def by_sessions(axes: Axes, stacks: list[Series]) -> list[End]:
 
 
 def top(ends: list[End]) -> float:
-    """Of an axis with room for the texts."""
-    spread = max((mebibytes for _, mebibytes, _ in ends), default=1)
-    return spread * (1.35)
+    """Of an axis with room for the texts, which are pushed up where lines end close to each other."""
+    heights = sorted(mebibytes for _, mebibytes, _ in ends) or [1.0]
+    close = any(high - low < 0.2 * heights[-1] for low, high in pairwise(heights))
+    return heights[-1] * (1.6 if close else 1.35)
 
 
 def label(axes: Axes, ends: list[End]) -> None:

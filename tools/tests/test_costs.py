@@ -55,6 +55,25 @@ def test_the_peak_names_its_phase_and_roles_have_their_own():
     assert (server.phase, str(server.bytes)) == ("server 1", "82,000")
 
 
+def test_a_peak_inside_a_phase_counts():
+    def raised(run):
+        """90,000 bytes a session, live only for a moment of the server's second step."""
+        peak = run.sessions // 2 * 90_000
+        phases = [
+            phase.model_copy(update={"heap": phase.heap.model_copy(update={"server": moment(phase.heap.server, peak)})})
+            if phase.phase == "server 2"
+            else phase
+            for phase in run.phases
+        ]
+        return run.model_copy(update={"phases": phases})
+
+    def moment(heap, peak):
+        return heap.model_copy(update={"peak_bytes": peak})
+
+    cost = costs.peak_cost(*map(raised, heap_pair()), "server")
+    assert (cost.phase, str(cost.bytes)) == ("server 2", "90,000")
+
+
 @given(
     slope=st.integers(1, 200_000),
     intercept=st.integers(0, 10**8),

@@ -58,6 +58,18 @@ def test_no_text_lies_over_another(made):
     assert overlaps(made) == []
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_lines_that_end_together_are_told_apart(count):
+    alike = [
+        run.model_copy(update={"stack": stack})
+        for stack in STACKS[:count]
+        for run in synthetic.campaign(STACKS[:1], SUITES)
+    ]
+    made = drawn(alike)
+    assert overlaps(made) == []
+    pyplot.close(made)
+
+
 def test_every_text_is_inside_the_picture(made):
     for text in shown(made):
         box = text.get_window_extent()
