@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""What metering costs: the CPU time of runs under the heap meter over that of plain ones, taken in turn on one CPU.
+
+Of each stack and suite of [mem]: the median of the ratios of neighbouring runs, and the smallest and the largest.
+Nothing is recorded."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import asyncio
+import resource
+import statistics
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+import campaign
+import definitions
+import harness
+import preload
+from machine import allowed_cpus
+
+LIMIT_S = 600
+AIM = 1.05
+
+
+def cpu_time(run: campaign.Run, cpu: int) -> float:
+    """Seconds of user and system time of one run; exits with a sentence when it is no measurement."""
+    arguments = [*campaign.argv(run, definitions.suites()[run.suite]), f"cpu={cpu}"]
+    allocator = definitions.allocators()[run.allocator]
+    variables = preload.variables(run.meter, preload.allocator_record(run.allocator, allocator), allocator)
+    before = children()
+    outcome = asyncio.run(harness.run(arguments, variables, LIMIT_S))
+    if outcome.status != "measured":
+        sys.exit(f"memtest: {run}: {outcome.status}: {outcome.reason}")
+    return children() - before
+
+
+def children() -> float:
+    """CPU seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def ratios(stack: str, suite: str, sessions: int, repeats: int, cpu: int) -> list[float]:
+    """Metered over plain, of neighbours in time: what slows the machine down slows both."""
+    plain, metered = (
+        campaign.Run(stack, suite, campaign.SYSTEM, "all", sessions, meter, 1) for meter in ("rss", "heap")
+    )
+    cpu_time(plain, cpu)  # the first run reads the binary from the disk
+    return sorted(1 / (cpu_time(plain, cpu) / cpu_time(metered, cpu)) for _ in range(repeats))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=2000, help="sessions of a run (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=7, help="pairs of runs (default: %(default)s)")
+    given = parser.parse_args()
+    mem, cpu = definitions.campaigns()["mem"], allowed_cpus()[0]
+    table = Table("suite", "stack", "metered/plain", "smallest", "largest", f"at most {AIM}", box=None)
+    with Console(stderr=True).status("measuring, one run at a time") as status:
+        for suite in mem.suites:
+            for stack in mem.stacks:
+                status.update(f"{suite} {stack}: {given.repeats} pairs of runs")
+                found = ratios(stack, suite, given.n, given.repeats, cpu)
+                middle = statistics.median(found)
+                cells = [f"{value:.3f}" for value in (middle, found[0], found[-1])]
+                table.add_row(suite, stack, *cells, "yes" if middle <= AIM else "no")
+    Console(highlight=False, width=100).print(table)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
