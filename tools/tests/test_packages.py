@@ -1,0 +1,67 @@
+"""What is missing on a system is named in one line that can be pasted."""
+
+import os
+
+import pytest
+
+import packages
+
+
+@pytest.fixture
+def person(monkeypatch):
+    """Not root, so that nothing is installed."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Puts a program before all others: program(name, what it prints)."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def write(name, said):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{said}'\n")
+        (tmp_path / name).chmod(0o755)
+
+    return write
+
+
+def refusal(call, *arguments):
+    with pytest.raises(ValueError) as refused:
+        call(*arguments)
+    return str(refused.value)
+
+
+def test_what_is_missing_is_one_line_to_paste(person):
+    said = refusal(packages.require, ["gcc", "no-such-package", "nor-this"])
+    assert said.endswith("sudo apt-get install -y no-such-package nor-this")
+
+
+def test_what_is_there_in_whatever_way_is_not_asked_for(person, program):
+    program("no-such-package", "")
+    packages.require(["no-such-package", "libc6-dev", "python3-venv"])
+
+
+def test_a_header_and_a_library_are_found_by_name():
+    assert packages.header("stdio.h") and not packages.header("no-such-header.h")
+    assert packages.library("libc.so.6") and not packages.library("libnone.so.6")
+
+
+def test_an_allocator_needs_its_package_and_the_systems_none():
+    assert packages.allocator("jemalloc") == ["libjemalloc2"] and packages.allocator("system") == []
+
+
+@pytest.mark.parametrize("said", ["cargo 1.84.1 (abc 2025-01-01)", "cargo 0.66.0", "nonsense"])
+def test_an_old_cargo_is_refused_with_the_oldest_that_works(program, said):
+    program("cargo", said)
+    assert said in refusal(packages.require_cargo) and "1.85" in refusal(packages.require_cargo)
+
+
+@pytest.mark.parametrize("said", ["cargo 1.85.0", "cargo 2.0.0-nightly"])
+def test_that_one_and_later_ones_will_do(program, said):
+    program("cargo", said)
+    packages.require_cargo()
+
+
+def test_no_cargo_at_all(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "not installed" in refusal(packages.require_cargo)
