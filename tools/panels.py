@@ -122,8 +122,10 @@ def place(phase: str) -> tuple:
     return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
 
 
-def by_phase(axes: Axes, stacks: list[Series], sessions: int) -> None:
-    """RSS at each phase's end with a whisker to its peak, and live heap; KiB per session beyond `contexts`."""
+def by_phase(axes: Axes, stacks: list[Series], sessions: int) -> bool:
+    """RSS at each phase's end, a whisker to its peak inside, live heap; KiB per session beyond `contexts`.
+
+    Returns whether there is a whisker."""
     shapes = [
         (shape(series.runs("rss", sessions), rss), shape(series.runs("rss", sessions), peak)) for series in stacks
     ]
@@ -146,6 +148,7 @@ def by_phase(axes: Axes, stacks: list[Series], sessions: int) -> None:
     axes.set_xticks(range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_xlabel("end of phase")
     axes.set_ylabel("KiB per session above contexts")
+    return any(beyond(ends, peaks) for ends, peaks in shapes)
 
 
 def beyond(ends: dict[str, float], peaks: dict[str, float]) -> list[str]:

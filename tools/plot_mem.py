@@ -56,7 +56,7 @@ def heading(selection: Selection, setting: Setting) -> str:
     return name
 
 
-def keys(selection: Selection, sessions: int) -> list[Line2D]:
+def keys(selection: Selection, sessions: int, whiskers: bool) -> list[Line2D]:
     """The legend: stacks by colour and marker, quantities by line."""
     found = []
     for index, stack in enumerate(selection.stacks):
@@ -64,7 +64,8 @@ def keys(selection: Selection, sessions: int) -> list[Line2D]:
         found.append(Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=panels.INK, label=stack))
     grey = {"color": "#666666", "marker": "o"}
     found.append(Line2D([], [], label=f"RSS, N = {sessions:,}", **grey))
-    found.append(Line2D([], [], label="peak RSS inside a phase", color="#666666", marker="_", linestyle="none"))
+    if whiskers:
+        found.append(Line2D([], [], label="peak RSS inside a phase", color="#666666", marker="_", linestyle="none"))
     metered = selection.sessions("heap")
     if metered:
         label = f"live heap, N = {metered[-1]:,}"
@@ -82,24 +83,24 @@ def figure(selection: Selection, sessions: int | None = None) -> Figure:
         for row in (0, 1):
             grid[2 * (spare // columns) + row][spare % columns].remove()
     sessions = sessions or max(selection.sessions(), default=0)
-    ends, lowers = {}, []
+    ends, lowers, whiskers = {}, [], False
     for at, setting in enumerate(selection.settings):
         stacks = [selection.series(stack, setting) for stack in selection.stacks]
         upper, lower = (grid[2 * (at // columns) + row][at % columns] for row in (0, 1))
         upper.set_title(heading(selection, setting), fontsize=9)
         ends[upper] = panels.by_sessions(upper, stacks)
-        panels.by_phase(lower, stacks, sessions)
+        whiskers |= panels.by_phase(lower, stacks, sessions)
         lowers.append(lower)
     for axes in lowers:
         axes.set_ylim(0, max(one.get_ylim()[1] for one in lowers))
     for axes, of_panel in ends.items():
         axes.set_ylim(0, max(map(panels.top, ends.values())))
         panels.label(axes, of_panel)
-    frame(made, selection, sessions)
+    frame(made, selection, keys(selection, sessions, whiskers))
     return made
 
 
-def frame(made: Figure, selection: Selection, sessions: int) -> None:
+def frame(made: Figure, selection: Selection, handles: list[Line2D]) -> None:
     """Title and legend above the panels, what was held equal below, each in a strip of its own."""
     inch = 1 / made.get_size_inches()[1]
     made.get_layout_engine().set(rect=(0, 0.3 * inch, 1, 1 - 1.05 * inch))
@@ -107,7 +108,7 @@ def frame(made: Figure, selection: Selection, sessions: int) -> None:
         0.5, 1 - 0.12 * inch, "What a TLS session costs in memory", fontsize=15, weight="bold", ha="center", va="top"
     )
     legend = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": 7, "frameon": False}
-    made.legend(handles=keys(selection, sessions), **legend)
+    made.legend(handles=handles, **legend)
     recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. {constant(selection)}."
     made.text(0.5, 0.1 * inch, recorded, fontsize=8, color="#444444", ha="center", va="bottom")
 

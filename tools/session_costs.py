@@ -71,7 +71,7 @@ def heap_costs(selection: Selection) -> Table:
 RSS: dict[str, Callable[[Record], int]] = {
     "peak of the run": costs.peak_rss,
     "established": costs.rss_at_end("established"),
-    "after 1 KiB each way": costs.rss_at_end("reply"),
+    "1 KiB each way": costs.rss_at_end("reply"),
 }
 
 
@@ -92,7 +92,7 @@ def rss_row(series: Series, quantity: Callable[[Record], int]) -> list[Cell]:
     return [
         Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1), note),
         Cell(f"{line.intercept / MIB:,.2f} MiB", round(line.intercept)),
-        Cell(" · ".join(f"{step:,.0f}" for step in steps), " ".join(f"{step:.1f}" for step in steps)),
+        Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps)),
         hole(note) if note else Cell(f"{line.residual:+,.0f} ({100 * line.residual_share:+.3f} %)", residual),
         hole("measured once") if spread is None else Cell(f"{100 * spread:.3f} %", round(spread, 6)),
     ]
@@ -103,7 +103,7 @@ def rss_costs(selection: Selection) -> Table:
     columns += [
         Column("slope_bytes_per_pair", "bytes per pair"),
         Column("intercept_bytes", "at no sessions"),
-        Column("increments_bytes_per_pair", "per pair, from N to the next N"),
+        Column("increments_bytes_per_pair", "per pair, from N to next N"),
         Column("largest_residual", "largest residual, bytes"),
         Column("spread", "spread of repeats"),
     ]

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import rich.box
@@ -16,6 +17,7 @@ import rich.text
 
 HOLE = "–"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+UNBROKEN = ("suite", "stack", "role", "at", "peak_phase")  # names, on a narrow terminal
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 
 
@@ -87,17 +89,31 @@ def markdown(table: Table) -> str:
 
 
 def terminal(table: Table, console: rich.console.Console) -> None:
-    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False)
-    for column in table.columns:
-        drawn.add_column(column.heading, justify="left" if column.left else "right", overflow="fold")
-    for row in table.texts():
-        drawn.add_row(*(rich.text.Text(text) for text in row))
+    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    columns, rows = narrower(table)
+    for column in columns:
+        side = "left" if column.left else "right"
+        drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=column.key in UNBROKEN)
+    for row in rows:
+        drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
     console.print(rich.text.Text(table.title, style="bold"))
     console.print(rich.text.Text(table.caption, style="dim"))
     console.print(drawn)
     for note in table.footnotes():
         console.print(rich.text.Text(note))
     console.print()
+
+
+def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
+    """Where two columns of names lead, the first becomes lines of its own, each above its rows: for 100 characters."""
+    if not all(column.left for column in table.columns[:2]) or len({row[0].text for row in table.rows}) == len(
+        table.rows
+    ):
+        return table.columns, table.texts()
+    rows = []
+    for name, group in groupby(table.texts(), key=lambda row: row[0]):
+        rows += [[name], *(row[1:] for row in group)]
+    return table.columns[1:], rows
 
 
 def flat(key: str, value: Any) -> dict[str, Any]:

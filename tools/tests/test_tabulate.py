@@ -18,9 +18,9 @@ STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
 SUITE = "tls13-rsa-aes256"
 
 
-def tabulate(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+def tabulate(*arguments: object, cwd: Path | None = None, columns: int = 300) -> subprocess.CompletedProcess:
     command = [sys.executable, str(TABULATE), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"COLUMNS": "300"})
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"COLUMNS": str(columns)})
 
 
 @pytest.fixture
@@ -58,6 +58,14 @@ def test_live_heap_is_in_whole_bytes_and_blocks_by_role(recording):
 """
         in tabulate(recording, "--table", "heap", "--stack", STACKS[0]).stdout
     )
+
+
+def test_a_terminal_of_100_columns_shows_each_row_in_one_line(recording):
+    lines = tabulate(recording, "--table", "heap", "--format", "table", columns=100).stdout.splitlines()
+    assert " tls13-rsa-aes256" in [line.rstrip() for line in lines]
+    row = "rustls+aws-lc@0.23.46 pair 12,000 (100) 20,400 (100) server 1 15,600 (100) 15,600 (100)"
+    assert row in [" ".join(line.split()) for line in lines]
+    assert max(map(len, lines)) <= 100
 
 
 def test_c10k_is_measured_in_kib_and_mib(recording):
