@@ -49,11 +49,11 @@ class HeapCost:
 
 
 def phase_of(record: Record, name: str) -> Phase:
-    """KeyError when the run did not reach the phase."""
+    """ValueError with a sentence when the run did not reach the phase."""
     for phase in record.phases:
         if phase.phase == name:
             return phase
-    raise KeyError(name)
+    raise ValueError(f"the run of {record.stack}, {record.suite}, N = {record.sessions:,} has no phase `{name}`")
 
 
 def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple:
@@ -139,8 +139,8 @@ def line(points: dict[int, float]) -> Line | None:
 
 
 def relative_range(values: Sequence[float]) -> float | None:
-    """(largest - smallest) / median; None for fewer than two values."""
-    if len(values) < 2:
+    """(largest - smallest) / median; None for fewer than two values, or around nought."""
+    if len(values) < 2 or not statistics.median(values):
         return None
     return (max(values) - min(values)) / statistics.median(values)
 
