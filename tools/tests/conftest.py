@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import records
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
 
@@ -52,6 +54,21 @@ class Project:
             text=True,
             check=False,
         )
+
+    def recorded(self) -> list[records.Record]:
+        return records.load(self.root / "out")
+
+    def processes(self) -> list[int]:
+        """Harnesses of this project that run."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                command, folder = (entry / "cmdline").read_bytes(), os.readlink(entry / "cwd")
+            except OSError:  # ended meanwhile
+                continue
+            if b"build/harness/" in command and folder == str(self.root):
+                found.append(int(entry.name))
+        return found
 
 
 @pytest.fixture

@@ -1,42 +1,11 @@
 """The campaign runner with real processes: what misbehaves is recorded, what is recorded is not run again."""
 
 import json
-import os
-import signal
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
 
 import records
-
-
-def recorded(project, recording: str = "out") -> list[records.Record]:
-    return records.load(project.root / recording)
-
-
-def processes(project) -> list[int]:
-    """Harnesses of this project that run."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command, folder = entry.read_bytes(), os.readlink(entry.parent / "cwd")
-            if b"build/harness/" in command and folder == str(project.root):
-                found.append(int(entry.parent.name))
-        except OSError:  # ended meanwhile
-            continue
-    return found
-
-
-def until(condition, what: str) -> None:
-    """Waits; the limit is only there so that a fault ends the test."""
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"waited in vain for {what}")
-
 
 MISBEHAVIOUR = {
     "crash": ("failed", "killed by SIGSEGV: no word on stderr"),
@@ -56,19 +25,19 @@ MISBEHAVIOUR = {
 def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(project):
     stacks = project.install(*MISBEHAVIOUR)
     done = project.measure("--heap=0", "--timeout=5", stacks=stacks, n=2)
-    runs = {run.stack.partition("@")[0]: run for run in recorded(project)}
+    runs = {run.stack.partition("@")[0]: run for run in project.recorded()}
     for behaviour, (status, reason) in MISBEHAVIOUR.items():
         assert runs[behaviour].status == status
         assert (runs[behaviour].reason or "").startswith(reason)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "memtest: 9 of 11 runs failed; each says why in out"
     assert "Traceback" not in done.stderr
-    assert processes(project) == []
+    assert project.processes() == []
 
 
 def test_a_stack_that_can_do_nothing_is_a_sentence(project):
     done = project.measure("--heap=0", stacks=project.install("refuse"), n=2)
-    assert [run.status for run in recorded(project)] == ["unsupported"]
+    assert [run.status for run in project.recorded()] == ["unsupported"]
     assert done.returncode == 1
     assert "no run was measured" in done.stderr.splitlines()[-1]
 
@@ -78,13 +47,13 @@ def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
     project.measure("--heap=0", stacks=stacks)
     again = project.measure("--heap=0", stacks=stacks)
     assert "6 runs, 3 already recorded in out, 3 to go" in again.stderr
-    counts = [run.stack for run in recorded(project)]
+    counts = [run.stack for run in project.recorded()]
     assert (counts.count("obey@1"), counts.count("fail@1")) == (3, 6)
 
 
 def test_the_key_can_be_made_again_from_the_record(project):
     project.measure("--heap=0", stacks=project.install("obey"), n=4)
-    runs = recorded(project)
+    runs = project.recorded()
     assert [records.key(run.model_dump()) for run in runs] == [run.key for run in runs]
     assert len({run.key for run in runs}) == 2
 
@@ -93,9 +62,9 @@ def test_fresh_measures_again_and_repeats_are_runs_of_their_own(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
     project.measure("--heap=0", "--repeats=2", stacks=stacks, n=2)
-    assert [run.repeat for run in recorded(project)] == [1, 2]
+    assert [run.repeat for run in project.recorded()] == [1, 2]
     project.measure("--heap=0", "--fresh", stacks=stacks, n=2)
-    assert [run.repeat for run in recorded(project)] == [1, 2, 1]
+    assert [run.repeat for run in project.recorded()] == [1, 2, 1]
 
 
 def test_another_binary_is_another_run(project):
@@ -104,64 +73,6 @@ def test_another_binary_is_another_run(project):
     project.add("obey@1", project.pretender() + b"# another\n")
     (project.root / "memtest/stacks.toml").write_text('["obey@1"]\nharness = "c"\nlicence = "MIT"\n')
     assert "1 to go" in project.measure("--heap=0", stacks=stacks, n=2).stderr
-
-
-def test_a_runner_killed_half_way_loses_no_finished_run_and_goes_on(project):
-    stacks = project.install("slow")
-    words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--heap=0", "--repeats=8", "--n=20", "--out=out"]
-    file = project.root / "out/slow@1.jsonl"
-    runner = subprocess.Popen(project.command(*words), cwd=project.root, stderr=subprocess.PIPE, text=True)
-    until(lambda: file.exists() and file.read_bytes().count(b"\n") >= 3, "three runs")
-    runner.kill()
-    runner.communicate()
-    until(lambda: not processes(project), "the harnesses to die with their runner")
-    before = file.read_bytes()
-    kept = recorded(project)
-    again = subprocess.run(project.command(*words), cwd=project.root, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
-    assert f"24 runs, {len(kept)} already recorded in out, {24 - len(kept)} to go" in again.stderr
-    assert file.read_bytes().startswith(before)
-    assert len({run.key for run in recorded(project)}) == len(recorded(project)) == 24
-
-
-def test_harnesses_die_with_a_runner_that_is_killed(project):
-    stacks = project.install("hang")
-    words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=20", "--out=out"]
-    runner = subprocess.Popen(project.command(*words), cwd=project.root, stderr=subprocess.DEVNULL)
-    until(lambda: len(processes(project)) == 2, "two harnesses in flight")
-    left = processes(project)
-    runner.kill()
-    runner.wait()
-    try:
-        until(lambda: not processes(project), "the harnesses to die with their runner")
-    finally:
-        for process in set(left) & set(processes(project)):
-            os.kill(process, signal.SIGKILL)
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, status):
-    stacks = project.install("hang")
-    words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=20", "--out=out"]
-    runner = subprocess.Popen(project.command(*words), cwd=project.root, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(processes(project)) == 2, "two harnesses in flight")
-    runner.send_signal(number)
-    _, stderr = runner.communicate()
-    assert runner.returncode == status
-    assert "stopped; finished runs are kept in out, and the same command goes on from there" in stderr
-    assert "Traceback" not in stderr
-    assert processes(project) == []
-
-
-def test_a_full_disk_stops_the_campaign_with_a_sentence(project, small_disk):
-    stacks = project.install("obey")
-    done = project.measure("--heap=0", "--repeats=20", f"--out={small_disk}", stacks=stacks, n=2)
-    kept = records.load(small_disk)
-    assert 0 < len(kept) < 20
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].endswith("No space left on device; what was recorded before is unchanged")
-    assert "Traceback" not in done.stderr
-    assert processes(project) == []
 
 
 def test_list_shows_what_is_there_and_what_would_run(project):
@@ -173,7 +84,7 @@ def test_list_shows_what_is_there_and_what_would_run(project):
         "measured              obey@1 tls13-rsa-aes256 2 sessions rss",
         "2 runs, 1 already recorded in out, 1 to go",
     ]
-    assert len(recorded(project)) == 1
+    assert len(project.recorded()) == 1
 
 
 def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
