@@ -77,14 +77,14 @@ stacks-all:
 
 .venv/ready: tools/requirements.txt
 	@echo 'setup: Python packages into .venv'
-	@python3 -m venv --clear .venv
+	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
 	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt
 	@touch $@
 
 # The core: memtest/*.c into one archive, but for the heap meter, which is a library to preload.
 
 FLAGS := -std=gnu11 -O2 -g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -Wextra
-FLAGS += -ffile-prefix-map=$(CURDIR)=. -MMD -MP # the same bytes from every clone
+FLAGS += '-ffile-prefix-map=$(CURDIR)=.' -MMD -MP # the same bytes from every clone
 CORE := $(patsubst memtest/%.c,build/core/%.o,$(filter-out memtest/heapmeter%,$(wildcard memtest/*.c)))
 METER := $(wildcard memtest/heapmeter*.c)
 
@@ -123,7 +123,7 @@ check-style:
 check-c: $(TESTS) build/tests/faulty
 	@echo 'check: C tests'
 	@build/tests/test_wire
-	@LD_PRELOAD=$(CURDIR)/build/core/libheapmeter.so build/tests/test_heapmeter
+	@LD_PRELOAD=build/core/libheapmeter.so build/tests/test_heapmeter
 
 check-rust:
 	@echo 'check: Rust tests'
