@@ -152,9 +152,9 @@ def by_phase(axes: Axes, stacks: list[Series], sessions: int) -> bool:
 
 
 def beyond(ends: dict[str, float], peaks: dict[str, float]) -> list[str]:
-    """Phases whose peak is neither where they began nor where they ended."""
+    """Phases whose peak is above where they began and where they ended, by more than the eye can miss."""
     began = [0.0, *ends.values()]
-    return [name for name, start in zip(ends, began, strict=False) if peaks[name] > max(start, ends[name])]
+    return [name for name, start in zip(ends, began, strict=False) if peaks[name] > 1.02 * max(start, ends[name])]
 
 
 def shape(runs: list[Record], quantity: Callable[[Phase], int]) -> dict[str, float]:
