@@ -96,8 +96,17 @@ def check_knob(knob: str, value: str) -> None:
         check_number(knob, value)
 
 
+def check_place() -> None:
+    """LD_PRELOAD splits at spaces and colons, and so do makefiles of stacks."""
+    if re.search(r"[\s:]", str(ROOT)):
+        raise ValueError(
+            f"{ROOT}: there is a space or a colon in this path, and preloading takes neither; move the clone"
+        )
+
+
 def check(knobs: dict[str, str]) -> None:
     """ValueError with one sentence at the first knob that cannot be; also when a definition is not TOML."""
+    check_place()
     for kind in ("stacks", "suites", "allocators", "campaigns"):
         table(kind)
     for knob, value in knobs.items():

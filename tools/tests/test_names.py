@@ -81,6 +81,13 @@ def test_a_toml_error_names_file_and_line(tmp_path, monkeypatch):
     assert "memtest/stacks.toml" in said and "line 2" in said
 
 
+@pytest.mark.parametrize("place", ["/a place", "/a:place"])
+def test_a_clone_that_nothing_could_be_preloaded_from_is_refused(monkeypatch, place):
+    names.check({})
+    monkeypatch.setattr(names, "ROOT", Path(place))
+    assert place in refusal() and "move the clone" in refusal()
+
+
 def test_every_knob_has_a_default_to_show():
     assert list(names.defaults()) == list(names.KNOBS) and all(names.defaults().values())
 
