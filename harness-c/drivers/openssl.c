@@ -56,6 +56,16 @@ static void bio_method_new(void)
           "BIO_meth_new");
 }
 
+/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
+ * needs P-256 in it too: last, and what was negotiated is checked. */
+static bool groups_set(SSL_CTX *ctx, const struct suite *suite)
+{
+    char groups[128];
+    bool p256 = !strcmp(suite->protocol, "TLSv1.2") && strstr(suite->cipher, "ECDSA");
+    snprintf(groups, sizeof groups, "%s%s", suite->group, p256 ? ":P-256" : "");
+    return SSL_CTX_set1_groups_list(ctx, groups);
+}
+
 /* Offers just what the suite asks; NULL, or what this build of the library does not have. */
 static const char *configure(SSL_CTX *ctx, const struct suite *suite)
 {
@@ -67,9 +77,7 @@ static const char *configure(SSL_CTX *ctx, const struct suite *suite)
         return "does not have this protocol";
     if (!(tls13 ? SSL_CTX_set_ciphersuites(ctx, suite->cipher) : SSL_CTX_set_cipher_list(ctx, suite->cipher)))
         return "does not have this cipher";
-    if (!SSL_CTX_set1_groups_list(ctx, suite->group))
-        return "does not have this group";
-    return NULL;
+    return groups_set(ctx, suite) ? NULL : "does not have this group";
 }
 
 static const char *supports(const struct suite *suite)
