@@ -107,8 +107,9 @@ def split(runs: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     """Runs with the smallest and the largest window, for the fit; and those between at the largest N, for the check."""
     widths = {run.window: float("inf") if run.window == "all" else run.window for run in runs}
     ends = {min(widths, key=widths.get), max(widths, key=widths.get)} if widths else set()
-    most = max((run.sessions for run in runs), default=0)
-    return [r for r in runs if r.window in ends], [r for r in runs if r.window not in ends and r.sessions == most]
+    between = [run for run in runs if run.window not in ends and run.window < run.sessions // 2]
+    most = max((run.sessions for run in between), default=0)
+    return [run for run in runs if run.window in ends], [run for run in between if run.sessions == most]
 
 
 def checked(fitted: law.Law, runs: Sequence[Record], share: int, peak: Peak) -> Cell:
@@ -128,7 +129,7 @@ def law_row(runs: Sequence[Record], name: str) -> list[Cell]:
     found = law.fit([(run.sessions // share, law.pairs_at_once(run), peak(run)) for run in fitted])
     if not found:
         return [hole("not enough runs: it takes two windows, and two numbers of sessions")] * 4
-    terms = [Cell(f"{value:,.0f}", round(value, 1)) for value in (found.kept, found.handshake)]
+    terms = [Cell(f"{round(value) + 0:,}", round(value, 1)) for value in (found.kept, found.handshake)]
     return [Cell(f"{found.fixed / KIB:,.0f} KiB", round(found.fixed)), *terms, checked(found, held_out, share, peak)]
 
 
