@@ -39,6 +39,11 @@ check: ## test the meters, the drivers and the tools
 bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
 	@.venv/bin/python tools/bench_meter.py
 
+.PHONY: prove
+prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
+	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(flags) $(fresh) > /dev/null; done
+	@.venv/bin/python tools/prove.py $(call if_given,OUT,$(call quote,OUT))
+
 .PHONY: figures
 figures: setup ## the README's tables and pictures again, each by the command that stands beside it
 	@sed -nE 's/^<!-- begin: (.*) -->$$/\1 --into README.md/p; s/^<!-- made by: (.*) -->$$/\1/p' README.md | bash -eux

@@ -72,17 +72,20 @@ def live_cost(small: Record, large: Record, role: str, phase: str) -> HeapCost:
     return HeapCost(phase, live_bytes, quotient(small, large, before.live_blocks, after.live_blocks))
 
 
-def peak_phase(record: Record, role: str) -> str:
-    """The phase in which the role's live heap was at its most; the first of equals."""
-    return max(record.phases, key=lambda phase: getattr(phase.heap, role).peak_bytes).phase
-
-
-def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
-    """The most that was live, in the phase where the larger run had it, with the blocks live at that moment."""
-    phase = peak_phase(large, role)
+def peak_of(small: Record, large: Record, role: str, phase: str) -> HeapCost:
+    """The most that was live inside a phase, with the blocks live at that moment."""
     before, after = heap_phases(small, large, phase, role)
     peak_bytes = quotient(small, large, before.peak_bytes, after.peak_bytes)
     return HeapCost(phase, peak_bytes, quotient(small, large, before.peak_blocks, after.peak_blocks))
+
+
+def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
+    """The phase that asks the most per session, the first of equals.
+
+    Not the phase with the largest peak: at few sessions that may be one in which a single step passes much memory
+    through its hands, which is paid once however many sessions there are."""
+    costs = [peak_of(small, large, role, phase.phase) for phase in large.phases]
+    return max(costs, key=lambda cost: cost.bytes.amount)
 
 
 def peak_rss(record: Record) -> int:

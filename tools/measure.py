@@ -15,6 +15,7 @@ from pathlib import Path
 import definitions
 import forecast
 import recorder
+import records
 import request
 from campaign import SYSTEM, Run, distinct, matrix
 from definitions import ROOT, Campaign
@@ -37,7 +38,7 @@ def main() -> None:
         sys.exit(verify(runner, cpus))
     campaign = request.campaign(arguments)
     recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
-    plan = Plan(campaign, recording, runner.provenance, arguments.fresh)
+    plan = Plan(arguments.campaign, campaign, recording, runner.provenance, arguments.fresh)
     if arguments.list:
         plan.show()
         return
@@ -50,9 +51,9 @@ def main() -> None:
 class Plan:
     """The runs of a campaign, and which of them a recording has already."""
 
-    def __init__(self, campaign: Campaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
+    def __init__(self, title: str, campaign: Campaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
         self.runs, self.recording, self.name = matrix(campaign), recording, shown(recording)
-        self.n, self.provenance = campaign.n, provenance
+        self.title, self.n, self.provenance = title, campaign.n, provenance
         self.states = {} if fresh else {record.key: record.status for record in recorder.existing(recording)}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 
@@ -114,16 +115,19 @@ def verify(runner: Runner, cpus: list[int]) -> int:
 
 
 def show_results(plan: Plan) -> bool:
-    """Tables on stdout, pictures beside the recording; False, and a sentence, when there is nothing to show."""
+    """Tables of this campaign on stdout, pictures beside the recording; False, and a sentence, without any."""
     import plot_mem  # slow to import, and not needed before
     import tabulate
+    from selection import select
 
-    stacks, suites = distinct("stack", plan.runs), distinct("suite", plan.runs)
+    keys = {plan.provenance.key(run) for run in plan.runs}
+    made = [record for record in records.load(plan.recording) if record.key in keys]
     try:
-        tabulate.print_campaign(plan.recording, stacks, suites)
-        pictures = plot_mem.draw(plan.recording, plan.recording / "memory", stacks, suites)
+        selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
+        tabulate.print_all(selection)
+        pictures = plot_mem.draw(selection, plan.recording / plan.title)
     except (ValueError, OSError) as error:
-        print(f"memtest: {error}", file=sys.stderr)
+        print(f"memtest: {plan.name}: {error}", file=sys.stderr)
         return False
     print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
     return True

@@ -8,7 +8,6 @@ environment.activate()
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -118,7 +117,7 @@ def files(output: Path) -> list[Path]:
     if output.suffix in FORMATS:
         return [output]
     if output.suffix in (".pdf", ".jpg", ".jpeg", ".svgz", ".gif", ".webp"):
-        raise ValueError(f"{output}: pictures are made as .png or .svg")
+        raise ValueError(f"pictures are made as .png or .svg, not as {output.name}")
     return [Path(f"{output}{suffix}") for suffix in FORMATS]
 
 
@@ -131,22 +130,15 @@ def save(made: Figure, output: Path) -> list[Path]:
     return written
 
 
-def draw(
-    recording: Path,
-    output: Path,
-    stacks: Sequence[str] | None = None,
-    suites: Sequence[str] | None = None,
-    sessions: int | None = None,
-) -> list[Path]:
-    """Draws a recording (or one of its files) and returns the files written. ValueError and OSError with a sentence."""
-    if not recording.exists():
-        raise ValueError(f"{recording}: there is no such recording; recordings are directories under data/")
-    selection = select(records.load(recording), stacks, suites)
+def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:
+    """Draws what is selected, the lower row for this N, and returns the files written.
+
+    ValueError and OSError with a sentence."""
     if not any(record.status == "measured" for record in selection.records):
-        raise ValueError(f"{recording}: no run was measured, so there is nothing to draw; tabulate.py shows why")
+        raise ValueError("no run was measured, so there is nothing to draw; tabulate.py shows why")
     if sessions and sessions not in selection.sessions():
         there = ", ".join(map(str, selection.sessions()))
-        raise ValueError(f"{recording}: no RSS runs of N = {sessions}; there are: {there}")
+        raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
     with matplotlib.rc_context(STYLE):
         return save(figure(selection, sessions), output)
 
@@ -162,10 +154,12 @@ def main() -> None:
     parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
     given = parser.parse_args()
     try:
-        for file in draw(given.recording, given.output, given.stack, given.suite, given.n):
-            print(file)
+        if not given.recording.exists():
+            raise ValueError("there is no such recording; recordings are directories under data/")
+        selection = select(records.load(given.recording), given.stack, given.suite)
+        print(*draw(selection, given.output, given.n), sep="\n")
     except ValueError as error:
-        sys.exit(f"plot_mem: {error}")
+        sys.exit(f"plot_mem: {given.recording}: {error}")
     except OSError as error:
         sys.exit(f"plot_mem: {error.filename}: {error.strerror}")
 

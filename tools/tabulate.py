@@ -58,9 +58,8 @@ def remarks(recording: Path, selection: Selection) -> list[str]:
     return []
 
 
-def print_campaign(recording: Path, stacks: Sequence[str] | None = None, suites: Sequence[str] | None = None) -> None:
-    """All tables of a recording on stdout, stacks and suites in this order."""
-    selection = select(records.load(recording), stacks, suites)
+def print_all(selection: Selection) -> None:
+    """All its tables on stdout."""
     tables.show(build(selection), default_format(), rich.console.Console())
 
 

@@ -55,23 +55,27 @@ def test_the_peak_names_its_phase_and_roles_have_their_own():
     assert (server.phase, str(server.bytes)) == ("server 1", "82,000")
 
 
+def with_server_peak(run, phase_name, peak):
+    """The run with another peak of the server's live heap in one phase."""
+
+    def moment(phase):
+        server = phase.heap.server.model_copy(update={"peak_bytes": peak})
+        return phase.model_copy(update={"heap": phase.heap.model_copy(update={"server": server})})
+
+    phases = [moment(phase) if phase.phase == phase_name else phase for phase in run.phases]
+    return run.model_copy(update={"phases": phases})
+
+
 def test_a_peak_inside_a_phase_counts():
-    def raised(run):
-        """90,000 bytes a session, live only for a moment of the server's second step."""
-        peak = run.sessions // 2 * 90_000
-        phases = [
-            phase.model_copy(update={"heap": phase.heap.model_copy(update={"server": moment(phase.heap.server, peak)})})
-            if phase.phase == "server 2"
-            else phase
-            for phase in run.phases
-        ]
-        return run.model_copy(update={"phases": phases})
-
-    def moment(heap, peak):
-        return heap.model_copy(update={"peak_bytes": peak})
-
-    cost = costs.peak_cost(*map(raised, heap_pair()), "server")
+    runs = [with_server_peak(run, "server 2", run.sessions // 2 * 90_000) for run in heap_pair()]
+    cost = costs.peak_cost(*runs, "server")
     assert (cost.phase, str(cost.bytes)) == ("server 2", "90,000")
+
+
+def test_a_peak_that_is_paid_once_is_no_cost_of_a_session():
+    runs = [with_server_peak(run, "closed", 10**9) for run in heap_pair()]
+    cost = costs.peak_cost(*runs, "server")
+    assert (cost.phase, str(cost.bytes)) == ("server 1", "82,000")
 
 
 @given(

@@ -134,9 +134,12 @@ def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording)
     [
         (["nowhere", "-o", "m"], "nowhere: there is no such recording; recordings are directories under data/"),
         (["recording", "-o", "m", "--n", "7"], "recording: no RSS runs of N = 7; there are: 100, 1000, 5000, 10000"),
-        (["recording", "-o", "m.pdf"], "m.pdf: pictures are made as .png or .svg"),
+        (["recording", "-o", "m.pdf"], "recording: pictures are made as .png or .svg, not as m.pdf"),
         (["recording", "-o", "no/m.png"], "no/m.png: No such file or directory"),
-        (["recording", "-o", "m", "--suite", "tls14"], "no runs of the suite tls14; there are: " + ", ".join(SUITES)),
+        (
+            ["recording", "-o", "m", "--suite", "tls14"],
+            "recording: no runs of the suite tls14; there are: " + ", ".join(SUITES),
+        ),
         (["failures", "-o", "m"], "failures: no run was measured, so there is nothing to draw; tabulate.py shows why"),
     ],
 )
