@@ -79,16 +79,24 @@ def check_number(knob: str, value: str) -> None:
         raise ValueError(f"{knob}={value} must be at least 1")
 
 
+def check_directory(value: str) -> None:
+    if not value.strip():
+        raise ValueError("OUT is empty; it names a directory")
+    try:
+        is_file = Path(value).exists() and not Path(value).is_dir()
+    except OSError as error:
+        raise ValueError(f"OUT={value}: {error.strerror}") from None
+    if is_file:
+        raise ValueError(f"OUT={value} is a file; it must be a directory")
+
+
 def check_knob(knob: str, value: str) -> None:
     if knob not in KNOBS:
         raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob, KNOBS)}")
     if knob in LISTS:
         check_names(knob, value)
     elif knob == "OUT":
-        if not value.strip():
-            raise ValueError("OUT is empty; it names a directory")
-        if Path(value).exists() and not Path(value).is_dir():
-            raise ValueError(f"OUT={value} is a file; it must be a directory")
+        check_directory(value)
     elif knob == "FRESH":
         if value not in ("0", "1"):
             raise ValueError(f"FRESH={value} must be 0 or 1")

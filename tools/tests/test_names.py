@@ -88,6 +88,10 @@ def test_a_clone_that_nothing_could_be_preloaded_from_is_refused(monkeypatch, pl
     assert place in refusal() and "move the clone" in refusal()
 
 
+def test_a_directory_that_no_file_system_can_hold_is_refused():
+    assert "File name too long" in refusal(OUT="x" * 300)
+
+
 def test_every_knob_has_a_default_to_show():
     assert list(names.defaults()) == list(names.KNOBS) and all(names.defaults().values())
 
