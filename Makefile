@@ -16,6 +16,7 @@ lower = $(shell echo $1 | tr A-Z a-z)
 if_given = $(if $(filter $1,$(given)),$2,$3)
 knobs = $(foreach knob,$(given),$(knob)=$(call quote,$(knob)))
 flags = $(foreach knob,$(filter-out FRESH,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
+here = $(foreach knob,$(filter OUT JOBS,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
 fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
 
 .PHONY: help
@@ -41,7 +42,7 @@ bench: names packages-mem setup core stacks-mem ## what metering costs: runs und
 
 .PHONY: prove
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
-	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(flags) $(fresh) > /dev/null; done
+	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(here) $(fresh) > /dev/null; done
 	@.venv/bin/python tools/prove.py $(call if_given,OUT,$(call quote,OUT))
 
 .PHONY: figures

@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 
 import panels
 import records
-from selection import Selection, Setting, select
+from selection import Selection, Setting, of_campaign, select
 from settings import constant, dates, machine_of
 
 EXAMPLES = """examples:
@@ -151,12 +151,15 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
     parser.add_argument("--stack", action="append", help="may be repeated, in this order")
     parser.add_argument("--suite", action="append", help="one panel each; may be repeated")
+    parser.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
     parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
     given = parser.parse_args()
     try:
         if not given.recording.exists():
             raise ValueError("there is no such recording; recordings are directories under data/")
-        selection = select(records.load(given.recording), given.stack, given.suite)
+        loaded = records.load(given.recording)
+        loaded = of_campaign(loaded, given.campaign) if given.campaign else loaded
+        selection = select(loaded, given.stack, given.suite)
         print(*draw(selection, given.output, given.n), sep="\n")
     except ValueError as error:
         sys.exit(f"plot_mem: {given.recording}: {error}")

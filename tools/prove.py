@@ -20,13 +20,14 @@ import rich.console
 
 import costs
 import definitions
+import embedding
 import law
 import records
 import results
 import tables
 from machine import cpu_model, recording_name
 from records import Record
-from selection import Selection, Series, select
+from selection import Selection, Series, of_campaign, select
 from tables import Cell, Column, Table, hole, word
 
 ROLES = ("client", "server")
@@ -126,21 +127,28 @@ def large(series: Series) -> Iterator[Row]:
     yield row(claim, series.stack, series.setting.suite, text, "1 %", abs(beyond / below - 1) <= LARGE)
 
 
-def proof(selection: Selection) -> Table:
-    columns = [Column(name, name, left=True) for name in ("claim", "stack", "suite", "measured", "limit", "verdict")]
-    table = Table("proof", "What is claimed, and what was measured", "One row a claim, stack and suite.", columns)
+def each(records_: list[Record], campaign: str) -> Iterator[list[Series]]:
+    """The series of a stack and suite, one for each window, of the runs that the campaign asks for."""
+    selection = select(of_campaign(records_, campaign))
     for suite in dict.fromkeys(setting.suite for setting in selection.settings):
         for stack in selection.stacks:
-            chosen = [selection.series(stack, one) for one in selection.settings if one.suite == suite]
-            full = [series for series in chosen if series.setting.window == "all"]
-            table.rows += [row for series in full for check in (exact, repeats, large) for row in check(series)]
-            table.rows += [*established(chosen), *lawful(chosen)]
-    failed = [record for record in selection.records if record.status == "failed"]
-    for record in failed:
-        what = f"run with N = {record.sessions:,}"
-        table.rows.append(
-            [word(what), word(record.stack), word(record.suite), hole(record.reason), word(""), word("FAILS")]
-        )
+            yield [selection.series(stack, one) for one in selection.settings if one.suite == suite]
+
+
+def failures(selection: Selection) -> Iterator[Row]:
+    for record in selection.records:
+        if record.status == "failed":
+            names = (f"a run, N = {record.sessions:,}", record.stack, record.suite)
+            yield [*map(word, names), hole(record.reason), word("measured"), Cell("FAILS", False)]
+
+
+def proof(made: list[Record]) -> Table:
+    columns = [Column(name, name, left=True) for name in ("claim", "stack", "suite", "measured", "limit", "verdict")]
+    table = Table("proof", "What is claimed, and what was measured", "One row a claim, stack and suite.", columns)
+    table.rows += [row for series in each(made, "repeat") for check in (exact, repeats) for row in check(series[0])]
+    table.rows += [row for series in each(made, "law") for check in (established, lawful) for row in check(series)]
+    table.rows += [row for series in each(made, "large") for row in large(series[0])]
+    table.rows += failures(select(made))
     return table
 
 
@@ -148,18 +156,26 @@ def today() -> Path:
     return definitions.ROOT / "data" / recording_name(date.today(), cpu_model())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
         description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("recording", type=Path, nargs="?", default=today(), help="default: this machine's of today")
-    arguments = parser.parse_args()
+    made.add_argument("recording", type=Path, nargs="?", default=today(), help="default: this machine's of today")
+    made.add_argument("--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command is")
+    return made
+
+
+def main() -> None:
+    arguments = parser().parse_args()
     if not arguments.recording.exists():
         sys.exit(f"prove: {arguments.recording}: there is no such recording; `make prove` makes one")
-    table = proof(select(records.load(arguments.recording)))
+    table = proof(records.load(arguments.recording))
     if not table.rows:
         print(f"prove: {arguments.recording}: no runs for any claim; `make prove` makes them", file=sys.stderr)
         sys.exit(2)
+    if arguments.into:
+        embedding.replace(arguments.into, arguments, parser(), tables.text_of([table], tables.MARKDOWN))
+        return
     tables.show([table], tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN, rich.console.Console())
     sys.exit(0 if all(cells[-1].value is True for cells in table.rows) else 1)
 

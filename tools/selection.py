@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import campaign
+import definitions
+from names import nearest
 from records import Meter, Record, Window
 
 
@@ -96,6 +99,20 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> l
         if name not in present:
             raise ValueError(f"no runs of {what} {name}; there are: {', '.join(present)}")
     return list(dict.fromkeys(wanted)) if wanted else present
+
+
+def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
+    """The runs that this table of campaigns.toml asks for as it stands. ValueError when there is no such table."""
+    known = definitions.campaigns()
+    if name not in known:
+        raise ValueError(f"no campaign {name} in memtest/campaigns.toml{nearest(name, known)}")
+    asked = set(campaign.matrix(known[name]))
+    return [record for record in records if run_of(record) in asked]
+
+
+def run_of(record: Record) -> campaign.Run:
+    named = (record.stack, record.suite, record.allocator.name, record.window)
+    return campaign.Run(*named, record.sessions, record.meter, record.repeat)
 
 
 def select(

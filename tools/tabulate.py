@@ -22,7 +22,7 @@ import embedding
 import records
 import tables
 from results import c10k, laws, peaks
-from selection import Selection, select
+from selection import Selection, of_campaign, select
 from session_costs import heap_costs, rss_costs
 from settings import settings
 
@@ -79,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--suite", action="append", help="may be repeated")
     made.add_argument("--allocator", action="append", help="may be repeated")
     made.add_argument("--window", action="append", help="pairs in the handshake at once, or all; may be repeated")
+    made.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
     made.add_argument(
         "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
     )
@@ -98,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = records.load(arguments.recording)
     if not loaded:
         raise ValueError("the recording is empty")
+    if arguments.campaign:
+        loaded = of_campaign(loaded, arguments.campaign)
     selection = select(loaded, arguments.stack, arguments.suite, arguments.allocator, arguments.window)
     if not selection.records:
         raise ValueError("no run has all of what was asked for")

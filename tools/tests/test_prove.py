@@ -1,0 +1,116 @@
+"""What is claimed holds on records that hold it, and fails by name on records with one fault planted."""
+
+import pytest
+import synthetic
+
+import prove
+
+STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+
+
+def changed(run, **of_every_phase):
+    """The run with other figures in every phase, as functions of the old ones."""
+    phases = [
+        phase.model_copy(update={name: change(getattr(phase, name)) for name, change in of_every_phase.items()})
+        for phase in run.phases
+    ]
+    return run.model_copy(update={"phases": phases})
+
+
+def raised(heap):
+    return heap.model_copy(
+        update={"server": heap.server.model_copy(update={"peak_bytes": heap.server.peak_bytes + 16})}
+    )
+
+
+def repeat_runs():
+    runs = [(n, "rss") for n in (100, 1000, 5000, 10000)] + [(n, "heap") for n in (100, 1000)]
+    return [synthetic.record(STACK, SUITE, n, meter, repeat=k) for k in (1, 2, 3) for n, meter in runs]
+
+
+def lawful_run(sessions, window, meter, off=1.0):
+    """1,000,000 + 2,000 N + 3,000 W while handshakes are under way."""
+    pairs = sessions // 2 if window == "all" else window
+    peak = round((1_000_000 + 2_000 * sessions + 3_000 * pairs) * off)
+    run = synthetic.record(STACK, SUITE, sessions, meter, window=window)
+    if meter == "rss":
+        return changed(run, peak_rss_bytes=lambda _: peak)
+    return changed(run, heap=lambda heap: heap.model_copy(update={"total": total(heap.total, peak)}))
+
+
+def total(heap, peak):
+    return heap.model_copy(update={"peak_bytes": peak})
+
+
+def law_runs(off=1.0):
+    return [
+        lawful_run(n, window, meter, off if window == 1000 else 1.0)
+        for n in (5000, 10000)
+        for window in (1, 100, 1000, "all")
+        for meter in ("rss", "heap")
+    ]
+
+
+def large_runs(extra=0.0):
+    runs = [synthetic.record(STACK, SUITE, n) for n in (5000, 10000, 50000)]
+    last = changed(synthetic.record(STACK, SUITE, 100000), peak_rss_bytes=lambda value: round(value * (1 + extra)))
+    return [*runs, last]
+
+
+def verdicts(runs):
+    return {cells[0].text: cells[-1].value for cells in prove.proof(runs).rows}
+
+
+HEAP_100, HEAP_1000 = (f"live and peak heap repeat, N = {n}" for n in ("100", "1,000"))
+LAW = ("established heap at any window", "law of memory, live heap", "law of memory, RSS")
+
+
+def test_what_holds_holds():
+    assert verdicts(repeat_runs()) == {HEAP_100: True, HEAP_1000: True, "RSS slope repeats": True}
+    assert verdicts(law_runs()) == dict.fromkeys(LAW, True)
+    assert verdicts(large_runs()) == {"RSS per session at large N": True}
+
+
+def test_a_peak_that_differs_by_16_bytes_is_seen():
+    runs = [
+        changed(run, heap=raised) if (run.repeat, run.sessions) == (2, 100) and run.meter == "heap" else run
+        for run in repeat_runs()
+    ]
+    assert verdicts(runs) == {HEAP_100: False, HEAP_1000: True, "RSS slope repeats": True}
+
+
+def test_a_slope_that_does_not_repeat_is_seen():
+    runs = [
+        changed(run, peak_rss_bytes=lambda value: value * 1005 // 1000)
+        if run.repeat == 3 and run.meter == "rss"
+        else run
+        for run in repeat_runs()
+    ]
+    assert verdicts(runs)["RSS slope repeats"] is False
+
+
+@pytest.mark.parametrize(("off", "heap", "rss"), [(1.004, True, True), (1.007, False, True), (1.02, False, False)])
+def test_a_window_off_the_law_is_seen(off, heap, rss):
+    assert verdicts(law_runs(off)) == dict(zip(LAW, (True, heap, rss), strict=True))
+
+
+def test_an_established_heap_that_depends_on_the_window_is_seen():
+    def fatter(heap):
+        return heap.model_copy(
+            update={"total": heap.total.model_copy(update={"live_bytes": heap.total.live_bytes + 5000})}
+        )
+
+    runs = [
+        changed(run, heap=fatter) if (run.sessions, run.window, run.meter) == (10000, 100, "heap") else run
+        for run in law_runs()
+    ]
+    assert verdicts(runs)[LAW[0]] is False
+
+
+def test_more_per_session_at_large_n_is_seen():
+    assert verdicts(large_runs(0.005))["RSS per session at large N"] is True
+    assert verdicts(large_runs(0.02))["RSS per session at large N"] is False
+
+
+def test_a_failed_run_is_a_row():
+    assert verdicts([synthetic.failed(STACK, SUITE, 100, "crashed")]) == {"a run, N = 100": False}
