@@ -77,4 +77,7 @@ struct driver {
 /* The program: argv to exit status (0 measured, 1 failed, 2 usage, 77 unsupported). See docs/records.md. */
 int memtest_main(int argc, char **argv, const struct driver *driver);
 
+/* sizeof struct driver, struct suite, struct negotiated: other languages mirror them and compare. */
+extern const size_t memtest_sizes[3];
+
 #endif

@@ -7,6 +7,8 @@
 
 struct run run = {.suite = {.auth = "server", .knobs = "default"}, .cpu = -1};
 
+const size_t memtest_sizes[3] = {sizeof(struct driver), sizeof(struct suite), sizeof(struct negotiated)};
+
 _Noreturn void die(const char *format, ...)
 {
     va_list arguments;
