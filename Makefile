@@ -102,7 +102,7 @@ build/core/%.o: memtest/%.c Makefile | build/core
 	@gcc $(FLAGS) -c $< -o $@
 
 # gcc would turn the meter's own malloc + memset into a call of calloc: of itself.
-build/core/heapmeter%.o: FLAGS += -fPIC -fno-builtin
+build/core/heapmeter%.o: FLAGS += -fPIC -fno-builtin -fvisibility=hidden
 
 build/core/libheapmeter.so: $(METER:memtest/%.c=build/core/%.o)
 	@echo 'core: $@'

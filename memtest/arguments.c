@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST 1000000000u
+
 static bool usage(const char *key, const char *value, const char *wanted)
 {
     fprintf(stderr, "memtest: %s=%s: %s\n", key, value, wanted);
@@ -15,8 +17,8 @@ static bool count_read(const char *key, const char *value, size_t least, size_t 
 {
     char *end;
     *result = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || *result < least || *result > 1u << 30) {
-        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu on\n", key, value, least);
+    if (*value < '0' || *value > '9' || *end || *result < least || *result > MOST) {
+        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu to %u\n", key, value, least, MOST);
         return false;
     }
     return true;
@@ -61,6 +63,12 @@ static bool name_read(const char *key, const char *value)
     return usage(key, value, "unknown key; docs/records.md lists them all");
 }
 
+static bool window_read(const char *key, const char *value)
+{
+    run.window = 0; /* all */
+    return !strcmp(value, "all") || count_read(key, value, 1, &run.window);
+}
+
 static bool auth_read(const char *key, const char *value)
 {
     run.suite.auth = value;
@@ -84,7 +92,7 @@ static bool argument_read(const char *key, const char *value)
     if (!strcmp(key, "role"))
         return !strcmp(value, "both") || usage(key, value, "must be both");
     if (!strcmp(key, "window"))
-        return !strcmp(value, "all") || count_read(key, value, 1, &run.window);
+        return window_read(key, value);
     if (!strcmp(key, "marks"))
         return choice_read(key, value, "0", "1", &run.marks);
     if (!strcmp(key, "cpu"))

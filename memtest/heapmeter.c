@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define BLOCK_MAGIC 0xb7
+#define MOST (((size_t)1 << 44) - 1) /* 16 TiB: what the header can hold */
+#define BLOCK_MAGIC 0xb70c5u
 
 struct header {
-    uint64_t size;
+    uint64_t size : 44, magic : 20;
     uint32_t pair;
     uint8_t role, phase;
     uint8_t lead_log2; /* the block of the next allocator starts 1 << lead_log2 before the user's */
-    uint8_t magic;
 };
 _Static_assert(sizeof(struct header) == 16, "keeps malloc's alignment");
 
@@ -79,7 +79,7 @@ static void *block_in(void *user, size_t size, unsigned lead_log2, uint32_t pair
 {
     struct header *header = (struct header *)user - 1;
     uint8_t phase = page_count_in(role, size);
-    *header = (struct header){size, pair, role, phase, lead_log2, BLOCK_MAGIC};
+    *header = (struct header){size, BLOCK_MAGIC, pair, role, phase, lead_log2};
     return user;
 }
 
@@ -87,6 +87,13 @@ static void block_out(struct header *header)
 {
     page_count_out(header->role, header->phase, header->size);
     header->magic = 0;
+}
+
+/* A block that a failed realloc left where it was: live as before, and not allocated once more. */
+static void block_back(struct header *header, struct header old)
+{
+    page_count_back(old.role, old.phase, old.size);
+    *header = old;
 }
 
 static void *too_large(void)
@@ -97,7 +104,7 @@ static void *too_large(void)
 
 EXPORT void *malloc(size_t size)
 {
-    if (size > PTRDIFF_MAX - sizeof(struct header))
+    if (size > MOST)
         return too_large();
     char *block =
         next_found() ? next.malloc(size + sizeof(struct header)) : bootstrap_new(size + sizeof(struct header));
@@ -107,7 +114,7 @@ EXPORT void *malloc(size_t size)
 EXPORT void *calloc(size_t count, size_t each)
 {
     size_t size;
-    if (__builtin_mul_overflow(count, each, &size) || size > PTRDIFF_MAX - sizeof(struct header))
+    if (__builtin_mul_overflow(count, each, &size) || size > MOST)
         return too_large();
     char *block =
         next_found() ? next.calloc(1, size + sizeof(struct header)) : bootstrap_new(size + sizeof(struct header));
@@ -147,17 +154,19 @@ EXPORT void *realloc(void *user, size_t size)
         free(user);
         return NULL;
     }
-    if (size > PTRDIFF_MAX - sizeof(struct header))
+    if (size > MOST)
         return too_large();
     if (!is_bootstrap(user) && header->magic != BLOCK_MAGIC)
         return next.realloc(user, size);
     old = *header;
+    if (!next_found())
+        return too_large();
     if (is_bootstrap(user) || old.lead_log2 != 4)
         return move(user, old, size);
     block_out(header); /* the old size goes before the new one comes: no peak that was not there */
     char *block = next.realloc(header, size + sizeof(struct header));
     if (!block) {
-        block_in(user, old.size, 4, old.pair, old.role);
+        block_back(header, old);
         return NULL;
     }
     return block_in(block + sizeof(struct header), size, 4, old.pair, old.role);
@@ -175,19 +184,22 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
     void *block;
     if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
         return EINVAL;
-    if (size > PTRDIFF_MAX - lead)
+    if (lead > MOST || size > MOST - lead || !next_found())
         return ENOMEM;
-    next_found();
     int error = next.posix_memalign(&block, lead, size + lead);
     if (!error)
         *result = block_in((char *)block + lead, size, __builtin_ctzl(lead), tag.pair, tag.role);
     return error;
 }
 
+/* As glibc does, an alignment that is no power of two is raised to the next. */
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
+    size_t power = sizeof(struct header);
     void *user = NULL;
-    int error = posix_memalign(&user, alignment < sizeof(void *) ? sizeof(void *) : alignment, size);
+    while (power < alignment && power <= MOST)
+        power *= 2;
+    int error = posix_memalign(&user, power, size);
     if (error)
         errno = error;
     return user;
@@ -206,7 +218,37 @@ EXPORT void *valloc(size_t size)
 EXPORT void *pvalloc(size_t size)
 {
     size_t unit = getpagesize();
-    return aligned_alloc(unit, (size + unit - 1) / unit * unit);
+    return size > MOST ? too_large() : aligned_alloc(unit, (size + unit - 1) / unit * unit);
+}
+
+/* A free by another name: allocators have it, and libraries use it when it is there (aws-lc does). */
+EXPORT void sdallocx(void *user, size_t size, int flags)
+{
+    (void)size, (void)flags;
+    free(user);
+}
+
+EXPORT void dallocx(void *user, int flags)
+{
+    (void)flags;
+    free(user);
+}
+
+EXPORT void free_sized(void *user, size_t size)
+{
+    (void)size;
+    free(user);
+}
+
+EXPORT void free_aligned_sized(void *user, size_t alignment, size_t size)
+{
+    (void)alignment, (void)size;
+    free(user);
+}
+
+EXPORT void cfree(void *user)
+{
+    free(user);
 }
 
 /* Just what was requested: whoever uses more than that would write past what is counted. */

@@ -45,5 +45,6 @@ const struct heapmeter_page *heapmeter_page(void);
 void page_start(void);
 uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
 void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
+void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
 
 #endif

@@ -33,7 +33,7 @@ static void count_in(struct heapmeter_count *count, uint64_t size)
     uint64_t peak = __atomic_load_n(&count->peak_bytes, __ATOMIC_RELAXED);
     add(&count->cumulative_bytes, size);
     add(&count->cumulative_blocks, 1);
-    while (live > peak)
+    while ((int64_t)live > (int64_t)peak) /* signed: a forked child may begin with counts a little below nought */
         if (__atomic_compare_exchange_n(&count->peak_bytes, &peak, live, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             __atomic_store_n(&count->peak_blocks, blocks, __ATOMIC_RELAXED);
             break;
@@ -54,6 +54,17 @@ uint8_t page_count_in(uint8_t role, uint64_t size)
     add(&page->origin[role][phase].live_bytes, size);
     add(&page->origin[role][phase].live_blocks, 1);
     return phase;
+}
+
+void page_count_back(uint8_t role, uint8_t phase, uint64_t size)
+{
+    struct heapmeter_count *counts[] = {&page->counts[role], &page->counts[HEAP_TOTAL]};
+    for (int i = 0; i < 2; i++) {
+        add(&counts[i]->live_bytes, size);
+        add(&counts[i]->live_blocks, 1);
+    }
+    add(&page->origin[role][phase].live_bytes, size);
+    add(&page->origin[role][phase].live_blocks, 1);
 }
 
 void page_count_out(uint8_t role, uint8_t phase, uint64_t size)
@@ -102,9 +113,11 @@ static void page_open(const struct heapmeter_page *counted)
     page = shared;
 }
 
+/* The parent goes on counting in the shared page, so the child must not copy that one. What other threads of the
+ * parent were counting at this moment may be missing in it. */
 static void fork_prepare(void)
 {
-    before_fork = *page; /* the parent goes on counting in the shared page, so the child must not copy that one */
+    before_fork = *page;
 }
 
 static void fork_child(void)

@@ -107,6 +107,8 @@ void sessions_free(struct pairs pairs)
 
 static void same(enum role role, size_t pair, const char *what, const char *negotiated, const char *asked)
 {
+    if (!negotiated)
+        die("%s %zu did not tell its %s", role_name(role), pair, what);
     if (strcasecmp(negotiated, asked) != 0)
         die("%s %zu negotiated %s %s, the suite asks for %s", role_name(role), pair, what, negotiated, asked);
 }

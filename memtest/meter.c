@@ -1,4 +1,5 @@
-/* The RSS meter: what the kernel says of this process, read at a phase's end. Nothing here allocates. */
+/* The RSS meter: what the kernel says of this process, read at a phase's end. No phase grows by it: what dlsym may
+ * allocate is there before the first one begins. */
 #define _GNU_SOURCE
 #include "core.h"
 

@@ -148,10 +148,10 @@ static void *session_new(void *ctx, struct wire *wire)
 }
 
 /* Ends the run unless the library only waits for the other end. */
-static bool waits(SSL *ssl, int result)
+static bool waits(SSL *ssl, int result, const char *what)
 {
     int error = SSL_get_error(ssl, result);
-    check(error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE, "handshake");
+    check(error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE, what);
     return true;
 }
 
@@ -161,22 +161,22 @@ static bool handshake(void *ssl)
     int result;
     if (!SSL_is_init_finished(ssl)) {
         result = SSL_do_handshake(ssl);
-        return result == 1 || !waits(ssl, result);
+        return result == 1 || !waits(ssl, result, "handshake");
     }
     result = SSL_peek(ssl, &byte, 1); /* reads tickets, where there are any */
-    return result > 0 || waits(ssl, result);
+    return result > 0 || waits(ssl, result, "read");
 }
 
 static size_t write(void *ssl, const void *bytes, size_t size)
 {
     size_t taken = 0;
-    return SSL_write_ex(ssl, bytes, size, &taken) || waits(ssl, 0) ? taken : 0;
+    return SSL_write_ex(ssl, bytes, size, &taken) || waits(ssl, 0, "write") ? taken : 0;
 }
 
 static size_t read(void *ssl, void *bytes, size_t size)
 {
     size_t given = 0;
-    return SSL_read_ex(ssl, bytes, size, &given) || waits(ssl, 0) ? given : 0;
+    return SSL_read_ex(ssl, bytes, size, &given) || waits(ssl, 0, "read") ? given : 0;
 }
 
 static void negotiated(void *ssl, struct negotiated *result)

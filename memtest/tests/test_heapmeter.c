@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,51 @@ static void aligned_blocks_are_aligned_and_counted(void **state)
     LIVE_IS(0, 0);
 }
 
+static void an_odd_alignment_is_raised_as_glibc_does(void **state)
+{
+    (void)state;
+    volatile size_t odd = 24;
+    kept = aligned_alloc(odd, 96);
+    assert_int_equal((uintptr_t)kept % 32, 0);
+    LIVE_IS(96, 1);
+    free(kept);
+    LIVE_IS(0, 0);
+}
+
+void *new_bytes(size_t) __asm__("_Znwm");
+void *new_aligned(size_t, size_t) __asm__("_ZnamSt11align_val_t");
+void *new_nothrow(size_t, const void *) __asm__("_ZnwmRKSt9nothrow_t");
+void delete_bytes(void *) __asm__("_ZdlPv");
+void delete_sized(void *, size_t) __asm__("_ZdaPvm");
+#pragma weak new_bytes
+#pragma weak new_aligned
+#pragma weak new_nothrow
+#pragma weak delete_bytes
+#pragma weak delete_sized
+void sdallocx(void *, size_t, int);
+#pragma weak sdallocx
+
+static void operators_of_cxx_are_counted_over_any_allocator(void **state)
+{
+    (void)state;
+    kept = new_bytes(1000);
+    void *aligned = new_aligned(300, 512), *nothrow = new_nothrow(50, NULL);
+    assert_int_equal((uintptr_t)aligned % 512, 0);
+    LIVE_IS(1350, 3);
+    delete_bytes(kept);
+    delete_sized(aligned, 300);
+    delete_bytes(nothrow);
+    LIVE_IS(0, 0);
+}
+
+static void a_free_by_another_name_is_counted(void **state)
+{
+    (void)state;
+    kept = malloc(77);
+    sdallocx(kept, 77, 0);
+    LIVE_IS(0, 0);
+}
+
 static void what_cannot_be_had_counts_nothing(void **state)
 {
     (void)state;
@@ -149,6 +195,15 @@ static void what_cannot_be_had_counts_nothing(void **state)
     assert_null(calloc(too_many, 3));
     assert_null(realloc(block, too_many));
     assert_null(reallocarray(block, too_many, 3));
+    assert_null(pvalloc(SIZE_MAX - 10));
+    uint64_t cumulative = page()->counts[HEAP_CLIENT].cumulative_blocks;
+    phase("later");
+    volatile size_t eight_tib = (size_t)1 << 43; /* the next allocator's refusal, not the meter's own */
+    struct rlimit one_tib = {(rlim_t)1 << 40, RLIM_INFINITY};
+    assert_int_equal(setrlimit(RLIMIT_AS, &one_tib), 0);
+    assert_null(realloc(block, eight_tib));
+    assert_int_equal(page()->counts[HEAP_CLIENT].cumulative_blocks, cumulative);
+    assert_int_equal(page()->origin[HEAP_CLIENT][page()->phase].live_blocks, 0);
     assert_int_equal(posix_memalign((void **)&kept, 24, 1), EINVAL);
     assert_int_equal(posix_memalign((void **)&kept, 64, too_many), ENOMEM);
     LIVE_IS(1, 1);
@@ -287,6 +342,9 @@ int main(void)
         cmocka_unit_test_setup(calloc_counts_and_zeroes, begin),
         cmocka_unit_test_setup(realloc_drops_the_old_size_before_it_adds_the_new_one, begin),
         cmocka_unit_test_setup(aligned_blocks_are_aligned_and_counted, begin),
+        cmocka_unit_test_setup(an_odd_alignment_is_raised_as_glibc_does, begin),
+        cmocka_unit_test_setup(operators_of_cxx_are_counted_over_any_allocator, begin),
+        cmocka_unit_test_setup(a_free_by_another_name_is_counted, begin),
         cmocka_unit_test_setup(what_cannot_be_had_counts_nothing, begin),
         cmocka_unit_test_setup(the_peak_is_of_the_phase_and_keeps_its_blocks, begin),
         cmocka_unit_test_setup(a_block_belongs_to_who_allocated_it, begin),
