@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What the project claims of its own figures, checked on a recording of the campaigns repeat, law and large.
 
-One row a claim, stack and suite: what was measured, the limit, the verdict. Exit 1 when one does not hold
-and is not known for it, 2 when the recording has no runs for any claim."""
+One row a claim, stack and suite: what was measured, the limit, the verdict. Exit 1 when one does not hold and is not
+known for it, or when a run is missing."""
 
 # ruff: noqa: E402
 
@@ -12,160 +12,21 @@ environment.activate()
 
 import argparse
 import sys
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import rich.console
 
-import costs
+import claims
 import definitions
 import embedding
-import law
 import records
-import results
 import tables
 from machine import cpu_model, recording_name
-from records import Record
-from selection import Selection, Series, of_campaign, select
-from tables import Cell, Column, Table, hole, word
 
-ROLES = ("client", "server")
-RSS_SPREAD, LAW_HEAP, LAW_RSS, LARGE = 0.002, 0.005, 0.01, 0.01
 EXAMPLES = """examples:
   make prove                      record the campaigns and check them
   tools/prove.py data/2026-01-31-some-cpu"""
-
-# What is known not to hold, and why: shown with its reason in every proof, and no surprise to the exit status.
-KNOWN = {
-    ("RSS slope repeats", "rustls+aws-lc@0.23.46", "tls12-rsa-aes256"): "aws-lc's RSA signing makes 7 short-lived "
-    "blocks (976 bytes) more now and then, at random; from there on glibc lays the sessions out in another of a few "
-    "patterns, up to 250 bytes a pair apart (with ring 14 runs at N = 2,000 lay within one page)",
-    ("peak inside every phase repeats", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256-pq"): "rustls shuffles the "
-    "extensions of its hello, so the buffer that it is written into grows in other steps: a constant of one session, "
-    "in phase `sessions`; what is live and the peak of the run do not vary",
-}
-
-Row = list[Cell]
-
-
-def row(claim: str, stack: str, suite: str, measured: str, limit: str, holds: bool) -> Row:
-    known = None if holds else KNOWN.get((claim.partition(",")[0], stack, suite))
-    verdict = Cell("holds" if holds else "does not hold" if known else "FAILS", holds or known is not None, known)
-    return [word(claim), word(stack), word(suite), word(measured), word(limit), verdict]
-
-
-def lasting(run: Record) -> dict[str, int]:
-    """Live heap at every phase's end, and the peak of the run, by name."""
-    found = {}
-    for role in ROLES:
-        heaps = {phase.phase: getattr(phase.heap, role) for phase in run.phases}
-        found |= {f"{name}, {role}, live bytes": heap.live_bytes for name, heap in heaps.items()}
-        found |= {f"{name}, {role}, live blocks": heap.live_blocks for name, heap in heaps.items()}
-        found[f"run, {role}, peak"] = max(heap.peak_bytes for heap in heaps.values())
-    return found
-
-
-def passing(run: Record) -> dict[str, int]:
-    """Peaks inside the phases after the warm-up, by name."""
-    return {
-        f"{phase.phase}, {role}, peak": getattr(phase.heap, role).peak_bytes
-        for role in ROLES
-        for phase in run.phases[1:]
-    }
-
-
-EXACT = {"live heap and its peak repeat": lasting, "peak inside every phase repeats": passing}
-
-
-def difference(books: list[dict[str, int]]) -> str | None:
-    """The figure that differs most from the first run's; None when all are equal."""
-    first = books[0]
-    off = {name: book[name] - first[name] for book in books[1:] for name in first if book[name] != first[name]}
-    if not off:
-        return None
-    worst = max(off, key=lambda name: abs(off[name]))
-    return f"{worst}: {off[worst]:+,} bytes ({len(off)} of {len(first)} figures)"
-
-
-def exact(series: Series) -> Iterator[Row]:
-    for claim, books in EXACT.items():
-        for sessions in sorted({run.sessions for run in series.runs("heap")}):
-            runs = series.runs("heap", sessions)
-            if len(runs) >= 3:
-                off = difference([books(run) for run in runs])
-                names = (f"{claim}, N = {sessions:,}", series.stack, series.setting.suite)
-                yield row(*names, off or f"{len(runs)} runs equal", "to the byte", not off)
-
-
-def repeats(series: Series) -> Iterator[Row]:
-    spread = costs.slope_spread(series.full("rss"), costs.peak_rss)
-    if spread is not None:
-        text = f"{100 * spread:.3f} %"
-        yield row("RSS slope repeats", series.stack, series.setting.suite, text, "0.2 %", spread <= RSS_SPREAD)
-
-
-def established(chosen: list[Series]) -> Iterator[Row]:
-    """The same live heap per session whatever the window, and not the same peak."""
-    pairs = {series.setting.window: series.heap_pair() for series in chosen if series.heap_pair()}
-    if len(pairs) < 2:
-        return
-    kept = {window: str(costs.live_cost(*pair, "total", "established").bytes) for window, pair in pairs.items()}
-    peaks = {law.peak_heap(pair[1], "total") for pair in pairs.values()}
-    text = ", ".join(f"{value} at W = {window}" for window, value in kept.items())
-    holds = len(set(kept.values())) == 1 and len(peaks) == len(pairs)
-    text = f"{next(iter(kept.values()))} a pair at W = {', '.join(map(str, kept))}; peaks differ" if holds else text
-    yield row("established heap at any window", chosen[0].stack, chosen[0].setting.suite, text, "equal", holds)
-
-
-def lawful(chosen: list[Series]) -> Iterator[Row]:
-    runs = [run for series in chosen for run in series.records]
-    for name, limit in (("live heap", LAW_HEAP), ("RSS", LAW_RSS)):
-        check = results.law_row(runs, name)[3]
-        if check.value:
-            holds = abs(check.value["error"]) <= limit
-            claim = f"law of memory, {name}"
-            yield row(claim, chosen[0].stack, chosen[0].setting.suite, check.text, f"{100 * limit:g} %", holds)
-
-
-def large(series: Series) -> Iterator[Row]:
-    """What a session adds beyond N = 10,000 is what it adds up to there."""
-    points = costs.medians(series.runs("rss"), costs.peak_rss)
-    counts = sorted(points)
-    if costs.C10K not in points or counts[-1] <= costs.C10K or counts[0] == costs.C10K:
-        return
-    low, middle, high = counts[0], costs.C10K, counts[-1]
-    below, beyond = ((points[m] - points[n]) / (m - n) for n, m in ((low, middle), (middle, high)))
-    text = (
-        f"{below:,.0f} B up to N = {middle:,}, {beyond:,.0f} B on to N = {high:,} ({100 * (beyond / below - 1):+.2f} %)"
-    )
-    claim = "RSS per session at large N"
-    yield row(claim, series.stack, series.setting.suite, text, "1 %", abs(beyond / below - 1) <= LARGE)
-
-
-def each(records_: list[Record], campaign: str) -> Iterator[list[Series]]:
-    """The series of a stack and suite, one for each window, of the runs that the campaign asks for."""
-    selection = select(of_campaign(records_, campaign))
-    for suite in dict.fromkeys(setting.suite for setting in selection.settings):
-        for stack in selection.stacks:
-            yield [selection.series(stack, one) for one in selection.settings if one.suite == suite]
-
-
-def failures(selection: Selection) -> Iterator[Row]:
-    for record in selection.records:
-        if record.status == "failed":
-            names = (f"a run, N = {record.sessions:,}", record.stack, record.suite)
-            yield [*map(word, names), hole(record.reason), word("measured"), Cell("FAILS", False)]
-
-
-def proof(made: list[Record]) -> Table:
-    columns = [Column(name, name, left=True) for name in ("claim", "stack", "suite", "measured", "limit", "verdict")]
-    table = Table("proof", "What is claimed, and what was measured", "One row a claim, stack and suite.", columns)
-    table.rows += [row for series in each(made, "repeat") for check in (exact, repeats) for row in check(series[0])]
-    table.rows += [row for series in each(made, "law") for check in (established, lawful) for row in check(series)]
-    table.rows += [row for series in each(made, "large") for row in large(series[0])]
-    table.rows += failures(select(made))
-    return table
 
 
 def today() -> Path:
@@ -185,10 +46,7 @@ def main() -> None:
     arguments = parser().parse_args()
     if not arguments.recording.exists():
         sys.exit(f"prove: {arguments.recording}: there is no such recording; `make prove` makes one")
-    table = proof(records.load(arguments.recording))
-    if not table.rows:
-        print(f"prove: {arguments.recording}: no runs for any claim; `make prove` makes them", file=sys.stderr)
-        sys.exit(2)
+    table = claims.proof(records.load(arguments.recording))
     if arguments.into:
         embedding.replace(arguments.into, arguments, parser(), tables.text_of([table], tables.MARKDOWN))
         return

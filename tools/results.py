@@ -112,7 +112,8 @@ def split(runs: Sequence[Record]) -> tuple[list[Record], list[Record], list[Reco
     """Runs for the fit (the narrowest and the widest window that the law is claimed for), and those to check it at,
     with the most sessions: between these two, and narrower ones, beyond its claim."""
     most = max((run.sessions for run in runs), default=0)
-    claimed = {width(run) for run in runs if width(run) >= most // 2 * NARROWEST}
+    narrowest = most // 2 * NARROWEST if runs and runs[0].meter == "rss" else 0
+    claimed = {width(run) for run in runs if width(run) >= narrowest}
     if not claimed:
         return [], [], []
     low, high = min(claimed), max(claimed)
@@ -154,12 +155,12 @@ def laws(selection: Selection) -> Table:
         *names,
         *(Column(key, heading) for key, heading in keys.items()),
         Column("check", "law against measured"),
-        Column("narrow", "the same, below 1 % of the pairs at once"),
+        Column("narrow", "the same at narrower windows"),
     ]
     caption = (
         "Peak while handshakes are under way = fixed + N·E + W·H, with N sessions (clients or servers alone: half of "
-        "them) and W pairs in the handshake at once. Fitted to the widest window and the narrowest from 1 % of the "
-        "pairs on; the columns on the right have the largest error at windows that were not in the fit."
+        "them) and W pairs in the handshake at once. Fitted to the widest window and the narrowest (of RSS "
+        "the narrowest from 1 % of the pairs on); on the right the largest error at windows that were not in the fit."
     )
     table = Table("law", "The law of memory", caption, columns)
     for suite, allocator in dict.fromkeys((one.suite, one.allocator) for one in selection.settings):
