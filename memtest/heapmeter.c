@@ -172,12 +172,6 @@ EXPORT void *realloc(void *user, size_t size)
     return block_in(block + sizeof(struct header), size, 4, old.pair, old.role);
 }
 
-EXPORT void *reallocarray(void *user, size_t count, size_t each)
-{
-    size_t size;
-    return __builtin_mul_overflow(count, each, &size) ? too_large() : realloc(user, size);
-}
-
 EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 {
     size_t lead = alignment > sizeof(struct header) ? alignment : sizeof(struct header);
@@ -190,65 +184,6 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
     if (!error)
         *result = block_in((char *)block + lead, size, __builtin_ctzl(lead), tag.pair, tag.role);
     return error;
-}
-
-/* As glibc does, an alignment that is no power of two is raised to the next. */
-EXPORT void *aligned_alloc(size_t alignment, size_t size)
-{
-    size_t power = sizeof(struct header);
-    void *user = NULL;
-    while (power < alignment && power <= MOST)
-        power *= 2;
-    int error = posix_memalign(&user, power, size);
-    if (error)
-        errno = error;
-    return user;
-}
-
-EXPORT void *memalign(size_t alignment, size_t size)
-{
-    return aligned_alloc(alignment, size);
-}
-
-EXPORT void *valloc(size_t size)
-{
-    return aligned_alloc(getpagesize(), size);
-}
-
-EXPORT void *pvalloc(size_t size)
-{
-    size_t unit = getpagesize();
-    return size > MOST ? too_large() : aligned_alloc(unit, (size + unit - 1) / unit * unit);
-}
-
-/* A free by another name: allocators have it, and libraries use it when it is there (aws-lc does). */
-EXPORT void sdallocx(void *user, size_t size, int flags)
-{
-    (void)size, (void)flags;
-    free(user);
-}
-
-EXPORT void dallocx(void *user, int flags)
-{
-    (void)flags;
-    free(user);
-}
-
-EXPORT void free_sized(void *user, size_t size)
-{
-    (void)size;
-    free(user);
-}
-
-EXPORT void free_aligned_sized(void *user, size_t alignment, size_t size)
-{
-    (void)alignment, (void)size;
-    free(user);
-}
-
-EXPORT void cfree(void *user)
-{
-    free(user);
 }
 
 /* Just what was requested: whoever uses more than that would write past what is counted. */

@@ -1,10 +1,86 @@
-/* C++'s operators. Over glibc they end in malloc by themselves, but allocators bring operators of their own, which
- * would pass the meter by. They are known by their mangled names; size_t is m, std::align_val_t is St11align_val_t. */
+/* The other names of the malloc family, each in terms of malloc, realloc, posix_memalign and free: an allocator that is
+ * next in line may have its own, which would pass the meter by. Among them C++'s operators, by their mangled names:
+ * size_t is m, std::align_val_t is St11align_val_t. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+
+static void *too_large(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+EXPORT void *reallocarray(void *user, size_t count, size_t each)
+{
+    size_t size;
+    return __builtin_mul_overflow(count, each, &size) ? too_large() : realloc(user, size);
+}
+
+/* As glibc does, an alignment that is no power of two is raised to the next. */
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+    size_t power = 16;
+    void *user = NULL;
+    while (power < alignment && power <= PTRDIFF_MAX / 2)
+        power *= 2;
+    int error = posix_memalign(&user, power, size);
+    if (error)
+        errno = error;
+    return user;
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+    return aligned_alloc(alignment, size);
+}
+
+EXPORT void *valloc(size_t size)
+{
+    return aligned_alloc(getpagesize(), size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+    size_t unit = getpagesize();
+    return size > PTRDIFF_MAX ? too_large() : aligned_alloc(unit, (size + unit - 1) / unit * unit);
+}
+
+/* A free by another name: allocators have it, and libraries use it when it is there (aws-lc does). */
+EXPORT void sdallocx(void *user, size_t size, int flags)
+{
+    (void)size, (void)flags;
+    free(user);
+}
+
+EXPORT void dallocx(void *user, int flags)
+{
+    (void)flags;
+    free(user);
+}
+
+EXPORT void free_sized(void *user, size_t size)
+{
+    (void)size;
+    free(user);
+}
+
+EXPORT void free_aligned_sized(void *user, size_t alignment, size_t size)
+{
+    (void)alignment, (void)size;
+    free(user);
+}
+
+EXPORT void cfree(void *user)
+{
+    free(user);
+}
 
 /* Out of memory the next `operator new` throws, if a C++ library is here at all. */
 static void *or_throw(void *block, size_t size)
