@@ -160,6 +160,8 @@ def main() -> None:
         loaded = records.load(given.recording)
         loaded = of_campaign(loaded, given.campaign) if given.campaign else loaded
         selection = select(loaded, given.stack, given.suite)
+        for said in selection.left_out:
+            print(f"plot_mem: {given.recording}: {said}", file=sys.stderr)
         print(*draw(selection, given.output, given.n), sep="\n")
     except ValueError as error:
         sys.exit(f"plot_mem: {given.recording}: {error}")

@@ -1,5 +1,6 @@
 """Which runs belong together: the newest of each, grouped into series that one line can go through."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,9 +22,20 @@ def declared(record: Record) -> tuple:
     return (record.stack, record.suite, allocator_name(record), *run)
 
 
+def by_start(records: Iterable[Record]) -> list[Record]:
+    """Of equals the last line last."""
+    return sorted(records, key=lambda one: one.started_at)
+
+
+def of_latest_builds(records: Sequence[Record]) -> list[Record]:
+    """Of each stack the runs of one binary, that of the run started last: a line through two is a line of neither."""
+    latest = {record.stack: record.binary_sha256 for record in by_start(records)}
+    return [record for record in records if record.binary_sha256 == latest[record.stack]]
+
+
 def newest(records: Iterable[Record]) -> list[Record]:
-    """One record for the same declared fields: the one started last (of equals the last line)."""
-    return list({declared(record): record for record in sorted(records, key=lambda one: one.started_at)}.values())
+    """One record for the same declared fields: the one started last."""
+    return list({declared(record): record for record in by_start(records)}.values())
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,7 @@ class Selection:
     records: tuple[Record, ...]
     stacks: tuple[str, ...]
     settings: tuple[Setting, ...]
+    left_out: tuple[str, ...] = ()  # sentences: how many runs of other builds, one for each stack that has some
 
     def series(self, stack: str, setting: Setting) -> Series:
         return Series(stack, setting, tuple(r for r in self.records if r.stack == stack and Setting.of(r) == setting))
@@ -124,18 +137,34 @@ def select(
 ) -> Selection:
     """The newest runs of these stacks, suites, allocators (by name) and windows (as text); None is all.
 
+    Of each stack those of its latest build only; `left_out` says how many others there are, to be shown on stderr.
     ValueError when one has no runs at all."""
-    kept = newest(records)
+    records = list(records)
+    of_builds = of_latest_builds(records)
+    kept = newest(of_builds)
     stacks = chosen(stacks, (one.stack for one in kept), "the stack")
     suites = chosen(suites, (one.suite for one in kept), "the suite")
     allocators = chosen(allocators, (one.allocator.name for one in kept), "the allocator")
     windows = chosen(windows, (str(one.window) for one in kept), "the window")
-    kept = [one for one in kept if one.stack in stacks and one.suite in suites]
-    kept = [one for one in kept if one.allocator.name in allocators and str(one.window) in windows]
+
+    def wanted(one: Record) -> bool:
+        of_run = one.suite in suites and one.allocator.name in allocators and str(one.window) in windows
+        return one.stack in stacks and of_run
+
+    kept = list(filter(wanted, kept))
 
     def place(setting: Setting) -> tuple:
         width = float("inf") if setting.window == "all" else setting.window
         return suites.index(setting.suite), setting.allocator, width
 
     settings = sorted({Setting.of(one) for one in kept}, key=place)
-    return Selection(tuple(kept), tuple(stacks), tuple(settings))
+    others = Counter(one.stack for one in filter(wanted, records))
+    others.subtract(one.stack for one in filter(wanted, of_builds))
+    left_out = tuple(other_builds(stack, others[stack]) for stack in stacks if others[stack])
+    return Selection(tuple(kept), tuple(stacks), tuple(settings), left_out)
+
+
+def other_builds(stack: str, count: int) -> str:
+    if count == 1:
+        return f"1 run of another build of {stack} is left out"
+    return f"{count:,} runs of other builds of {stack} are left out"

@@ -48,13 +48,17 @@ def build(
 
 def remarks(recording: Path, selection: Selection) -> list[str]:
     """What a reader of the tables must know first."""
+    return [f"{recording}: {said}" for said in (*selection.left_out, *too_little(selection))]
+
+
+def too_little(selection: Selection) -> list[str]:
     measured = [record for record in selection.records if record.status == "measured"]
     if not measured:
-        return [f"{recording}: no run was measured; the tables show why"]
+        return ["no run was measured; the tables show why"]
     counts = {record.sessions for record in measured if record.meter == "rss"}
     if len(counts) == 1:
         only = f"only N = {counts.pop():,} was measured and a slope needs two"
-        return [f"{recording}: {only}; peaks are shown, slopes are dashes"]
+        return [f"{only}; peaks are shown, slopes are dashes"]
     return []
 
 

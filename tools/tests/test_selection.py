@@ -1,0 +1,69 @@
+"""What stands in a line is of one binary, and how much is left out is said."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from selection import select
+
+TOOLS = Path(__file__).parent.parent
+STACK, OTHER, SUITE = "openssl@3.5.5", "null@c", "tls13-rsa-aes256"
+OLD, NEW = "a" * 64, "b" * 64
+
+
+def run(sessions, binary, hour, stack=STACK, **changes):
+    started = f"2026-01-31T{hour:02}:00:00Z"
+    return synthetic.record(stack, SUITE, sessions, binary_sha256=binary, started_at=started, **changes)
+
+
+def rebuilt():
+    """Two runs of the build made first, then one of them and a larger one again of the next."""
+    of_stack = [run(100, OLD, 8), run(1000, OLD, 8), run(1000, NEW, 9), run(5000, NEW, 9)]
+    return [*of_stack, run(100, OLD, 8, OTHER), run(1000, OLD, 8, OTHER)]
+
+
+def kept(records, stack=STACK):
+    return sorted((one.sessions, one.binary_sha256[0]) for one in select(records).records if one.stack == stack)
+
+
+def test_no_line_goes_through_two_builds():
+    assert kept(rebuilt()) == [(1000, "b"), (5000, "b")]
+    assert kept(rebuilt(), OTHER) == [(100, "a"), (1000, "a")]
+
+
+def test_the_latest_build_is_that_of_the_run_started_last_wherever_its_line_stands():
+    assert kept(rebuilt()[::-1]) == kept(rebuilt())
+
+
+def test_of_runs_started_together_the_last_line_counts():
+    assert kept([run(100, OLD, 8), run(100, NEW, 8)]) == [(100, "b")]
+
+
+def test_a_run_of_the_latest_build_stands_though_another_build_ran_the_same_later():
+    assert kept([run(100, NEW, 8), run(100, OLD, 9), run(1000, NEW, 10)]) == [(100, "b"), (1000, "b")]
+
+
+def test_how_many_are_left_out_is_a_sentence_for_each_stack():
+    assert select(rebuilt()).left_out == (f"2 runs of other builds of {STACK} are left out",)
+    assert select(rebuilt()[1:]).left_out == (f"1 run of another build of {STACK} is left out",)
+    assert select(rebuilt(), stacks=[OTHER]).left_out == ()
+
+
+def test_what_was_not_asked_for_is_not_said_to_be_left_out():
+    narrow = run(100, OLD, 8, window=1)
+    assert select([*rebuilt(), narrow, run(100, NEW, 9, window=1)], windows=["1"]).left_out == (
+        f"1 run of another build of {STACK} is left out",
+    )
+
+
+@pytest.mark.parametrize(("tool", "more"), [("tabulate", []), ("plot_mem", ["-o", "picture.svg"])])
+def test_the_tools_say_so_on_stderr(tmp_path, tool, more):
+    synthetic.write(tmp_path / "recording", rebuilt())
+    done = subprocess.run(
+        [sys.executable, TOOLS / f"{tool}.py", "recording", *more], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stderr == f"{tool}: recording: 2 runs of other builds of {STACK} are left out\n"
+    assert done.returncode == 0
