@@ -21,7 +21,7 @@ def cells_of(selection: Selection, setting: Setting) -> list[Cell]:
 
 
 def constant(selection: Selection) -> str:
-    """What setting_columns leaves out."""
+    """What columns_of leaves out: equal in all settings."""
     parts = {name: getattr(selection.settings[0], name) for name in ("allocator", "window")}
     said = [f"{name} {value}" for name, value in parts.items() if not selection.varies(name)]
     return ", ".join([*said, "roles together"]).capitalize()
