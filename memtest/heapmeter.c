@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define MOST (((size_t)1 << 44) - 1) /* 16 TiB: what the header can hold */
