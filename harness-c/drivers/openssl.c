@@ -13,8 +13,9 @@ static void check(bool done, const char *what)
     char reason[256];
     if (done)
         return;
-    ERR_error_string_n(ERR_peek_last_error(), reason, sizeof reason);
-    die("%s: %s", what, ERR_peek_last_error() ? reason : "failed");
+    ERR_error_string_n(ERR_peek_error(), reason,
+                       sizeof reason); /* the first: those after it only say who passed it on */
+    die("%s: %s", what, ERR_peek_error() ? reason : "failed");
 }
 
 static const char *version(void)
@@ -113,6 +114,7 @@ static void credentials_load(SSL_CTX *ctx, enum role role, const char *certs)
     file_check(SSL_CTX_use_certificate_chain_file(ctx, path), path);
     snprintf(path, sizeof path, "%s/key.pem", certs);
     file_check(SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM), path);
+    file_check(SSL_CTX_check_private_key(ctx), path);
 }
 
 static void *context_new(enum role role, const struct suite *suite)
@@ -151,6 +153,8 @@ static void *session_new(void *ctx, struct wire *wire)
 static bool waits(SSL *ssl, int result, const char *what)
 {
     int error = SSL_get_error(ssl, result);
+    if (SSL_get_verify_result(ssl) != X509_V_OK)
+        die("%s: the peer's chain: %s", what, X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
     check(error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE, what);
     return true;
 }
