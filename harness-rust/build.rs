@@ -1,10 +1,10 @@
 //! Links the core: `libmemtest.a`, from the directory that MEMTEST_CORE names, or from where `make core` leaves it.
 
-use std::{env, path::PathBuf};
+use std::env;
+use std::path::{Path, PathBuf};
 
-fn main() {
-    let core = env::var_os("MEMTEST_CORE")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../build/core"), PathBuf::from);
+pub fn main() {
+    let core = env::var_os("MEMTEST_CORE").map_or_else(made, PathBuf::from);
     let archive = core.join("libmemtest.a");
     println!("cargo::rerun-if-env-changed=MEMTEST_CORE");
     println!("cargo::rerun-if-changed={}", archive.display());
@@ -15,4 +15,9 @@ fn main() {
     println!("cargo::rustc-env=CORE={}", core.display()); // tests preload the heap meter from it
     println!("cargo::rustc-link-search=native={}", core.display());
     println!("cargo::rustc-link-lib=static=memtest");
+}
+
+fn made() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find(|it| it.ends_with("harness-rust"));
+    here.unwrap().join("../build/core")
 }

@@ -1,8 +1,13 @@
-//! Tells the rustls driver what it is: the versions of rustls and its provider, as in the lock file of its package.
+//! Links the core, and tells the rustls driver what it is: the versions of rustls and its provider, as in the lock file
+//! of its package.
 
 use std::{env, fs, path::Path};
 
+#[path = "build.rs"]
+mod core;
+
 fn main() {
+    core::main();
     let lock = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("Cargo.lock");
     println!("cargo::rerun-if-changed={}", lock.display());
     let lock = fs::read_to_string(&lock).unwrap();

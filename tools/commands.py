@@ -16,7 +16,9 @@ LAST_LINES = 15
 COMPILES = b" -c "  # in a compiler's command line, as make prints it
 SECONDS_BETWEEN_LINES = 15  # where there is no terminal, as in a CI log
 
-# A build sees no compiler, flags or make variables of whoever calls it: the same input is the same binary.
+# The same input is the same binary: a build sees no compiler, flags or make variables of whoever calls it, and a fixed
+# date. That it does not name the clone that it was made in is seen to by stack_c.py and stack_rust.py.
+FIXED = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
 PASSED = {"PATH", "HOME", "TMPDIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "PKG_CONFIG_PATH", "CARGO_HOME"}
 PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_")
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
@@ -33,7 +35,7 @@ def environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if name in PASSED or name.upper() in PROXIES or name.startswith(PASSED_PREFIXES)
     }
-    return kept | {"LC_ALL": "C.UTF-8"} | more
+    return kept | FIXED | more
 
 
 def output(command: Sequence[str], where: Path | None = None) -> str:

@@ -14,6 +14,10 @@ import sources
 import stamps
 from definitions import Stack
 
+# The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could
+# say so: OpenSSL writes its flags, with the path in them, into the library.
+HERE = {"PWD": "/proc/self/cwd"}
+
 
 @dataclass(frozen=True)
 class Built:
@@ -46,7 +50,7 @@ def files_to_compile(command: list[str], where: Path) -> int | None:
 def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
     """Static libraries in build/stacks/NAME, made once per source, steps, flags and compiler."""
     folder, stamp = root / "build/stacks" / name, root / "build/stacks" / f"{name}.stamp"
-    how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.gcc()}
+    how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.gcc(), "environment": commands.FIXED | HERE}
     made_of = {"source": stack.source.model_dump()} | how
     tree = root / "build/sources" / f"{stack.source.crate}-{stack.source.version}" / stack.source.tree
     archives = [folder / library for library in stack.libraries]
@@ -67,9 +71,10 @@ def make(name: str, stack: Stack, folder: Path, downloads: Path, log: Path) -> N
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for number, text in enumerate(stack.steps, 1):
-        command = step(text, source=tree, cflags=flags.CFLAGS, jobs=len(os.sched_getaffinity(0)))
+        source = os.path.relpath(tree, folder)  # __FILE__ is made of it
+        command = step(text, source=source, cflags=flags.CFLAGS, jobs=len(os.sched_getaffinity(0)))
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
-        commands.run(command, log, title, folder, files_to_compile(command, folder))
+        commands.run(command, log, title, folder, files_to_compile(command, folder), **HERE)
 
 
 def from_system(stack: Stack) -> Built:

@@ -1,5 +1,6 @@
 """The harness of a stack written in Rust: cargo builds it, and the C inside it, with the flags of all."""
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -24,10 +25,25 @@ def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
         *("cargo", "build", "--release", "--locked", "--manifest-path", str(root / stack.manifest), *features),
         *("--bin", stack.binary, "--target-dir", str(target)),
     ]
-    more = {"RUSTFLAGS": flags.RUSTFLAGS, "CFLAGS": flags.CFLAGS, "MEMTEST_CORE": str(root / "build/core")}
+    rust, c = with_paths(str(root), os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"))
+    more = {
+        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(rust),
+        "CFLAGS": shlex.join(c),
+        "CC_SHELL_ESCAPED_FLAGS": "1",
+        "MEMTEST_CORE": str(root / "build/core"),
+    }
     commands.run(command, log, f"{name}: cargo build", root, **more)
     shutil.copy2(target / "release" / stack.binary, binary)
 
 
+def with_paths(clone: str, cargo_home: str) -> tuple[list[str], list[str]]:
+    """The flags of rustc and of gcc: a binary names neither place. The last that matches counts."""
+    maps = f"{clone}=.", f"{cargo_home}=cargo"
+    rust = [*shlex.split(flags.RUSTFLAGS), *(f"--remap-path-prefix={it}" for it in maps)]
+    return rust, [*shlex.split(flags.CFLAGS), *(f"-ffile-prefix-map={it}" for it in maps)]
+
+
 def flags_said() -> str:
-    return f"RUSTFLAGS={shlex.quote(flags.RUSTFLAGS)} CFLAGS={shlex.quote(flags.CFLAGS)}"
+    """The same in every clone and on every machine."""
+    rust, c = map(" ".join, with_paths("CLONE", "CARGO_HOME"))
+    return f"RUSTFLAGS={shlex.quote(rust)} CFLAGS={shlex.quote(c)}"

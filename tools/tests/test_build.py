@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -13,7 +14,7 @@ import build
 import flags
 import sources
 from commands import Failed
-from definitions import Source, Stack
+from definitions import Source, Stack, stacks
 
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = """libtiny.a: ; gcc $(FLAGS) -c $(TREE)/tiny.c -o tiny.o && ar rc $@ tiny.o
@@ -21,16 +22,25 @@ noisy: ; @seq 100; echo the reason; false
 """
 
 
+TINY = "const char *tiny(void) { return __FILE__ __DATE__; }\n"
+
+
+def clone(place):
+    """Another clone of this repository, with its core made."""
+    for folder in "memtest", "harness-c", "build/core":
+        (place / folder).parent.mkdir(exist_ok=True, parents=True)
+        (place / folder).symlink_to(ROOT / folder)
+    return place
+
+
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A clone with the core made, and a crate in cargo's cache."""
-    for folder in "memtest", "harness-c", "build/core":
-        (tmp_path / folder).parent.mkdir(exist_ok=True)
-        (tmp_path / folder).symlink_to(ROOT / folder)
+    """A clone, and a crate in cargo's cache."""
+    clone(tmp_path)
     cache = tmp_path / "cargo/registry/cache/somewhere"
     cache.mkdir(parents=True)
     with tarfile.open(cache / "tiny-src-1.2.3.crate", "w:gz") as archive:
-        for name, text in {"tiny.c": "int tiny(void) { return 1; }\n", "Makefile": MAKEFILE}.items():
+        for name, text in {"tiny.c": TINY, "Makefile": MAKEFILE}.items():
             member = tarfile.TarInfo(f"tiny-src-1.2.3/upstream/{name}")
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text.encode()))
@@ -69,13 +79,27 @@ def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
     }
 
 
-def test_the_same_input_gives_the_same_bytes(root):
-    build.build("tiny@1", tiny(root), root)
-    before = sources.sha256(root / "build/harness/tiny@1")
-    (root / "build/harness/tiny@1.stamp").unlink()
-    (root / "build/stacks/tiny@1.stamp").unlink()
-    build.build("tiny@1", tiny(root), root)
-    assert sources.sha256(root / "build/harness/tiny@1") == before
+def test_the_same_input_gives_the_same_bytes_in_any_clone_on_any_day(root, tmp_path):
+    made = []
+    for place in root, clone(tmp_path / "another clone"):
+        build.build("tiny@1", tiny(root), place)
+        made.append([(place / path).read_bytes() for path in ("build/harness/tiny@1", "build/stacks/tiny@1/tiny.o")])
+    assert made[0] == made[1]
+    assert not any(str(tmp_path).encode() in bytes_ for bytes_ in made[0])
+    assert b"Jan  1 1970" in made[0][1]
+
+
+def test_so_it_does_in_rust(root, tmp_path, monkeypatch):
+    monkeypatch.delenv("CARGO_HOME")  # there is nothing to fetch
+    stack = stacks()["null@rust"]
+    made = []
+    for place in root, clone(tmp_path / "another clone"):
+        shutil.copytree(ROOT / "harness-rust", place / "harness-rust", ignore=shutil.ignore_patterns("target"))
+        build.build("null@rust", stack, place)
+        made.append((place / "build/harness/null@rust").read_bytes())
+        manifest = json.loads((place / "build/harness/null@rust.json").read_text())
+        assert "CLONE=." in manifest["flags"] and str(tmp_path) not in manifest["flags"]
+    assert made[0] == made[1] and str(tmp_path).encode() not in made[0]
 
 
 def test_other_flags_steps_or_driver_build_again(root, monkeypatch):
