@@ -11,6 +11,13 @@ use std::{marker::PhantomData, ops::Deref, panic, ptr, slice};
 /// The program: exit status 0 measured, 1 failed, 2 usage, 77 unsupported.
 pub fn run<D: Driver>() -> i32 {
     panic::set_hook(Box::new(|panic| fail(panic.to_string().replace('\n', " "))));
+    let mirrors = [size_of::<CDriver>(), size_of::<Suite>(), size_of::<Negotiated>()];
+    let core = unsafe { memtest_sizes };
+    if mirrors != core {
+        // Not by fail(): the core does not know yet whose failure it is.
+        eprintln!("memtest: {:?}: driver, suite, negotiated are {mirrors:?} bytes here, {core:?} in the core", D::NAME);
+        return 1;
+    }
     unsafe { memtest_main(ARGC.load(Relaxed), ARGV.load(Relaxed), &Adapter::<D>::TABLE) }
 }
 
@@ -192,6 +199,7 @@ struct CDriver {
 }
 
 extern "C" {
+    static memtest_sizes: [usize; 3];
     fn wire_write(wire: *mut c_void, bytes: *const c_void, size: usize) -> usize;
     fn wire_read(wire: *mut c_void, bytes: *mut c_void, size: usize) -> usize;
     fn die(format: *const c_char, ...) -> !;

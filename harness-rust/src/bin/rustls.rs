@@ -29,10 +29,12 @@ impl Driver for Rustls {
     };
 
     fn supports(suite: &Suite) -> Result<(), String> {
-        match (&*suite.auth, &*suite.knobs) {
-            ("server", "default") => offer(suite).map(drop),
-            ("server", knobs) => Err(format!("knobs={knobs}: set_buffer_limit caps rustls' buffers and frees none")),
-            (auth, _) => Err(format!("auth={auth}: not in this driver yet")),
+        offer(suite)?;
+        match (&*suite.auth, &*suite.knobs, suite.store) {
+            ("server", "default", false) => Ok(()),
+            ("server", "default", true) => Err("store=on: with a store a rustls client would resume unasked".into()),
+            ("server", knobs, _) => Err(format!("knobs={knobs}: set_buffer_limit caps rustls' buffers and frees none")),
+            (auth, ..) => Err(format!("auth={auth}: not in this driver yet")),
         }
     }
 
@@ -60,7 +62,7 @@ impl End for ClientConnection {
         }
         let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
         let mut config = builder.map_err(failed("client"))?.with_root_certificates(roots).with_no_client_auth();
-        // With a store a rustls client resumes unasked, and every handshake here is to be a full one.
+        // By default there is a store, and every handshake here is to be a full one.
         config.resumption = client::Resumption::disabled();
         Ok(config)
     }
@@ -84,9 +86,7 @@ impl End for ServerConnection {
         if suite.tickets > 0 {
             config.ticketer = provider::Ticketer::new().map_err(failed("tickets"))?;
         }
-        if !suite.store {
-            config.session_storage = Arc::new(server::NoServerSessionStorage {});
-        }
+        config.session_storage = Arc::new(server::NoServerSessionStorage {});
         Ok(config)
     }
 

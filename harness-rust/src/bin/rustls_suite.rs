@@ -12,7 +12,7 @@ use std::{ffi::CStr, fmt::Display, sync::Arc};
 pub fn offer(suite: &Suite) -> Result<(Arc<CryptoProvider>, &'static SupportedProtocolVersion), String> {
     let missing = |what: &str, name: &str| format!("no {what} {name} in {}", Rustls::VERSION.to_string_lossy());
     let version = ALL_VERSIONS.iter().find(|it| same(protocol(it.version), &suite.protocol));
-    let version = version.ok_or_else(|| missing("protocol", &suite.protocol))?;
+    let version = version.ok_or("does TLSv1.2 and TLSv1.3 only")?;
     let mut provider = provider::default_provider();
     provider.cipher_suites.retain(|it| it.version() == *version && same(cipher(it.suite()), &suite.cipher));
     provider.kx_groups.retain(|it| same(group(it.name()), &suite.group));
