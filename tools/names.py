@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Check what was asked for, before anything is installed or built: `names.py N=10000 STACKS="openssl@3.5.5"`.
 
-`names.py --list` shows every knob with its meaning and default. Exit 2 and one sentence for a name or a number that
-cannot be. Needs the standard library only.
+Exit 2 and one sentence for a name or a number that cannot be, and for a table of memtest/*.toml with an unknown key or
+a value of another type. Needs the standard library only.
 """
 
+import argparse
 import difflib
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 try:
     import tomllib
 except ModuleNotFoundError:
     sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
+
+import shapes
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
@@ -113,12 +117,29 @@ def check_place() -> None:
 
 
 def check(knobs: dict[str, str]) -> None:
-    """ValueError with one sentence at the first knob that cannot be; also when a definition is not TOML."""
+    """ValueError with one sentence at the first knob or definition that cannot be."""
     check_place()
     for kind in ("stacks", "suites", "allocators", "campaigns"):
-        table(kind)
+        shapes.check(kind, table(kind))
     for knob, value in knobs.items():
         check_knob(knob, value)
+
+
+def check_taken(knobs: Iterable[str], taken: list[str]) -> None:
+    """ValueError with one sentence at the first knob that this target of make does not have."""
+    for knob in knobs:
+        if knob in KNOBS and knob not in taken:
+            raise ValueError(f"{knob} is no knob of this target; it takes {', '.join(taken)}")
+
+
+def insist(knobs: dict[str, str], taken: list[str] | None = None) -> None:
+    """As check, for commands: exits with 2 and the sentence."""
+    try:
+        check_taken(knobs, list(KNOBS) if taken is None else taken)
+        check(knobs)
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def defaults() -> dict[str, str]:
@@ -138,14 +159,14 @@ def show_all() -> None:
 
 
 def main() -> None:
-    given = sys.argv[1:]
-    try:
-        check({} if given == ["--list"] else dict(argument.partition("=")[::2] for argument in given))
-        if given == ["--list"]:
-            show_all()
-    except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
+    parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
+    parser.add_argument("--list", action="store_true", help="show every knob with its meaning and default")
+    given = parser.parse_args()
+    insist(dict(knob.partition("=")[::2] for knob in given.knobs), given.takes)
+    if given.list:
+        show_all()
 
 
 if __name__ == "__main__":

@@ -43,14 +43,11 @@ def seconds(text: str) -> float:
 def check(arguments: argparse.Namespace) -> None:
     """Names and numbers first: exits with 2 and a sentence."""
     knobs = {knob: getattr(arguments, knob.lower()) for knob in names.KNOBS if knob != "FRESH"}
+    names.insist({knob: value for knob, value in knobs.items() if value is not None})
     campaigns = names.table("campaigns")
-    try:
-        names.check({knob: value for knob, value in knobs.items() if value is not None})
-        if arguments.campaign not in campaigns:
-            near = names.nearest(arguments.campaign, campaigns)
-            raise ValueError(f"no campaign {arguments.campaign} among those of memtest/campaigns.toml{near}")
-    except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
+    if arguments.campaign not in campaigns:
+        near = names.nearest(arguments.campaign, campaigns)
+        print(f"memtest: no campaign {arguments.campaign} in memtest/campaigns.toml{near}", file=sys.stderr)
         sys.exit(2)
 
 

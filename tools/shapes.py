@@ -1,0 +1,74 @@
+"""Which keys the tables of memtest/*.toml may have, and of what type: checked before anything is installed or built.
+
+definitions.py asks more of them (what is missing, ranges, patterns), once its packages are there; a test keeps the keys
+and types here equal to those there. Standard library only.
+"""
+
+TEXT, NUMBER, TABLE = "text", "a whole number", "a table"
+TEXTS = f"a list of {TEXT}"
+WIDTH, WIDTHS = f'{NUMBER} or "all"', 'a list of whole numbers or "all"'
+
+
+def table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def number(value: object) -> bool:
+    return type(value) is int  # a boolean is an int too
+
+
+def width(value: object) -> bool:
+    return number(value) or value == "all"
+
+
+def every(fits):
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+FITS = {TABLE: table, TEXT: text, NUMBER: number, TEXTS: every(text), WIDTH: width, WIDTHS: every(width)}
+
+KEYS = {
+    "stacks": {
+        TEXT: "harness licence driver manifest binary pkg_config package",
+        TEXTS: "features needs include libraries link steps",
+        TABLE: "source",
+    },
+    "source": {TEXT: "crate version sha256 tree"},
+    "suites": {TEXT: "protocol cipher group certs auth store knobs", NUMBER: "tickets"},
+    "allocators": {TEXT: "library package settings"},
+    "campaigns": {
+        TEXT: "scenario",
+        TEXTS: "stacks suites allocators sessions",
+        NUMBER: "n repeats",
+        WIDTH: "heap",
+        WIDTHS: "windows",
+    },
+}
+
+
+def types(kind: str) -> dict[str, str]:
+    """What each key must be, in words."""
+    return {key: type_ for type_, keys in KEYS[kind].items() for key in keys.split()}
+
+
+def check(kind: str, tables: dict) -> None:
+    """ValueError naming file, table and key at the first that is unknown or of another type."""
+    for name, entry in tables.items():
+        check_table(kind, f"memtest/{kind}.toml: [{name}]", entry)
+
+
+def check_table(kind: str, place: str, entry: object) -> None:
+    if not table(entry):
+        raise ValueError(f"{place} must be {TABLE}")
+    known = types(kind)
+    for key, value in entry.items():
+        if key not in known:
+            raise ValueError(f"{place}: there is no key {key}; there are: {', '.join(known)}")
+        if not FITS[known[key]](value):
+            raise ValueError(f"{place}: {key} must be {known[key]}")
+        if known[key] == TABLE:
+            check_table(key, f"{place}: {key}", value)

@@ -1,0 +1,67 @@
+"""A wrong key or type in memtest/*.toml is found with the standard library alone, and no other than pydantic finds."""
+
+import types
+import typing
+
+import pytest
+
+import definitions
+import names
+import shapes
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "what"),
+    [
+        ("campaigns", "[mem]\nheaps = 2\n", "[mem]: there is no key heaps; there are: scenario, "),
+        ("campaigns", '[mem]\nheap = "some"\n', '[mem]: heap must be a whole number or "all"'),
+        ("campaigns", "[mem]\nrepeats = true\n", "[mem]: repeats must be a whole number"),
+        ("campaigns", "[mem]\nsessions = [1, 2]\n", "[mem]: sessions must be a list of text"),
+        ("campaigns", '[mem]\nstacks = "null@c"\n', "[mem]: stacks must be a list of text"),
+        ("campaigns", '[mem]\nwindows = [1, "every"]\n', '[mem]: windows must be a list of whole numbers or "all"'),
+        ("suites", "[mine]\ntickets = 1.0\n", "[mine]: tickets must be a whole number"),
+        ("suites", "mine = 3\n", "[mine] must be a table"),
+        ("allocators", "[mine]\nlibrary = 1\n", "[mine]: library must be text"),
+        ("stacks", '["a@1"]\nsource = "x"\n', "[a@1]: source must be a table"),
+        ("stacks", '["a@1".source]\nsum = "x"\n', "[a@1]: source: there is no key sum; there are: crate, "),
+    ],
+)
+def test_a_wrong_key_or_type_names_file_table_and_key(tmp_path, monkeypatch, kind, text, what):
+    for other in "stacks", "suites", "allocators", "campaigns":
+        (tmp_path / f"{other}.toml").touch()
+    (tmp_path / f"{kind}.toml").write_text(text)
+    monkeypatch.setattr(names, "DEFINITIONS", tmp_path)
+    with pytest.raises(ValueError) as refused:
+        names.check({})
+    assert str(refused.value).startswith(f"memtest/{kind}.toml: {what}")
+
+
+def in_words(annotation):
+    """A type of definitions.py as shapes.py says it."""
+    if typing.get_origin(annotation) is list:
+        within = in_words(typing.get_args(annotation)[0])
+        return shapes.TEXTS if within == shapes.TEXT else shapes.WIDTHS if within == shapes.WIDTH else within
+    if typing.get_origin(annotation) is typing.Annotated:
+        return in_words(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        parts = {in_words(part) for part in typing.get_args(annotation) if part is not types.NoneType}
+        return shapes.WIDTH if parts == {shapes.NUMBER, "all"} else parts.pop() if len(parts) == 1 else parts
+    if typing.get_origin(annotation) is typing.Literal:
+        return "all" if typing.get_args(annotation) == ("all",) else shapes.TEXT
+    plain = {str: shapes.TEXT, int: shapes.NUMBER, definitions.Source: shapes.TABLE}
+    return plain[annotation]
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        ("stacks", definitions.Stack),
+        ("source", definitions.Source),
+        ("suites", definitions.Suite),
+        ("allocators", definitions.Allocator),
+        ("campaigns", definitions.Campaign),
+    ],
+)
+def test_keys_and_types_are_those_of_the_definitions(kind, model):
+    hints = typing.get_type_hints(model, include_extras=True)
+    assert shapes.types(kind) == {key: in_words(hints[key]) for key in model.model_fields}
