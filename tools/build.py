@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import definitions
 import flags
 import names
 import packages
@@ -119,7 +120,7 @@ def arguments(known: dict[str, Stack]) -> argparse.Namespace:
 def run(chosen: list[str], known: dict[str, Stack]) -> None:
     if not (ROOT / "build/core/libmemtest.a").is_file():
         raise Failed("build/core/libmemtest.a is not there: run `make core` first")
-    packages.require_cargo()
+    packages.require_cargo_for(chosen)
     with alone(ROOT):
         for name in chosen:
             if not build(name, known[name]):
@@ -128,6 +129,7 @@ def run(chosen: list[str], known: dict[str, Stack]) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
+    definitions.check()
     known = stacks()
     given = arguments(known)
     try:

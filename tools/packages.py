@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Install the system packages that a purpose needs: `packages.py check`, `packages.py mem jemalloc`.
+"""Install the system packages that a purpose needs: `packages.py check`, `packages.py mem --allocator jemalloc`.
 
 Asked is whether the thing is there, not the package: a compiler of one's own will do. What is missing is installed when
 root on a system with apt-get, else named in one line that can be pasted (exit 1). Standard library only.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -52,7 +53,7 @@ PRESENT: dict[str, Callable[[], bool]] = {
 def allocator(name: str) -> list[str]:
     """The package of an allocator of memtest/allocators.toml; none for the system's."""
     entry = names.table("allocators")[name]
-    if "package" not in entry:
+    if not {"package", "library"} <= entry.keys():
         return []
     PRESENT[entry["package"]] = partial(library, entry["library"])
     return [entry["package"]]
@@ -82,6 +83,13 @@ def apt(*arguments: str) -> None:
         raise ValueError(f"`apt-get {' '.join(arguments)}` failed; its reason is above")
 
 
+def require_cargo_for(stacks: Iterable[str]) -> None:
+    """As require_cargo, when one of these is written in Rust or has its source in a crate."""
+    table = names.table("stacks")
+    if any(table[name].get("harness") == "rust" or "source" in table[name] for name in stacks):
+        require_cargo()
+
+
 def require_cargo() -> None:
     """ValueError when cargo is missing or too old (Debian 12's own is 0.66)."""
     oldest = ".".join(map(str, OLDEST_CARGO))
@@ -95,11 +103,36 @@ def require_cargo() -> None:
         raise ValueError(f"{said.strip() or 'cargo'} is too old; {way_out}")
 
 
+def require_linters() -> None:
+    """ValueError when this cargo has no clippy or no rustfmt."""
+    if not succeeds("cargo", "clippy", "--version") or not succeeds("cargo", "fmt", "--version"):
+        raise ValueError("cargo lacks clippy or rustfmt; install them with: rustup component add clippy rustfmt")
+
+
+def arguments() -> argparse.Namespace:
+    campaign = names.defaults()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("purpose", choices=PURPOSES, help="mem: to build and measure; check: to test and lint as well")
+    for knob in ("STACKS", "ALLOCATOR"):
+        parser.add_argument(
+            f"--{knob.lower()}", metavar=knob, default=campaign[knob], help="of mem (default: %(default)s)"
+        )
+    given = parser.parse_args()
+    names.insist({"STACKS": given.stacks, "ALLOCATOR": given.allocator})
+    return given
+
+
 def main() -> None:
-    purpose, *allocators = sys.argv[1:]
+    names.insist({})  # the defaults are read from the definitions
+    given = arguments()
     try:
-        require_cargo()
-        require([*PURPOSES[purpose], *(package for name in allocators for package in allocator(name))])
+        if given.purpose == "check":
+            require_cargo()
+            require_linters()
+            require(PURPOSES["check"])
+        else:
+            require_cargo_for(names.listed(given.stacks))
+            require([*PURPOSES["mem"], *(one for name in names.listed(given.allocator) for one in allocator(name))])
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)

@@ -44,6 +44,16 @@ def test_a_wrong_suite_is_a_sentence_with_file_table_and_key(tmp_path, monkeypat
     assert what in str(stop.value)
 
 
+def test_all_are_checked_at_once(tmp_path, monkeypatch):
+    for kind in "stacks", "suites", "allocators", "campaigns":
+        (tmp_path / f"{kind}.toml").touch()
+    monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
+    definitions.check()
+    (tmp_path / "suites.toml").write_text(SUITE + 'auth = "client"\n')
+    with pytest.raises(SystemExit, match="auth"):
+        definitions.check()
+
+
 @pytest.mark.parametrize("fraction", ["2", "0", "1/0", "half", "-1/2"])
 def test_sessions_of_a_campaign_are_fractions_of_its_n(fraction):
     mem = definitions.campaigns()["mem"].model_dump()

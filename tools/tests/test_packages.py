@@ -1,10 +1,15 @@
 """What is missing on a system is named in one line that can be pasted."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import packages
+
+PACKAGES = Path(packages.__file__)
 
 
 @pytest.fixture
@@ -65,3 +70,53 @@ def test_that_one_and_later_ones_will_do(program, said):
 def test_no_cargo_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "not installed" in refusal(packages.require_cargo)
+
+
+@pytest.mark.parametrize(
+    ("stacks", "asks"),
+    [("openssl@system", False), ("null@c", False), ("openssl@3.5.5", True), ("null@c null@rust", True)],
+)
+def test_cargo_is_asked_for_by_rust_and_by_crates_alone(tmp_path, monkeypatch, stacks, asks):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if asks:
+        assert "not installed" in refusal(packages.require_cargo_for, stacks.split())
+    else:
+        packages.require_cargo_for(stacks.split())
+
+
+@pytest.mark.parametrize(("purpose", "asks"), [(["mem", "--stacks=openssl@system"], False), (["mem"], True)])
+def test_a_system_without_cargo_measures_what_needs_none(tmp_path, purpose, asks):
+    for program in (file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")):
+        (tmp_path / program.name).unlink(missing_ok=True)
+        if program.name not in ("cargo", "apt-get"):
+            (tmp_path / program.name).symlink_to(program)
+    done = run(*purpose, PATH=str(tmp_path))
+    assert (done.returncode, "cargo is not installed" in done.stderr) == (asks, asks)
+
+
+@pytest.mark.parametrize("lacking", ["clippy", "fmt"])
+def test_the_linters_of_cargo_are_asked_for_in_one_line(program, tmp_path, lacking):
+    program("cargo", "cargo 1.85.0")
+    packages.require_linters()
+    (tmp_path / "cargo").write_text(f"#!/bin/sh\ntest $1 != {lacking}\n")
+    assert refusal(packages.require_linters).endswith("rustup component add clippy rustfmt")
+
+
+def run(*arguments, **variables):
+    return subprocess.run(
+        [sys.executable, PACKAGES, *arguments], capture_output=True, text=True, env=os.environ | variables
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "required: purpose"),
+        (["nosuch"], "invalid choice: 'nosuch'"),
+        (["mem", "--allocator", "jemaloc"], "did you mean jemalloc"),
+        (["mem", "--stacks", "null@d"], "did you mean null@c"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(arguments, said):
+    done = run(*arguments)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
