@@ -15,8 +15,8 @@ quote = '$(subst ','\'',$(value $1))'
 lower = $(shell echo $1 | tr A-Z a-z)
 if_given = $(if $(filter $1,$(given)),$2,$3)
 knobs = $(foreach knob,$(given),$(knob)=$(call quote,$(knob)))
-flags = $(foreach knob,$(filter-out FRESH,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
-here = $(foreach knob,$(filter OUT JOBS,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
+flags = $(foreach knob,$(filter $1,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
+takes := # the knobs of a target that does not take all
 fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
 
 .PHONY: help
@@ -29,7 +29,7 @@ help: ## this list
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
-	@.venv/bin/python tools/measure.py mem $(flags) $(fresh)
+	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(given))) $(fresh)
 
 .PHONY: check
 check: names packages-mem packages-check setup core stacks-all check-style check-c check-rust check-python check-smoke
@@ -37,12 +37,14 @@ check: ## test the meters, the drivers and the tools
 	@echo 'check: passed: style, C tests, Rust tests, Python tests, every stack in every suite'
 
 .PHONY: bench
+bench: takes := STACKS SUITES N REPEATS
 bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
-	@.venv/bin/python tools/bench_meter.py
+	@.venv/bin/python tools/bench_meter.py $(call flags,$(takes))
 
 .PHONY: prove
+prove: takes := OUT JOBS FRESH
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
-	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(here) $(fresh) > /dev/null; done
+	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
 	@.venv/bin/python tools/prove.py $(call if_given,OUT,$(call quote,OUT))
 
 .PHONY: figures
@@ -67,10 +69,10 @@ clean: ## forget all that was built and installed; recordings stay
 
 .PHONY: names packages-mem packages-check stacks-mem stacks-all
 names:
-	@tools/names.py $(knobs)
+	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
 
 packages-mem:
-	@tools/packages.py mem $(call if_given,ALLOCATOR,$(call quote,ALLOCATOR))
+	@tools/packages.py mem $(call flags,STACKS ALLOCATOR)
 
 packages-check:
 	@tools/packages.py check

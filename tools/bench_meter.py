@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What metering costs: the CPU time of runs under the heap meter over that of plain ones, taken in turn on one CPU.
 
-Of each stack and suite of [mem]: the median of the ratios of neighbouring runs, and the smallest and the largest.
+Of each stack and suite, the median of the ratios of neighbouring runs, and the smallest and the largest.
 Nothing is recorded."""
 
 # ruff: noqa: E402
@@ -22,6 +22,7 @@ from rich.table import Table
 import campaign
 import definitions
 import harness
+import names
 import preload
 from machine import allowed_cpus
 
@@ -56,21 +57,35 @@ def ratios(stack: str, suite: str, sessions: int, repeats: int, cpu: int) -> lis
     return sorted(1 / (cpu_time(plain, cpu) / cpu_time(metered, cpu)) for _ in range(repeats))
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
+    mem = names.defaults()
+    defaults = {"STACKS": mem["STACKS"], "SUITES": mem["SUITES"], "N": "2000", "REPEATS": "7"}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=2000, help="sessions of a run (default: %(default)s)")
-    parser.add_argument("--repeats", type=int, default=7, help="pairs of runs (default: %(default)s)")
+    for knob, default in defaults.items():
+        meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
+        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
     given = parser.parse_args()
-    mem, cpu = definitions.campaigns()["mem"], allowed_cpus()[0]
+    names.insist({knob: getattr(given, knob.lower()) for knob in defaults})
+    return given
+
+
+def pairs(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
+    """Of suite and stack; one without TLS has but one suite."""
+    chosen = [(suite if campaign.tls(stack) else "none", stack) for suite in suites for stack in stacks]
+    return list(dict.fromkeys(chosen))
+
+
+def main() -> None:
+    names.insist({})  # the defaults are read from the definitions
+    given, cpu = arguments(), allowed_cpus()[0]
     table = Table("suite", "stack", "metered/plain", "smallest", "largest", f"at most {AIM}", box=None)
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for suite in mem.suites:
-            for stack in mem.stacks:
-                status.update(f"{suite} {stack}: {given.repeats} pairs of runs")
-                found = ratios(stack, suite, given.n, given.repeats, cpu)
-                middle = statistics.median(found)
-                cells = [f"{value:.3f}" for value in (middle, found[0], found[-1])]
-                table.add_row(suite, stack, *cells, "yes" if middle <= AIM else "no")
+        for suite, stack in pairs(names.listed(given.stacks), names.listed(given.suites)):
+            status.update(f"{suite} {stack}: {given.repeats} pairs of runs")
+            found = ratios(stack, suite, int(given.n), int(given.repeats), cpu)
+            middle = statistics.median(found)
+            cells = [f"{value:.3f}" for value in (middle, found[0], found[-1])]
+            table.add_row(suite, stack, *cells, "yes" if middle <= AIM else "no")
     Console(highlight=False, width=100).print(table)
 
 

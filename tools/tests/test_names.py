@@ -106,6 +106,31 @@ def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
     assert make("names", N="7", STACKS="nonsense").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("target", "knobs", "command"),
+    [
+        ("bench", ["STACKS=null@c null@rust", "N=100"], ["bench_meter.py", "--stacks 'null@c null@rust'", "--n '100'"]),
+        ("bench", ["SUITES=none", "REPEATS=3"], ["bench_meter.py", "--suites 'none'", "--repeats '3'"]),
+        ("bench", ["STACKS=null@c"], ["tools/packages.py mem --stacks 'null@c'"]),
+        ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS SUITES N REPEATS' WINDOW='3'"]),
+        ("prove", ["N=4"], ["tools/names.py --takes 'OUT JOBS FRESH' N='4'"]),
+        ("mem", ["N=4"], ["tools/names.py N='4'"]),
+        ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator 'jemalloc'"]),
+    ],
+)
+def test_knobs_reach_the_commands_that_take_them(target, knobs, command):
+    lines = make("-n", target, *knobs, takes="leaked").stdout.splitlines()
+    assert any(all(part in line for part in command) for line in lines)
+
+
+def test_a_knob_that_a_target_does_not_take_is_refused():
+    done = subprocess.run(
+        [ROOT / "tools/names.py", "--takes", "STACKS N", "N=4", "WINDOW=3"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr == "memtest: WINDOW is no knob of this target; it takes STACKS, N\n"
+
+
 def test_make_hands_a_name_of_any_shape_on_as_it_is():
     flags = make("-n", "mem", "OUT=it's $HOME of mine", "FRESH=1").stdout.splitlines()[-1]
     assert "--out 'it'\\''s $HOME of mine'" in flags and flags.endswith("--fresh")
