@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
 
+import environment
+
+if __name__ == "__main__":
+    environment.activate()
+
 import argparse
 import hashlib
 import json
