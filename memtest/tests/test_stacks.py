@@ -1,0 +1,91 @@
+"""Every TLS harness that is built refuses a server it must not trust, and what else it cannot do."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from test_core import NONE, ROOT, run
+
+from definitions import stacks
+
+CERTS = ROOT / "memtest/certs"
+SUITE = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519"]
+REFUSED = {  # by OpenSSL, by rustls
+    "another root": ("unable to get local issuer certificate", "invalid peer certificate"),
+    "another name": ("hostname mismatch", "certificate not valid for name"),
+    "another key": ("key values mismatch", "KeyMismatch"),
+    "missing": ("No such file", "No such file"),
+}
+
+
+@pytest.fixture(params=[name for name in stacks() if not name.startswith("null@")])
+def harness(request):
+    built = ROOT / "build/harness" / request.param
+    if not built.is_file():
+        pytest.skip(f"{request.param} is not built: tools/build.py {request.param}")
+    return built
+
+
+def issue(folder, subject, name, *more):
+    """A key NAME.key and a certificate NAME.pem for it: the root's own, or with `more` another's."""
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-subj", f"/CN={subject}", "-days", "7", "-keyout", f"{name}.key", "-out", f"{name}.pem", *more]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+def for_host(folder, host):
+    """A certificate directory whose leaf is for this host."""
+    folder.mkdir()
+    issue(folder, "root of a test", "root")
+    extensions = f"subjectAltName=DNS:{host}", "basicConstraints=critical,CA:FALSE"
+    issuer = "-CA", "root.pem", "-CAkey", "root.key"
+    issue(folder, "leaf of a test", "chain", *issuer, "-addext", extensions[0], "-addext", extensions[1])
+    (folder / "chain.key").rename(folder / "key.pem")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """The directory with one of each kind."""
+    made = tmp_path_factory.mktemp("certs")
+    for_host(made / "sound", "localhost")
+    for_host(made / "another name", "elsewhere.test")
+    shutil.copytree(CERTS / "rsa-2048", made / "another root")
+    shutil.copy(CERTS / "ecdsa-p256/root.pem", made / "another root")
+    shutil.copytree(made / "sound", made / "another key")
+    shutil.copy(made / "another name/key.pem", made / "another key")
+    return made
+
+
+def measure(harness, certs):
+    return run(harness, "memory", "sessions=4", *SUITE, f"certs={certs}")
+
+
+@pytest.mark.parametrize("certs", ["ecdsa-p256", "rsa-2048", "made here"])
+def test_a_sound_server_is_measured_and_verified(harness, certificates, certs):
+    done = measure(harness, certificates / "sound" if certs == "made here" else CERTS / certs)
+    assert done.returncode == 0, done.stderr
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["record"] == "end" and end["status"] == "measured"
+    assert end["negotiated"]["client_verified"] is True and end["negotiated"]["server_verified"] is False
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_server_not_to_be_trusted_fails_the_run_with_a_sentence(harness, certificates, kind):
+    done = measure(harness, certificates / kind)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and any(reason in done.stderr for reason in REFUSED[kind])
+    assert '"record":"end"' not in done.stdout
+
+
+def test_the_suite_of_the_null_stack_is_not_theirs(harness):
+    done = run(harness, "memory", "sessions=2", *NONE)
+    assert done.returncode == 77 and "does TLSv1.2 and TLSv1.3 only" in done.stderr
+
+
+def test_rustls_does_not_keep_sessions_it_would_resume(harness):
+    done = run(harness, "memory", "sessions=2", *SUITE, f"certs={CERTS / 'ecdsa-p256'}", "store=on")
+    if harness.name.startswith("rustls"):
+        assert done.returncode == 77 and "store=on: with a store a rustls client would resume" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
