@@ -3,6 +3,7 @@
 //! It allocates the block that C holds of a context or a session, inside of the calls that make them, and else nothing:
 //! every other byte that the heap meter sees is the stack's.
 
+use crate::mirrors::{die, memtest_main, memtest_sizes, wire_read, wire_write, CDriver};
 use crate::{Driver, Negotiated, Session, Suite};
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
@@ -15,7 +16,8 @@ pub fn run<D: Driver>() -> i32 {
     let core = unsafe { memtest_sizes };
     if mirrors != core {
         // Not by fail(): the core does not know yet whose failure it is.
-        eprintln!("memtest: {:?}: driver, suite, negotiated are {mirrors:?} bytes here, {core:?} in the core", D::NAME);
+        let name = D::NAME.to_string_lossy();
+        eprintln!("memtest: {name}: driver, suite and negotiated are {mirrors:?} bytes here, {core:?} in the core");
         return 1;
     }
     unsafe { memtest_main(ARGC.load(Relaxed), ARGV.load(Relaxed), &Adapter::<D>::TABLE) }
@@ -179,29 +181,4 @@ fn fail(sentence: String) -> ! {
 
 fn c_string(text: String) -> CString {
     CString::new(text.replace('\0', " ")).expect("no zero is left")
-}
-
-/// `struct driver` of driver.h, field by field.
-#[repr(C)]
-struct CDriver {
-    name: *const c_char,
-    version: unsafe extern "C" fn() -> *const c_char,
-    supports: unsafe extern "C" fn(&Suite) -> *const c_char,
-    context_new: unsafe extern "C" fn(c_int, &Suite) -> *mut c_void,
-    session_new: unsafe extern "C" fn(*mut c_void, Wire) -> *mut c_void,
-    handshake: unsafe extern "C" fn(*mut c_void) -> bool,
-    write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,
-    read: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
-    negotiated: unsafe extern "C" fn(*mut c_void, *mut Negotiated),
-    release: Option<unsafe extern "C" fn(*mut c_void)>,
-    session_free: unsafe extern "C" fn(*mut c_void),
-    context_free: unsafe extern "C" fn(*mut c_void),
-}
-
-extern "C" {
-    static memtest_sizes: [usize; 3];
-    fn wire_write(wire: *mut c_void, bytes: *const c_void, size: usize) -> usize;
-    fn wire_read(wire: *mut c_void, bytes: *mut c_void, size: usize) -> usize;
-    fn die(format: *const c_char, ...) -> !;
-    fn memtest_main(argc: c_int, argv: *mut *mut c_char, driver: *const CDriver) -> c_int;
 }

@@ -6,6 +6,7 @@ use std::{io, ptr};
 
 #[allow(unsafe_code)] // the C side of this interface, and nowhere else
 pub mod driver;
+mod mirrors;
 
 pub use driver::{Text, Wire};
 
