@@ -1,4 +1,4 @@
-"""Every script answers as it stands, by the system's Python too, and is listed."""
+"""Every script answers as it stands, by a Python without packages too, and is listed."""
 
 import json
 import os
@@ -11,21 +11,29 @@ import pytest
 
 TOOLS = Path(__file__).parent.parent
 SCRIPTS = sorted(file.name for file in TOOLS.glob("*.py") if os.access(file, os.X_OK))
-OUTSIDE = Path(sys.base_prefix) / "bin/python3"
 
 
-def run(script, *arguments):
-    return subprocess.run([OUTSIDE, TOOLS / script, *arguments], cwd="/", capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Runs a script by a Python that has no packages: run(script, argument, ...)."""
+    bare = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+
+    def by_bare_python(script, *arguments):
+        command = [bare / "bin/python", TOOLS / script, *arguments]
+        return subprocess.run(command, cwd="/", capture_output=True, text=True)
+
+    return by_bare_python
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_script_says_what_it_is_for(script):
+def test_a_script_says_what_it_is_for(run, script):
     done = run(script, "--help")
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"usage: {script}")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_an_option_that_is_not_there_is_refused(script):
+def test_an_option_that_is_not_there_is_refused(run, script):
     done = run(script, "--no-such-option")
     assert done.returncode == 2 and "Traceback" not in done.stderr
 
@@ -35,11 +43,11 @@ def test_the_readme_lists_the_scripts():
     assert sorted(listed) == SCRIPTS
 
 
-def test_the_schema_is_printed_from_outside_the_environment():
+def test_the_schema_is_printed_from_outside_the_environment(run):
     assert json.loads(run("records.py", "--schema").stdout)["title"] == "Record"
 
 
 @pytest.mark.parametrize("flags", [["--n=7"], ["--repeats=0"], ["--stacks=nosuch"], ["--suites=nosuch"]])
-def test_the_bench_checks_its_flags_first(flags):
+def test_the_bench_checks_its_flags_first(run, flags):
     done = run("bench_meter.py", *flags)
     assert done.returncode == 2 and done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1
