@@ -1,5 +1,6 @@
 """What a harness prints: one JSON object a line, a run, its phases and an end. See docs/records.md."""
 
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -110,7 +111,16 @@ LINE: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(Annotated[Line, Field(di
 
 
 def sentence(error: ValidationError) -> str:
-    """The first thing that is wrong, as `place: what`; a foreign schema explains all else."""
-    first = min(error.errors(), key=lambda one: one["loc"][-1:] != ("schema",))
+    """The first thing that is wrong, as `place: what`; a foreign schema explains all else, and a wrong key
+    that another is missing."""
+    first = min(error.errors(), key=lambda one: (one["loc"][-1:] != ("schema",), one["type"] != "extra_forbidden"))
     place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else first["msg"]
+    what = f"no such key{nearest(first['loc'], error)}" if first["type"] == "extra_forbidden" else first["msg"]
+    return f"{place}: {what}" if place else what
+
+
+def nearest(wrong: tuple, error: ValidationError) -> str:
+    """The key that is missing beside it and looks like it, as the end of a sentence."""
+    missing = [one["loc"] for one in error.errors() if one["type"] == "missing"]
+    beside = [str(place[-1]) for place in missing if place[:-1] == wrong[:-1]]
+    return "".join(f"; did you mean {key}?" for key in get_close_matches(str(wrong[-1]), beside, n=1))

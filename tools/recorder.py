@@ -8,6 +8,8 @@ from pathlib import Path
 
 from records import TORN, Record, load_file, torn
 
+held: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
+
 
 def append(directory: Path, record: Record) -> None:
     """Adds one run to `directory`/STACK.jsonl and waits until it is on the disk.
@@ -53,15 +55,23 @@ def boundary(content: bytes) -> bytes:
     return newline + (TORN + b"\n" if torn(last) else b"")
 
 
-def prepare(directory: Path) -> list[Record]:
-    """Makes the recording's directory if need be and gives what it holds; exits with a sentence if it cannot serve."""
+def prepare(directory: Path) -> None:
+    """Makes the recording's directory if need be and holds it until the runner ends.
+
+    Exits with a sentence if it cannot serve, or serves another campaign: both would make every run."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         sys.exit(f"{directory}: cannot record here: {error.strerror}")
     if not os.access(directory, os.W_OK | os.X_OK):
         sys.exit(f"{directory}: cannot record here: not writable")
-    return existing(directory)
+    try:
+        held.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
+        fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind
+    except BlockingIOError:
+        sys.exit(f"{directory}: another campaign is recording here; wait until it has ended, or give another OUT")
+    except OSError:
+        pass  # a file system that locks no directories, such as NFS
 
 
 def existing(directory: Path) -> list[Record]:

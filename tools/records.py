@@ -21,6 +21,8 @@ SCHEMA = 1
 TORN = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
 
+skipped: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
+
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -120,17 +122,27 @@ def load(recording: Path | str) -> list[Record]:
 
 
 def load_file(file: Path) -> list[Record]:
+    if file.exists() and not file.is_file():
+        sys.exit(f"{file}: cannot read the recording: not a regular file")
     try:
         lines = file.read_bytes().split(b"\n")
     except OSError as error:
         sys.exit(f"{file}: cannot read the recording: {error.strerror}")
     if not lines[-1]:
         lines.pop()
-    skipped = cut_off(lines)
-    for number in sorted(skipped):
-        print(f"{file}: line {number} was cut off while it was written; it is skipped", file=sys.stderr)
-    numbered = [(n, line) for n, line in enumerate(lines, start=1) if n not in skipped and line != TORN]
-    return [parse(line, f"{file}: line {n}") for n, line in numbered]
+    cut = cut_off(lines)
+    numbered = [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN]
+    found = [parse(line, f"{file}: line {n}") for n, line in numbered]
+    if len(lines) in cut:
+        warn(f"{file}: line {len(lines)} was cut off while it was written; it is skipped")
+    return found
+
+
+def warn(torn_line: str) -> None:
+    """Once, however often the file is read."""
+    if torn_line not in skipped:
+        skipped.append(torn_line)
+        print(torn_line, file=sys.stderr)
 
 
 def parse(line: bytes, place: str) -> Record:
@@ -141,14 +153,15 @@ def parse(line: bytes, place: str) -> Record:
 
 
 def cut_off(lines: list[bytes]) -> set[int]:
-    """Numbers of the torn lines that may be skipped: at the end of the file, or marked as torn by what follows."""
-    found, marked = set(), True
+    """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
+
+    A mark may be cut off itself; it then is what is left of TORN, and marks nevertheless."""
+    found = set()
     for number in range(len(lines), 0, -1):
-        line = lines[number - 1]
-        if marked and line != TORN and torn(line):
+        after = lines[number] if number < len(lines) else TORN
+        marked = after == TORN or (number + 1 in found and TORN.startswith(after))
+        if marked and torn(lines[number - 1]):
             found.add(number)
-        else:
-            marked = line == TORN
     return found
 
 
@@ -156,6 +169,8 @@ def torn(line: bytes) -> bool:
     """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
     try:
         json.loads(line)
+    except RecursionError:  # no record is so deep, nor the beginning of one
+        return False
     except ValueError:
         return line.startswith(b"{")
     return False

@@ -1,16 +1,19 @@
 """Recordings: what is recorded stays, whatever happens to the end of a file."""
 
 import json
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from synthetic import failed, record
 
 import recorder
 import records
+from lines import sentence
 from records import Record
 
 STACK = "null@c"
@@ -68,10 +71,34 @@ def test_a_torn_mark_is_healed_too(tmp_path):
     assert records.load(tmp_path) == [*RUNS, RUNS[0]]
 
 
-def test_a_torn_line_is_told(tmp_path, capsys):
+def test_a_torn_last_line_is_told_once_until_it_is_marked(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(records, "skipped", [])
     (tmp_path / f"{STACK}.jsonl").write_bytes(FILE[:-9])
-    records.load(tmp_path)
-    assert "line 3 was cut off" in capsys.readouterr().err
+    assert records.load(tmp_path) == records.load(tmp_path) == RUNS[:2]
+    assert capsys.readouterr().err.count("line 3 was cut off") == len(records.skipped) == 1
+    monkeypatch.setattr(records, "skipped", [])
+    recorder.append(tmp_path, RUNS[2])
+    records.skipped.clear()
+    assert records.load(tmp_path) == RUNS
+    assert (capsys.readouterr().err, records.skipped) == ("", [])
+
+
+def test_a_pipe_is_no_recording(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(SystemExit, match=r"pipe.jsonl: cannot read the recording: not a regular file"):
+        records.load(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["reported", "repeat"])
+def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
+    fields = json.loads(RUNS[0].line())
+    fields[key[1:]] = fields.pop(key)
+    with pytest.raises(ValidationError) as error:
+        Record.model_validate_json(json.dumps(fields))
+    assert sentence(error.value) == f"{key[1:]}: no such key; did you mean {key}?"
+    with pytest.raises(ValidationError) as error:
+        Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"repeated": 1}))
+    assert sentence(error.value) == "repeated: no such key"
 
 
 @pytest.mark.parametrize(
@@ -82,6 +109,8 @@ def test_a_torn_line_is_told(tmp_path, capsys):
         (1, b"stack,bytes\n", "Invalid JSON"),
         (4, b"the end\n", "Invalid JSON"),  # last, but no beginning of a record
         (3, FILE[:50] + b"\n", "Invalid JSON"),  # broken, and neither last nor marked
+        (4, FILE[:50] + b"\n" + FILE[:60], "Invalid JSON"),  # only the last may be torn
+        (4, b'{"a":' * 100_000 + b"\n", "recursion limit exceeded"),
     ],
 )
 def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, what):
