@@ -1,11 +1,13 @@
 """Makes runs: one harness process each, judged, and recorded as soon as it has ended."""
 
+import sys
 from pathlib import Path
 
 import forecast
 import harness
 import preload
 import recorder
+import stdout
 from campaign import Run, argv
 from progress import Board
 from provenance import Provenance
@@ -18,6 +20,7 @@ class Runner:
 
     def __init__(self, provenance: Provenance, limit_s: float | None) -> None:
         self.provenance, self.limit_s = provenance, limit_s
+        self.warned: set[str] = set()
 
     async def run(self, run: Run, cpu: int) -> Outcome:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
@@ -25,7 +28,15 @@ class Runner:
         limit_s = self.limit_s or 60 + run.sessions / 50  # some 25 times what OpenSSL takes
         outcome = await harness.run([*argv(run, suite), f"cpu={cpu}"], variables, limit_s)
         wrong = differs(outcome, run, suite) if outcome.status == "measured" else None
+        self.warn(run, outcome)
         return outcome.failed(wrong) if wrong else outcome
+
+    def warn(self, run: Run, outcome: Outcome) -> None:
+        """Of what measured runs said on stderr; once, however many of them say it."""
+        said = [note for note in outcome.run.notes if note.startswith("stderr: ")] if outcome.run else []
+        if said and said[0] not in self.warned:
+            self.warned.add(said[0])
+            print(f"memtest: {run}: {said[0]} (kept in the record's notes)", file=sys.stderr)
 
     async def record_all(self, runs: list[Run], cpus: list[int], recording: Path) -> int:
         """How many runs failed; every run is recorded, failed ones too."""
@@ -52,7 +63,8 @@ class Runner:
             outcome = await self.run(run, cpu)
             failures += outcome.status == "failed"
             verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
-            print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
+            with stdout.checked():
+                print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
 
         await fill(runs, cpus, work)
         return failures

@@ -10,6 +10,7 @@ from definitions import Suite
 from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, sentence
 
 UNSUPPORTED = 77
+NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
 BEFORE, AFTER = ["contexts", "sessions"], ["established", "payload", "reply", "idle", "closed", "trimmed"]
 
 
@@ -59,6 +60,7 @@ def judge(ended: Ended, started_at: str, elapsed_ns: int) -> Outcome:
     elif not reason:
         reason = problem or incomplete(lines)
         status = "failed" if reason else "measured"
+        lines = lines if reason else noted(lines, notes(ended.stderr))
     return Outcome(status, reason, lines, started_at, elapsed_ns)
 
 
@@ -102,8 +104,24 @@ def how(status: int) -> str:
 
 
 def last_sentence(stderr: bytes) -> str | None:
-    written = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    return written[-1][:500] if written else None
+    said = sentences(stderr)
+    return said[-1][:500] if said else None
+
+
+def sentences(stderr: bytes) -> list[str]:
+    return [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+
+
+def notes(stderr: bytes) -> list[str]:
+    """What a run that was measured said nevertheless, such as an allocator of a setting that it does not know."""
+    said = sentences(stderr)
+    found = [f"stderr: {line[:NOTE_CHARACTERS]}" for line in said[:NOTES]]
+    return found + [f"stderr: and {len(said) - NOTES} lines more"] * (len(said) > NOTES)
+
+
+def noted(lines: list[Line], more: list[str]) -> list[Line]:
+    """With more notes in the run line, which is the first."""
+    return [lines[0].model_copy(update={"notes": [*lines[0].notes, *more]}), *lines[1:]]
 
 
 def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:

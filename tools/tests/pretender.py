@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -76,6 +77,12 @@ def main() -> None:
     if behaviour == "flood":
         while True:
             print("." * 1024 * 1024)
+    if behaviour == "torrent":
+        os.execvp("cat", ["cat", "/dev/zero"])
+    if behaviour == "orphan":  # in a session of its own, with the pipes open
+        subprocess.Popen(["sleep", "8"], start_new_session=True)
+    if behaviour == "mutter":
+        print(*(f"Invalid conf pair: {number}" for number in range(7)), sep="\n", file=sys.stderr)
     if behaviour == "fail":
         print("a first word\nmemtest: pretender: handshakes incomplete after 10 steps", file=sys.stderr)
         sys.exit(1)

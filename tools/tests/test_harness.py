@@ -2,12 +2,16 @@
 
 import asyncio
 import os
+import signal
 import stat
+import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import harness
+import pages
 from definitions import Allocator
 from preload import allocator_record, find, variables
 
@@ -42,6 +46,48 @@ def test_the_page_of_the_heap_meter_is_removed(tmp_path):
 def test_children_of_a_script_that_hangs_are_killed_too(tmp_path):
     outcome = run(script(tmp_path, f"sleep 3600 & echo $! > {tmp_path}/pid; wait"), limit_s=1)
     assert outcome.reason == "killed at the time limit of 1 s"
+    status = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def page(pid: int, magic: int = pages.MAGIC) -> bytes:
+    return struct.pack("=QI", magic, pid).ljust(pages.BYTES, b"\0")
+
+
+def test_pages_of_the_dead_are_swept_and_nothing_else(tmp_path):
+    dead = subprocess.Popen(["true"])  # a zombie until it is waited for
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    kept = {f"heapmeter.{os.getpid()}": page(os.getpid()), "heapmeter.1234567": page(1234566)}
+    kept |= {"heapmeter.99999999": page(99999999, magic=1), "heapmeter.99999998": page(99999998) + b"more"}
+    swept = {f"heapmeter.{dead.pid}": page(dead.pid), "heapmeter.99999997": page(99999997)}
+    for name, content in (kept | swept).items():
+        (tmp_path / name).write_bytes(content)
+    pages.sweep(tmp_path)
+    dead.wait()
+    assert {file.name for file in tmp_path.iterdir()} == set(kept)
+
+
+def test_pages_of_a_harness_s_children_are_removed(tmp_path):
+    made = tmp_path / "page"
+    made.write_bytes(page(99999996))
+    run(script(tmp_path, f"cp {made} /dev/shm/heapmeter.99999996"))
+    assert not Path("/dev/shm/heapmeter.99999996").exists()
+
+
+def test_a_flood_ends_at_once(tmp_path):
+    outcome = run(script(tmp_path, "cat /dev/zero"))
+    assert outcome.reason == "killed: it printed more than 16 MiB"
+    assert run(script(tmp_path, "cat /dev/zero >&2")).reason == outcome.reason
+
+
+def test_an_orphan_that_holds_the_pipe_is_not_waited_for(tmp_path):
+    outcome = run(script(tmp_path, f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 3600' & sleep 0.5; exit 1"))
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert outcome.reason == "exit 1: no word on stderr"
+
+
+def test_children_that_outlive_a_script_are_killed(tmp_path):
+    run(script(tmp_path, f"sleep 3600 & echo $! > {tmp_path}/pid"))
     status = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
     assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
 
