@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from campaign import Run
-from machine import meminfo_bytes
+from headroom import available_bytes
 from verdict import Outcome
 
 PROBES = (20, 200)  # sessions
@@ -66,14 +66,15 @@ def admit(needs: dict[Run, Line], jobs: int, n: int) -> int:
     """The number of jobs that memory allows, at most `jobs`; says so when fewer, exits with a sentence when none."""
     if not needs:
         return jobs
-    have = meminfo_bytes("MemAvailable")
+    have = available_bytes()
     fitting = jobs_that_fit(needs, jobs, have)
     worst, line = max(needs.items(), key=lambda item: item[1].at(item[0].sessions))
     need = f"{worst.stack} {worst.suite} needs {line.at(worst.sessions) / MIB:,.0f} MiB at {worst.sessions:,} sessions"
     available = f"{have / MIB:,.0f} MiB are available"
     if not fitting:
         fits = largest_n(needs, have, n)
-        sys.exit(f"memtest: N={n} is more than memory holds: {need}, {available}; the largest N that fits is {fits}")
+        way_out = f"the largest N that fits is {fits}" if fits else "no N fits"
+        sys.exit(f"memtest: N={n} is more than memory holds: {need}, {available}; {way_out}")
     if fitting < min(jobs, len(needs)):
         print(f"memtest: {need}, {available}: JOBS={fitting} instead of {jobs}", file=sys.stderr)
         return fitting
@@ -81,7 +82,9 @@ def admit(needs: dict[Run, Line], jobs: int, n: int) -> int:
 
 
 def largest_n(needs: dict[Run, Line], have: float, n: int) -> int:
-    """One run at a time. The largest run of a campaign may be a fraction of its N."""
+    """One run at a time; 0 when not even two sessions fit. The largest run of a campaign may be a fraction of its N."""
+    if any(line.at(2) > have for line in needs.values()):
+        return 0
     growing = [(run, line) for run, line in needs.items() if line.slope > 0]
-    share = min((have / MARGIN - line.fixed) / (line.slope * run.sessions) for run, line in growing)
-    return max(2, int(n * share) // 2 * 2)
+    share = min(((have / MARGIN - line.fixed) / (line.slope * run.sessions) for run, line in growing), default=1)
+    return max(2, int(n * min(share, 1)) // 2 * 2)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import forecast
+import headroom
 from campaign import Run
 from forecast import MARGIN, MIB, Line, admit, jobs_that_fit, largest_n
 from lines import Phase
@@ -52,13 +53,13 @@ def test_jobs_are_as_many_of_the_largest_as_fit():
 
 
 def test_jobs_are_lowered_before_anything_is_refused(monkeypatch, capsys):
-    monkeypatch.setattr(forecast, "meminfo_bytes", lambda _: 1_100 * MIB)
+    monkeypatch.setattr(forecast, "available_bytes", lambda: 1_100 * MIB)
     assert admit(NEEDS, 2, 10_000) == 1
     assert "needs 1,060 MiB at 10,000 sessions, 1,100 MiB are available: JOBS=1 instead of 2" in capsys.readouterr().err
 
 
 def test_the_refusal_says_need_have_and_what_fits(monkeypatch):
-    monkeypatch.setattr(forecast, "meminfo_bytes", lambda _: 500 * MIB)
+    monkeypatch.setattr(forecast, "available_bytes", lambda: 500 * MIB)
     with pytest.raises(SystemExit) as stop:
         admit(NEEDS, 2, 10_000)
     fits = largest_n(NEEDS, 500 * MIB, 10_000)
@@ -68,6 +69,35 @@ def test_the_refusal_says_need_have_and_what_fits(monkeypatch):
     )
     assert fits % 2 == 0
     assert HEAVY.at(fits) <= 500 * MIB < HEAVY.at(fits + 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"), [(Line(501 * MIB, 0), 0), (Line(501 * MIB, 1), 0), (Line(400 * MIB, 0), 10_000)]
+)
+def test_flat_lines_and_a_fixed_part_that_does_not_fit(line, fits):
+    assert largest_n({RUN: line}, 500 * MIB, 10_000) == fits
+
+
+def test_what_never_fits_is_said_so(monkeypatch):
+    monkeypatch.setattr(forecast, "available_bytes", lambda: 9 * MIB)
+    with pytest.raises(SystemExit, match=r"9 MiB are available; no N fits$"):
+        admit(NEEDS, 2, 10_000)
+
+
+def group(folder, limit: str, current: int = 0) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in (("max", limit), ("current", f"{current}"), ("stat", "anon 7\ninactive_file 30\n")):
+        (folder / f"memory.{name}").write_text(f"{text}\n")
+
+
+def test_the_limits_of_a_control_group_and_those_above_it_hold(tmp_path):
+    for folder, limit in (("a", "1000"), ("a/b", "max"), ("a/b/c", "500")):
+        group(tmp_path / folder, limit, 100)
+    assert headroom.limits(tmp_path, "4:memory:/x\n0::/a/b/c\n") == [430, 930]
+    assert headroom.limits(tmp_path, "0::/a/b\n") == [930]
+    assert headroom.limits(tmp_path, "0::/\n") == headroom.limits(tmp_path, "4:memory:/x\n") == []
+    group(tmp_path, "90", 200)
+    assert headroom.limits(tmp_path, "0::/\n") == [0]
 
 
 def test_a_stack_that_cannot_do_the_suite_needs_nothing():
