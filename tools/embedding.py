@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 BLOCK = re.compile(r"(<!-- begin: (?P<command>[^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -39,4 +40,18 @@ def replace(file: Path, arguments: argparse.Namespace, parser: argparse.Argument
     written = BLOCK.sub(renewed, file.read_text())
     if not found:
         raise ValueError(f"{file} has no place for this table: put <!-- begin: COMMAND --> and <!-- end --> there")
-    file.write_text(written)
+    put(file, written)
+
+
+def put(file: Path, text: str) -> None:
+    """All of it or nothing: what stood there stays when the disk is full. A link stays one."""
+    file = file.resolve()
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        beside.write_text(text)
+        shutil.copymode(file, beside)
+        os.replace(beside, file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None
+    finally:
+        beside.unlink(missing_ok=True)
