@@ -53,6 +53,11 @@ def matrix(campaign: Campaign) -> list[Run]:
     return sorted(runs, key=lambda run: -run.sessions)
 
 
+def unmetered(campaign: Campaign) -> list[str]:
+    """Allocators that have no heap runs though the campaign has some."""
+    return [name for name in campaign.allocators if name != SYSTEM] if campaign.heap else []
+
+
 def tls(stack: str) -> bool:
     return stack.partition("@")[0] != "null"
 

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import definitions
 import forecast
+import pages
 import recorder
 import records
 import request
-from campaign import SYSTEM, Run, distinct, matrix
+import stdout
+from campaign import SYSTEM, Run, distinct, matrix, unmetered
 from definitions import ROOT, Campaign
 from machine import allowed_cpus, cpu_model, recording_name
 from provenance import Provenance, built, manifest
@@ -33,19 +35,40 @@ def main() -> None:
     arguments = request.parser(__doc__).parse_args()
     request.check(arguments)
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
-    cpus = allowed_cpus()[: int(arguments.jobs or JOBS)]
+    cpus = slots_cpus(arguments.jobs)
     if arguments.verify:
         sys.exit(verify(runner, cpus))
     campaign = request.campaign(arguments)
     recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
+    if arguments.heap and unmetered(campaign):
+        print(f"memtest: heap runs are made on the {SYSTEM} allocator only: requested bytes are alike", file=sys.stderr)
+    if not arguments.list:
+        prepare(recording, campaign)
     plan = Plan(arguments.campaign, campaign, recording, runner.provenance, arguments.fresh)
     if arguments.list:
-        plan.show()
+        with stdout.checked():
+            plan.show()
         return
     failures, shown = measure(plan, runner, cpus), show_results(plan)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
     sys.exit(0 if shown else 1)
+
+
+def slots_cpus(jobs: str | None) -> list[int]:
+    """One CPU for each job."""
+    cpus = allowed_cpus()
+    if jobs and int(jobs) > len(cpus):
+        print(f"memtest: JOBS={jobs}, but this process has {len(cpus)} CPUs: JOBS={len(cpus)}", file=sys.stderr)
+    return cpus[: int(jobs or JOBS)]
+
+
+def prepare(recording: Path, campaign: Campaign) -> None:
+    """All that can be wrong before a run."""
+    for stack in campaign.stacks:
+        manifest(stack)
+    recorder.prepare(recording)
+    pages.sweep()
 
 
 class Plan:
@@ -81,9 +104,6 @@ def shown(path: Path) -> str:
 
 def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
     """Makes the runs that are to go; the number of those that failed."""
-    for stack in distinct("stack", plan.runs):
-        manifest(stack)
-    recorder.prepare(plan.recording)
     print(f"memtest: {plan.summary()}", file=sys.stderr)
     if not plan.to_go:
         return 0
@@ -124,12 +144,18 @@ def show_results(plan: Plan) -> bool:
     made = [record for record in records.load(plan.recording) if record.key in keys]
     try:
         selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
-        tabulate.print_all(selection)
+        with stdout.checked():
+            tabulate.print_all(selection)
         pictures = plot_mem.draw(selection, plan.recording / plan.title)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         print(f"memtest: {plan.name}: {error}", file=sys.stderr)
         return False
-    print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
+    except OSError as error:
+        where = error.filename or plan.recording / plan.title
+        print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
+        return False
+    with stdout.checked():
+        print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
     return True
 
 

@@ -1,0 +1,60 @@
+"""What measure.py says when something cannot be: one sentence, and no traceback."""
+
+import os
+import subprocess
+
+import pytest
+
+
+def test_more_jobs_than_cpus_are_told(project):
+    done = project.measure("--list", "--jobs=99999", stacks=project.install("obey"))
+    cpus = len(os.sched_getaffinity(0))
+    assert done.stderr == f"memtest: JOBS=99999, but this process has {cpus} CPUs: JOBS={cpus}\n"
+
+
+@pytest.mark.parametrize(("allocator", "told"), [("mimalloc", True), ("system", False)])
+def test_heap_runs_that_another_allocator_does_not_get_are_told(project, allocator, told):
+    done = project.measure("--list", "--heap=all", f"--allocator={allocator}", stacks=project.install("obey"))
+    assert ("heap runs are made on the system allocator only" in done.stderr) == told
+
+
+@pytest.mark.parametrize("words", [["--list"], ["--verify"], ["--heap=0"]])
+def test_a_stdout_that_is_full_is_a_sentence(project, words):
+    stacks = project.install("obey")
+    asked = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=2", "--out=out"]
+    command = project.command(*words, *([] if "--verify" in words else asked))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=project.root, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "memtest: stdout: No space left on device"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_picture_that_cannot_be_written_is_named(project):
+    stacks = project.install("obey")
+    (project.root / "out/mem.png").mkdir(parents=True)
+    done = project.measure("--heap=0", stacks=stacks, n=2)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("out/mem.png: cannot draw the pictures: Is a directory")
+    assert last.startswith("memtest: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--n=7"], "N=7: sessions come in pairs"),
+        (["--out=/proc/nowhere"], "/proc/nowhere: cannot record here"),
+        (["--out=tools/measure.py"], "it must be a directory"),
+        (["--suites=tls13-rsa-aes255"], "did you mean tls13-rsa-aes256"),
+        (["--timeout=soon"], "argument --timeout"),
+        (["--n=100000000000"], "is more than memory holds: obey@1 tls13-rsa-aes256 needs"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(project, words, sentence):
+    stacks = project.install("obey")
+    done = project.measure(*words, stacks=stacks)
+    assert done.returncode in (1, 2)
+    assert sentence in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not list(project.root.glob("out/*"))
