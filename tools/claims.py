@@ -7,6 +7,7 @@ import costs
 import definitions
 import law
 import results
+from comparable import comparable
 from records import Record
 from selection import Selection, Series, of_campaign, run_of, select
 from tables import Cell, Column, Table, hole, word
@@ -15,8 +16,8 @@ ROLES = ("client", "server")
 RSS_SPREAD, LAW_HEAP, LAW_RSS, LARGE = 0.002, 0.005, 0.01, 0.01
 NARROW = "law of memory below 1 % of the pairs at once, RSS"
 AGAIN = (
-    "with one handshake at a time the sessions at rest lie otherwise in glibc's heap than with a hundred at a time: each "
-    "handshake can take just what the one before gave back. That is inferred; measured is that live heap follows the "
+    "with one handshake at a time the sessions at rest lie otherwise in glibc's heap than with a hundred at a time: "
+    "each handshake can take just what the one before gave back. That is inferred; measured is that live heap follows the "
     "law at any W, and RSS from 1 % of the pairs on"
 )
 # What is known not to hold, and why: shown with its reason in every proof, and no surprise to the exit status.
@@ -155,7 +156,9 @@ def failures(selection: Selection) -> Iterator[Row]:
             yield [*map(word, names), hole(record.reason), word("measured"), Cell("FAILS", False)]
 
 
-def proof(made: list[Record]) -> Table:
+def proof(recorded: list[Record]) -> Table:
+    """Runs are sifted before they are split into campaigns: all rows are of the same builds."""
+    made = comparable(recorded)
     columns = [Column(name, name, left=True) for name in ("claim", "stack", "suite", "measured", "limit", "verdict")]
     table = Table("proof", "What is claimed, and what was measured", "One row a claim, stack and suite.", columns)
     table.rows += [row for series in each(made, "repeat") for check in (exact, repeats) for row in check(series[0])]

@@ -1,11 +1,11 @@
 """Which runs belong together: the newest of each, grouped into series that one line can go through."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import campaign
 import definitions
+from comparable import by_start, comparable, missing_from, of_latest_builds
 from names import nearest
 from records import Meter, Record, Window
 
@@ -20,17 +20,6 @@ def declared(record: Record) -> tuple:
     """What a campaign asked for, whatever the binary was."""
     run = (record.scenario, record.sessions, record.window, record.meter, record.roles, record.peer, record.repeat)
     return (record.stack, record.suite, allocator_name(record), *run)
-
-
-def by_start(records: Iterable[Record]) -> list[Record]:
-    """Of equals the last line last."""
-    return sorted(records, key=lambda one: one.started_at)
-
-
-def of_latest_builds(records: Sequence[Record]) -> list[Record]:
-    """Of each stack the runs of one binary, that of the run started last: a line through two is a line of neither."""
-    latest = {record.stack: record.binary_sha256 for record in by_start(records)}
-    return [record for record in records if record.binary_sha256 == latest[record.stack]]
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
@@ -93,7 +82,7 @@ class Selection:
     records: tuple[Record, ...]
     stacks: tuple[str, ...]
     settings: tuple[Setting, ...]
-    left_out: tuple[str, ...] = ()  # sentences: how many runs of other builds, one for each stack that has some
+    left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
 
     def series(self, stack: str, setting: Setting) -> Series:
         return Series(stack, setting, tuple(r for r in self.records if r.stack == stack and Setting.of(r) == setting))
@@ -137,11 +126,11 @@ def select(
 ) -> Selection:
     """The newest runs of these stacks, suites, allocators (by name) and windows (as text); None is all.
 
-    Of each stack those of its latest build only; `left_out` says how many others there are, to be shown on stderr.
+    Only those that are comparable; `left_out` says how many others there are, to be shown on stderr.
     ValueError when one has no runs at all."""
     records = list(records)
-    of_builds = of_latest_builds(records)
-    kept = newest(of_builds)
+    alike = comparable(records)
+    kept = newest(alike)
     stacks = chosen(stacks, (one.stack for one in kept), "the stack")
     suites = chosen(suites, (one.suite for one in kept), "the suite")
     allocators = chosen(allocators, (one.allocator.name for one in kept), "the allocator")
@@ -158,13 +147,5 @@ def select(
         return suites.index(setting.suite), setting.allocator, width
 
     settings = sorted({Setting.of(one) for one in kept}, key=place)
-    others = Counter(one.stack for one in filter(wanted, records))
-    others.subtract(one.stack for one in filter(wanted, of_builds))
-    left_out = tuple(other_builds(stack, others[stack]) for stack in stacks if others[stack])
-    return Selection(tuple(kept), tuple(stacks), tuple(settings), left_out)
-
-
-def other_builds(stack: str, count: int) -> str:
-    if count == 1:
-        return f"1 run of another build of {stack} is left out"
-    return f"{count:,} runs of other builds of {stack} are left out"
+    missing = missing_from(*(list(filter(wanted, some)) for some in (records, of_latest_builds(records), alike)))
+    return Selection(tuple(kept), tuple(stacks), tuple(settings), missing)

@@ -1,4 +1,4 @@
-"""What stands in a line is of one binary, and how much is left out is said."""
+"""What stands in a line is of one binary and of like runs, and how much is left out is said."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic
 
+from comparable import comparable, left_out
 from selection import select
 
 TOOLS = Path(__file__).parent.parent
@@ -57,6 +58,37 @@ def test_what_was_not_asked_for_is_not_said_to_be_left_out():
     assert select([*rebuilt(), narrow, run(100, NEW, 9, window=1)], windows=["1"]).left_out == (
         f"1 run of another build of {STACK} is left out",
     )
+
+
+def on(**changes):
+    return synthetic.record(STACK, SUITE, 100).machine.model_dump() | changes
+
+
+ELSE = {
+    "argv": {"argv": ["build/harness/x", "memory", "sessions=100", "certs=memtest/certs/ecdsa-p256"]},
+    "machine": {"machine": on(kernel="6.2.0")},
+    "meter": {"meter": "heap", "meter_sha256": OLD},
+}
+SAME = {
+    "argv": {"argv": ["build/harness/y", "memory", "sessions=1", "window=3", "cpu=1", "certs=memtest/certs/rsa-2048"]},
+    "machine": {"machine": on(memory_bytes=1, governor="performance", thp_host="never")},
+}
+
+
+@pytest.mark.parametrize("what", ELSE)
+def test_no_line_goes_through_runs_that_differ_in_more_than_their_campaign_says(what):
+    last = {"meter": "heap", "meter_sha256": NEW} if what == "meter" else {}
+    runs = [run(100, NEW, 8, **ELSE[what]), run(1000, NEW, 9, **last), run(5000, NEW, 10)]
+    assert kept(runs) == kept(runs[::-1]) == [(1000, "b"), (5000, "b")]
+    said = f"1 run of {STACK} in {SUITE} with other arguments, on another machine or by another meter is left out"
+    assert select(runs).left_out == left_out(runs) == (said,)
+    assert comparable(comparable(runs)) == comparable(runs)
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_what_may_differ_between_runs_of_one_line(what):
+    runs = [run(100, NEW, 8, **SAME[what]), run(1000, NEW, 9)]
+    assert kept(runs) == [(100, "b"), (1000, "b")] and select(runs).left_out == ()
 
 
 @pytest.mark.parametrize(("tool", "more"), [("tabulate", []), ("plot_mem", ["-o", "picture.svg"])])
