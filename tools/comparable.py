@@ -1,0 +1,67 @@
+"""Which runs may stand in one line: those of one binary, that differ in nothing but what their campaign varies."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from records import UNDECLARED, Record
+
+
+def by_start(records: Iterable[Record]) -> list[Record]:
+    """Of equals the last line last."""
+    return sorted(records, key=lambda one: one.started_at)
+
+
+Aspect = Callable[[Record], Hashable]
+
+
+def like_the_last(records: Iterable[Record], group: Aspect, aspect: Aspect) -> list[Record]:
+    """Of each group the runs like the one started last: a line through two is a line of neither."""
+    records = list(records)
+    latest = {group(record): aspect(record) for record in by_start(records)}
+    return [record for record in records if aspect(record) == latest[group(record)]]
+
+
+def of_latest_builds(records: Iterable[Record]) -> list[Record]:
+    """Of each stack the runs of one binary."""
+    return like_the_last(records, lambda one: one.stack, lambda one: one.binary_sha256)
+
+
+def conditions(record: Record) -> tuple:
+    """What a run's key holds beside its declared fields and its binary: the other arguments, the machine."""
+    varying = ("build/harness/", "sessions=", "window=", "cpu=")
+    return tuple(word for word in record.argv if not word.startswith(varying)), tuple(
+        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED
+    )
+
+
+def comparable(records: Iterable[Record]) -> list[Record]:
+    """Of each stack the runs of its latest build; of these, in each suite, those under like conditions."""
+    alike = like_the_last(of_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
+    return like_the_last(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
+
+
+def missing_from(records: Sequence[Record], of_builds: Sequence[Record], alike: Sequence[Record]) -> tuple[str, ...]:
+    """Each is a part of the one before."""
+    builds = Counter(one.stack for one in records)
+    builds.subtract(one.stack for one in of_builds)
+    others = Counter((one.stack, one.suite) for one in of_builds)
+    others.subtract((one.stack, one.suite) for one in alike)
+    of_conditions = (other_conditions(*pair, count) for pair, count in others.items() if count)
+    return (*(other_builds(stack, count) for stack, count in builds.items() if count), *of_conditions)
+
+
+def other_builds(stack: str, count: int) -> str:
+    if count == 1:
+        return f"1 run of another build of {stack} is left out"
+    return f"{count:,} runs of other builds of {stack} are left out"
+
+
+def other_conditions(stack: str, suite: str, count: int) -> str:
+    runs = "1 run of" if count == 1 else f"{count:,} runs of"
+    verb = "is" if count == 1 else "are"
+    return f"{runs} {stack} in {suite} with other arguments, on another machine or by another meter {verb} left out"
+
+
+def left_out(records: Sequence[Record]) -> tuple[str, ...]:
+    """Sentences: how many runs are not comparable, and why."""
+    return missing_from(records, of_latest_builds(records), comparable(records))
