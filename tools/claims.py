@@ -17,8 +17,8 @@ RSS_SPREAD, LAW_HEAP, LAW_RSS, LARGE = 0.002, 0.005, 0.01, 0.01
 NARROW = "law of memory below 1 % of the pairs at once, RSS"
 AGAIN = (
     "with one handshake at a time the sessions at rest lie otherwise in glibc's heap than with a hundred at a time: "
-    "each handshake can take just what the one before gave back. That is inferred; measured is that live heap follows the "
-    "law at any W, and RSS from 1 % of the pairs on"
+    "each handshake can take just what the one before gave back. That is inferred; measured is that live heap follows "
+    "the law at any W, and RSS from 1 % of the pairs on"
 )
 # What is known not to hold, and why: shown with its reason in every proof, and no surprise to the exit status.
 KNOWN = {

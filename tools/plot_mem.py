@@ -7,6 +7,8 @@ import environment
 environment.activate()
 
 import argparse
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from matplotlib.lines import Line2D
 
 import panels
 import records
+import stdout
 from selection import Selection, Setting, of_campaign, select
 from settings import constant, dates, machine_of
 
@@ -113,7 +116,9 @@ def frame(made: Figure, selection: Selection, handles: list[Line2D]) -> None:
 
 
 def files(output: Path) -> list[Path]:
-    """ValueError for a suffix that is no picture; both formats when there is none of ours."""
+    """ValueError for no name and for a suffix that is no picture; both formats when there is none of ours."""
+    if not output.name:
+        raise ValueError(f"-o {str(output)!r} names no file")
     if output.suffix in FORMATS:
         return [output]
     if output.suffix in (".pdf", ".jpg", ".jpeg", ".svgz", ".gif", ".webp"):
@@ -121,11 +126,24 @@ def files(output: Path) -> list[Path]:
     return [Path(f"{output}{suffix}") for suffix in FORMATS]
 
 
+def put(made: Figure, file: Path) -> None:
+    """All of it or nothing: what stood there stays when the disk is full."""
+    partial = file.with_name(f"{file.name}.partial")
+    metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
+    try:
+        made.savefig(partial, format=file.suffix[1:], dpi=150, metadata=metadata)
+        os.replace(partial, file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def save(made: Figure, output: Path) -> list[Path]:
     """The same records give the same bytes: no date, no version."""
     written = files(output)
     for file in written:
-        made.savefig(file, dpi=150, metadata={"Date": None} if file.suffix == ".svg" else {"Software": None})
+        put(made, file)
     pyplot.close(made)
     return written
 
@@ -154,6 +172,7 @@ def main() -> None:
     parser.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
     parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
     given = parser.parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         if not given.recording.exists():
             raise ValueError("there is no such recording; recordings are directories under data/")
@@ -162,11 +181,13 @@ def main() -> None:
         selection = select(loaded, given.stack, given.suite)
         for said in selection.left_out:
             print(f"plot_mem: {given.recording}: {said}", file=sys.stderr)
-        print(*draw(selection, given.output, given.n), sep="\n")
+        written = draw(selection, given.output, given.n)
+        with stdout.checked():
+            print(*written, sep="\n")
     except ValueError as error:
         sys.exit(f"plot_mem: {given.recording}: {error}")
     except OSError as error:
-        sys.exit(f"plot_mem: {error.filename}: {error.strerror}")
+        sys.exit(f"plot_mem: {error.filename or given.output}: {error.strerror}")
 
 
 if __name__ == "__main__":

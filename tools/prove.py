@@ -11,6 +11,7 @@ import environment
 environment.activate()
 
 import argparse
+import signal
 import sys
 from datetime import date
 from pathlib import Path
@@ -21,7 +22,9 @@ import claims
 import definitions
 import embedding
 import records
+import stdout
 import tables
+from comparable import left_out
 from machine import cpu_model, recording_name
 
 EXAMPLES = """examples:
@@ -42,16 +45,31 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def main() -> None:
-    arguments = parser().parse_args()
+def run(arguments: argparse.Namespace) -> int:
+    """ValueError and OSError with a sentence."""
     if not arguments.recording.exists():
-        sys.exit(f"prove: {arguments.recording}: there is no such recording; `make prove` makes one")
-    table = claims.proof(records.load(arguments.recording))
+        raise ValueError("there is no such recording; `make prove` makes one")
+    recorded = records.load(arguments.recording)
+    for said in left_out(recorded):
+        print(f"prove: {arguments.recording}: {said}", file=sys.stderr)
+    table = claims.proof(recorded)
     if arguments.into:
         embedding.replace(arguments.into, arguments, parser(), tables.text_of([table], tables.MARKDOWN))
-        return
-    tables.show([table], tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN, rich.console.Console())
-    sys.exit(0 if all(cells[-1].value is True for cells in table.rows) else 1)
+        return 0
+    with stdout.checked():
+        tables.show([table], tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN, rich.console.Console())
+    return 0 if all(cells[-1].value is True for cells in table.rows) else 1
+
+
+def main() -> None:
+    arguments = parser().parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        sys.exit(run(arguments))
+    except ValueError as error:
+        sys.exit(f"prove: {arguments.recording}: {error}")
+    except OSError as error:
+        sys.exit(f"prove: {error.filename or arguments.into}: {error.strerror}")
 
 
 if __name__ == "__main__":

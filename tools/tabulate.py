@@ -12,6 +12,7 @@ import environment
 environment.activate()
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ import rich.console
 
 import embedding
 import records
+import stdout
 import tables
 from results import c10k, laws, peaks
 from selection import Selection, of_campaign, select
@@ -115,18 +117,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.into:
         embedding.replace(arguments.into, arguments, parser(), tables.text_of(made, tables.MARKDOWN))
     else:
-        tables.show(made, arguments.format or default_format(), rich.console.Console())
+        with stdout.checked():
+            tables.show(made, arguments.format or default_format(), rich.console.Console())
     return 0 if any(record.status == "measured" for record in selection.records) else 1
 
 
 def main() -> None:
     arguments = parser().parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         sys.exit(run(arguments))
     except ValueError as error:
         sys.exit(f"tabulate: {arguments.recording}: {error}")
     except OSError as error:
-        sys.exit(f"tabulate: {error.filename}: {error.strerror}")
+        sys.exit(f"tabulate: {error.filename or arguments.into}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import math
 import os
+import resource
 import subprocess
 import sys
 from itertools import combinations
@@ -148,3 +149,33 @@ def test_an_error_is_one_sentence(recording, arguments, sentence):
     result = plot(*arguments, cwd=recording.parent)
     assert result.stderr.splitlines() == [f"plot_mem: {sentence}"]
     assert (result.returncode, sorted(os.listdir(recording.parent))) == (1, ["failures", "recording"])
+
+
+def plot_beside(recording, *arguments, **of_process):
+    command = [sys.executable, PLOT, recording, *arguments]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, cwd=recording.parent, **of_process)
+
+
+@pytest.fixture
+def small(tmp_path) -> Path:
+    return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS[:1], SUITES[:1], (100, 1000)))
+
+
+@pytest.mark.parametrize("name", ["memory.png", "memory.svg"])
+def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
+    (small.parent / name).write_text("the one before")
+
+    def no_space():  # as a full disk: a write fails half-way
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = plot_beside(small, "-o", name, preexec_fn=no_space, stdout=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (1, f"plot_mem: {name}: File too large\n")
+    assert (small.parent / name).read_text() == "the one before"
+    assert sorted(file.name for file in small.parent.iterdir()) == [name, "recording"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_picture_needs_a_name(small, name):
+    done = plot_beside(small, "-o", name)
+    assert done.returncode == 1 and done.stderr.endswith("names no file\n") and done.stderr.count("\n") == 1
+    assert [file.name for file in small.parent.iterdir()] == ["recording"]

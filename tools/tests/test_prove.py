@@ -1,10 +1,14 @@
 """What is claimed holds on records that hold it, and fails by name on records with one fault planted."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 import synthetic
 
 import claims
 
+PROVE = Path(claims.__file__).with_name("prove.py")
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
 
@@ -130,3 +134,28 @@ def test_what_was_not_recorded_is_no_proof():
 
 def test_a_failed_run_is_a_row():
     assert verdicts([synthetic.failed(STACK, SUITE, 100, "crashed")]) == {"a run, N = 100": False}
+
+
+def test_a_run_of_another_build_is_in_no_campaign():
+    """Though in its own campaign it would be the only build."""
+    old = [
+        run.model_copy(update={"binary_sha256": "a" * 64, "started_at": "2026-01-30T12:00:00Z"}) for run in law_runs()
+    ]
+    assert verdicts([*old, *large_runs()]) == {"RSS per session at large N": True}
+    rows = {cells[0].text: cells[3].text for cells in claims.proof([*old, *large_runs()]).rows}
+    assert rows["runs of campaign law"] == "2 of 64"
+
+
+def test_the_command_says_what_is_left_out(tmp_path):
+    other = synthetic.record(STACK, SUITE, 100, binary_sha256="a" * 64, started_at="2026-01-30T12:00:00Z")
+    synthetic.write(tmp_path / "recording", [other, *large_runs()])
+    done = subprocess.run([PROVE, "recording"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == f"prove: recording: 1 run of another build of {STACK} is left out\n"
+    assert done.returncode == 1 and "RSS per session at large N" in done.stdout
+
+
+def test_a_full_disk_is_a_sentence(tmp_path):
+    synthetic.write(tmp_path / "recording", large_runs())
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROVE, "recording"], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr == "memtest: stdout: No space left on device\n"

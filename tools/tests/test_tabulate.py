@@ -187,3 +187,13 @@ def test_a_page_without_a_place_is_left_alone(recording):
     result = tabulate("recording", "--into", "page.md", cwd=recording.parent)
     assert "page.md has no place for this table" in result.stderr
     assert (page.read_text(), result.returncode) == ("# A\n", 1)
+
+
+def test_a_full_disk_is_a_sentence_and_a_reader_that_has_seen_enough_nothing(recording):
+    said = subprocess.PIPE
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([TABULATE, recording], stdout=full, stderr=said, text=True)
+    assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
+    read, write = os.pipe()
+    os.close(read)
+    assert subprocess.run([TABULATE, recording], stdout=write, stderr=said, text=True).stderr == ""
