@@ -11,11 +11,17 @@ given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$
 MAKEOVERRIDES :=
 unexport $(given)
 
+define newline
+
+
+endef
+$(foreach name,$(given),$(if $(findstring $(newline),$(value $(name))),$(error $(name) holds a line break)))
+
 quote = '$(subst ','\'',$(value $1))'
 lower = $(shell echo $1 | tr A-Z a-z)
 if_given = $(if $(filter $1,$(given)),$2,$3)
 knobs = $(foreach knob,$(given),$(knob)=$(call quote,$(knob)))
-flags = $(foreach knob,$(filter $1,$(given)),--$(call lower,$(knob)) $(call quote,$(knob)))
+flags = $(foreach knob,$(filter $1,$(given)),--$(call lower,$(knob))=$(call quote,$(knob)))
 takes := # the knobs of a target that does not take all
 fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
 
@@ -45,7 +51,7 @@ bench: names packages-mem setup core stacks-mem ## what metering costs: runs und
 prove: takes := OUT JOBS FRESH
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
 	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
-	@.venv/bin/python tools/prove.py $(call if_given,OUT,$(call quote,OUT))
+	@.venv/bin/python tools/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: figures
 figures: setup ## the README's tables and pictures again, each by the command that stands beside it
@@ -132,6 +138,11 @@ check-c: $(TESTS) build/tests/faulty
 	@echo 'check: C tests'
 	@build/tests/test_wire
 	@LD_PRELOAD=build/core/libheapmeter.so build/tests/test_heapmeter
+	@for library in $$(sed -nE 's/^library = "(.*)"$$/\1/p' memtest/allocators.toml); do \
+	    /sbin/ldconfig -p | grep -F "$$library" > /dev/null || continue; \
+	    echo "check: the heap meter over $$library"; \
+	    LD_PRELOAD="build/core/libheapmeter.so $$library" build/tests/test_heapmeter; \
+	done
 
 check-rust:
 	@echo 'check: Rust tests'

@@ -8,6 +8,7 @@ a value of another type. Needs the standard library only.
 import argparse
 import difflib
 import re
+import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,7 @@ except ModuleNotFoundError:
     sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
 
 import shapes
+import stdout
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
@@ -35,6 +37,8 @@ KNOBS = {
     "OUT": "directory of the recording and the pictures",
 }
 DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU"}
+MOST = {"REPEATS": 1000} | dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)  # memtest/arguments.c's own
+LEAST = {"N": 2, "HEAP": 0}  # else 1
 LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator"}
 
 
@@ -75,8 +79,13 @@ def check_names(knob: str, value: str) -> None:
 def check_number(knob: str, value: str) -> None:
     if knob in ("WINDOW", "HEAP") and value == "all":
         return
-    if not re.fullmatch(r"[0-9]{1,12}", value):
-        raise ValueError(f"{knob}={value} is not a number{' or all' if knob in ('WINDOW', 'HEAP') else ''}")
+    if re.fullmatch(r"-[0-9]+", value):
+        raise ValueError(f"{knob}={value} is negative; the least is {LEAST.get(knob, 1)}")
+    if not re.fullmatch(r"[0-9]+", value):
+        or_all = " or all" if knob in ("WINDOW", "HEAP") else ""
+        raise ValueError(f"{knob}={value} is not a whole number{or_all}")
+    if len(value.lstrip("0")) > 10 or int(value.lstrip("0") or "0") > MOST[knob]:
+        raise ValueError(f"{knob}={value} is too large; the most is {MOST[knob]}")
     if knob == "N" and (int(value) < 2 or int(value) % 2):
         raise ValueError(f"N={value}: sessions come in pairs of client and server, so N is a positive even number")
     if knob != "HEAP" and int(value) < 1:
@@ -86,6 +95,8 @@ def check_number(knob: str, value: str) -> None:
 def check_directory(value: str) -> None:
     if not value.strip():
         raise ValueError("OUT is empty; it names a directory")
+    if value.startswith("-") or not value.isprintable():
+        raise ValueError(f"OUT={value!r} begins with a dash or holds a line break; it names a directory")
     try:
         is_file = Path(value).exists() and not Path(value).is_dir()
     except OSError as error:
@@ -96,7 +107,7 @@ def check_directory(value: str) -> None:
 
 def check_knob(knob: str, value: str) -> None:
     if knob not in KNOBS:
-        raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob, KNOBS)}")
+        raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob.upper(), KNOBS)}")
     if knob in LISTS:
         check_names(knob, value)
     elif knob == "OUT":
@@ -106,6 +117,17 @@ def check_knob(knob: str, value: str) -> None:
             raise ValueError(f"FRESH={value} must be 0 or 1")
     else:
         check_number(knob, value)
+
+
+def check_campaigns() -> None:
+    """What their tables name is there."""
+    known = {key: table(key) for key in ("stacks", "suites", "allocators")}
+    for name, campaign in table("campaigns").items():
+        for key, tables in known.items():
+            for one in campaign.get(key, ()):
+                if one not in tables:
+                    said = f"no {key[:-1]} {one} among those of memtest/{key}.toml{nearest(one, tables)}"
+                    raise ValueError(f"memtest/campaigns.toml: [{name}]: {key}: {said}")
 
 
 def check_place() -> None:
@@ -121,6 +143,7 @@ def check(knobs: dict[str, str]) -> None:
     check_place()
     for kind in ("stacks", "suites", "allocators", "campaigns"):
         shapes.check(kind, table(kind))
+    check_campaigns()
     for knob, value in knobs.items():
         check_knob(knob, value)
 
@@ -165,8 +188,10 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="show every knob with its meaning and default")
     given = parser.parse_args()
     insist(dict(knob.partition("=")[::2] for knob in given.knobs), given.takes)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     if given.list:
-        show_all()
+        with stdout.checked():
+            show_all()
 
 
 if __name__ == "__main__":

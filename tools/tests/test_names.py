@@ -25,7 +25,7 @@ def make(*arguments, **environment):
     )
 
 
-@given(st.integers(min_value=1, max_value=10**9))
+@given(st.integers(min_value=1, max_value=5 * 10**8))
 def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(pairs):
     names.check({"N": str(2 * pairs)})
     assert "even" in refusal(N=str(2 * pairs - 1))
@@ -109,13 +109,13 @@ def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
 @pytest.mark.parametrize(
     ("target", "knobs", "command"),
     [
-        ("bench", ["STACKS=null@c null@rust", "N=100"], ["bench_meter.py", "--stacks 'null@c null@rust'", "--n '100'"]),
-        ("bench", ["SUITES=none", "REPEATS=3"], ["bench_meter.py", "--suites 'none'", "--repeats '3'"]),
-        ("bench", ["STACKS=null@c"], ["tools/packages.py mem --stacks 'null@c'"]),
+        ("bench", ["STACKS=null@c null@rust", "N=100"], ["bench_meter.py", "--stacks='null@c null@rust'", "--n='100'"]),
+        ("bench", ["SUITES=none", "REPEATS=3"], ["bench_meter.py", "--suites='none'", "--repeats='3'"]),
+        ("bench", ["STACKS=null@c"], ["tools/packages.py mem --stacks='null@c'"]),
         ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS SUITES N REPEATS' WINDOW='3'"]),
         ("prove", ["N=4"], ["tools/names.py --takes 'OUT JOBS FRESH' N='4'"]),
         ("mem", ["N=4"], ["tools/names.py N='4'"]),
-        ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator 'jemalloc'"]),
+        ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator='jemalloc'"]),
     ],
 )
 def test_knobs_reach_the_commands_that_take_them(target, knobs, command):
@@ -133,7 +133,7 @@ def test_a_knob_that_a_target_does_not_take_is_refused():
 
 def test_make_hands_a_name_of_any_shape_on_as_it_is():
     flags = make("-n", "mem", "OUT=it's $HOME of mine", "FRESH=1").stdout.splitlines()[-1]
-    assert "--out 'it'\\''s $HOME of mine'" in flags and flags.endswith("--fresh")
+    assert "--out='it'\\''s $HOME of mine'" in flags and flags.endswith("--fresh")
     assert "--fresh" not in make("-n", "mem", "FRESH=0").stdout
 
 
@@ -141,3 +141,48 @@ def test_a_bare_make_lists_every_target_and_knob():
     said = make().stdout
     for word in "setup", "core", "mem", "check", "bench", "figures", "stacks-clean", "clean", *names.KNOBS:
         assert f"  {word} " in said
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"N": "-2"}, "N=-2 is negative; the least is 2"),
+        ({"HEAP": "-1"}, "HEAP=-1 is negative; the least is 0"),
+        ({"N": "1000000002"}, "N=1000000002 is too large; the most is 1000000000"),
+        ({"N": "9" * 13}, "N=9999999999999 is too large; the most is 1000000000"),
+        ({"WINDOW": "1000000001"}, "WINDOW=1000000001 is too large; the most is 1000000000"),
+        ({"REPEATS": "1001"}, "REPEATS=1001 is too large; the most is 1000"),
+        ({"n": "10"}, "no knob n among those of `make help`; did you mean N?"),
+        ({"OUT": "-x"}, "OUT='-x' begins with a dash or holds a line break; it names a directory"),
+        ({"OUT": "a\nb"}, "OUT='a\\nb' begins with a dash or holds a line break; it names a directory"),
+    ],
+)
+def test_a_sentence_says_what_is_so(knobs, said):
+    assert refusal(**knobs) == said
+
+
+def test_the_most_is_accepted():
+    names.check({"N": "1000000000", "WINDOW": "1000000000", "REPEATS": "1000"})
+
+
+@pytest.mark.parametrize(
+    ("key", "there_is_none"),
+    [("suites", "tls13-rsa-aes256-qp"), ("stacks", "openssl@3.5.6"), ("allocators", "jemaloc")],
+)
+def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
+    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns")}
+    tables["campaigns"]["law"][key].append(there_is_none)
+    monkeypatch.setattr(names, "table", tables.get)
+    said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"
+    assert refusal().startswith(f"{said}; did you mean ")
+
+
+def test_make_takes_no_line_break_for_a_command():
+    done = make("-n", "mem", "OUT=a\necho second")
+    assert done.returncode == 2 and done.stdout == "" and "OUT holds a line break" in done.stderr
+
+
+def test_a_list_for_a_full_disk_is_a_sentence():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([ROOT / "tools/names.py", "--list"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
