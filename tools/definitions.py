@@ -1,17 +1,20 @@
 """What can be measured and how: the tables of memtest/*.toml, validated."""
 
+import shlex
+import string
 import sys
 import tomllib
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
 from lines import Window, sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
+FILLED = ("source", "cflags", "jobs")  # in, by stack_c.py
 
 
 def fraction(text: str) -> str:
@@ -21,6 +24,22 @@ def fraction(text: str) -> str:
         raise ValueError(f"{text!r} is not a fraction such as 1/10") from None
     if not 0 < value <= 1:
         raise ValueError(f"{text!r} is not above 0 and at most 1")
+    return text
+
+
+def step(text: str) -> str:
+    """A command that stack_c.py can split and fill in."""
+    try:
+        words = shlex.split(text)
+        holes = [hole for word in words for _, *hole in string.Formatter().parse(word) if hole[0] is not None]
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a command: {error}") from None
+    if not words:
+        raise ValueError("an empty command")
+    for name, detail, conversion in holes:
+        if name not in FILLED or detail or conversion:
+            there = ", ".join(f"{{{one}}}" for one in FILLED)
+            raise ValueError(f"{text!r}: nothing is filled in for {{{name}}}; there are: {there}")
     return text
 
 
@@ -51,10 +70,21 @@ class Stack(Definition):
     include: list[str] = []
     libraries: list[str] = []
     link: list[str] = []
-    steps: list[str] = []
+    steps: list[Annotated[str, AfterValidator(step)]] = []
     pkg_config: str | None = None
     package: str | None = None
     source: Source | None = None
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        for key in {"c": ["driver"], "rust": ["manifest", "binary"]}[self.harness]:
+            if not getattr(self, key):
+                raise ValueError(f"{key} is missing; a stack with harness = {self.harness!r} needs it")
+        if self.steps and not self.source:
+            raise ValueError("source is missing; steps need it")
+        if self.pkg_config and not self.package:
+            raise ValueError("package is missing; pkg_config needs it")
+        return self
 
 
 class Suite(Definition):
@@ -77,6 +107,13 @@ class Allocator(Definition):
     package: str | None = None
     settings: str | None = None
 
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if bool(self.library) != bool(self.package):
+            there, missing = ("library", "package") if self.library else ("package", "library")
+            raise ValueError(f"{missing} is missing; {there} needs it")
+        return self
+
 
 class Campaign(Definition):
     """What to record; sessions are fractions of n."""
@@ -85,11 +122,11 @@ class Campaign(Definition):
     stacks: list[str] = Field(min_length=1)
     suites: list[str] = Field(min_length=1)
     allocators: list[str] = Field(min_length=1)
-    n: int = Field(ge=2, multiple_of=2)
+    n: int = Field(ge=2, le=10**9, multiple_of=2)
     sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
     heap: NonNegativeInt | Literal["all"] = 2
     windows: list[Window] = Field(min_length=1)
-    repeats: PositiveInt = 1
+    repeats: int = Field(default=1, ge=1, le=1000)
 
 
 def read(file: Path, kind: type[Kind]) -> dict[str, Kind]:
@@ -105,7 +142,7 @@ def table(file: Path, name: str, entry: object, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(entry)
     except ValidationError as error:
-        sys.exit(f"{file}: [{name}]: {sentence(error)}")
+        sys.exit(f"{file}: [{name}]: {sentence(error).replace('Value error, ', '')}")
 
 
 def check() -> None:

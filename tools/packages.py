@@ -36,7 +36,10 @@ def header(name: str) -> bool:
 
 def library(name: str) -> bool:
     """As the dynamic loader finds it."""
-    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    try:
+        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    except OSError:
+        return False
     return any(line.split()[0].startswith(name) for line in known.splitlines() if line.startswith("\t"))
 
 
@@ -51,10 +54,13 @@ PRESENT: dict[str, Callable[[], bool]] = {
 
 
 def allocator(name: str) -> list[str]:
-    """The package of an allocator of memtest/allocators.toml; none for the system's."""
+    """The package of an allocator of memtest/allocators.toml; none for the system's. ValueError when half is said."""
     entry = names.table("allocators")[name]
-    if not {"package", "library"} <= entry.keys():
+    there = [key for key in ("package", "library") if entry.get(key)]
+    if not there:
         return []
+    if len(there) == 1 or not all(isinstance(entry[key], str) for key in there):
+        raise ValueError(f"memtest/allocators.toml: [{name}]: package and library come together, as text")
     PRESENT[entry["package"]] = partial(library, entry["library"])
     return [entry["package"]]
 
@@ -129,7 +135,8 @@ def main() -> None:
         if given.purpose == "check":
             require_cargo()
             require_linters()
-            require(PURPOSES["check"])
+            every = (one for name in names.table("allocators") for one in allocator(name))
+            require([*PURPOSES["check"], *every])
         else:
             require_cargo_for(names.listed(given.stacks))
             require([*PURPOSES["mem"], *(one for name in names.listed(given.allocator) for one in allocator(name))])

@@ -120,3 +120,20 @@ def run(*arguments, **variables):
 def test_what_cannot_be_is_a_sentence(arguments, said):
     done = run(*arguments)
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("entry", [{"package": "p"}, {"library": "l"}, {"package": 1, "library": "l"}])
+def test_half_an_allocator_is_a_sentence(monkeypatch, entry):
+    monkeypatch.setattr(packages.names, "table", {"allocators": {"mine": entry}}.get)
+    said = "memtest/allocators.toml: [mine]: package and library come together, as text"
+    assert refusal(packages.allocator, "mine") == said
+
+
+def test_the_tests_need_every_allocator(monkeypatch):
+    asked = []
+    monkeypatch.setattr(packages, "require", asked.extend)
+    monkeypatch.setattr(packages, "require_cargo", lambda: None)
+    monkeypatch.setattr(packages, "require_linters", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["packages.py", "check"])
+    packages.main()
+    assert asked[-3:] == ["libjemalloc2", "libmimalloc2.0", "libtcmalloc-minimal4"]
