@@ -79,7 +79,6 @@ def project(tmp_path: Path) -> Project:
         (root / folder).mkdir(parents=True)
     for file in (ROOT / "memtest").glob("*.toml"):
         shutil.copy(file, root / "memtest")
-    (root / "memtest/stacks.toml").write_text("")
     meter = ROOT / "build/core/libheapmeter.so"
     if meter.exists():
         shutil.copy(meter, root / "build/core")

@@ -106,8 +106,9 @@ def test_fresh_measures_again_and_repeats_are_runs_of_their_own(project):
 def test_another_binary_is_another_run(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)
+    defined = (project.root / "memtest/stacks.toml").read_text()
     project.add("obey@1", project.pretender() + b"# another\n")
-    (project.root / "memtest/stacks.toml").write_text('["obey@1"]\nharness = "c"\nlicence = "MIT"\n')
+    (project.root / "memtest/stacks.toml").write_text(defined)
     assert "1 to go" in project.measure("--heap=0", stacks=stacks, n=2).stderr
 
 
