@@ -188,6 +188,7 @@ def main() -> None:
         sys.exit(f"plot_mem: {given.recording}: {error}")
     except OSError as error:
         sys.exit(f"plot_mem: {error.filename or given.output}: {error.strerror}")
+    sys.exit(1 if records.skipped else 0)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         with stdout.checked():
             tables.show(made, arguments.format or default_format(), rich.console.Console())
-    return 0 if any(record.status == "measured" for record in selection.records) else 1
+    measured = any(record.status == "measured" for record in selection.records)
+    return 0 if measured and not records.skipped else 1
 
 
 def main() -> None:

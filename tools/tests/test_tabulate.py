@@ -133,6 +133,14 @@ def test_the_law_is_checked_at_a_window_that_it_was_not_fitted_to(tmp_path):
     assert (row["narrow_error"], row["narrow_window"]) == ("-0.05", "1")
 
 
+def test_a_torn_last_line_is_told_and_the_rest_is_shown(recording):
+    with next(recording.glob("*.jsonl")).open("a") as file:
+        file.write('{"schema":1,"key":"01')
+    result = tabulate(recording, "--table", "peaks")
+    assert "was cut off while it was written" in result.stderr and "10,000" in result.stdout
+    assert result.returncode == 1
+
+
 def test_one_number_of_sessions_has_no_slope(tmp_path):
     recording = synthetic.write(tmp_path / "recording", [synthetic.record(STACKS[0], SUITE, 100)])
     result = tabulate(recording)
