@@ -54,8 +54,10 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@.venv/bin/python tools/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: figures
-figures: setup ## the README's tables and pictures again, each by the command that stands beside it
-	@sed -nE 's/^<!-- begin: (.*) -->$$/\1 --into README.md/p; s/^<!-- made by: (.*) -->$$/\1/p' README.md | bash -eux
+figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
+	@for page in README.md docs/results.md; do \
+	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
+	done | bash -eux
 
 .PHONY: setup
 setup: .venv/ready ## the Python environment of the tools, in .venv
