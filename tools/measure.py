@@ -6,8 +6,13 @@ import environment
 
 environment.activate()
 
-import os
 import signal
+
+for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
+    signal.signal(number, signal.SIG_DFL)
+
+import os
+import subprocess
 import sys
 from datetime import date
 from pathlib import Path
@@ -22,7 +27,7 @@ import stdout
 from campaign import SYSTEM, Run, distinct, matrix, unmetered
 from definitions import ROOT, Campaign
 from machine import allowed_cpus, cpu_model, recording_name
-from provenance import Provenance, built, manifest
+from provenance import Provenance, built, git, manifest
 from runner import Runner
 from slots import complete
 
@@ -30,8 +35,6 @@ JOBS = 2  # memory runs do not disturb each other's figures
 
 
 def main() -> None:
-    for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
-        signal.signal(number, signal.SIG_DFL)
     arguments = request.parser(__doc__).parse_args()
     request.check(arguments)
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
@@ -49,6 +52,8 @@ def main() -> None:
         with stdout.checked():
             plan.show()
         return
+    if committed(recording):
+        print(f"memtest: {plan.name} is committed, and runs are added to it; OUT= keeps yours apart", file=sys.stderr)
     failures, shown = measure(plan, runner, cpus), show_results(plan)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
@@ -69,6 +74,14 @@ def prepare(recording: Path, campaign: Campaign) -> None:
         manifest(stack)
     recorder.prepare(recording)
     pages.sweep()
+
+
+def committed(recording: Path) -> bool:
+    """Whether git has files of this recording; False outside a clone."""
+    try:
+        return bool(git("ls-files", "--", str(recording)))
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return False
 
 
 class Plan:

@@ -64,6 +64,8 @@ def campaign(arguments: argparse.Namespace) -> Campaign:
                 names.check_names(knob, value)
             except ValueError as error:
                 sys.exit(f"memtest/campaigns.toml: [{arguments.campaign}]: {error}")
+    if arguments.window and any(window != "all" and window > asked.n // 2 for window in asked.windows):
+        sys.exit(f"memtest: WINDOW={arguments.window}: N={asked.n} is {asked.n // 2} pairs; all of them at once is all")
     return asked
 
 

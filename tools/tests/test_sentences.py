@@ -49,6 +49,7 @@ def test_a_picture_that_cannot_be_written_is_named(project):
         (["--suites=tls13-rsa-aes255"], "did you mean tls13-rsa-aes256"),
         (["--timeout=soon"], "argument --timeout"),
         (["--n=1000000000"], "is more than memory holds: obey@1 tls13-rsa-aes256 needs"),
+        (["--n=100", "--window=51"], "N=100 is 50 pairs; all of them at once is all"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(project, words, sentence):
