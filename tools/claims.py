@@ -24,9 +24,9 @@ AGAIN = (
 KNOWN = {
     (NARROW, "openssl@3.5.5", "tls12-rsa-aes256"): AGAIN,
     (NARROW, "openssl@3.5.5", "tls13-rsa-aes256"): AGAIN,
-    ("RSS slope repeats", "rustls+aws-lc@0.23.46", "tls12-rsa-aes256"): "aws-lc's RSA signing makes 7 short-lived "
-    "blocks (976 bytes) more now and then, at random; from there on glibc lays the sessions out in another of a few "
-    "patterns, up to 250 bytes a pair apart (with ring 14 runs at N = 2,000 lay within one page)",
+    ("RSS slope repeats", "rustls+aws-lc@0.23.46", "tls12-rsa-aes256"): "aws-lc's RSA signing makes a "
+    "number of short-lived blocks that varies (cumulative_blocks of `contexts` and `server 1`), after which glibc seems "
+    "to lay the sessions out in another of a few patterns; with ring the same suite repeats within 0.2 %",
     ("peak inside every phase repeats", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256-pq"): "rustls shuffles the "
     "extensions of its hello, so the buffer that it is written into grows in other steps: a constant of one session, "
     "in phase `sessions`; what is live and the peak of the run do not vary",
