@@ -25,8 +25,8 @@ KNOWN = {
     (NARROW, "openssl@3.5.5", "tls12-rsa-aes256"): AGAIN,
     (NARROW, "openssl@3.5.5", "tls13-rsa-aes256"): AGAIN,
     ("RSS slope repeats", "rustls+aws-lc@0.23.46", "tls12-rsa-aes256"): "aws-lc's RSA signing makes a "
-    "number of short-lived blocks that varies (cumulative_blocks of `contexts` and `server 1`), after which glibc seems "
-    "to lay the sessions out in another of a few patterns; with ring the same suite repeats within 0.2 %",
+    "number of short-lived blocks that varies (cumulative_blocks of `contexts` and `server 1`), after which glibc "
+    "seems to lay the sessions out in another of a few patterns; with ring the same suite repeats within 0.2 %",
     ("peak inside every phase repeats", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256-pq"): "rustls shuffles the "
     "extensions of its hello, so the buffer that it is written into grows in other steps: a constant of one session, "
     "in phase `sessions`; what is live and the peak of the run do not vary",
