@@ -76,29 +76,59 @@ static bool auth_read(const char *key, const char *value)
            usage(key, value, "must be server, mutual or none");
 }
 
-static bool argument_read(const char *key, const char *value)
+/* "both", or one of the roles: those of them that are meant. */
+static bool roles_read(const char *key, const char *value, bool result[2])
+{
+    result[ROLE_CLIENT] = strcmp(value, "server") != 0;
+    result[ROLE_SERVER] = strcmp(value, "client") != 0;
+    return !(result[ROLE_CLIENT] && result[ROLE_SERVER]) || !strcmp(value, "both") ||
+           usage(key, value, "must be both, client or server");
+}
+
+static bool number_read(const char *key, const char *value, int *result)
 {
     size_t count;
+    return count_read(key, value, 0, &count) && (*result = (int)count, true);
+}
+
+static bool thp_read(const char *key, const char *value)
+{
+    run.thp = value;
+    return !strcmp(value, "off") || !strcmp(value, "host") || usage(key, value, "must be off or host");
+}
+
+static bool argument_read(const char *key, const char *value)
+{
     if (!strcmp(key, "sessions"))
         return sessions_read(key, value);
     if (!strcmp(key, "auth"))
         return auth_read(key, value);
     if (!strcmp(key, "tickets"))
-        return count_read(key, value, 0, &count) && (run.suite.tickets = (int)count, true);
+        return number_read(key, value, &run.suite.tickets);
     if (!strcmp(key, "store"))
         return choice_read(key, value, "off", "on", &run.suite.store);
     if (!strcmp(key, "knobs"))
         return one_of(key, value, "default", "best", &run.suite.knobs);
     if (!strcmp(key, "role"))
-        return !strcmp(value, "both") || usage(key, value, "must be both");
+        return roles_read(key, value, run.holds);
+    if (!strcmp(key, "keep"))
+        return roles_read(key, value, run.keeps);
+    if (!strcmp(key, "wires"))
+        return number_read(key, value, &run.wires_fd);
+    if (!strcmp(key, "barrier"))
+        return number_read(key, value, &run.barrier_fd);
+    if (!strcmp(key, "threads"))
+        return count_read(key, value, 1, &run.threads);
     if (!strcmp(key, "window"))
         return window_read(key, value);
     if (!strcmp(key, "marks"))
         return choice_read(key, value, "0", "1", &run.marks);
     if (!strcmp(key, "cpu"))
-        return count_read(key, value, 0, &count) && (run.cpu = (int)count, true);
+        return number_read(key, value, &run.cpu);
     if (!strcmp(key, "aslr"))
         return choice_read(key, value, "off", "on", &run.aslr);
+    if (!strcmp(key, "thp"))
+        return thp_read(key, value);
     return name_read(key, value);
 }
 
@@ -110,6 +140,21 @@ static bool split_and_read(const char *argument)
         return fprintf(stderr, "memtest: %s: arguments are key=value\n", argument) < 0;
     snprintf(key, sizeof key, "%.*s", (int)(equals - argument), argument);
     return argument_read(key, equals + 1);
+}
+
+/* What one process of a pair needs of the runner, and what only a process with both ends can do. */
+static bool consistent(void)
+{
+    bool alone = run.holds[ROLE_CLIENT] && run.holds[ROLE_SERVER], keeps_all = run.keeps[0] && run.keeps[1];
+    const char *wrong = !alone && run.wires_fd < 0     ? "role= needs wires=FD, the wires that its peer has too"
+                        : !alone && run.barrier_fd < 0 ? "role= needs barrier=FD, a socket to its peer"
+                        : !alone && !keeps_all         ? "keep= is for role=both: it frees what this process holds"
+                        : alone && run.wires_fd >= 0   ? "wires= is for role=client and role=server"
+                        : alone && run.barrier_fd >= 0 ? "barrier= is for role=client and role=server"
+                                                       : NULL;
+    if (wrong)
+        fprintf(stderr, "memtest: %s\n", wrong);
+    return !wrong;
 }
 
 static bool complete(void)
@@ -135,7 +180,7 @@ bool arguments_read(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         if (!split_and_read(argv[i]))
             return false;
-    if (!complete())
+    if (!complete() || !consistent())
         return false;
     if (!run.window || run.window > run.sessions / 2)
         run.window = run.sessions / 2;

@@ -17,8 +17,13 @@ struct run {
     size_t window;     /* pairs in the handshake at a time */
     const char *until; /* the last phase, or NULL */
     bool marks;
-    bool aslr, thp; /* as asked for; as they are once environment_apply is done */
-    int cpu;        /* -1: not pinned */
+    bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
+    int wires_fd, barrier_fd; /* shared with the other process; -1 without one */
+    bool keeps[2];            /* by role: false for the peers that are freed when their window is done */
+    size_t threads;           /* they take turns, each with its own share of the pairs */
+    bool aslr;                /* as asked for; as it is once environment_apply is done */
+    const char *thp;          /* "off" or "host" as asked for, then "off", "always", "madvise" or "never" */
+    int cpu;                  /* -1: not pinned */
 };
 extern struct run run;
 

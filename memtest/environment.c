@@ -3,7 +3,9 @@
 #include "core.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -30,14 +32,26 @@ static void aslr_off(char **argv)
     note("address randomisation could not be switched off");
 }
 
+/* The word in brackets: "always [madvise] never". */
+static const char *thp_of_host(void)
+{
+    static char word[64];
+    char line[64] = "";
+    int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+    bool known = fd >= 0 && read(fd, line, sizeof line - 1) > 0 && sscanf(line, "%*[^[][%63[a-z]", word) == 1;
+    if (fd >= 0)
+        close(fd);
+    if (!strcmp(run.thp, "off"))
+        note("transparent huge pages could not be switched off");
+    return known ? word : "never"; /* a kernel without them */
+}
+
 void environment_apply(char **argv)
 {
     if (run.cpu >= 0)
         cpu_pin(run.cpu);
     if (!run.aslr)
         aslr_off(argv);
-    if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) {
-        run.thp = true;
-        note("transparent huge pages could not be switched off");
-    }
+    if (strcmp(run.thp, "off") || prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
+        run.thp = thp_of_host();
 }

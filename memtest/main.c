@@ -5,7 +5,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-struct run run = {.suite = {.auth = "server", .knobs = "default"}, .cpu = -1};
+struct run run = {
+    .suite = {.auth = "server", .knobs = "default"},
+    .holds = {true, true},
+    .keeps = {true, true},
+    .wires_fd = -1,
+    .barrier_fd = -1,
+    .threads = 1,
+    .thp = "off",
+    .cpu = -1,
+};
 
 const size_t memtest_sizes[3] = {sizeof(struct driver), sizeof(struct suite), sizeof(struct negotiated)};
 

@@ -73,7 +73,7 @@ void record_run(void)
         text("window", "all");
     text("meter", heapmeter.page ? "heap" : "rss");
     text("aslr", run.aslr ? "on" : "off");
-    text("thp", run.thp ? "on" : "off");
+    text("thp", run.thp);
     if (run.cpu >= 0)
         number("cpu", run.cpu);
     else

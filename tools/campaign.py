@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from definitions import Campaign, Suite
-from lines import Meter, Window
+from lines import Env, Meter, Roles, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
 
@@ -21,9 +21,15 @@ class Run:
     sessions: int
     meter: Meter
     repeat: int
+    roles: Roles = "together"
+    peer: str | None = None  # the client's stack, when it is another
+    env: Env = "lab"
 
     def __str__(self) -> str:
-        words = [self.stack, self.suite, f"{self.sessions:,} sessions", self.meter]
+        words = [f"{self.peer} to {self.stack}" if self.peer else self.stack]
+        words += [self.suite, f"{self.sessions:,} sessions", self.meter]
+        words += [self.roles] * (self.roles != "together")
+        words += [self.env] * (self.env != "lab")
         words += [self.allocator] * (self.allocator != SYSTEM)
         words += [f"window {self.window}"] * (self.window != "all")
         words += [f"repeat {self.repeat}"] * (self.repeat > 1)

@@ -8,7 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, 
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
-Meter = Literal["rss", "heap"]
+Meter = Literal["rss", "heap", "sites"]
+Role = Literal["client", "server"]
+Process = Literal["both", "client", "server"]
+Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
+Env = Literal["lab", "deployed", "deployed-thp"]
 
 
 class Model(BaseModel):
@@ -35,11 +39,39 @@ class Heaps(Model):
     total: Heap
 
 
+class Live(Model):
+    """Blocks of the chosen pair, live at the end of a phase: of one role, allocated in one phase at one site."""
+
+    role: Role
+    since: str  # the phase that allocated them
+    stack: NonNegativeInt  # the call stack: index into the run's stacks
+    blocks: PositiveInt
+    bytes: NonNegativeInt
+
+
+class StackDepth(Model):
+    """The deepest byte of the stack that a driver call of the phase wrote, below its caller's frame; null: no call."""
+
+    client: NonNegativeInt | None
+    server: NonNegativeInt | None
+
+
+class PhaseSites(Model):
+    """The chosen pair at the end of a phase, and how many of the others are like it."""
+
+    pair: NonNegativeInt
+    pairs: PositiveInt
+    alike: PositiveInt  # as many blocks from as many sites, and at most 16 bytes more or less
+    identical: PositiveInt  # alike, to the byte
+    live: list[Live]
+    stack_bytes: StackDepth
+
+
 class Phase(Model):
-    """The meters at the end of one phase; a peak is that of the phase."""
+    """The meters at the end of one phase of one process; a peak is that of the phase."""
 
     phase: str
-    process: Literal["both", "client", "server"]
+    process: Process
     rss_bytes: NonNegativeInt
     rss_anon_bytes: NonNegativeInt
     rss_file_bytes: NonNegativeInt
@@ -48,29 +80,38 @@ class Phase(Model):
     minor_faults: NonNegativeInt
     major_faults: NonNegativeInt
     wire_bytes: NonNegativeInt
-    heap: Heaps | None = None
+    # From schema 2 on:
+    phase_minor_faults: NonNegativeInt | None = None
+    phase_major_faults: NonNegativeInt | None = None
+    vm_data_bytes: NonNegativeInt | None = None  # address space of private writable memory, touched or not
+    rollup_rss_bytes: NonNegativeInt | None = None  # by a walk of the page tables; None without smaps_rollup
+    rollup_anon_bytes: NonNegativeInt | None = None
+    huge_bytes: NonNegativeInt | None = None
+    # By meter:
+    allocator: dict[str, dict[str, NonNegativeInt]] | None = None  # its own books, by allocator: RSS runs
+    heap: Heaps | None = None  # heap runs and sites runs
+    sites: PhaseSites | None = None  # sites runs
 
     @model_serializer(mode="wrap")
-    def absent_when_not_metered(self, serialize) -> dict[str, Any]:
-        fields = serialize(self)
-        if self.heap is None:
-            fields.pop("heap", None)
-        return fields
+    def absent_when_none(self, serialize) -> dict[str, Any]:
+        return {name: value for name, value in serialize(self).items() if value is not None}
 
 
 class Negotiated(Model):
+    """What sessions agreed on; a process that holds one role only knows of that role's verification."""
+
     protocol: str
     cipher: str
     group: str
     group_from: Literal["session", "offer"]
     resumed: bool
-    client_verified: bool
-    server_verified: bool
+    client_verified: bool | None
+    server_verified: bool | None
 
 
 class Environment(Model):
     aslr: Literal["off", "on"]
-    thp: Literal["off", "on"]
+    thp: Literal["off", "on", "always", "madvise", "never"]  # off: for this process; "on" in schema 1 only
     cpu: NonNegativeInt | None
     notes: list[str]
 
@@ -79,14 +120,24 @@ class RunLine(Environment):
     """The first line: what the harness is and what it was asked."""
 
     record: Literal["run"]
-    schema_: Literal[1] = Field(alias="schema")
+    schema_: Literal[2] = Field(alias="schema")
     stack: str
     reported: str
     scenario: Literal["memory"]
     sessions: Sessions
-    role: Literal["both"]
+    role: Process
+    keep: Process
+    threads: PositiveInt
     window: Window
     meter: Meter
+
+
+class StackLine(Model):
+    """A call stack, before the first phase that has blocks from it. Numbered from 0 in order of appearance."""
+
+    record: Literal["stack"]
+    stack: NonNegativeInt
+    frames: list[str]  # innermost first: MODULE+0xOFFSET, where MODULE is a path and OFFSET one of the ELF file
 
 
 class PhaseLine(Phase):
@@ -106,7 +157,7 @@ class EndLine(Model):
     reason: str | None = None
 
 
-Line = RunLine | PhaseLine | EndLine
+Line = RunLine | StackLine | PhaseLine | EndLine
 LINE: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(Annotated[Line, Field(discriminator="record")])
 
 

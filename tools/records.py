@@ -13,13 +13,15 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
 
-from lines import Environment, Meter, Model, Negotiated, Phase, Sessions, Window, sentence
+from lines import Env, Environment, Meter, Model, Negotiated, Phase, Roles, Sessions, Window, sentence
 
-SCHEMA = 1
+SCHEMA = 2
 TORN = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
+
+SLOTS = ("cpu=", "wires=", "barrier=")
 
 skipped: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
 
@@ -30,6 +32,35 @@ class Source(Model):
     crate: str
     version: str
     sha256: Sha256
+
+
+class Peer(Model):
+    """The client of a mixed pair: another stack's build."""
+
+    stack: str
+    reported: str | None
+    binary_sha256: Sha256
+    source: Source | None
+    compiler: str
+    flags: str
+    licence: str
+
+
+class Frame(Model):
+    """One function of a call stack, as its module's debug information names it."""
+
+    function: str | None
+    file: str | None
+    line: PositiveInt | None
+    module: str
+    offset: NonNegativeInt
+
+
+class Sites(Model):
+    """Call stacks of a sites run: frames are indices, innermost first; inlined functions are frames of their own."""
+
+    frames: list[Frame]
+    stacks: list[list[NonNegativeInt]]
 
 
 class AllocatorRecord(Model):
@@ -51,9 +82,9 @@ class Machine(Model):
 
 
 class Record(Model):
-    """One run as kept in data/: one process, one line."""
+    """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1] = Field(alias="schema")
+    schema_: Literal[1, 2] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
@@ -70,8 +101,9 @@ class Record(Model):
     sessions: Sessions
     window: Window
     meter: Meter
-    roles: Literal["together"]
-    peer: None
+    roles: Roles
+    peer: Peer | None  # None: both roles are `stack`; else `stack` is the server
+    env: Env = "lab"
     repeat: PositiveInt
     argv: list[str]
     commit: str
@@ -83,17 +115,27 @@ class Record(Model):
     reason: str | None
     environment: Environment | None
     phases: list[Phase]
+    sites: Sites | None = None
 
     @model_validator(mode="after")
     def whole(self) -> Self:
         if self.status == "measured":
             if None in (self.negotiated, self.environment, self.reported) or not self.phases or self.reason:
                 raise ValueError("a measured run has phases, what was negotiated, its environment and no reason")
-            if any((phase.heap is not None) != (self.meter == "heap") for phase in self.phases):
+            if any((phase.heap is None) != (self.meter == "rss") for phase in self.phases):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")
+            if any((phase.sites is None) != (self.meter != "sites") for phase in self.phases):
+                raise ValueError("every phase has its sites in a sites run, and none in others")
         elif not self.reason:
             raise ValueError(f"a run that is {self.status} says why")
         return self
+
+    @model_serializer(mode="wrap")
+    def absent_when_none(self, serialize) -> dict[str, Any]:
+        fields = serialize(self)
+        if self.sites is None:
+            fields.pop("sites", None)
+        return fields
 
     def line(self) -> bytes:
         return self.model_dump_json(by_alias=True).encode() + b"\n"
@@ -102,10 +144,12 @@ class Record(Model):
 def key(fields: dict[str, Any]) -> str:
     """What makes a run this run: its declared fields, the binary and the machine; 16 hexadecimal digits.
 
-    The CPU it is pinned to is the slot's choice, not the campaign's."""
+    The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
     names = ("stack", "binary_sha256", "meter_sha256", "allocator", "suite", "scenario", "sessions", "window", "meter")
-    declared = {name: fields[name] for name in (*names, "roles", "peer", "repeat")}
-    declared["argv"] = [word for word in fields["argv"] if not word.startswith("cpu=")]
+    declared = {name: fields[name] for name in (*names, "roles", "env", "repeat")}
+    peer = fields["peer"]
+    declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
+    declared["argv"] = [word for word in fields["argv"] if not word.startswith(SLOTS)]
     declared["machine"] = {name: value for name, value in fields["machine"].items() if name not in UNDECLARED}
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]
 
