@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA 1
+#define SCHEMA 2
 
 static const char *notes[8];
 static size_t note_count;
@@ -59,6 +59,11 @@ static void line_end(void)
         die("cannot write to stdout: %s", strerror(errno));
 }
 
+static const char *roles(const bool meant[2])
+{
+    return !meant[ROLE_SERVER] ? "client" : !meant[ROLE_CLIENT] ? "server" : "both";
+}
+
 void record_run(void)
 {
     printf("{\"record\":\"run\",\"schema\":%d", SCHEMA);
@@ -66,7 +71,9 @@ void record_run(void)
     text("reported", run.driver->version());
     text("scenario", run.scenario);
     number("sessions", run.sessions);
-    text("role", "both");
+    text("role", roles(run.holds));
+    text("keep", roles(run.keeps));
+    number("threads", run.threads);
     if (run.window < run.sessions / 2)
         number("window", run.window);
     else
@@ -113,7 +120,8 @@ static void heap(const struct heapmeter_page *page)
 
 void record_phase(const char *phase, const struct reading *reading)
 {
-    printf("{\"record\":\"phase\",\"process\":\"both\"");
+    printf("{\"record\":\"phase\"");
+    text("process", roles(run.holds));
     text("phase", phase);
     number("rss_bytes", reading->rss_bytes);
     number("rss_anon_bytes", reading->rss_anon_bytes);

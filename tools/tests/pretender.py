@@ -35,12 +35,14 @@ def run_line(asked: dict[str, str], meter: str) -> None:
     whole = window == "all" or int(window) >= sessions // 2
     say(
         "run",
-        schema=1,
+        schema=2,
         stack="pretender",
         reported="pretender 1",
         scenario="memory",
         sessions=sessions,
         role="both",
+        keep="both",
+        threads=1,
         window="all" if whole else int(window),
         meter=meter,
         aslr="off",
@@ -64,7 +66,7 @@ def main() -> None:
         print("pretender: no TLS at all", file=sys.stderr)
         sys.exit(77)
     if behaviour == "foreign":
-        return say("run", schema=2, stack="pretender")
+        return say("run", schema=3, stack="pretender")
     run_line(asked, meter)
     for phase in PHASES[:-1] if behaviour == "short" else PHASES:
         phase_line(phase, int(asked["sessions"]), meter)

@@ -13,7 +13,7 @@ MISBEHAVIOUR = {
     "flood": ("failed", "killed: it printed more than 16 MiB"),
     "torrent": ("failed", "killed: it printed more than 16 MiB"),
     "garbage": ("failed", "line 12 of its output is not as in docs/records.md: Invalid JSON"),
-    "foreign": ("failed", "line 1 of its output is not as in docs/records.md: run.schema: Input should be 1"),
+    "foreign": ("failed", "line 1 of its output is not as in docs/records.md: run.schema: Input should be 2"),
     "silent": ("failed", "no end line, so no measurement"),
     "short": ("failed", "its phases are not those of docs/records.md"),
     "fail": ("failed", "exit 1: memtest: pretender: handshakes incomplete after 10 steps"),
@@ -147,8 +147,8 @@ def test_a_foreign_recording_stops_before_anything_is_run(project):
     stacks = project.install("obey")
     (project.root / "out").mkdir()
     foreign = project.root / "out/obey@1.jsonl"
-    foreign.write_text(json.dumps({"schema": 2}) + "\n")
+    foreign.write_text(json.dumps({"schema": 3}) + "\n")
     done = project.measure(stacks=stacks)
     assert done.returncode == 1
-    assert "out/obey@1.jsonl: line 1 is not a record of schema 1" in done.stderr
-    assert foreign.read_text() == json.dumps({"schema": 2}) + "\n"
+    assert "out/obey@1.jsonl: line 1 is not a record of schema 2" in done.stderr
+    assert foreign.read_text() == json.dumps({"schema": 3}) + "\n"
