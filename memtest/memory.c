@@ -125,6 +125,10 @@ static void close_sessions(void)
     begin("trimmed");
     meter_trim();
     end();
+    begin("freed");
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        frames[role].context_free(contexts[role]);
+    end();
 }
 
 void memory(void)
@@ -136,6 +140,4 @@ void memory(void)
     if (run.until)
         die("until=%s: no such phase in this run", run.until);
     record_end(result);
-    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        frames[role].context_free(contexts[role]);
 }

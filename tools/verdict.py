@@ -11,7 +11,8 @@ from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, sentence
 
 UNSUPPORTED = 77
 NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
-BEFORE, AFTER = ["contexts", "sessions"], ["established", "payload", "reply", "idle", "closed", "trimmed"]
+BEFORE = ["contexts", "sessions"]
+AFTER = ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
 
 
 @dataclass(frozen=True)

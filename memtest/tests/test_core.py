@@ -12,7 +12,7 @@ NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]
 METER = ROOT / "build/core/libheapmeter.so"
 FAULTY = ROOT / "build/tests/faulty"
 PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2"]
-PHASES += ["established", "payload", "reply", "idle", "closed", "trimmed"]
+PHASES += ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
 OPEN = PHASES[1:-2]
 
 

@@ -22,6 +22,7 @@ PHASES = (
     "idle",
     "closed",
     "trimmed",
+    "freed",
 )
 ROLES = ("client", "server", "client_context", "server_context", "harness", "total")
 

@@ -8,7 +8,7 @@ from records import Record
 
 MIB = 1024 * 1024
 STEPS = ("client 1", "server 1", "client 2", "server 2")
-PHASES = ("contexts", "sessions", *STEPS, "established", "payload", "reply", "idle", "closed", "trimmed")
+PHASES = ("contexts", "sessions", *STEPS, "established", "payload", "reply", "idle", "closed", "trimmed", "freed")
 COUNTS = (100, 1000, 5000, 10000)
 MADE = {"sessions", "client 1", "server 1", "client 2", "server 2", "established", "payload", "reply", "idle"}
 
