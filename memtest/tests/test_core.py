@@ -13,7 +13,7 @@ METER = ROOT / "build/core/libheapmeter.so"
 FAULTY = ROOT / "build/tests/faulty"
 PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2"]
 PHASES += ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
-OPEN = PHASES[1:-2]
+OPEN = PHASES[1:-3]
 
 
 def run(harness, *arguments, heap=False, **environment):
