@@ -73,6 +73,7 @@ class Stack(Definition):
     steps: list[Annotated[str, AfterValidator(step)]] = []
     pkg_config: str | None = None
     package: str | None = None
+    brings: str | None = None  # an allocator of its own, by the name of its books, which the heap meter cannot see
     source: Source | None = None
 
     @model_validator(mode="after")

@@ -33,7 +33,7 @@ FITS = {TABLE: table, TEXT: text, NUMBER: number, TEXTS: every(text), WIDTH: wid
 
 KEYS = {
     "stacks": {
-        TEXT: "harness licence driver manifest binary pkg_config package",
+        TEXT: "harness licence driver manifest binary pkg_config package brings",
         TEXTS: "features needs include libraries link steps",
         TABLE: "source",
     },
