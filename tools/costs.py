@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from lines import Process
 from records import Phase, Record
 
 KIB = 1024
@@ -48,12 +49,27 @@ class HeapCost:
     blocks: Quotient
 
 
-def phase_of(record: Record, name: str) -> Phase:
-    """ValueError with a sentence when the run did not reach the phase."""
-    for phase in record.phases:
+def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
+    """Of one process; it may be left out where the run had one only. ValueError with a sentence else: the figures of
+    two processes are never mixed."""
+    there = dict.fromkeys(phase.process for phase in record.phases)
+    if process is None and len(there) > 1:
+        raise ValueError(f"{said(record)} had processes of its own for {' and '.join(there)}: say which")
+    if process is not None and there and process not in there:
+        raise ValueError(f"{said(record)} had no process `{process}`, but {' and '.join(there)}")
+    return [phase for phase in record.phases if process in (None, phase.process)]
+
+
+def phase_of(record: Record, name: str, process: Process | None = None) -> Phase:
+    """ValueError with a sentence when the run did not reach the phase, or as phases_of has it."""
+    for phase in phases_of(record, process):
         if phase.phase == name:
             return phase
-    raise ValueError(f"the run of {record.stack}, {record.suite}, N = {record.sessions:,} has no phase `{name}`")
+    raise ValueError(f"{said(record)} has no phase `{name}`")
+
+
+def said(record: Record) -> str:
+    return f"the run of {record.stack}, {record.suite}, N = {record.sessions:,}"
 
 
 def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple:
@@ -84,13 +100,13 @@ def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
 
     Not the phase with the largest peak: at few sessions that may be one in which a single step passes much memory
     through its hands, which is paid once however many sessions there are."""
-    costs = [peak_of(small, large, role, phase.phase) for phase in large.phases]
+    costs = [peak_of(small, large, role, phase.phase) for phase in phases_of(large)]
     return max(costs, key=lambda cost: cost.bytes.amount)
 
 
 def peak_rss(record: Record) -> int:
     """Peak of the run."""
-    return max(phase.peak_rss_bytes for phase in record.phases)
+    return max(phase.peak_rss_bytes for phase in phases_of(record))
 
 
 def rss_at_end(phase: str) -> Quantity:
@@ -176,6 +192,6 @@ def above_contexts(
     values: dict[str, list[float]] = {}
     for run in runs:
         base = origin(phase_of(run, "contexts"))
-        for phase in run.phases[1:]:
+        for phase in phases_of(run)[1:]:
             values.setdefault(phase.phase, []).append((quantity(phase) - base) / run.sessions)
     return {phase: statistics.median(found) for phase, found in values.items()}
