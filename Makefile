@@ -97,11 +97,11 @@ stacks-all:
 	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt
 	@touch $@
 
-# The core: memtest/*.c into one archive, but for the heap meter, which is a library to preload.
+# The core: memtest/*.c into one archive, but for the heap meter and the marks, which are libraries to preload.
 
 FLAGS := -std=gnu11 -O2 -g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -Wextra
 FLAGS += '-ffile-prefix-map=$(CURDIR)=.' -MMD -MP # the same bytes from every clone
-CORE := $(patsubst memtest/%.c,build/core/%.o,$(filter-out memtest/heapmeter%,$(wildcard memtest/*.c)))
+CORE := $(patsubst memtest/%.c,build/core/%.o,$(filter-out memtest/heapmeter% memtest/marks%,$(wildcard memtest/*.c)))
 METER := $(wildcard memtest/heapmeter*.c)
 
 build/core/libmemtest.a: $(CORE)
@@ -117,6 +117,11 @@ build/core/heapmeter%.o: FLAGS += -fPIC -fno-builtin -fvisibility=hidden
 build/core/libheapmeter.so: $(METER:memtest/%.c=build/core/%.o)
 	@echo 'core: $@'
 	@gcc -shared $(filter %.o,$^) -o $@ -ldl
+
+# Only where valgrind and its headers are: for tools/selfcheck.py.
+build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
+	@echo 'core: $@'
+	@gcc $(FLAGS) -fPIC -shared $< -o $@
 
 # Tests and linters, all of them in `make check`.
 

@@ -73,8 +73,8 @@ struct reading {
 void meter_open(void);
 void meter_reset(const char *phase); /* a phase begins: peaks start again, in the heap meter too */
 void meter_read(struct reading *);
-void meter_trim(void); /* the allocator gives back what it can */
-void meter_mark(void); /* a call that profilers see */
+void meter_trim(void);              /* the allocator gives back what it can */
+void meter_mark(const char *phase); /* a call that profilers see, at its end */
 
 /* meter.c's view of libheapmeter.so; functions are NULL when it is not preloaded. */
 struct heapmeter_page;

@@ -40,7 +40,7 @@ static void end(void)
     meter_read(&reading);
     record_phase(phase, &reading);
     if (run.marks)
-        meter_mark();
+        meter_mark(phase);
     if (run.until && !strcmp(run.until, phase)) {
         verify();
         record_end(verified ? result : NULL);

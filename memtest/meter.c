@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 struct heapmeter heapmeter;
+static void (*marked)(const char *phase); /* libmarks.so; NULL without it */
 static int status_fd = -1, clear_refs_fd = -1;
 
 void meter_open(void)
@@ -20,6 +21,8 @@ void meter_open(void)
     heapmeter.role = dlsym(RTLD_DEFAULT, "heapmeter_role");
     heapmeter.phase = dlsym(RTLD_DEFAULT, "heapmeter_phase");
     heapmeter.page = dlsym(RTLD_DEFAULT, "heapmeter_page");
+    if (run.marks)
+        marked = dlsym(RTLD_DEFAULT, "memtest_marked");
     status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     if (status_fd < 0)
         die("cannot read /proc/self/status: %s", strerror(errno));
@@ -81,9 +84,11 @@ void meter_trim(void)
     malloc_trim(0);
 }
 
-/* Known to profilers by its name and order, never by its size. */
-__attribute__((noinline)) void meter_mark(void)
+/* Known to profilers by its name and order, never by its size; libmarks.so, when preloaded, hears of it too. */
+__attribute__((noinline)) void meter_mark(const char *phase)
 {
     void *volatile block = malloc(1);
     free(block);
+    if (marked)
+        marked(phase);
 }
