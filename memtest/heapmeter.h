@@ -33,6 +33,11 @@ struct heapmeter_page {
     struct {
         uint64_t live_bytes, live_blocks;
     } origin[HEAP_ROLES][HEAPMETER_PHASES]; /* what is live, by role and the phase that allocated it */
+    uint32_t parent;                        /* process id, as the page was made */
+    char program[20];                       /* its name without folders, NUL-ended */
+    struct {
+        uint64_t live_bytes, live_blocks, cumulative_bytes, cumulative_blocks;
+    } inherited; /* what the total began with: the parent's, after a fork; nothing in a program that was started */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 

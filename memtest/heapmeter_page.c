@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "heapmeter.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -75,6 +76,14 @@ void page_count_out(uint8_t role, uint8_t phase, uint64_t size)
     add(&page->origin[role][phase].live_blocks, -1);
 }
 
+static void peaks_reset(struct heapmeter_page *of)
+{
+    for (int role = 0; role <= HEAP_TOTAL; role++) {
+        of->counts[role].peak_bytes = of->counts[role].live_bytes;
+        of->counts[role].peak_blocks = of->counts[role].live_blocks;
+    }
+}
+
 EXPORT void heapmeter_phase(const char *name)
 {
     uint32_t phase = 0;
@@ -82,10 +91,7 @@ EXPORT void heapmeter_phase(const char *name)
         phase++;
     snprintf(page->phases[phase], HEAPMETER_NAME, "%s", name);
     page->phase = phase;
-    for (int role = 0; role <= HEAP_TOTAL; role++) {
-        page->counts[role].peak_bytes = page->counts[role].live_bytes;
-        page->counts[role].peak_blocks = page->counts[role].live_blocks;
-    }
+    peaks_reset(page);
 }
 
 EXPORT const struct heapmeter_page *heapmeter_page(void)
@@ -110,6 +116,8 @@ static void page_open(const struct heapmeter_page *counted)
         return;
     *shared = *counted;
     shared->pid = getpid();
+    shared->parent = getppid();
+    snprintf(shared->program, sizeof shared->program, "%s", program_invocation_short_name);
     page = shared;
 }
 
@@ -120,8 +128,15 @@ static void fork_prepare(void)
     before_fork = *page;
 }
 
+/* The child keeps the parent's blocks; neither its peak nor what it allocates begins with the parent's. */
 static void fork_child(void)
 {
+    const struct heapmeter_count *total = &before_fork.counts[HEAP_TOTAL];
+    before_fork.inherited.live_bytes = total->live_bytes;
+    before_fork.inherited.live_blocks = total->live_blocks;
+    before_fork.inherited.cumulative_bytes = total->cumulative_bytes;
+    before_fork.inherited.cumulative_blocks = total->cumulative_blocks;
+    peaks_reset(&before_fork);
     page = &before_fork;
     page_open(&before_fork);
 }
