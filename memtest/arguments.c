@@ -13,12 +13,12 @@ static bool usage(const char *key, const char *value, const char *wanted)
     return false;
 }
 
-static bool count_read(const char *key, const char *value, size_t least, size_t *result)
+static bool count_read(const char *key, const char *value, size_t least, size_t most, size_t *result)
 {
     char *end;
     *result = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || *result < least || *result > MOST) {
-        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu to %u\n", key, value, least, MOST);
+    if (*value < '0' || *value > '9' || *end || *result < least || *result > most) {
+        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu to %zu\n", key, value, least, most);
         return false;
     }
     return true;
@@ -41,7 +41,7 @@ static bool one_of(const char *key, const char *value, const char *a, const char
 
 static bool sessions_read(const char *key, const char *value)
 {
-    if (!count_read(key, value, 2, &run.sessions))
+    if (!count_read(key, value, 2, MOST, &run.sessions))
         return false;
     return run.sessions % 2 == 0 || usage(key, value, "must be even: half are clients, half are servers");
 }
@@ -66,7 +66,7 @@ static bool name_read(const char *key, const char *value)
 static bool window_read(const char *key, const char *value)
 {
     run.window = 0; /* all */
-    return !strcmp(value, "all") || count_read(key, value, 1, &run.window);
+    return !strcmp(value, "all") || count_read(key, value, 1, MOST, &run.window);
 }
 
 static bool auth_read(const char *key, const char *value)
@@ -88,7 +88,7 @@ static bool roles_read(const char *key, const char *value, bool result[2])
 static bool number_read(const char *key, const char *value, int *result)
 {
     size_t count;
-    return count_read(key, value, 0, &count) && (*result = (int)count, true);
+    return count_read(key, value, 0, MOST, &count) && (*result = (int)count, true);
 }
 
 static bool thp_read(const char *key, const char *value)
@@ -118,7 +118,7 @@ static bool argument_read(const char *key, const char *value)
     if (!strcmp(key, "barrier"))
         return number_read(key, value, &run.barrier_fd);
     if (!strcmp(key, "threads"))
-        return count_read(key, value, 1, &run.threads);
+        return count_read(key, value, 1, MAX_THREADS, &run.threads);
     if (!strcmp(key, "window"))
         return window_read(key, value);
     if (!strcmp(key, "marks"))

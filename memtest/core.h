@@ -7,6 +7,7 @@
 
 #define PAYLOAD_BYTES 1024
 #define MAX_STEPS 10
+#define MAX_THREADS 256
 
 /* argv, understood. */
 struct run {
@@ -30,13 +31,19 @@ extern struct run run;
 bool arguments_read(int argc, char **argv); /* false: usage, already said on stderr */
 void environment_apply(char **argv);        /* may replace the process to switch address randomisation off */
 
+/* Pairs [first, first + count), and which of their sessions are here: in another process, or freed, they are not. */
+struct pairs {
+    size_t first, count;
+    bool has[2]; /* by role */
+};
+
 /* wire.c: a session is known by its end of a pair's wire. */
 void wires_open(size_t sessions);
 struct wire *wire_end(size_t pair, enum role role);
 void wire_session_set(struct wire *end, void *session);
 void *wire_session(struct wire *end);
-void wires_reset(size_t pair); /* as new: nothing in flight, no sessions */
-uint64_t wires_bytes(void);    /* memory that bytes in flight take, outside of this process's RSS */
+void wires_reset(struct pairs); /* as new: nothing in flight, no sessions */
+uint64_t wires_bytes(void);     /* memory that bytes in flight take, outside of this process's RSS */
 
 /* frames.c: every call of a driver goes through a function that names its role, so that a call stack alone tells it. */
 struct frames {
@@ -52,10 +59,17 @@ struct frames {
 extern const struct frames frames[2]; /* by role */
 void harness_negotiated(void *session, struct negotiated *result);
 
-/* lockstep.c: what is done to pairs [first, first + count). */
-struct pairs {
-    size_t first, count;
-};
+/* barrier.c: the other process, where there is one. When it ends, this one ends with a sentence. */
+bool meet(enum role role, bool value); /* waits until it is here too; the value of the process that holds `role` */
+void peer_must_live(void);             /* does not wait */
+
+/* threads.c: sessions are visited pair by pair, by the thread whose pair it is, one thread after the other. */
+typedef void visit(size_t pair, enum role role, void *with);
+void threads_open(void); /* before the first visit; of one thread, which is the main one, none is made */
+void each(struct pairs, visit *, void *with);
+void each_elsewhere(struct pairs, visit *, void *with); /* by the thread after it */
+
+/* lockstep.c: what is done to the sessions of `pairs` that are here. */
 void sessions_new(void *contexts[2], struct pairs);
 void handshake(struct pairs, void (*begin)(const char *phase), void (*end)(void));
 void established(struct pairs);

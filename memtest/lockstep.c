@@ -1,4 +1,4 @@
-/* Lockstep: nobody takes a step before everybody has taken the previous one. */
+/* Lockstep: nobody takes a step before everybody has taken the previous one, in the other process too. */
 #include "core.h"
 
 #include <stdio.h>
@@ -10,22 +10,39 @@ static const char *role_name(enum role role)
     return role == ROLE_CLIENT ? "client" : "server";
 }
 
-void sessions_new(void *contexts[2], struct pairs pairs)
+static void *session_of(size_t pair, enum role role)
 {
-    for (size_t pair = pairs.first; pair < pairs.first + pairs.count; pair++)
-        for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++) {
-            struct wire *end = wire_end(pair, role);
-            wire_session_set(end, frames[role].session_new(contexts[role], end, pair));
-        }
+    return wire_session(wire_end(pair, role));
 }
 
-/* Steps every session of a role once; true when all of them are complete. */
+static struct pairs only(enum role role, struct pairs pairs)
+{
+    pairs.has[!role] = false;
+    return pairs;
+}
+
+static void session_new(size_t pair, enum role role, void *contexts)
+{
+    struct wire *end = wire_end(pair, role);
+    wire_session_set(end, frames[role].session_new(((void **)contexts)[role], end, pair));
+}
+
+void sessions_new(void *contexts[2], struct pairs pairs)
+{
+    each(pairs, session_new, contexts);
+}
+
+static void session_step(size_t pair, enum role role, void *complete)
+{
+    *(size_t *)complete += frames[role].handshake(session_of(pair, role), pair);
+}
+
+/* Steps every session of a role once, here or in the other process; true when all of them are complete. */
 static bool step(enum role role, struct pairs pairs)
 {
     size_t complete = 0;
-    for (size_t pair = pairs.first; pair < pairs.first + pairs.count; pair++)
-        complete += frames[role].handshake(wire_session(wire_end(pair, role)), pair);
-    return complete == pairs.count;
+    each(only(role, pairs), session_step, &complete);
+    return meet(role, complete == pairs.count || !pairs.has[role]);
 }
 
 void handshake(struct pairs pairs, void (*begin)(const char *phase), void (*end)(void))
@@ -61,48 +78,57 @@ static const unsigned char *payload_of(enum role from, size_t pair)
     return bytes;
 }
 
-static void payload_write(enum role from, size_t pair)
+static void payload_write(size_t pair, enum role from, void *unused)
 {
-    void *session = wire_session(wire_end(pair, from));
-    size_t taken = frames[from].write(session, pair, payload_of(from, pair), PAYLOAD_BYTES);
+    (void)unused;
+    size_t taken = frames[from].write(session_of(pair, from), pair, payload_of(from, pair), PAYLOAD_BYTES);
     if (taken != PAYLOAD_BYTES)
         die("%s %zu took %zu bytes of a payload of %d", role_name(from), pair, taken, PAYLOAD_BYTES);
 }
 
-static void payload_read(enum role to, size_t pair)
+static void payload_read(size_t pair, enum role to, void *unused)
 {
     static unsigned char bytes[PAYLOAD_BYTES + 1];
-    void *session = wire_session(wire_end(pair, to));
     size_t size = 0, given;
-    while (size < sizeof bytes && (given = frames[to].read(session, pair, bytes + size, sizeof bytes - size)) > 0)
+    (void)unused;
+    while (size < sizeof bytes &&
+           (given = frames[to].read(session_of(pair, to), pair, bytes + size, sizeof bytes - size)) > 0)
         size += given;
     if (size != PAYLOAD_BYTES)
         die("%s %zu received %zu bytes of a payload of %d", role_name(to), pair, size, PAYLOAD_BYTES);
-    if (memcmp(bytes, payload_of(to == ROLE_CLIENT ? ROLE_SERVER : ROLE_CLIENT, pair), PAYLOAD_BYTES) != 0)
+    if (memcmp(bytes, payload_of(!to, pair), PAYLOAD_BYTES) != 0)
         die("%s %zu received other bytes than were sent", role_name(to), pair);
 }
 
 void payload(enum role from, struct pairs pairs)
 {
-    enum role to = from == ROLE_CLIENT ? ROLE_SERVER : ROLE_CLIENT;
-    for (size_t pair = pairs.first; pair < pairs.first + pairs.count; pair++)
-        payload_write(from, pair);
-    for (size_t pair = pairs.first; pair < pairs.first + pairs.count; pair++)
-        payload_read(to, pair);
+    each(only(from, pairs), payload_write, NULL);
+    meet(from, true);
+    each(only(!from, pairs), payload_read, NULL);
+    meet(!from, true);
+}
+
+static void session_release(size_t pair, enum role role, void *unused)
+{
+    (void)unused;
+    frames[role].release(session_of(pair, role), pair);
 }
 
 void sessions_release(struct pairs pairs)
 {
-    for (size_t pair = pairs.first; run.driver->release && pair < pairs.first + pairs.count; pair++)
-        for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-            frames[role].release(wire_session(wire_end(pair, role)), pair);
+    if (run.driver->release)
+        each(pairs, session_release, NULL);
+}
+
+static void session_free(size_t pair, enum role role, void *unused)
+{
+    (void)unused;
+    frames[role].session_free(session_of(pair, role), pair);
 }
 
 void sessions_free(struct pairs pairs)
 {
-    for (size_t pair = pairs.first; pair < pairs.first + pairs.count; pair++)
-        for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-            frames[role].session_free(wire_session(wire_end(pair, role)), pair);
+    each_elsewhere(pairs, session_free, NULL);
 }
 
 static void same(enum role role, size_t pair, const char *what, const char *negotiated, const char *asked)
@@ -113,11 +139,12 @@ static void same(enum role role, size_t pair, const char *what, const char *nego
         die("%s %zu negotiated %s %s, the suite asks for %s", role_name(role), pair, what, negotiated, asked);
 }
 
-static void verify(enum role role, size_t pair, struct negotiated *result)
+static void session_verify(size_t pair, enum role role, void *results)
 {
     bool verifies = !strcmp(run.suite.auth, "mutual") || (role == ROLE_CLIENT && strcmp(run.suite.auth, "none") != 0);
+    struct negotiated *result = &((struct negotiated *)results)[role];
     *result = (struct negotiated){0};
-    harness_negotiated(wire_session(wire_end(pair, role)), result);
+    harness_negotiated(session_of(pair, role), result);
     same(role, pair, "protocol", result->protocol, run.suite.protocol);
     same(role, pair, "cipher", result->cipher, run.suite.cipher);
     if (result->group)
@@ -132,7 +159,5 @@ static void verify(enum role role, size_t pair, struct negotiated *result)
 
 void sessions_verify(struct pairs pairs, struct negotiated result[2])
 {
-    for (size_t pair = pairs.first; pair < pairs.first + pairs.count; pair++)
-        for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-            verify(role, pair, &result[role]);
+    each(pairs, session_verify, result);
 }

@@ -46,6 +46,7 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
         return 77;
     }
     wires_open(run.sessions);
+    threads_open();
     memory();
     return 0;
 }

@@ -11,16 +11,30 @@ static bool quiet; /* windows before the last are not recorded */
 static bool complete, verified;
 static struct negotiated result[2];
 
-static struct pairs all_pairs(void)
+/* The pairs while their handshakes go on. */
+static struct pairs pairs_of(size_t first, size_t count)
 {
-    return (struct pairs){0, run.sessions / 2};
+    return (struct pairs){first, count, {run.holds[ROLE_CLIENT], run.holds[ROLE_SERVER]}};
+}
+
+/* All pairs, with what is left of them when their windows are done. */
+static struct pairs kept_pairs(void)
+{
+    bool client = run.holds[ROLE_CLIENT] && run.keeps[ROLE_CLIENT];
+    bool server = run.holds[ROLE_SERVER] && run.keeps[ROLE_SERVER];
+    return (struct pairs){0, run.sessions / 2, {client, server}};
+}
+
+static bool keeps_both(void)
+{
+    return run.keeps[ROLE_CLIENT] && run.keeps[ROLE_SERVER];
 }
 
 /* No measurement without it. */
 static void verify(void)
 {
     if (complete && !verified)
-        sessions_verify(all_pairs(), result);
+        sessions_verify(kept_pairs(), result);
     verified = complete;
 }
 
@@ -32,17 +46,22 @@ static void begin(const char *name)
     meter_reset(phase);
 }
 
+/* Read between two meetings: both processes are done with the phase, and neither begins the next. */
 static void end(void)
 {
     struct reading reading;
+    bool last = run.until && !strcmp(run.until, phase);
     if (quiet)
         return;
+    meet(ROLE_CLIENT, true);
     meter_read(&reading);
     record_phase(phase, &reading);
     if (run.marks)
         meter_mark(phase);
-    if (run.until && !strcmp(run.until, phase)) {
+    if (last)
         verify();
+    meet(ROLE_CLIENT, true);
+    if (last) {
         record_end(verified ? result : NULL);
         exit(0); /* frees nothing: a profiler then sees what is live here */
     }
@@ -57,10 +76,10 @@ static void unseen(void)
 {
 }
 
-/* One pair, used and freed: what a library allocates once does not look like a session's. */
+/* One pair of each thread, used and freed: what a library allocates once does not look like a session's. */
 static void warm_up(void)
 {
-    const struct pairs first = {0, 1};
+    const struct pairs first = pairs_of(0, run.threads < run.sessions / 2 ? run.threads : run.sessions / 2);
     sessions_new(contexts, first);
     handshake(first, unheard, unseen);
     established(first);
@@ -69,50 +88,67 @@ static void warm_up(void)
     sessions_verify(first, result);
     sessions_release(first);
     sessions_free(first);
-    wires_reset(0);
+    wires_reset(first);
 }
 
 static void open_contexts(void)
 {
     begin("contexts");
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        contexts[role] = frames[role].context_new(&run.suite);
+        if (run.holds[role])
+            contexts[role] = frames[role].context_new(&run.suite);
     warm_up();
     meter_trim();
     end();
 }
 
+/* keep=: of a window that is done one role stays. Its peers were verified first, since nobody can tell later. */
+static void free_peers(struct pairs window)
+{
+    sessions_verify(window, result);
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        window.has[role] = !run.keeps[role];
+    sessions_free(window);
+}
+
 /* Admits a window of pairs at a time. The first takes the remainder, so that the last, which is recorded, is full. */
 static void open_sessions(void)
 {
-    struct pairs window = {0, all_pairs().count % run.window};
-    if (window.count == 0)
-        window.count = run.window;
-    for (; window.first < all_pairs().count; window.first += window.count, window.count = run.window) {
-        quiet = window.first + window.count < all_pairs().count;
+    const size_t count = run.sessions / 2;
+    struct pairs window = pairs_of(0, count % run.window ? count % run.window : run.window);
+    for (; window.first < count; window.first += window.count, window.count = run.window) {
+        quiet = window.first + window.count < count;
         begin("sessions");
         sessions_new(contexts, window);
         end();
         handshake(window, begin, end);
-        if (quiet)
+        if (quiet || !keeps_both())
             established(window); /* as a server that goes on to read: the next window meets sessions at rest */
+        if (!keeps_both())
+            free_peers(window);
     }
+}
+
+static void exchange_payloads(void)
+{
+    begin("payload");
+    payload(ROLE_CLIENT, kept_pairs());
+    end();
+    begin("reply");
+    payload(ROLE_SERVER, kept_pairs());
+    end();
 }
 
 static void use_sessions(void)
 {
     begin("established");
-    established(all_pairs());
+    established(kept_pairs());
     complete = true;
     end();
-    begin("payload");
-    payload(ROLE_CLIENT, all_pairs());
-    end();
-    begin("reply");
-    payload(ROLE_SERVER, all_pairs());
-    end();
+    if (keeps_both())
+        exchange_payloads();
     begin("idle");
-    sessions_release(all_pairs());
+    sessions_release(kept_pairs());
     end();
 }
 
@@ -120,14 +156,15 @@ static void close_sessions(void)
 {
     verify();
     begin("closed");
-    sessions_free(all_pairs());
+    sessions_free(kept_pairs());
     end();
     begin("trimmed");
     meter_trim();
     end();
     begin("freed");
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        frames[role].context_free(contexts[role]);
+        if (run.holds[role])
+            frames[role].context_free(contexts[role]);
     end();
 }
 

@@ -143,15 +143,22 @@ void record_unsupported(const char *reason)
     line_end();
 }
 
-static void negotiated(const struct negotiated *client, const struct negotiated *server)
+/* Of a role in another process only that one can tell. */
+static const char *verified(enum role role, const struct negotiated result[2])
 {
-    printf("{\"resumed\":%s", client->resumed ? "true" : "false");
-    text("protocol", client->protocol);
-    text("cipher", client->cipher);
-    text("group", client->group ? client->group : run.suite.group);
-    text("group_from", client->group ? "session" : "offer");
-    printf(",\"client_verified\":%s", client->peer_verified ? "true" : "false");
-    printf(",\"server_verified\":%s}", server->peer_verified ? "true" : "false");
+    return !run.holds[role] ? "null" : result[role].peer_verified ? "true" : "false";
+}
+
+static void negotiated(const struct negotiated result[2])
+{
+    const struct negotiated *said = &result[run.holds[ROLE_CLIENT] ? ROLE_CLIENT : ROLE_SERVER];
+    printf("{\"resumed\":%s", said->resumed ? "true" : "false");
+    text("protocol", said->protocol);
+    text("cipher", said->cipher);
+    text("group", said->group ? said->group : run.suite.group);
+    text("group_from", said->group ? "session" : "offer");
+    printf(",\"client_verified\":%s", verified(ROLE_CLIENT, result));
+    printf(",\"server_verified\":%s}", verified(ROLE_SERVER, result));
 }
 
 void record_end(const struct negotiated result[2])
@@ -160,7 +167,7 @@ void record_end(const struct negotiated result[2])
     clock_gettime(CLOCK_MONOTONIC, &now);
     printf("{\"record\":\"end\",\"status\":\"measured\",\"negotiated\":");
     if (result)
-        negotiated(&result[ROLE_CLIENT], &result[ROLE_SERVER]);
+        negotiated(result);
     else
         printf("null");
     number("elapsed_ns", (now.tv_sec - started.tv_sec) * UINT64_C(1000000000) + now.tv_nsec - started.tv_nsec);

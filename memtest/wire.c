@@ -35,9 +35,20 @@ static void must(bool done, const char *what)
         die("wire: %s: %s", what, strerror(errno));
 }
 
+/* With one role here the wires are those that the peer has too. What they hold is offsets from the file's start and no
+ * pointers, so two processes share the file and nothing else: sessions and cursors are each one's own. */
+static int wires_file(void)
+{
+    if (run.wires_fd < 0)
+        return memfd_create("memtest-wires", MFD_CLOEXEC);
+    if (fcntl(run.wires_fd, F_GET_SEALS) < 0) /* else any file that is open here would lose what it holds */
+        die("wires=%d: not a memfd", run.wires_fd);
+    return run.wires_fd;
+}
+
 void wires_open(size_t sessions)
 {
-    wires_fd = memfd_create("memtest-wires", MFD_CLOEXEC);
+    wires_fd = wires_file();
     ends_fd = memfd_create("memtest-ends", MFD_CLOEXEC);
     must(wires_fd >= 0 && ends_fd >= 0, "memfd_create");
     must(ftruncate(wires_fd, (off_t)sessions * STRIDE) == 0, "a memfd for all wires");
@@ -155,9 +166,9 @@ size_t wire_read(struct wire *wire, void *bytes, size_t size)
     return size;
 }
 
-void wires_reset(size_t pair)
+void wires_reset(struct pairs pairs)
 {
-    for (size_t index = 2 * pair; index < 2 * pair + 2; index++) {
+    for (size_t index = 2 * pairs.first; index < 2 * (pairs.first + pairs.count); index++) {
         punch(index, 0, STRIDE);
         *load(index) = (struct end){0};
     }
