@@ -16,7 +16,11 @@ fn main() {
         Some(_) => format!("{}, {}", name("aws-lc-rs"), name("aws-lc-sys")),
         None => name("ring"),
     };
-    println!("cargo::rustc-env=REPORTED={} ({provider})", name("rustls"));
+    let allocator = match env::var_os("CARGO_FEATURE_JEMALLOC_RUST") {
+        Some(_) => format!(", {}", name("tikv-jemalloc-sys").split("-0-g").next().unwrap()), // the rest is a commit
+        None => String::new(),
+    };
+    println!("cargo::rustc-env=REPORTED={} ({provider}{allocator})", name("rustls"));
 }
 
 fn version<'a>(lock: &'a str, crate_name: &str) -> &'a str {

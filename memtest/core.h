@@ -82,7 +82,11 @@ void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the 
 struct reading {
     uint64_t rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
     uint64_t peak_rss_bytes; /* since meter_reset */
-    uint64_t minor_faults, major_faults;
+    uint64_t minor_faults, major_faults; /* since the start */
+    uint64_t phase_minor_faults, phase_major_faults;
+    uint64_t vm_data_bytes;
+    bool rollup; /* smaps_rollup could be read: */
+    uint64_t rollup_rss_bytes, rollup_anon_bytes, huge_bytes;
 };
 void meter_open(void);
 void meter_reset(const char *phase); /* a phase begins: peaks start again, in the heap meter too */
@@ -98,6 +102,10 @@ struct heapmeter {
     const struct heapmeter_page *(*page)(void);
 };
 extern struct heapmeter heapmeter;
+
+/* books.c: what the allocators say of themselves, in RSS runs. */
+void books_open(void);  /* dies when the books of the one that malloc is do not see malloc */
+void books_print(void); /* their part of a phase line; to be called when the RSS has been read */
 
 /* record.c: NDJSON on stdout, as docs/records.md has it. */
 void note(const char *sentence); /* goes into the run line */

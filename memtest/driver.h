@@ -72,6 +72,9 @@ struct driver {
 
     void (*session_free)(void *session);
     void (*context_free)(void *context);
+
+    /* Optional (NULL): the control function of a jemalloc that the stack brings along, as mallctl(3) has it. */
+    int (*mallctl)(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
 };
 
 /* The program: argv to exit status (0 measured, 1 failed, 2 usage, 77 unsupported). See docs/records.md. */

@@ -2,6 +2,7 @@
  */
 #include "core.h"
 #include "heapmeter.h"
+#include "sites.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -78,7 +79,7 @@ void record_run(void)
         number("window", run.window);
     else
         text("window", "all");
-    text("meter", heapmeter.page ? "heap" : "rss");
+    text("meter", sites_wanted() ? "sites" : heapmeter.page ? "heap" : "rss");
     text("aslr", run.aslr ? "on" : "off");
     text("thp", run.thp);
     if (run.cpu >= 0)
@@ -120,6 +121,7 @@ static void heap(const struct heapmeter_page *page)
 
 void record_phase(const char *phase, const struct reading *reading)
 {
+    sites_stacks();
     printf("{\"record\":\"phase\"");
     text("process", roles(run.holds));
     text("phase", phase);
@@ -131,8 +133,19 @@ void record_phase(const char *phase, const struct reading *reading)
     number("minor_faults", reading->minor_faults);
     number("major_faults", reading->major_faults);
     number("wire_bytes", wires_bytes());
+    number("phase_minor_faults", reading->phase_minor_faults);
+    number("phase_major_faults", reading->phase_major_faults);
+    number("vm_data_bytes", reading->vm_data_bytes);
+    if (reading->rollup) {
+        number("rollup_rss_bytes", reading->rollup_rss_bytes);
+        number("rollup_anon_bytes", reading->rollup_anon_bytes);
+        number("huge_bytes", reading->huge_bytes);
+    }
     if (heapmeter.page)
         heap(heapmeter.page());
+    else
+        books_print();
+    sites_record();
     line_end();
 }
 

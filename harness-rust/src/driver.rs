@@ -114,6 +114,7 @@ impl<D: Driver> Adapter<D> {
         release: if D::RELEASES { Some(Self::release) } else { None },
         session_free: Self::session_free,
         context_free: Self::context_free,
+        mallctl: D::MALLCTL,
     };
 
     unsafe extern "C" fn version() -> *const c_char {

@@ -1,7 +1,7 @@
 //! `memtest/driver.h` in Rust: a stack implements [`Driver`] and, for each role, [`Session`]; its `main` is
 //! [`driver::run`]. Every `Err` is a sentence that ends the run with exit 1.
 
-use std::ffi::{c_char, c_int, CStr};
+use std::ffi::{c_char, c_int, c_void, CStr};
 use std::{io, ptr};
 
 #[allow(unsafe_code)] // the C side of this interface, and nowhere else
@@ -51,6 +51,9 @@ impl From<Option<&'static CStr>> for Name {
     }
 }
 
+/// jemalloc's mallctl(3).
+pub type Mallctl = unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+
 /// A TLS stack.
 pub trait Driver {
     const NAME: &'static CStr;
@@ -58,6 +61,8 @@ pub trait Driver {
     const VERSION: &'static CStr;
     /// The library can give back what an idle session may.
     const RELEASES: bool = false;
+    /// The control function of a jemalloc that the stack brings along: the core reads its books, and trims it.
+    const MALLCTL: Option<Mallctl> = None;
 
     /// `Err`: this stack cannot do the suite, and why in a few words; the run then exits 77.
     fn supports(suite: &Suite) -> Result<(), String>;

@@ -1,6 +1,6 @@
 //! The core in Rust's terms, by hand: `driver::run` compares the sizes before it relies on them.
 
-use crate::{Negotiated, Suite, Wire};
+use crate::{Mallctl, Negotiated, Suite, Wire};
 use std::ffi::{c_char, c_int, c_void};
 
 /// `struct driver` of driver.h, field by field.
@@ -18,6 +18,7 @@ pub struct CDriver {
     pub release: Option<unsafe extern "C" fn(*mut c_void)>,
     pub session_free: unsafe extern "C" fn(*mut c_void),
     pub context_free: unsafe extern "C" fn(*mut c_void),
+    pub mallctl: Option<Mallctl>,
 }
 
 extern "C" {

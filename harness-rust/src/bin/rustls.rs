@@ -1,5 +1,7 @@
 //! rustls, with the cryptography of aws-lc-rs or of ring. Built by the packages beside `src`, one per version of rustls.
 
+#[cfg(feature = "jemalloc-rust")]
+use memtest_driver::Mallctl;
 use memtest_driver::{driver, Driver, Negotiated, Session, Suite, Wire, SERVER_NAME};
 #[cfg(feature = "aws-lc")]
 use rustls::crypto::aws_lc_rs as provider;
@@ -19,6 +21,11 @@ compile_error!("choose one provider: aws-lc, or ring");
 
 mod rustls_suite;
 
+/// For all that Rust allocates. The C inside the provider stays with malloc: two heaps.
+#[cfg(feature = "jemalloc-rust")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 struct Rustls;
 
 impl Driver for Rustls {
@@ -27,6 +34,11 @@ impl Driver for Rustls {
         Ok(reported) => reported,
         Err(_) => panic!("a version with a zero in it"),
     };
+
+    /// As it is in C, and not tikv-jemalloc-ctl: that crate wraps this function, has no way to call for a purge, and the
+    /// core reads the books of a preloaded jemalloc by the same calls.
+    #[cfg(feature = "jemalloc-rust")]
+    const MALLCTL: Option<Mallctl> = Some(tikv_jemalloc_sys::mallctl);
 
     fn supports(suite: &Suite) -> Result<(), String> {
         offer(suite)?;
