@@ -2,6 +2,7 @@
  * that the heap meter puts on each block. */
 #include "core.h"
 #include "heapmeter.h"
+#include "sites.h"
 
 #define TAGGED(tag, pair, type, call)                                                                                  \
     ({                                                                                                                 \
@@ -13,6 +14,18 @@
         result;                                                                                                        \
     })
 
+/* A call for a session. Painting stands here and not in a function of its own: it begins where the call's frame does.
+ */
+#define CALL(ROLE, pair, type, call)                                                                                   \
+    ({                                                                                                                 \
+        if ((pair) == paint_pair)                                                                                      \
+            paint();                                                                                                   \
+        type returned = TAGGED(HEAP_##ROLE, pair, type, call);                                                         \
+        if ((pair) == paint_pair)                                                                                      \
+            paint_read(ROLE_##ROLE);                                                                                   \
+        returned;                                                                                                      \
+    })
+
 #define FRAME static __attribute__((noinline))
 
 #define FRAMES(role, ROLE)                                                                                             \
@@ -22,27 +35,27 @@
     }                                                                                                                  \
     FRAME void *role##_session_new(void *context, struct wire *wire, size_t pair)                                      \
     {                                                                                                                  \
-        return TAGGED(HEAP_##ROLE, pair, void *, run.driver->session_new(context, wire));                              \
+        return CALL(ROLE, pair, void *, run.driver->session_new(context, wire));                                       \
     }                                                                                                                  \
     FRAME bool role##_handshake(void *session, size_t pair)                                                            \
     {                                                                                                                  \
-        return TAGGED(HEAP_##ROLE, pair, bool, run.driver->handshake(session));                                        \
+        return CALL(ROLE, pair, bool, run.driver->handshake(session));                                                 \
     }                                                                                                                  \
     FRAME size_t role##_write(void *session, size_t pair, const void *bytes, size_t size)                              \
     {                                                                                                                  \
-        return TAGGED(HEAP_##ROLE, pair, size_t, run.driver->write(session, bytes, size));                             \
+        return CALL(ROLE, pair, size_t, run.driver->write(session, bytes, size));                                      \
     }                                                                                                                  \
     FRAME size_t role##_read(void *session, size_t pair, void *bytes, size_t size)                                     \
     {                                                                                                                  \
-        return TAGGED(HEAP_##ROLE, pair, size_t, run.driver->read(session, bytes, size));                              \
+        return CALL(ROLE, pair, size_t, run.driver->read(session, bytes, size));                                       \
     }                                                                                                                  \
     FRAME void role##_release(void *session, size_t pair)                                                              \
     {                                                                                                                  \
-        (void)TAGGED(HEAP_##ROLE, pair, int, (run.driver->release(session), 0));                                       \
+        (void)CALL(ROLE, pair, int, (run.driver->release(session), 0));                                                \
     }                                                                                                                  \
     FRAME void role##_session_free(void *session, size_t pair)                                                         \
     {                                                                                                                  \
-        (void)TAGGED(HEAP_##ROLE, pair, int, (run.driver->session_free(session), 0));                                  \
+        (void)CALL(ROLE, pair, int, (run.driver->session_free(session), 0));                                           \
     }                                                                                                                  \
     FRAME void role##_context_free(void *context)                                                                      \
     {                                                                                                                  \

@@ -1,13 +1,11 @@
 /* libheapmeter.so: counts requested bytes and blocks, live, peak and cumulative, by role and phase, over whatever
  * allocator is next in line. Preload it before that one. A block carries a 16-byte header, so no table is needed. */
 #define _GNU_SOURCE
-#include "heapmeter.h"
+#include "heapmeter_block.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,17 +13,10 @@
 #define MOST (((size_t)1 << 44) - 1) /* 16 TiB: what the header can hold */
 #define BLOCK_MAGIC 0xb70c5u
 
-struct header {
-    uint64_t size : 44, magic : 20;
-    uint32_t pair;
-    uint8_t role, phase;
-    uint8_t lead_log2; /* the block of the next allocator starts 1 << lead_log2 before the user's */
-};
-_Static_assert(sizeof(struct header) == 16, "keeps malloc's alignment");
-
 static __thread struct {
     uint32_t pair;
     uint8_t role;
+    const uintptr_t *top; /* the frame that the tag was set from: all that it is for lies below */
 } tag __attribute__((tls_model("initial-exec")));
 
 static struct {
@@ -73,18 +64,45 @@ static bool next_found(void)
     return true;
 }
 
+/* Whose block it is, and at which frame it was asked for. */
+struct origin {
+    uint32_t pair;
+    uint8_t role;
+    const uintptr_t *frame;
+};
+
+#define HERE __builtin_frame_address(0)
+#define TAGGED                                                                                                         \
+    (struct origin)                                                                                                    \
+    {                                                                                                                  \
+        tag.pair, tag.role, HERE                                                                                       \
+    }
+
+/* What the unwinder may allocate is not the stack's. */
+static void site_find(struct header *header, const uintptr_t *frame)
+{
+    uint8_t role = tag.role;
+    tag.role = HEAP_HARNESS;
+    site_in(header, frame, tag.top);
+    tag.role = role;
+}
+
 /* Writes the header of a block whose user part starts at `user`, and counts it. */
-static void *block_in(void *user, size_t size, unsigned lead_log2, uint32_t pair, uint8_t role)
+static void *block_in(void *user, size_t size, unsigned lead_log2, struct origin origin)
 {
     struct header *header = (struct header *)user - 1;
-    uint8_t phase = page_count_in(role, size);
-    *header = (struct header){size, BLOCK_MAGIC, pair, role, phase, lead_log2};
+    uint8_t phase = page_count_in(origin.role, size);
+    *header = (struct header){size, BLOCK_MAGIC, origin.pair, origin.role, phase, 0, lead_log2};
+    if (sites_on && (origin.role == HEAP_CLIENT || origin.role == HEAP_SERVER))
+        site_find(header, origin.frame);
     return user;
 }
 
 static void block_out(struct header *header)
 {
     page_count_out(header->role, header->phase, header->size);
+    if (header->site)
+        site_count(header, -1);
     header->magic = 0;
 }
 
@@ -92,6 +110,8 @@ static void block_out(struct header *header)
 static void block_back(struct header *header, struct header old)
 {
     page_count_back(old.role, old.phase, old.size);
+    if (old.site)
+        site_count(&old, 1);
     *header = old;
 }
 
@@ -107,7 +127,7 @@ EXPORT void *malloc(size_t size)
         return too_large();
     char *block =
         next_found() ? next.malloc(size + sizeof(struct header)) : bootstrap_new(size + sizeof(struct header));
-    return block ? block_in(block + sizeof(struct header), size, 4, tag.pair, tag.role) : NULL;
+    return block ? block_in(block + sizeof(struct header), size, 4, TAGGED) : NULL;
 }
 
 EXPORT void *calloc(size_t count, size_t each)
@@ -117,7 +137,7 @@ EXPORT void *calloc(size_t count, size_t each)
         return too_large();
     char *block =
         next_found() ? next.calloc(1, size + sizeof(struct header)) : bootstrap_new(size + sizeof(struct header));
-    return block ? block_in(block + sizeof(struct header), size, 4, tag.pair, tag.role) : NULL;
+    return block ? block_in(block + sizeof(struct header), size, 4, TAGGED) : NULL;
 }
 
 EXPORT void free(void *user)
@@ -134,14 +154,14 @@ EXPORT void free(void *user)
 }
 
 /* For blocks that cannot grow in place: aligned ones, and those of the bootstrap. Keeps pair and role. */
-static void *move(void *user, struct header old, size_t size)
+static void *move(void *user, struct header old, size_t size, const uintptr_t *frame)
 {
     char *block = next.malloc(size + sizeof(struct header));
     if (!block)
         return NULL;
     memcpy(block + sizeof(struct header), user, old.size < size ? old.size : size);
     free(user);
-    return block_in(block + sizeof(struct header), size, 4, old.pair, old.role);
+    return block_in(block + sizeof(struct header), size, 4, (struct origin){old.pair, old.role, frame});
 }
 
 EXPORT void *realloc(void *user, size_t size)
@@ -161,14 +181,14 @@ EXPORT void *realloc(void *user, size_t size)
     if (!next_found())
         return too_large();
     if (is_bootstrap(user) || old.lead_log2 != 4)
-        return move(user, old, size);
+        return move(user, old, size, HERE);
     block_out(header); /* the old size goes before the new one comes: no peak that was not there */
     char *block = next.realloc(header, size + sizeof(struct header));
     if (!block) {
         block_back(header, old);
         return NULL;
     }
-    return block_in(block + sizeof(struct header), size, 4, old.pair, old.role);
+    return block_in(block + sizeof(struct header), size, 4, (struct origin){old.pair, old.role, HERE});
 }
 
 EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
@@ -181,7 +201,7 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
         return ENOMEM;
     int error = next.posix_memalign(&block, lead, size + lead);
     if (!error)
-        *result = block_in((char *)block + lead, size, __builtin_ctzl(lead), tag.pair, tag.role);
+        *result = block_in((char *)block + lead, size, __builtin_ctzl(lead), TAGGED);
     return error;
 }
 
@@ -198,6 +218,7 @@ EXPORT void heapmeter_role(int role, uint32_t pair)
 {
     tag.role = role;
     tag.pair = pair;
+    tag.top = HERE;
 }
 
 __attribute__((constructor)) static void start(void)

@@ -3,6 +3,7 @@
 #ifndef MEMTEST_HEAPMETER_H
 #define MEMTEST_HEAPMETER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HEAPMETER_MAGIC UINT64_C(0x3152544d50414548) /* "HEAPMTR1" */
@@ -46,10 +47,29 @@ void heapmeter_role(int role, uint32_t pair); /* tags what this thread allocates
 void heapmeter_phase(const char *name);       /* a phase begins: peaks start again from what is live */
 const struct heapmeter_page *heapmeter_page(void);
 
-/* Between the two files of the meter. */
-void page_start(void);
-uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
-void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
-void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
+/* Sites mode, for a harness: from this call on, every block of a client's or server's counts for its pair, and of one
+ * pair its call stack is kept. `unwinder` is libunwind's unw_backtrace. False: no memory. */
+bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size));
+
+#define HEAPMETER_FRAMES 64
+#define HEAPMETER_SITES 65536
+
+/* Where blocks of the chosen pair came from: of one role, in one phase, by one call stack. */
+struct heapmeter_site {
+    uint64_t blocks, bytes; /* live */
+    uint32_t stack;         /* index of the first site with this call stack */
+    uint32_t hash;
+    uint8_t role, phase, depth;
+    void *frames[HEAPMETER_FRAMES]; /* return addresses, innermost first */
+};
+
+struct heapmeter_sites {
+    uint32_t pairs, pair;
+    uint32_t alike, identical; /* pairs, the chosen one among them; see docs/records.md */
+    uint32_t count;
+    bool full; /* there were more sites than the list holds: not all blocks are counted */
+    struct heapmeter_site *list;
+};
+const struct heapmeter_sites *heapmeter_sites_read(void); /* as of now */
 
 #endif

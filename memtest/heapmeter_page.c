@@ -1,15 +1,13 @@
 /* The heap meter's books: one shared page per process, made again in a child after a fork. Nothing here allocates. */
 #define _GNU_SOURCE
-#include "heapmeter.h"
+#include "heapmeter_block.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -17,16 +15,6 @@
 static struct heapmeter_page early = {.magic = HEAPMETER_MAGIC, .phases = {"start"}};
 static struct heapmeter_page before_fork;
 static struct heapmeter_page *page = &early;
-
-/* A locked add costs more than the rest of the meter, and one thread needs none. */
-static uint64_t add(uint64_t *counter, uint64_t by)
-{
-    if (!__libc_single_threaded)
-        return __atomic_add_fetch(counter, by, __ATOMIC_RELAXED);
-    uint64_t sum = __atomic_load_n(counter, __ATOMIC_RELAXED) + by;
-    __atomic_store_n(counter, sum, __ATOMIC_RELAXED);
-    return sum;
-}
 
 static void count_in(struct heapmeter_count *count, uint64_t size)
 {

@@ -1,5 +1,6 @@
 /* The program that every harness is: argv in, one measurement out. */
 #include "core.h"
+#include "sites.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
     environment_apply(argv);
     record_open();
     meter_open();
+    sites_open();
     const char *reason = driver->supports(&run.suite);
     record_run();
     if (reason) {

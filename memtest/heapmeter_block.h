@@ -1,0 +1,47 @@
+/* Between the files of the heap meter: what a block carries, and what is done with it. */
+#ifndef MEMTEST_HEAPMETER_BLOCK_H
+#define MEMTEST_HEAPMETER_BLOCK_H
+
+#include "heapmeter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/single_threaded.h>
+
+#define SITE_BITS 18
+
+/* Lies before every block. `site` is 0 but in sites mode: there, of the chosen pair, a number from 1 in the list of
+ * sites; of any other pair a hash of where it was allocated. */
+struct header {
+    uint64_t size : 44, magic : 20;
+    uint32_t pair;
+    uint32_t role : 3, phase : 5, site : SITE_BITS;
+    uint32_t lead_log2 : 6; /* the block of the next allocator starts 1 << lead_log2 before the user's */
+};
+_Static_assert(sizeof(struct header) == 16, "keeps malloc's alignment");
+_Static_assert(HEAP_ROLES <= 1 << 3 && HEAPMETER_PHASES <= 1 << 5, "fit the header");
+
+/* A locked add costs more than the rest of the meter, and one thread needs none. */
+static inline uint64_t add(uint64_t *counter, uint64_t by)
+{
+    if (!__libc_single_threaded)
+        return __atomic_add_fetch(counter, by, __ATOMIC_RELAXED);
+    uint64_t sum = __atomic_load_n(counter, __ATOMIC_RELAXED) + by;
+    __atomic_store_n(counter, sum, __ATOMIC_RELAXED);
+    return sum;
+}
+
+/* heapmeter_page.c */
+void page_start(void);
+uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
+void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
+void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
+
+/* heapmeter_sites.c. A frame is where a function keeps its caller's frame pointer, and after that its return address;
+ * `top` is the frame of the driver call, above which nobody looks. */
+extern bool sites_on;
+bool sites_chosen(uint32_t pair);
+void site_in(struct header *, const uintptr_t *frame, const uintptr_t *top); /* finds the site, and counts the block */
+void site_count(const struct header *, int by);                              /* 1: live; -1: no longer */
+
+#endif

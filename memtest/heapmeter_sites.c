@@ -1,0 +1,160 @@
+/* Sites mode: where each live block of one chosen pair was allocated, by its whole call stack; and whether every other
+ * pair is like it, by a sum over its live blocks that costs a few ns. All memory is mapped: nothing here allocates. */
+#define _GNU_SOURCE
+#include "heapmeter_block.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define LAYERS 4     /* callers that a block's site is hashed from */
+#define OWN_FRAMES 8 /* at most, of the meter itself: operator new -> aligned -> posix_memalign -> ... */
+#define NEAR 16      /* bytes that pairs which are alike may differ by: the length of a DER signature does */
+#define SLOTS (2 * HEAPMETER_SITES)
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+bool sites_on;
+static struct heapmeter_sites sites;
+static int (*backtrace)(void **frames, int size);
+static uint32_t *slots; /* a hash table of numbers in the list of sites; 0 is free */
+static struct dl_find_object own;
+
+/* What a session holds. `sum` adds up a number per block that depends on its site: the same whatever the order. */
+static struct held {
+    uint64_t bytes, blocks, sum;
+} * held; /* by pair and role */
+
+static struct held *held_by(uint32_t pair, uint8_t role)
+{
+    return &held[2 * (size_t)pair + (role - HEAP_CLIENT)];
+}
+
+static uint64_t spread(uint64_t value)
+{
+    value *= GOLDEN;
+    return (value ^ value >> 32) * GOLDEN;
+}
+
+/* From frame pointers. A caller that keeps none ends the walk, or leads it to another place of the same stack, which
+ * may be read but says nothing: so only few layers are looked at. Never 0. */
+static uint32_t hash_of(const uintptr_t *frame, const uintptr_t *top)
+{
+    uint64_t hash = 0;
+    for (int layer = 0; layer < LAYERS; layer++) {
+        hash = spread(hash ^ frame[1]);
+        const uintptr_t *caller = (const uintptr_t *)frame[0];
+        if (caller <= frame || caller > top || (uintptr_t)caller % sizeof *caller)
+            break;
+        frame = caller;
+    }
+    return (hash >> (64 - SITE_BITS)) | 1;
+}
+
+/* The call stack without the meter's own frames. */
+static void unwind(struct heapmeter_site *site)
+{
+    void *frames[HEAPMETER_FRAMES + OWN_FRAMES];
+    int found = backtrace(frames, HEAPMETER_FRAMES + OWN_FRAMES), first = 0;
+    while (first < found && frames[first] >= own.dlfo_map_start && frames[first] < own.dlfo_map_end)
+        first++;
+    site->depth = found - first < HEAPMETER_FRAMES ? found - first : HEAPMETER_FRAMES;
+    memcpy(site->frames, frames + first, site->depth * sizeof *frames);
+}
+
+static bool same_stack(const struct heapmeter_site *one, const struct heapmeter_site *other)
+{
+    return one->depth == other->depth && !memcmp(one->frames, other->frames, one->depth * sizeof *one->frames);
+}
+
+/* The site's number from 1 in the list, where it is added if it is new; 0 when the list is full. */
+static uint32_t number_of(struct heapmeter_site *site)
+{
+    uint64_t slot = 0;
+    for (uint32_t i = 0; i < site->depth; i++)
+        slot = spread(slot ^ (uintptr_t)site->frames[i]);
+    site->stack = sites.count;
+    for (slot %= SLOTS; slots[slot]; slot = (slot + 1) % SLOTS) {
+        const struct heapmeter_site *other = &sites.list[slots[slot] - 1];
+        if (!same_stack(site, other))
+            continue;
+        if (site->role == other->role && site->phase == other->phase && site->hash == other->hash)
+            return slots[slot];
+        site->stack = other->stack;
+    }
+    if (sites.count == HEAPMETER_SITES) {
+        sites.full = true;
+        return 0;
+    }
+    sites.list[sites.count] = *site;
+    return slots[slot] = ++sites.count;
+}
+
+bool sites_chosen(uint32_t pair)
+{
+    return pair == sites.pair;
+}
+
+void site_in(struct header *block, const uintptr_t *frame, const uintptr_t *top)
+{
+    struct heapmeter_site site = {.role = block->role, .phase = block->phase, .hash = hash_of(frame, top)};
+    block->site = site.hash;
+    if (block->pair >= sites.pairs)
+        block->site = 0;
+    else if (sites_chosen(block->pair)) {
+        unwind(&site);
+        block->site = number_of(&site);
+    }
+    if (block->site)
+        site_count(block, 1);
+}
+
+void site_count(const struct header *block, int by)
+{
+    struct held *session = held_by(block->pair, block->role);
+    uint32_t hash = block->site;
+    if (sites_chosen(block->pair)) {
+        struct heapmeter_site *site = &sites.list[block->site - 1];
+        add(&site->blocks, by);
+        add(&site->bytes, by * (int64_t)block->size);
+        hash = site->hash;
+    }
+    add(&session->bytes, by * (int64_t)block->size);
+    add(&session->blocks, by);
+    add(&session->sum, by * spread(hash));
+}
+
+static void *map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+EXPORT bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size))
+{
+    backtrace = unwinder;
+    held = map(2 * sizeof *held * (size_t)pairs);
+    slots = map(SLOTS * sizeof *slots);
+    sites = (struct heapmeter_sites){.pairs = pairs, .pair = pair, .list = map(HEAPMETER_SITES * sizeof *sites.list)};
+    sites_on = held && slots && sites.list && _dl_find_object((void *)heapmeter_sites_begin, &own) == 0;
+    return sites_on;
+}
+
+/* How far a session is from the chosen pair's of its role, in bytes; -1: its blocks are others. */
+static int64_t distance(uint32_t pair, uint8_t role)
+{
+    const struct held *here = held_by(pair, role), *there = held_by(sites.pair, role);
+    int64_t bytes = here->bytes - there->bytes;
+    return here->blocks != there->blocks || here->sum != there->sum ? -1 : bytes < 0 ? -bytes : bytes;
+}
+
+EXPORT const struct heapmeter_sites *heapmeter_sites_read(void)
+{
+    sites.alike = sites.identical = 0;
+    for (uint32_t pair = 0; pair < sites.pairs; pair++) {
+        int64_t client = distance(pair, HEAP_CLIENT), server = distance(pair, HEAP_SERVER);
+        sites.alike += client >= 0 && client <= NEAR && server >= 0 && server <= NEAR;
+        sites.identical += client == 0 && server == 0;
+    }
+    return &sites;
+}

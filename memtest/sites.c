@@ -1,0 +1,121 @@
+/* The sites of a sites run, as docs/records.md has them: lines of call stacks, and a phase's live blocks. */
+#define _GNU_SOURCE
+#include "sites.h"
+#include "core.h"
+#include "heapmeter.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool (*begin)(uint32_t pairs, uint32_t pair, int (*unwinder)(void **, int));
+static const struct heapmeter_sites *(*read)(void);
+static int (*unwinder)(void **, int);
+static const struct heapmeter_sites *sites; /* NULL until they are kept */
+static uint32_t numbers[HEAPMETER_SITES];   /* of stacks that were printed, from 1 */
+static uint32_t stack_count;
+
+bool sites_wanted(void)
+{
+    const char *value = getenv("HEAPMETER_SITES");
+    return value && !strcmp(value, "1");
+}
+
+void sites_open(void)
+{
+    void *frames[HEAPMETER_FRAMES];
+    if (!sites_wanted())
+        return;
+    begin = dlsym(RTLD_DEFAULT, "heapmeter_sites_begin");
+    read = dlsym(RTLD_DEFAULT, "heapmeter_sites_read");
+    if (!begin || !read)
+        die("HEAPMETER_SITES=1 needs libheapmeter.so in LD_PRELOAD");
+    void *library = dlopen("libunwind.so.8", RTLD_NOW);
+    unwinder = library ? dlsym(library, "unw_backtrace") : NULL;
+    if (!unwinder)
+        die("HEAPMETER_SITES=1 needs libunwind.so.8 (Debian: apt install libunwind8)");
+    unwinder(frames, HEAPMETER_FRAMES); /* what it takes once, it takes here */
+}
+
+/* The middle of the last window, so that every phase is one of this pair's own; and the first pair of that window is
+ * painted, for unwinding would write the stack of the other. */
+static void sites_begin(void)
+{
+    size_t pairs = run.sessions / 2, first = pairs - run.window, pair = first + run.window / 2;
+    if (pairs > UINT32_MAX || !begin(pairs, pair, unwinder))
+        die("sites: cannot map the tables of %zu pairs: %s", pairs, strerror(errno));
+    paint_pair = pair != first ? first : SIZE_MAX;
+}
+
+/* MODULE+0xOFFSET; the offset is the address as the module's ELF file has it. */
+static void frame(void *address)
+{
+    struct dl_find_object found;
+    bool known = _dl_find_object((char *)address - 1, &found) == 0; /* a call may be its function's last instruction */
+    const struct link_map *module = known ? found.dlfo_link_map : NULL;
+    putchar('"');
+    for (const char *c = !module ? "?" : *module->l_name ? module->l_name : program_invocation_name; *c; c++)
+        printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    printf("+0x%" PRIxPTR "\"", (uintptr_t)address - (module ? module->l_addr : 0));
+}
+
+static void stack(const struct heapmeter_site *site)
+{
+    numbers[site->stack] = ++stack_count;
+    printf("{\"record\":\"stack\",\"stack\":%" PRIu32 ",\"frames\":[", stack_count - 1);
+    for (int i = 0; i < site->depth; i++) {
+        printf("%s", i ? "," : "");
+        frame(site->frames[i]);
+    }
+    puts("]}");
+}
+
+/* What the warm-up left in the first phase is no pair's, so pairs are counted from its end on. */
+void sites_stacks(void)
+{
+    if (!unwinder)
+        return;
+    if (!sites)
+        sites_begin();
+    sites = read();
+    if (sites->full)
+        die("sites: one pair has blocks from more than %d places", HEAPMETER_SITES);
+    for (uint32_t i = 0; i < sites->count; i++)
+        if (sites->list[i].blocks && !numbers[sites->list[i].stack])
+            stack(&sites->list[i]);
+}
+
+static void live(const struct heapmeter_site *site)
+{
+    printf("{\"role\":\"%s\",\"since\":", site->role == HEAP_CLIENT ? "client" : "server");
+    printf("\"%s\",\"stack\":%" PRIu32, heapmeter.page()->phases[site->phase], numbers[site->stack] - 1);
+    printf(",\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", site->blocks, site->bytes);
+}
+
+static void deepest(const char *key, enum role role)
+{
+    uint64_t bytes = paint_deepest(role);
+    printf(bytes ? "%s%" PRIu64 : "%snull", key, bytes);
+}
+
+void sites_record(void)
+{
+    const char *comma = "";
+    if (!sites)
+        return;
+    printf(",\"sites\":{\"pair\":%" PRIu32 ",\"pairs\":%" PRIu32, sites->pair, sites->pairs);
+    printf(",\"alike\":%" PRIu32 ",\"identical\":%" PRIu32 ",\"live\":[", sites->alike, sites->identical);
+    for (uint32_t i = 0; i < sites->count; i++)
+        if (sites->list[i].blocks) {
+            printf("%s", comma);
+            live(&sites->list[i]);
+            comma = ",";
+        }
+    deepest("],\"stack_bytes\":{\"client\":", ROLE_CLIENT);
+    deepest(",\"server\":", ROLE_SERVER);
+    printf("}}");
+}
