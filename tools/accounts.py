@@ -1,0 +1,165 @@
+"""Closed accounts: what one more pair adds to RSS, and of what it is made. See docs/meters/accounts.md."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import starmap
+
+import books
+import costs
+from campaign import SYSTEM
+from lines import Process
+from records import Phase, Record
+from selection import Selection, Series, Setting
+from settings import cells_of, columns_of, constant
+from tables import Cell, Column, Table, hole, word
+
+AT = "established"
+Measure = Callable[[Phase], int]
+
+
+@dataclass(frozen=True)
+class Requested:
+    """Live heap per pair, exactly, from heap runs; or why it is not known."""
+
+    amount: Fraction | None
+    why: str | None
+
+
+@dataclass(frozen=True)
+class Account:
+    """Bytes per pair: rss = held - untouched + outside + file + shmem + rest, whatever the numbers are."""
+
+    held: Fraction  # requested of the allocator, and what it adds
+    untouched: Fraction  # private memory that is not resident: never written, or given back
+    outside: Fraction  # private memory that is not the allocator's
+    file: Fraction
+    shmem: Fraction
+    rest: Fraction  # of the kernel's counters: VmRSS less its own three parts
+    rss: Fraction
+    walked: Fraction | None  # RSS by a walk of the page tables, where the records have it
+
+    @property
+    def total(self) -> Fraction:
+        return self.held - self.untouched + self.outside + self.file + self.shmem + self.rest
+
+
+def at_end(measure: Measure, phase: str = AT) -> costs.Quantity:
+    return lambda record: measure(costs.phase_of(record, phase))
+
+
+def untouched(phase: Phase) -> int:
+    return phase.vm_data_bytes - phase.rss_anon_bytes
+
+
+def outside(phase: Phase) -> int:
+    return phase.vm_data_bytes - books.held(phase)
+
+
+def uncounted(phase: Phase) -> int:
+    return phase.rss_bytes - phase.rss_anon_bytes - phase.rss_file_bytes - phase.rss_shmem_bytes
+
+
+MEASURES: dict[str, Measure] = {
+    "held": books.held,
+    "untouched": untouched,
+    "outside": outside,
+    "file": lambda phase: phase.rss_file_bytes,
+    "shmem": lambda phase: phase.rss_shmem_bytes,
+    "rest": uncounted,
+    "rss": lambda phase: phase.rss_bytes,
+}
+
+
+def missing(runs: list[Record]) -> str | None:
+    """Why these RSS runs have no account; None when they have."""
+    if len({run.sessions for run in runs}) < 2:
+        return "fewer than two N, and a total divided by N is not a slope"
+    for phase in (costs.phase_of(run, AT) for run in runs):
+        if phase.vm_data_bytes is None:
+            return "the records have no VmData"
+        if why := books.untold(books.HELD, phase):
+            return why
+    return None
+
+
+def account(runs: list[Record]) -> Account:
+    """Of RSS runs of one process for which nothing is `missing`."""
+    slopes = {name: costs.slope_per_pair(runs, at_end(measure)) for name, measure in MEASURES.items()}
+    walks = all(costs.phase_of(run, AT).rollup_rss_bytes is not None for run in runs)
+    walked = costs.slope_per_pair(runs, at_end(lambda phase: phase.rollup_rss_bytes)) if walks else None
+    return Account(**slopes, walked=walked)
+
+
+def requested(selection: Selection, stack: str, setting: Setting, process: Process) -> Requested:
+    """From the heap runs on the system's allocator: requested bytes do not depend on the allocator."""
+    runs = selection.series(stack, setting, process).runs("rss")
+    brought = [name for run in runs[:1] for name in (costs.phase_of(run, AT).allocator or {})][1:]
+    if brought:
+        return Requested(None, f"the heap meter cannot see what {brought[0]} gives out")
+    pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
+    if not pair:
+        return Requested(None, "no heap runs at two N in this selection")
+    quotient = costs.live_cost(*pair, "total", AT).bytes
+    return Requested(Fraction(quotient.amount, quotient.sessions), None)
+
+
+def figure(value: Fraction, sign: str = "") -> Cell:
+    """To the byte for people, to a tenth for programs."""
+    return Cell(f"{round(value):{sign},}", round(float(value), 1))
+
+
+def each(selection: Selection) -> Iterator[tuple[str, Setting, Process, Series]]:
+    """Every process of every stack in every setting."""
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for process in dict.fromkeys(setting.processes.values()):
+                yield stack, setting, process, selection.series(stack, setting, process)
+
+
+COLUMNS = (
+    ("requested_bytes", "requested"),
+    ("allocator_bytes", "+ allocator"),
+    ("untouched_bytes", "− untouched"),
+    ("outside_bytes", "+ outside"),
+    ("file_bytes", "+ file"),
+    ("shmem_bytes", "+ shared"),
+    ("rest_bytes", "+ rest of counters"),
+    ("rss_bytes", "= RSS"),
+    ("walked_bytes", "RSS by page walk"),
+)
+
+
+def row(runs: list[Record], asked: Requested) -> list[Cell]:
+    if why := missing(runs):
+        return [hole(why)] * len(COLUMNS)
+    found = account(runs)
+    parts = [figure(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rest", "rss")]
+    walked = figure(found.walked) if found.walked is not None else hole("smaps_rollup could not be read")
+    if asked.amount is None:
+        first = [hole(asked.why), replace(figure(found.held), note="all that is held: requested is not known apart")]
+    else:
+        first = [figure(asked.amount), figure(found.held - asked.amount)]
+    return [*first, *parts, walked]
+
+
+def named(selection: Selection) -> list[Column]:
+    """The columns that name a row: setting, stack, process."""
+    return [*columns_of(selection), Column("stack", "stack", left=True), Column("process", "process", left=True)]
+
+
+def names(selection: Selection, stack: str, setting: Setting, process: Process) -> list[Cell]:
+    return [*cells_of(selection, setting), word(stack), word(process)]
+
+
+def accounts(selection: Selection) -> Table:
+    caption = (
+        f"Bytes that one more pair adds at `{AT}`: slopes by least squares through the means of RSS runs; requested is "
+        "from heap runs, exact. Allocator: what it holds beyond that. Untouched: private memory that is not resident. "
+        f"Outside: private memory that is not the allocator's. Each figure is rounded by itself. {constant(selection)}."
+    )
+    table = Table("accounts", "What RSS is made of", caption, [*named(selection), *starmap(Column, COLUMNS)])
+    for stack, setting, process, series in each(selection):
+        asked = requested(selection, stack, setting, process)
+        table.rows.append([*names(selection, stack, setting, process), *row(series.full("rss"), asked)])
+    return table

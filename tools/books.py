@@ -1,0 +1,45 @@
+"""What an allocator's books mean: its own figure of what is live, and what it holds of the system.
+
+Names are those of docs/records.md. Both are sums over a process's allocators: two where a stack brings one along."""
+
+from records import Phase
+
+# Live, with rounding and headers. glibc counts what a thread's cache holds free as live: a constant, so not in slopes.
+USABLE = {
+    "glibc": ("uordblks_bytes", "hblkhd_bytes"),
+    "jemalloc": ("allocated_bytes",),
+    "jemalloc-rust": ("allocated_bytes",),
+    "tcmalloc": ("current_allocated_bytes",),
+}
+# Address space taken from the system: live, held free, and given back but kept for later.
+HELD = {
+    "glibc": ("arena_bytes", "hblkhd_bytes"),
+    "jemalloc": ("mapped_bytes", "retained_bytes"),
+    "jemalloc-rust": ("mapped_bytes", "retained_bytes"),
+    "tcmalloc": ("heap_size_bytes",),
+    "mimalloc": ("committed_bytes",),
+}
+
+
+def told(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:
+    """The figure of every allocator that tells it."""
+    books = phase.allocator or {}
+    whole = (name for name in books if name in meaning and set(meaning[name]) <= set(books[name]))
+    return {name: sum(books[name][figure] for figure in meaning[name]) for name in whole}
+
+
+def untold(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | None:
+    """Why there is no sum over the allocators; None when there is one."""
+    if not phase.allocator:
+        return "the record has no books of the allocator"
+    silent = [name for name in phase.allocator if name not in told(meaning, phase)]
+    figure = "live figure" if meaning is USABLE else "figure of what it holds"
+    return f"{silent[0]} tells no {figure}" if silent else None
+
+
+def usable(phase: Phase) -> int:
+    return sum(told(USABLE, phase).values())
+
+
+def held(phase: Phase) -> int:
+    return sum(told(HELD, phase).values())
