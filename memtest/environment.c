@@ -20,16 +20,30 @@ static void cpu_pin(int cpu)
         die("cpu=%d: %s", cpu, strerror(errno));
 }
 
-/* Takes effect at exec only, so the process starts itself again; its pid stays. */
-static void aslr_off(char **argv)
+/* False where the machine has it off for all. */
+static bool randomises(void)
 {
-    int now = personality(0xffffffff);
-    if (now != -1 && now & ADDR_NO_RANDOMIZE)
-        return;
-    if (now != -1 && personality(now | ADDR_NO_RANDOMIZE) != -1 && personality(0xffffffff) & ADDR_NO_RANDOMIZE)
+    char level = '2';
+    int fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, &level, 1) != 1)
+        level = '2';
+    if (fd >= 0)
+        close(fd);
+    return level != '0';
+}
+
+/* As asked for, whatever the parent has. It takes effect at exec only, so the process starts itself again; its pid
+ * stays. */
+static void aslr_set(bool on, char **argv)
+{
+    int now = personality(0xffffffff), wanted = on ? now & ~ADDR_NO_RANDOMIZE : now | ADDR_NO_RANDOMIZE;
+    if (now != -1 && now != wanted && personality(wanted) != -1 && personality(0xffffffff) == wanted)
         execv("/proc/self/exe", argv);
-    run.aslr = true;
-    note("address randomisation could not be switched off");
+    run.aslr = randomises() && (now == -1 || !(now & ADDR_NO_RANDOMIZE));
+    if (run.aslr && !on)
+        note("address randomisation could not be switched off");
+    if (!run.aslr && on)
+        note("address randomisation could not be switched on");
 }
 
 /* The word in brackets: "always [madvise] never". */
@@ -50,8 +64,8 @@ void environment_apply(char **argv)
 {
     if (run.cpu >= 0)
         cpu_pin(run.cpu);
-    if (!run.aslr)
-        aslr_off(argv);
-    if (strcmp(run.thp, "off") || prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
+    aslr_set(run.aslr, argv);
+    bool off = !strcmp(run.thp, "off");
+    if (prctl(PR_SET_THP_DISABLE, off, 0, 0, 0) != 0 || !off) /* of a parent, too, is it inherited */
         run.thp = thp_of_host();
 }
