@@ -1,15 +1,18 @@
 /* The visit of every pair, each on the thread whose pair it is. Threads take turns and never run at once, so the steps
- * stay in lockstep and nothing needs a lock; what several threads change is whose arena a session comes from. */
+ * stay in lockstep and what they share needs no lock; what several threads change is whose arena a session comes from.
+ */
 #include "core.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <string.h>
 
-static sem_t turns[MAX_THREADS], done;
+#define MAIN SIZE_MAX
 
-/* What is done in the present round. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
+static size_t turn = MAIN; /* the thread that runs; all others wait */
+
+/* What all threads do now, each to its share. */
 static struct job {
     struct pairs pairs;
     size_t shift; /* of pairs to threads */
@@ -17,63 +20,76 @@ static struct job {
     void *with;
 } job;
 
+static void visit_pair(size_t pair)
+{
+    peer_must_live();
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        if (job.pairs.has[role])
+            job.visit(pair, role, job.with);
+}
+
 static void share(size_t thread)
 {
     for (size_t pair = job.pairs.first; pair < job.pairs.first + job.pairs.count; pair++)
-        for (enum role role = ROLE_CLIENT; (pair + job.shift) % run.threads == thread && role <= ROLE_SERVER; role++)
-            if (job.pairs.has[role]) {
-                peer_must_live();
-                job.visit(pair, role, job.with);
-            }
+        if ((pair + job.shift) % run.threads == thread)
+            visit_pair(pair);
 }
 
-static void await(sem_t *semaphore)
+static void await(size_t thread)
 {
-    while (sem_wait(semaphore) != 0)
-        ; /* a signal came */
+    pthread_mutex_lock(&mutex);
+    while (turn != thread)
+        pthread_cond_wait(&passed, &mutex);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void pass_to(size_t thread)
+{
+    pthread_mutex_lock(&mutex);
+    turn = thread;
+    pthread_cond_broadcast(&passed);
+    pthread_mutex_unlock(&mutex);
 }
 
 static void *worker(void *thread)
 {
     for (;;) {
-        await(&turns[(size_t)thread]);
+        await((size_t)thread);
         share((size_t)thread);
-        sem_post(&done);
+        pass_to(MAIN);
     }
     return NULL;
 }
 
 void threads_open(void)
 {
-    int error = 0;
-    sem_init(&done, 0, 0);
     for (size_t thread = 0; run.threads > 1 && thread < run.threads; thread++) {
         pthread_t unused;
-        sem_init(&turns[thread], 0, 0);
-        if ((error = pthread_create(&unused, NULL, worker, (void *)thread)) != 0)
+        int error = pthread_create(&unused, NULL, worker, (void *)thread);
+        if (error != 0)
             die("threads=%zu: thread %zu: %s", run.threads, thread + 1, strerror(error));
     }
 }
 
-/* With one thread that is the main one. */
-static void round_of_turns(void)
+static void take_turns(struct job all)
 {
-    if (run.threads == 1)
+    job = all;
+    if (run.threads == 1) { /* the laboratory: the main thread, and no other was made */
         share(0);
-    for (size_t thread = 0; run.threads > 1 && thread < run.threads; thread++) {
-        sem_post(&turns[thread]);
-        await(&done);
+        return;
+    }
+    for (size_t thread = 0; thread < run.threads; thread++) {
+        pass_to(thread);
+        await(MAIN);
     }
 }
 
 void each(struct pairs pairs, visit *visit, void *with)
 {
-    job = (struct job){pairs, 0, visit, with};
-    round_of_turns();
+    take_turns((struct job){pairs, 0, visit, with});
 }
 
 void each_elsewhere(struct pairs pairs, visit *visit, void *with)
 {
-    job = (struct job){pairs, 1, visit, with};
-    round_of_turns();
+    take_turns((struct job){pairs, 1, visit, with});
 }
