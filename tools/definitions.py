@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
 
-from lines import Window, sentence
+from lines import Env, Roles, Window, sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
@@ -128,6 +128,16 @@ class Campaign(Definition):
     heap: NonNegativeInt | Literal["all"] = 2
     windows: list[Window] = Field(min_length=1)
     repeats: int = Field(default=1, ge=1, le=1000)
+    roles: list[Roles] = Field(default=["together"], min_length=1)
+    peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
+    envs: list[Env] = Field(default=["lab"], min_length=1)
+    sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if self.peers and self.roles != ["split"]:
+            raise ValueError('roles must be ["split"]; peers need it')
+        return self
 
 
 def read(file: Path, kind: type[Kind]) -> dict[str, Kind]:

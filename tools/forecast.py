@@ -1,6 +1,7 @@
 """Will it fit? Two small runs of each stack and suite foretell the memory that the big ones need."""
 
 import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -32,10 +33,14 @@ async def lines(runs: Iterable[Run], probe: Probe) -> dict[Run, Line]:
     """A line for each run of more than a few sessions; runs of a stack that cannot do a suite need nothing."""
     found: dict[Run, Line] = {}
     for run in runs:
-        kind = replace(run, sessions=0, repeat=1, meter="rss")
-        if run.sessions > SMALL and kind not in found:
-            found[kind] = await line(run, probe)
-    return {run: found[replace(run, sessions=0, repeat=1, meter="rss")] for run in runs if run.sessions > SMALL}
+        if run.sessions > SMALL and kind(run) not in found:
+            found[kind(run)] = await line(run, probe)
+    return {run: found[kind(run)] for run in runs if run.sessions > SMALL}
+
+
+def kind(run: Run) -> Run:
+    """What needs alike. The host's huge pages stay as they are for a probe."""
+    return replace(run, sessions=0, repeat=1, meter="rss", env="lab" if run.env == "lab" else "deployed")
 
 
 async def line(run: Run, probe: Probe) -> Line:
@@ -43,7 +48,7 @@ async def line(run: Run, probe: Probe) -> Line:
     start = 2 * run.window if run.window != "all" and 2 * run.window < run.sessions else 0
     points = []
     for sessions in PROBES:
-        outcome = await probe(replace(run, sessions=start + sessions, meter="rss"))
+        outcome = await probe(replace(kind(run), sessions=start + sessions))
         if outcome.status != "measured":
             return Line(0, 0)  # the campaign records why
         points.append((start + sessions, need_bytes(outcome)))
@@ -53,7 +58,11 @@ async def line(run: Run, probe: Probe) -> Line:
 
 
 def need_bytes(outcome: Outcome) -> int:
-    return max(phase.peak_rss_bytes + phase.wire_bytes for phase in outcome.phases)
+    """Of two processes the sum: both stand in the same phase, and see the same wires."""
+    needs: Counter[str] = Counter()
+    for phase in outcome.phases:
+        needs[phase.phase] += phase.peak_rss_bytes + (phase.wire_bytes if phase.process != "server" else 0)
+    return max(needs.values())
 
 
 def jobs_that_fit(needs: dict[Run, Line], jobs: int, have: float) -> int:

@@ -43,8 +43,8 @@ def main() -> None:
         sys.exit(verify(runner, cpus))
     campaign = request.campaign(arguments)
     recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
-    if arguments.heap and unmetered(campaign):
-        print(f"memtest: heap runs are made on the {SYSTEM} allocator only: requested bytes are alike", file=sys.stderr)
+    if arguments.heap and (where := unmetered(campaign)):
+        print(f"memtest: heap runs are made {where}", file=sys.stderr)
     if not arguments.list:
         prepare(recording, campaign)
     plan = Plan(arguments.campaign, campaign, recording, runner.provenance, arguments.fresh)
@@ -70,7 +70,7 @@ def slots_cpus(jobs: str | None) -> list[int]:
 
 def prepare(recording: Path, campaign: Campaign) -> None:
     """All that can be wrong before a run."""
-    for stack in campaign.stacks:
+    for stack in [*campaign.stacks, *campaign.peers]:
         manifest(stack)
     recorder.prepare(recording)
     pages.sweep()
@@ -94,7 +94,7 @@ class Plan:
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 
     def state(self, run: Run) -> str:
-        if not built(run.stack):
+        if not all(map(built, run.stacks)):
             return "to go (not built)"
         state = self.states.get(self.provenance.key(run), "to go")
         return "to go (failed before)" if state == "failed" else state

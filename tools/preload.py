@@ -47,7 +47,7 @@ def version(package: str | None) -> str | None:
 
 def variables(meter: Meter, used: AllocatorRecord, allocator: Allocator) -> dict[str, str]:
     """The environment of a run."""
-    if meter == "heap":
-        return {"LD_PRELOAD": str(ROOT / HEAP_METER)}
+    if meter != "rss":
+        return {"LD_PRELOAD": str(ROOT / HEAP_METER)} | ({"HEAPMETER_SITES": "1"} if meter == "sites" else {})
     preload = {"LD_PRELOAD": used.library} if used.library else {}
     return preload | ({allocator.settings: used.settings} if allocator.settings and used.settings else {})

@@ -80,5 +80,8 @@ def work(run: Run) -> int:
 def told(outcome: Outcome) -> str:
     if outcome.status != "measured":
         return f"{outcome.status}: {outcome.reason}"
-    peak = max(phase.peak_rss_bytes for phase in outcome.phases)
-    return f"{outcome.elapsed_ns / 1e9:.1f} s, peak RSS {peak / MIB:,.1f} MiB"
+    peaks: dict[str, int] = {}
+    for phase in outcome.phases:
+        peaks[phase.process] = max(peaks.get(phase.process, 0), phase.peak_rss_bytes)
+    said = (f"{'' if role == 'both' else f'{role} '}{peak / MIB:,.1f} MiB" for role, peak in peaks.items())
+    return f"{outcome.elapsed_ns / 1e9:.1f} s, peak RSS {', '.join(said)}"

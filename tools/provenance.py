@@ -14,7 +14,7 @@ from definitions import ROOT, Allocator, Suite
 from lines import Environment, Model, sentence
 from machine import machine
 from preload import HEAP_METER, allocator_record
-from records import SCHEMA, AllocatorRecord, Machine, Record, Sha256, Source, key
+from records import SCHEMA, AllocatorRecord, Machine, Peer, Record, Sha256, Sites, Source, key
 from verdict import Outcome
 
 HARNESSES = ROOT / "build/harness"
@@ -45,7 +45,7 @@ class Provenance:
         return {
             **build.model_dump(),
             "schema": SCHEMA,
-            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,
+            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter != "rss" else None,
             "allocator": self.allocator(run).model_dump(),
             "suite": run.suite,
             "scenario": "memory",
@@ -54,7 +54,7 @@ class Provenance:
             "meter": run.meter,
             "roles": run.roles,
             "env": run.env,
-            "peer": None,
+            "peer": run.peer and peer(run.peer, None).model_dump(),
             "repeat": run.repeat,
             "argv": argv(run, self.suites[run.suite]),
             "machine": self.machine.model_dump(),
@@ -66,12 +66,13 @@ class Provenance:
     def key(self, run: Run) -> str:
         return key(self.declared(run))
 
-    def record(self, run: Run, cpu: int, outcome: Outcome) -> Record:
+    def record(self, run: Run, outcome: Outcome) -> Record:
         declared, said, end = self.declared(run), outcome.run, outcome.end
         commit, dirty = checkout()
         fields = declared | {
             "key": key(declared),
-            "argv": [*declared["argv"], f"cpu={cpu}"],
+            "argv": list(outcome.argv),
+            "peer": run.peer and peer(run.peer, outcome.peer_reported).model_dump(),
             "reported": said.reported if said else None,
             "negotiated": end.negotiated.model_dump() if end and end.negotiated else None,
             "commit": commit,
@@ -82,13 +83,24 @@ class Provenance:
             "reason": outcome.reason,
             "environment": said.model_dump(include=set(Environment.model_fields)) if said else None,
             "phases": [phase.model_dump() for phase in outcome.phases],
+            "sites": sites(outcome).model_dump() if outcome.stacks else None,
         }
         return Record.model_validate(fields)
+
+
+def sites(outcome: Outcome) -> Sites:
+    from symbols import resolve
+
+    return resolve(outcome.stacks, ROOT)
 
 
 @cache
 def installed(name: str, allocator: Allocator) -> AllocatorRecord:
     return allocator_record(name, allocator)
+
+
+def peer(stack: str, reported: str | None) -> Peer:
+    return Peer(**manifest(stack).model_dump() | {"reported": reported})
 
 
 def built(stack: str) -> bool:

@@ -1,10 +1,11 @@
-"""Makes runs: one harness process each, judged, and recorded as soon as it has ended."""
+"""Makes runs: a harness of one process or two each, judged, and recorded as soon as it has ended."""
 
 import sys
 from pathlib import Path
 
 import forecast
 import harness
+import huge_pages
 import preload
 import recorder
 import stdout
@@ -24,16 +25,24 @@ class Runner:
 
     async def run(self, run: Run, cpu: int) -> Outcome:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
+        if run.env == "deployed-thp" and (reason := huge_pages.unavailable()):
+            return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
         variables = preload.variables(run.meter, self.provenance.allocator(run), allocator)
         limit_s = self.limit_s or 60 + run.sessions / 50  # some 25 times what OpenSSL takes
-        outcome = await harness.run([*argv(run, suite), f"cpu={cpu}"], variables, limit_s)
+        pinned = [f"cpu={cpu}"] if run.env == "lab" else []
+        if run.roles == "split":
+            argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))
+            outcome = await harness.run_pair(*argvs, variables, limit_s)
+        else:
+            outcome = await harness.run([*argv(run, suite), *pinned], variables, limit_s)
         wrong = differs(outcome, run, suite) if outcome.status == "measured" else None
         self.warn(run, outcome)
         return outcome.failed(wrong) if wrong else outcome
 
     def warn(self, run: Run, outcome: Outcome) -> None:
         """Of what measured runs said on stderr; once, however many of them say it."""
-        said = [note for note in outcome.run.notes if note.startswith("stderr: ")] if outcome.run else []
+        notes = outcome.run.notes if outcome.run else []
+        said = [note for note in notes if note.removeprefix("client: ").startswith("stderr: ")]
         if said and said[0] not in self.warned:
             self.warned.add(said[0])
             print(f"memtest: {run}: {said[0]} (kept in the record's notes)", file=sys.stderr)
@@ -47,11 +56,14 @@ class Runner:
                 nonlocal failures
                 board.start(slot, run)
                 outcome = await self.run(run, cpu)
-                recorder.append(recording, self.provenance.record(run, cpu, outcome))
+                recorder.append(recording, self.provenance.record(run, outcome))
                 board.finish(slot, run, outcome)
                 failures += outcome.status == "failed"
 
-            await fill(runs, cpus, work)
+            await fill((run for run in runs if run.env != "deployed-thp"), cpus, work)
+            if huge := [run for run in runs if run.env == "deployed-thp"]:
+                with huge_pages.always():
+                    await fill(huge, cpus[:1], work)
         return failures
 
     async def verify_all(self, runs: list[Run], cpus: list[int]) -> int:

@@ -41,8 +41,8 @@ KEYS = {
     "suites": {TEXT: "protocol cipher group certs auth store knobs", NUMBER: "tickets"},
     "allocators": {TEXT: "library package settings"},
     "campaigns": {
-        TEXT: "scenario",
-        TEXTS: "stacks suites allocators sessions",
+        TEXT: "scenario sites",
+        TEXTS: "stacks suites allocators sessions roles peers envs",
         NUMBER: "n repeats",
         WIDTH: "heap",
         WIDTHS: "windows",

@@ -1,28 +1,21 @@
 """What a harness process that has ended came to: measured, unsupported or failed, and why."""
 
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from campaign import Run
+from campaign import THREADS, Run
 from definitions import Suite
-from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, sentence
+from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, sentence
+from process import Ended
 
 UNSUPPORTED = 77
 NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
 BEFORE = ["contexts", "sessions"]
 AFTER = ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a process ended; `stopped` says why the runner had to end it."""
-
-    status: int = 0
-    stdout: bytes = b""
-    stderr: bytes = b""
-    stopped: str | None = None
+WITHOUT_PEERS = [phase for phase in AFTER if phase not in ("payload", "reply")]
 
 
 @dataclass(frozen=True)
@@ -34,6 +27,8 @@ class Outcome:
     lines: list[Line]
     started_at: str
     elapsed_ns: int
+    argv: tuple[str, ...] = ()  # of two processes the server's
+    peer_reported: str | None = None  # of two processes: what the client's library says it is
 
     @property
     def run(self) -> RunLine | None:
@@ -47,11 +42,15 @@ class Outcome:
     def phases(self) -> list[Phase]:
         return [line.phase_only() for line in self.lines if isinstance(line, PhaseLine)]
 
+    @property
+    def stacks(self) -> list[StackLine]:
+        return [line for line in self.lines if isinstance(line, StackLine)]
+
     def failed(self, reason: str) -> "Outcome":
         return replace(self, status="failed", reason=reason)
 
 
-def judge(ended: Ended, started_at: str, elapsed_ns: int) -> Outcome:
+def judge(ended: Ended, argv: Iterable[str], started_at: str) -> Outcome:
     lines, problem = parse(ended.stdout)
     status, reason = "failed", ended.stopped
     if not reason and ended.status == UNSUPPORTED:
@@ -62,7 +61,7 @@ def judge(ended: Ended, started_at: str, elapsed_ns: int) -> Outcome:
         reason = problem or incomplete(lines)
         status = "failed" if reason else "measured"
         lines = lines if reason else noted(lines, notes(ended.stderr))
-    return Outcome(status, reason, lines, started_at, elapsed_ns)
+    return Outcome(status, reason, lines, started_at, ended.elapsed_ns, tuple(argv))
 
 
 def parse(stdout: bytes) -> tuple[list[Line], str | None]:
@@ -77,23 +76,45 @@ def parse(stdout: bytes) -> tuple[list[Line], str | None]:
 
 
 def incomplete(lines: list[Line]) -> str | None:
-    """What is missing from a measurement: a run, phases, an end, in this order and nothing else."""
+    """What is missing from a measurement: a run, phases, an end, in this order, and stacks before the phases that
+    have blocks from them; nothing else."""
     if not lines or not isinstance(lines[-1], EndLine):
         return "no end line, so no measurement"
-    inner = lines[1:-1]
-    if not isinstance(lines[0], RunLine) or not inner or not all(isinstance(line, PhaseLine) for line in inner):
+    first, *inner, last = lines
+    phases = [line for line in inner if isinstance(line, PhaseLine)]
+    if (
+        not isinstance(first, RunLine)
+        or not phases
+        or not all(isinstance(line, PhaseLine | StackLine) for line in inner)
+    ):
         return "its output is not a run line, phases and an end line"
-    if not in_order([line.phase for line in inner]):
+    if not in_order([line.phase for line in phases], AFTER if first.keep == "both" else WITHOUT_PEERS):
         return "its phases are not those of docs/records.md, each in its place"
-    if lines[-1].status != "measured" or lines[-1].negotiated is None:
-        return f"exit 0, but its end line says {lines[-1].status} and not what was negotiated"
+    if any(phase.process != first.role for phase in phases):
+        return f"its run line says role {first.role}, and not every phase does"
+    if not stacks_in_order(inner):
+        return "its stacks are not numbered from 0, each before the phases that have blocks from it"
+    if last.status != "measured" or last.negotiated is None:
+        return f"exit 0, but its end line says {last.status} and not what was negotiated"
     return None
 
 
-def in_order(phases: list[str]) -> bool:
-    steps = phases[len(BEFORE) : -len(AFTER)]
+def in_order(phases: list[str], after: list[str]) -> bool:
+    steps = phases[len(BEFORE) : -len(after)]
     lockstep = [f"{role} {step}" for step in range(1, len(steps) // 2 + 1) for role in ("client", "server")]
-    return bool(steps) and phases == [*BEFORE, *lockstep, *AFTER]
+    return bool(steps) and phases == [*BEFORE, *lockstep, *after]
+
+
+def stacks_in_order(lines: list[Line]) -> bool:
+    known = 0
+    for line in lines:
+        if isinstance(line, StackLine):
+            if line.stack != known:
+                return False
+            known += 1
+        elif line.sites and any(live.stack >= known for live in line.sites.live):
+            return False
+    return True
 
 
 def refusal(lines: list[Line]) -> str | None:
@@ -132,9 +153,21 @@ def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:
     pairs = [("sessions", run.sessions, said.sessions), ("window", window, said.window)]
     pairs += [("meter", run.meter, said.meter), ("protocol", suite.protocol, agreed.protocol)]
     pairs += [("cipher", suite.cipher, agreed.cipher), ("group", suite.group, agreed.group)]
+    pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
+    pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
+    pairs += deployment(run, said)
     for name, asked, answered in pairs:
         if str(asked).lower() != str(answered).lower():
             return f"{name}: asked for {asked}, but the harness says {answered}"
-    if any((phase.heap is None) == (run.meter == "heap") for phase in outcome.phases):
-        return f"its phases are not those of a run under the {run.meter} meter"
+    for meter, heap, sites in ((run.meter, phase.heap, phase.sites) for phase in outcome.phases):
+        if (heap is None) != (meter == "rss") or (sites is None) != (meter != "sites"):
+            return f"its phases are not those of a run under the {meter} meter"
     return None
+
+
+def deployment(run: Run, said: RunLine) -> list[tuple]:
+    """The laboratory is what a host gives, and what it does not give is noted."""
+    threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
+    if run.env == "lab":
+        return threads
+    return [*threads, ("aslr", "on", said.aslr)] + [("thp", "always", said.thp)] * (run.env == "deployed-thp")

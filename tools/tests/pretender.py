@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,29 +12,44 @@ from pathlib import Path
 METERS = ("rss_bytes", "rss_anon_bytes", "rss_file_bytes", "rss_shmem_bytes", "peak_rss_bytes")
 COUNTS = (*METERS, "minor_faults", "major_faults", "wire_bytes")
 HEAP = ("live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "cumulative_bytes", "cumulative_blocks")
-PHASES = (
-    "contexts",
-    "sessions",
-    "client 1",
-    "server 1",
-    "established",
-    "payload",
-    "reply",
-    "idle",
-    "closed",
-    "trimmed",
-    "freed",
-)
+BEFORE = ("contexts", "sessions", "client 1", "server 1", "established")
+TRAFFIC = ("payload", "reply")
+AFTER = ("idle", "closed", "trimmed", "freed")
 ROLES = ("client", "server", "client_context", "server_context", "harness", "total")
+DEFAULTS = {"role": "both", "keep": "both", "threads": "1", "aslr": "off", "thp": "off"}
 
 
 def say(record: str, **fields) -> None:
     print(json.dumps({"record": record, **fields}), flush=True)
 
 
+def end_with(sentence: str, status: int) -> None:
+    print(sentence, file=sys.stderr)
+    sys.exit(status)
+
+
+class Barrier:
+    """A byte each way; alone there is nobody to wait for."""
+
+    def __init__(self, asked: dict[str, str]) -> None:
+        self.other = {"client": "server", "server": "client"}.get(asked["role"])
+        self.socket = socket.socket(fileno=int(asked["barrier"])) if self.other else None
+        if self.other:
+            os.ftruncate(int(asked["wires"]), 4096)
+
+    def meet(self) -> None:
+        try:
+            here = not self.socket or (self.socket.send(b"1"), self.socket.recv(1))[1]
+        except OSError:
+            here = b""
+        if not here:
+            end_with(f"memtest: pretender: the {self.other}'s process has ended", 1)
+
+
 def run_line(asked: dict[str, str], meter: str) -> None:
     sessions, window = int(asked["sessions"]), asked["window"]
     whole = window == "all" or int(window) >= sessions // 2
+    thp = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text().partition("[")[2].partition("]")[0]
     say(
         "run",
         schema=2,
@@ -41,36 +57,32 @@ def run_line(asked: dict[str, str], meter: str) -> None:
         reported="pretender 1",
         scenario="memory",
         sessions=sessions,
-        role="both",
-        keep="both",
-        threads=1,
+        role=asked["role"],
+        keep=asked["keep"],
+        threads=int(asked["threads"]),
         window="all" if whole else int(window),
         meter=meter,
-        aslr="off",
-        thp="off",
-        cpu=int(asked["cpu"]),
-        notes=[],
+        aslr=asked["aslr"],
+        thp=thp if asked["thp"] == "host" else "off",
+        cpu=int(asked["cpu"]) if "cpu" in asked else None,
+        notes=[f"I am {asked['role']}"] if asked["role"] != "both" else [],
     )
 
 
-def phase_line(phase: str, sessions: int, meter: str) -> None:
+def phase_line(phase: str, asked: dict[str, str], meter: str) -> None:
+    sessions = int(asked["sessions"])
     fields = dict.fromkeys(COUNTS, 1_000_000 + 10_000 * sessions)
-    heap = {"heap": {role: dict.fromkeys(HEAP, 4072 * sessions) for role in ROLES}} if meter == "heap" else {}
-    say("phase", phase=phase, process="both", **fields, **heap)
+    if meter != "rss":
+        fields["heap"] = {role: dict.fromkeys(HEAP, 4072 * sessions) for role in ROLES}
+    if meter == "sites":
+        role = "client" if asked["role"] == "client" else "server"
+        live = [{"role": role, "since": "contexts", "stack": 0, "blocks": 3, "bytes": 4072}]
+        alike = {"pair": 0, "pairs": 1, "alike": 1, "identical": 1, "stack_bytes": {"client": 1, "server": None}}
+        fields["sites"] = alike | {"live": live}
+    say("phase", phase=phase, process=asked["role"], **fields)
 
 
-def main() -> None:
-    behaviour = Path(sys.argv[0]).name.partition("@")[0]
-    asked = dict(word.partition("=")[::2] for word in sys.argv[2:])
-    meter = "heap" if "heapmeter" in os.environ.get("LD_PRELOAD", "") else "rss"
-    if behaviour == "refuse":
-        print("pretender: no TLS at all", file=sys.stderr)
-        sys.exit(77)
-    if behaviour == "foreign":
-        return say("run", schema=3, stack="pretender")
-    run_line(asked, meter)
-    for phase in PHASES[:-1] if behaviour == "short" else PHASES:
-        phase_line(phase, int(asked["sessions"]), meter)
+def misbehave(behaviour: str) -> None:
     if behaviour == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     if behaviour in ("hang", "slow"):
@@ -87,21 +99,44 @@ def main() -> None:
     if behaviour == "mutter":
         print(*(f"Invalid conf pair: {number}" for number in range(7)), sep="\n", file=sys.stderr)
     if behaviour == "fail":
-        print("a first word\nmemtest: pretender: handshakes incomplete after 10 steps", file=sys.stderr)
-        sys.exit(1)
+        end_with("a first word\nmemtest: pretender: handshakes incomplete after 10 steps", 1)
     if behaviour == "silent":
-        return
-    cipher = "NULL" if behaviour == "weak" else asked["cipher"]
+        sys.exit(0)
+
+
+def end_line(asked: dict[str, str], behaviour: str) -> None:
     agreed = {
         "protocol": asked["protocol"],
-        "cipher": cipher,
+        "cipher": "NULL" if behaviour == "weak" else asked["cipher"],
         "group": asked["group"].lower(),
         "group_from": "offer",
-        "resumed": False,
-        "client_verified": True,
-        "server_verified": False,
+        "resumed": behaviour == "resumed",
+        "client_verified": None if asked["role"] == "server" else True,
+        "server_verified": None if asked["role"] == "client" else False,
     }
     say("end", status="measured", negotiated=agreed, elapsed_ns=1)
+
+
+def main() -> None:
+    behaviour = Path(sys.argv[0]).name.partition("@")[0]
+    asked = DEFAULTS | dict(word.partition("=")[::2] for word in sys.argv[2:])
+    preloaded = "heapmeter" in os.environ.get("LD_PRELOAD", "")
+    meter = ("sites" if os.environ.get("HEAPMETER_SITES") else "heap") if preloaded else "rss"
+    if behaviour == "refuse":
+        end_with("pretender: no TLS at all", 77)
+    if behaviour == "foreign":
+        return say("run", schema=3, stack="pretender")
+    barrier = Barrier(asked)
+    run_line(asked, meter)
+    if meter == "sites":
+        say("stack", stack=0, frames=[f"{sys.argv[0]}+0x10"])
+    phases = [*BEFORE, *(TRAFFIC if asked["keep"] == "both" else ()), *AFTER]
+    for phase in phases[:-1] if behaviour == "short" else phases:
+        phase_line(phase, asked, meter)
+        if phase == "trimmed":
+            misbehave(behaviour)
+        barrier.meet()
+    end_line(asked, behaviour)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,11 @@ NEEDS = {RUN: HEAVY, replace(RUN, suite="other"): LIGHT, replace(RUN, sessions=5
 class Measured(Outcome):
     """A phase of so many bytes."""
 
-    phases = property(lambda self: [Phase.model_construct(peak_rss_bytes=self.elapsed_ns, wire_bytes=7)])
+    phases = property(
+        lambda self: [
+            Phase.model_construct(phase="reply", process="both", peak_rss_bytes=self.elapsed_ns, wire_bytes=7)
+        ]
+    )
 
 
 def probe(window_bytes: int):

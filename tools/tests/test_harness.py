@@ -13,7 +13,7 @@ import pytest
 
 import harness
 import pages
-from definitions import Allocator
+from definitions import ROOT, Allocator
 from preload import allocator_record, find, variables
 
 NULL = "build/harness/null@c"
@@ -109,7 +109,7 @@ def test_what_cannot_be_started_is_a_reason(tmp_path, text, reason):
     assert outcome.reason.startswith(f"cannot be started: {reason}")
 
 
-@pytest.mark.skipif(not Path(harness.ROOT, NULL).exists(), reason="null@c is not built")
+@pytest.mark.skipif(not Path(ROOT, NULL).exists(), reason="null@c is not built")
 @pytest.mark.parametrize("meter", ["rss", "heap"])
 def test_the_null_stack_is_measured(meter):
     system = Allocator()

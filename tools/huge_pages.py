@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Transparent huge pages `always` for a while: the host's setting is put back however the while ends.
+
+As a script it is the one that puts back: `huge_pages.py FILE OLD` waits for the end of stdin, which comes with the end
+of whoever holds the other end of the pipe, killed or not, and then writes OLD into FILE."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from machine import THP, chosen
+
+
+def unavailable(setting: Path = THP) -> str | None:
+    """Why they cannot be set; None when they can."""
+    if not setting.exists():
+        return "this kernel has no transparent huge pages"
+    if os.geteuid():
+        return "only root can set transparent huge pages to always"
+    return None if writable(setting) else f"{setting} cannot be written here"
+
+
+def writable(setting: Path) -> bool:
+    """In a container it may not be, whatever its mode says: a write of what it is already changes nothing."""
+    try:
+        setting.write_text(current(setting))
+    except OSError:
+        return False
+    return True
+
+
+def current(setting: Path) -> str:
+    return chosen(setting.read_text())
+
+
+@contextmanager
+def always(setting: Path = THP) -> Iterator[None]:
+    """Nothing is changed where it is unavailable."""
+    if unavailable(setting):
+        yield
+        return
+    keeper = subprocess.Popen(
+        [sys.executable, __file__, str(setting), current(setting)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # what a terminal sends to the runner is not for it
+    )
+    try:
+        keeper.stdout.readline()  # it is there, and deaf
+        setting.write_text("always")
+        yield
+    finally:
+        keeper.communicate()
+        if keeper.returncode:
+            print(f"memtest: {setting}: the old setting could not be put back", file=sys.stderr)
+
+
+def main() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    setting, old = Path(sys.argv[1]), sys.argv[2]
+    print("ready", flush=True)
+    sys.stdin.read()
+    setting.write_text(old)
+
+
+if __name__ == "__main__":
+    main()
