@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from records import UNDECLARED, Record
+from records import SLOTS, UNDECLARED, Record
+
+DECLARED = ("role=", "keep=", "aslr=", "thp=", "threads=")  # arguments that say roles and environment
 
 
 def by_start(records: Iterable[Record]) -> list[Record]:
@@ -21,22 +23,36 @@ def like_the_last(records: Iterable[Record], group: Aspect, aspect: Aspect) -> l
     return [record for record in records if aspect(record) == latest[group(record)]]
 
 
+def builds(record: Record) -> dict[str, str]:
+    """Stack to binary: of a mixed pair both."""
+    peer = {record.peer.stack: record.peer.binary_sha256} if record.peer else {}
+    return peer | {record.stack: record.binary_sha256}
+
+
 def of_latest_builds(records: Iterable[Record]) -> list[Record]:
-    """Of each stack the runs of one binary."""
-    return like_the_last(records, lambda one: one.stack, lambda one: one.binary_sha256)
+    """Of each stack the runs of one binary, whichever end of a pair it is."""
+    records = list(records)
+    latest = {stack: binary for record in by_start(records) for stack, binary in builds(record).items()}
+    return [record for record in records if builds(record).items() <= latest.items()]
 
 
 def conditions(record: Record) -> tuple:
-    """What a run's key holds beside its declared fields and its binary: the other arguments, the machine."""
-    varying = ("build/harness/", "sessions=", "window=", "cpu=")
+    """What a run's key holds beside its declared fields and its binary: the suite's arguments, the machine."""
+    varying = ("build/harness/", "sessions=", "window=", *SLOTS, *DECLARED)
     return tuple(word for word in record.argv if not word.startswith(varying)), tuple(
         (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED
     )
 
 
+def arrangement(record: Record) -> tuple:
+    """Arguments that follow from roles and environment, which are declared: equal where those are."""
+    return tuple(word for word in record.argv if word.startswith(DECLARED))
+
+
 def comparable(records: Iterable[Record]) -> list[Record]:
     """Of each stack the runs of its latest build; of these, in each suite, those under like conditions."""
     alike = like_the_last(of_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
+    alike = like_the_last(alike, lambda one: (one.stack, one.suite, one.roles, one.env), arrangement)
     return like_the_last(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
 
 

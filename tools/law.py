@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy
 
+import costs
 from records import Phase, Record
 
 
 def handshaking(record: Record) -> list[Phase]:
     """The phases in which sessions are made and stepped. Later peaks follow N alone, so they are not the law's: with
     few handshakes at once they are the larger ones, and a line through the larger of two lines would bend."""
-    return [
-        phase for phase in record.phases if phase.phase == "sessions" or phase.phase.startswith(("client ", "server "))
-    ]
+    steps = ("client ", "server ")
+    return [one for one in costs.phases_of(record) if one.phase == "sessions" or one.phase.startswith(steps)]
 
 
 def peak_rss(record: Record) -> int:

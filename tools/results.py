@@ -1,6 +1,7 @@
 """The tables that set stacks side by side: peaks, the C10K figure, and the law of memory by window."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import costs
 import law
@@ -35,8 +36,13 @@ def difference(first: Series, other: Series, sessions: int) -> Cell:
     return Cell(f"{change:+.1f} %", round(change, 3))
 
 
+def together(setting: Setting) -> bool:
+    return setting.roles == "together"
+
+
 def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
     """One row a setting and number of sessions, one column a stack, then each against the first."""
+    selection = selection.where(together)
     stacks = selection.stacks
     columns = [*columns_of(selection), Column("sessions", "N")]
     columns += [Column(f"{stack} peak_rss_kib", f"{stack} KiB") for stack in stacks]
@@ -56,10 +62,18 @@ def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
 # The C10K figure
 
 
-def c10k_row(series: Series) -> list[Cell]:
-    """KiB, MiB, and where they are from."""
+HELD = {  # by process: the sessions of a run's two that it holds, and what 10,000 of these are called
+    "both": (1, "5,000 clients and 5,000 servers"),
+    "client": (2, "10,000 clients"),
+    "server": (2, "10,000 servers"),
+}
+
+
+def c10k_row(series: Series, share: int = 1) -> list[Cell]:
+    """KiB, MiB, and where they are from; one in `share` of a run's sessions is in the process."""
     runs = series.full("rss")
-    figure = costs.c10k(costs.medians(runs, costs.peak_rss))
+    points = costs.medians(runs, costs.peak_rss)
+    figure = costs.c10k({sessions // share: peak for sessions, peak in points.items()})
     if not figure:
         return [hole(f"N = {runs[0].sessions:,} only, not enough for a line" if runs else series.reason("rss"))] * 3
     value, measured = figure
@@ -71,17 +85,21 @@ def c10k_row(series: Series) -> list[Cell]:
 
 
 def c10k(selection: Selection) -> Table:
-    columns = [*columns_of(selection), Column("stack", "stack", left=True)]
+    """Of processes that hold both ends, and of those that are all clients or all servers."""
+    selection = selection.where(lambda setting: setting.roles in ("together", "split") and setting.peer is None)
+    columns = [*columns_of(selection), Column("stack", "stack", left=True), Column("process", "process of", left=True)]
     columns += [Column("peak_rss_kib", "KiB"), Column("peak_rss_mib", "MiB"), Column("origin", "origin", left=True)]
     caption = (
-        "Peak RSS of one process with 5,000 client and 5,000 server sessions, what it has at no sessions included. "
+        "Peak RSS of one process with 10,000 sessions, what it has at no sessions included. "
         f"1 MiB is 1,048,576 bytes. {constant(selection)}."
     )
     table = Table("c10k", "C10K figure", caption, columns)
     for setting in selection.settings:
         for stack in selection.stacks:
-            row = c10k_row(selection.series(stack, setting))
-            table.rows.append([*cells_of(selection, setting), word(stack), *row])
+            for process in dict.fromkeys(setting.processes.values()):
+                share, name = HELD[process]
+                row = c10k_row(selection.series(stack, setting, process), share)
+                table.rows.append([*cells_of(selection, setting), word(stack), Cell(name, process), *row])
     return table
 
 
@@ -144,15 +162,24 @@ def law_row(runs: Sequence[Record], name: str) -> list[Cell]:
     return [Cell(f"{found.fixed / KIB:,.0f} KiB", round(found.fixed)), *terms, *checks]
 
 
+def by_window(settings: Iterable[Setting]) -> dict[Setting, list[Setting]]:
+    """Settings that differ in nothing else."""
+    found: dict[Setting, list[Setting]] = {}
+    for one in settings:
+        found.setdefault(replace(one, window="all"), []).append(one)
+    return found
+
+
 def laws(selection: Selection) -> Table:
     keys = {
         "fixed_bytes": "fixed",
         "kept_bytes": "E, bytes per session",
         "handshake_bytes": "H, bytes per handshake",
     }
-    names = [Column(name, name, left=True) for name in ("suite", "allocator", "stack", "quantity")]
+    selection = selection.where(together)
+    declared = ("suite", "allocator", *(["env"] if selection.varies("env") else []))
     columns = [
-        *names,
+        *(Column(name, name, left=True) for name in (*declared, "stack", "quantity")),
         *(Column(key, heading) for key, heading in keys.items()),
         Column("check", "law against measured"),
         Column("narrow", "the same at narrower windows"),
@@ -163,13 +190,10 @@ def laws(selection: Selection) -> Table:
         "the narrowest from 1 % of the pairs on); on the right the largest error at windows that were not in the fit."
     )
     table = Table("law", "The law of memory", caption, columns)
-    for suite, allocator in dict.fromkeys((one.suite, one.allocator) for one in selection.settings):
+    for setting, windows in by_window(selection.settings).items():
         for stack in selection.stacks:
-            runs = [
-                r
-                for r in selection.records
-                if r.stack == stack and (Setting.of(r).suite, Setting.of(r).allocator) == (suite, allocator)
-            ]
+            runs = [run for one in windows for run in selection.series(stack, one).records]
             for name in QUANTITIES:
-                table.rows.append([word(suite), word(allocator), word(stack), word(name), *law_row(runs, name)])
+                cells = [word(getattr(setting, column)) for column in declared]
+                table.rows.append([*cells, word(stack), word(name), *law_row(runs, name)])
     return table

@@ -1,13 +1,18 @@
 """Which runs belong together: the newest of each, grouped into series that one line can go through."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import campaign
+import costs
 import definitions
 from comparable import by_start, comparable, missing_from, of_latest_builds
+from lines import Env, Meter, Process, Role, Roles, Window
 from names import nearest
-from records import Meter, Record, Window
+from records import Record
+
+ITSELF = "itself"  # the peer of a stack that is at both ends of a pair
 
 
 def allocator_name(record: Record) -> str:
@@ -18,8 +23,8 @@ def allocator_name(record: Record) -> str:
 
 def declared(record: Record) -> tuple:
     """What a campaign asked for, whatever the binary was."""
-    run = (record.scenario, record.sessions, record.window, record.meter, record.roles, record.peer, record.repeat)
-    return (record.stack, record.suite, allocator_name(record), *run)
+    run = (record.scenario, record.sessions, record.meter, record.repeat)
+    return (record.stack, Setting.of(record), *run)
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
@@ -34,15 +39,37 @@ class Setting:
     suite: str
     allocator: str
     window: Window
+    roles: Roles = "together"
+    peer: str | None = None  # the client's stack in a mixed pair; None: the same stack at both ends
+    env: Env = "lab"
 
     @staticmethod
     def of(record: Record) -> "Setting":
-        return Setting(record.suite, allocator_name(record), record.window)
+        kind = (record.roles, peer_name(record), record.env)
+        return Setting(record.suite, allocator_name(record), record.window, *kind)
+
+    @property
+    def processes(self) -> dict[Role, Process]:
+        """The roles whose sessions stay, each with the process that holds them."""
+        roles: tuple[Role, ...] = get_args(Role)
+        kept = [role for role in roles if self.roles in ("together", "split", f"keep-{role}")]
+        return {role: role if self.roles == "split" else "both" for role in kept}
+
+
+def peer_name(record: Record) -> str | None:
+    return record.peer.stack if record.peer and record.peer.stack != record.stack else None
+
+
+def of_process(record: Record, process: Process) -> Record:
+    """The run as this one of its processes saw it."""
+    return record.model_copy(update={"phases": costs.phases_of(record, process)})
 
 
 @dataclass(frozen=True)
 class Series:
-    """The runs of one stack in one setting: all sessions, meters, repeats, and what became of them."""
+    """The runs of one stack in one setting: all sessions, meters, repeats, and what became of them.
+
+    Of a split run either process has a series of its own."""
 
     stack: str
     setting: Setting
@@ -84,8 +111,17 @@ class Selection:
     settings: tuple[Setting, ...]
     left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
 
-    def series(self, stack: str, setting: Setting) -> Series:
-        return Series(stack, setting, tuple(r for r in self.records if r.stack == stack and Setting.of(r) == setting))
+    def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
+        """ValueError with a sentence when the runs had no such process."""
+        found = (one for one in self.records if one.stack == stack and Setting.of(one) == setting)
+        return Series(stack, setting, tuple(of_process(one, process) for one in found))
+
+    def where(self, wanted: Callable[[Setting], bool]) -> "Selection":
+        """The part in these settings, with the stacks that have runs there."""
+        settings = tuple(filter(wanted, self.settings))
+        records = tuple(one for one in self.records if Setting.of(one) in settings)
+        there = {one.stack for one in records}
+        return Selection(records, tuple(one for one in self.stacks if one in there), settings, self.left_out)
 
     def sessions(self, meter: Meter = "rss") -> list[int]:
         return sorted({record.sessions for record in self.records if record.meter == meter})
@@ -114,7 +150,19 @@ def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
 
 def run_of(record: Record) -> campaign.Run:
     named = (record.stack, record.suite, record.allocator.name, record.window)
-    return campaign.Run(*named, record.sessions, record.meter, record.repeat)
+    kind = (record.roles, peer_name(record), record.env)
+    return campaign.Run(*named, record.sessions, record.meter, record.repeat, *kind)
+
+
+ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection may be narrowed to, by argument
+    "stacks": ("the stack", lambda one: one.stack),
+    "suites": ("the suite", lambda one: one.suite),
+    "allocators": ("the allocator", lambda one: one.allocator.name),
+    "windows": ("the window", lambda one: str(one.window)),
+    "roles": ("roles", lambda one: one.roles),
+    "peers": ("the peer", lambda one: peer_name(one) or ITSELF),
+    "envs": ("the environment", lambda one: one.env),
+}
 
 
 def select(
@@ -123,29 +171,29 @@ def select(
     suites: Sequence[str] | None = None,
     allocators: Sequence[str] | None = None,
     windows: Sequence[str] | None = None,
+    **kinds: Sequence[str] | None,
 ) -> Selection:
-    """The newest runs of these stacks, suites, allocators (by name) and windows (as text); None is all.
+    """The newest runs of these stacks, suites, allocators (by name), windows (as text); and of these roles, peers
+    (ITSELF: the same stack at both ends) and envs. None is all.
 
     Only those that are comparable; `left_out` says how many others there are, to be shown on stderr.
     ValueError when one has no runs at all."""
     records = list(records)
     alike = comparable(records)
     kept = newest(alike)
-    stacks = chosen(stacks, (one.stack for one in kept), "the stack")
-    suites = chosen(suites, (one.suite for one in kept), "the suite")
-    allocators = chosen(allocators, (one.allocator.name for one in kept), "the allocator")
-    windows = chosen(windows, (str(one.window) for one in kept), "the window")
+    asked = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds
+    asked = {name: chosen(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in asked.items()}
 
     def wanted(one: Record) -> bool:
-        of_run = one.suite in suites and one.allocator.name in allocators and str(one.window) in windows
-        return one.stack in stacks and of_run
+        return all(ASPECTS[name][1](one) in names for name, names in asked.items())
 
     kept = list(filter(wanted, kept))
 
     def place(setting: Setting) -> tuple:
         width = float("inf") if setting.window == "all" else setting.window
-        return suites.index(setting.suite), setting.allocator, width
+        kind = (get_args(Roles).index(setting.roles), setting.peer or "", get_args(Env).index(setting.env))
+        return asked["suites"].index(setting.suite), setting.allocator, *kind, width
 
     settings = sorted({Setting.of(one) for one in kept}, key=place)
     missing = missing_from(*(list(filter(wanted, some)) for some in (records, of_latest_builds(records), alike)))
-    return Selection(tuple(kept), tuple(stacks), tuple(settings), missing)
+    return Selection(tuple(kept), tuple(asked["stacks"]), tuple(settings), missing)

@@ -1,11 +1,12 @@
-"""What one more session costs: the table of live heap, in whole numbers by role and phase, and that of RSS."""
+"""What one more session costs: the table of live heap, in whole numbers by role and phase, and those of RSS."""
 
 from collections.abc import Callable
 
 import costs
 from costs import MIB, HeapCost, Quotient
+from lines import Process
 from records import Record
-from selection import Selection, Series
+from selection import Selection, Series, Setting
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
 
@@ -36,12 +37,28 @@ def heap_holes(series: Series) -> str:
     return f"heap metered at N = {metered[0].sessions:,} only, and a total divided by N is not a slope"
 
 
+def stage_cell(pair: tuple[Record, Record], role: str, phase: str) -> Cell:
+    if phase == "reply" and pair[0].roles.startswith("keep"):
+        return hole("without its peer a session exchanges no payload")
+    return heap_cell(costs.live_cost(*pair, role, phase))
+
+
+def of_one_stack(setting: Setting) -> bool:
+    """Mixed pairs are in a table of their own."""
+    return setting.peer is None
+
+
+def held_roles(setting: Setting) -> dict[str, Process]:
+    """Rows of a setting: role to the process that holds it; the total is a pair's where one process holds both ends."""
+    return setting.processes | ({"total": "both"} if setting.roles == "together" else {})
+
+
 def heap_row(series: Series, role: str) -> list[Cell]:
     """Created, peak, its phase, established, after the reply."""
     pair = series.heap_pair()
     if not pair:
         return [hole(heap_holes(series))] * 5
-    made, established, reply = (heap_cell(costs.live_cost(*pair, role, phase)) for phase in STAGES)
+    made, established, reply = (stage_cell(pair, role, phase) for phase in STAGES)
     if series.setting.window != "all":
         return [hole(WINDOWED), hole(WINDOWED), hole(WINDOWED), established, reply]
     peak = costs.peak_cost(*pair, role)
@@ -49,6 +66,7 @@ def heap_row(series: Series, role: str) -> list[Cell]:
 
 
 def heap_costs(selection: Selection) -> Table:
+    selection = selection.where(lambda setting: of_one_stack(setting) and setting.env == "lab")  # there heap is metered
     created, *later = (Column(phase, heading) for phase, heading in STAGES.items())
     stages = [created, Column("peak", "at the peak"), Column("peak_phase", "peak in", left=True), *later]
     columns = [*columns_of(selection), Column("stack", "stack", left=True), Column("role", "role", left=True)]
@@ -59,10 +77,9 @@ def heap_costs(selection: Selection) -> Table:
     table = Table("heap", "Live heap per session", caption, columns + stages)
     for setting in selection.settings:
         for stack in selection.stacks:
-            series = selection.series(stack, setting)
-            for role, name in ROLES.items():
-                cells = [*cells_of(selection, setting), word(stack), word(name)]
-                table.rows.append([*cells, *heap_row(series, role)])
+            for role, process in held_roles(setting).items():
+                cells = [*cells_of(selection, setting), word(stack), word(ROLES[role])]
+                table.rows.append([*cells, *heap_row(selection.series(stack, setting, process), role)])
     return table
 
 
@@ -98,20 +115,47 @@ def rss_row(series: Series, quantity: Callable[[Record], int]) -> list[Cell]:
     ]
 
 
+SLOPE = (
+    ("slope_bytes_per_{}", "bytes per {}"),
+    ("intercept_bytes", "at no sessions"),
+    ("increments_bytes_per_{}", "per {}, from N to next N"),
+    ("largest_residual", "largest residual, bytes"),
+    ("spread", "spread of repeats"),
+)
+
+
+def slope_columns(unit: str) -> list[Column]:
+    return [Column(key.format(unit), heading.format(unit)) for key, heading in SLOPE]
+
+
 def rss_costs(selection: Selection) -> Table:
+    selection = selection.where(lambda setting: setting.roles == "together")
     columns = [*columns_of(selection), Column("stack", "stack", left=True), Column("at", "RSS", left=True)]
-    columns += [
-        Column("slope_bytes_per_pair", "bytes per pair"),
-        Column("intercept_bytes", "at no sessions"),
-        Column("increments_bytes_per_pair", "per pair, from N to next N"),
-        Column("largest_residual", "largest residual, bytes"),
-        Column("spread", "spread of repeats"),
-    ]
     caption = f"The line through (sessions, RSS) by least squares; a pair is two sessions. {constant(selection)}."
-    table = Table("rss", "RSS per pair of sessions", caption, columns)
+    table = Table("rss", "RSS per pair of sessions", caption, columns + slope_columns("pair"))
     for setting in selection.settings:
         for stack in selection.stacks:
             for name, quantity in RSS.items():
                 cells = [*cells_of(selection, setting), word(stack), word(name)]
                 table.rows.append([*cells, *rss_row(selection.series(stack, setting), quantity)])
+    return table
+
+
+def role_costs(selection: Selection) -> Table:
+    """A process of N sessions of a pair's two has N/2 of its role: bytes per pair are its bytes per session."""
+    selection = selection.where(lambda setting: setting.roles == "split" and of_one_stack(setting))
+    names = ("stack", "process", "at")
+    columns = [*columns_of(selection), *(Column(name, "RSS" if name == "at" else name, left=True) for name in names)]
+    caption = (
+        "Clients and servers in a process each: the line through (sessions of the process, its RSS) by least squares. "
+        f"{constant(selection)}."
+    )
+    table = Table("roles", "RSS per session, by role", caption, columns + slope_columns("session"))
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for process in setting.processes.values():
+                series = selection.series(stack, setting, process)
+                for name, quantity in RSS.items():
+                    cells = [*cells_of(selection, setting), word(stack), word(process), word(name)]
+                    table.rows.append([*cells, *rss_row(series, quantity)])
     return table

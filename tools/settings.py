@@ -10,9 +10,12 @@ DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "knobs"
 DEFAULTS = {"tickets": "0", "store": "off", "knobs": "default"}  # as in docs/records.md
 
 
+VARYING = ("allocator", "window", "roles", "env")  # not the peer: mixed pairs are in a table of their own
+
+
 def columns_of(selection: Selection) -> list[Column]:
-    """The suite always, allocator and window where there are several."""
-    extra = [Column(name, name, left=True) for name in ("allocator", "window") if selection.varies(name)]
+    """The suite always, the others where there are several."""
+    extra = [Column(name, name, left=True) for name in VARYING if selection.varies(name)]
     return [Column("suite", "suite", left=True), *extra]
 
 
@@ -21,10 +24,10 @@ def cells_of(selection: Selection, setting: Setting) -> list[Cell]:
 
 
 def constant(selection: Selection) -> str:
-    """What columns_of leaves out: equal in all settings."""
-    parts = {name: getattr(selection.settings[0], name) for name in ("allocator", "window")}
-    said = [f"{name} {value}" for name, value in parts.items() if not selection.varies(name)]
-    return ", ".join([*said, "roles together"]).capitalize()
+    """What columns_of leaves out: equal in all settings. The laboratory goes without saying."""
+    equal = [name for name in VARYING if not selection.varies(name)]
+    said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
+    return ", ".join(text for text in said if text != "env lab").capitalize()
 
 
 def options(record: Record) -> str:

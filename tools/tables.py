@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +17,7 @@ import rich.text
 
 HOLE = "–"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-UNBROKEN = ("suite", "stack", "role", "at", "peak_phase")  # names, on a narrow terminal
+UNBROKEN = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names, on a narrow terminal
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 
 
@@ -67,6 +67,12 @@ class Table:
 
     def footnotes(self) -> list[str]:
         return [f"{str(number).translate(SUPERSCRIPTS)} {note}" for note, number in self.notes().items()]
+
+
+def only(table: Table, key: str, value: Any) -> Table:
+    """The rows with this value in the column; all of a table that has no such column."""
+    at = [index for index, column in enumerate(table.columns) if column.key == key]
+    return replace(table, rows=[row for row in table.rows if all(row[index].value == value for index in at)])
 
 
 def markdown(table: Table) -> str:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tables of a recording: peak RSS side by side, cost per session, C10K figure, law of memory, what was held equal.
+"""Tables of a recording: peak RSS side by side, cost per session and role, C10K figures, mixed pairs, the laboratory
+beside what is deployed, law of memory, what was held equal.
 
 Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. JSON is
 {"tables": [{"name", "title", "caption", "rows": [{COLUMN: VALUE}], "notes"}]}; a hole is {"hole": WHY}, and a value of
@@ -16,6 +17,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import rich.console
 
@@ -23,17 +25,30 @@ import embedding
 import records
 import stdout
 import tables
-from results import c10k, laws, peaks
-from selection import Selection, of_campaign, select
-from session_costs import heap_costs, rss_costs
+from environments import deployed
+from interop import interop
+from lines import Process
+from results import c10k, laws, peaks, together
+from selection import ITSELF, Selection, of_campaign, select
+from session_costs import heap_costs, role_costs, rss_costs
 from settings import settings
 
-TABLES = ("settings", "peaks", "heap", "rss", "c10k", "law")
+TABLES = ("settings", "peaks", "heap", "rss", "roles", "c10k", "interop", "deployed", "law")
+NEEDS = {  # what a recording lacks whose table has no rows
+    "roles": "clients and servers in processes of their own (make mem ROLES=split)",
+    "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
+    "deployed": "runs in more environments than one (make mem ENV=both)",
+}
+ONE_STACK = "runs with the same stack at both ends"  # what all others need
+PROCESSES = get_args(Process)
 EXAMPLES = """examples:
   tools/tabulate.py data/2026-01-31-some-cpu
   tools/tabulate.py data/2026-01-31-some-cpu --table peaks --n 10000 --format csv
   tools/tabulate.py data/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
   tools/tabulate.py data/2026-01-31-some-cpu --table c10k --into README.md
+  tools/tabulate.py data/2026-01-31-some-cpu --roles split --process server     what a server's process holds
+  tools/tabulate.py data/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
+  tools/tabulate.py data/2026-01-31-some-cpu --table deployed --format json
 
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
@@ -41,11 +56,21 @@ EXAMPLES = """examples:
 def build(
     selection: Selection, names: Sequence[str] | None = None, sessions: Sequence[int] | None = None
 ) -> list[tables.Table]:
-    """The tables of these names; without names all, the law only where windows differ."""
-    makers = {"settings": settings, "heap": heap_costs, "rss": rss_costs, "c10k": c10k, "law": laws}
+    """The tables of these names; without names all that have rows, the law only where windows differ.
+
+    ValueError when one that was asked for has no rows."""
+    makers = {"settings": settings, "heap": heap_costs, "rss": rss_costs, "roles": role_costs, "c10k": c10k}
+    makers |= {"interop": interop, "deployed": deployed, "law": laws}
     makers["peaks"] = lambda chosen: peaks(chosen, sessions)
-    names = names or [name for name in TABLES if name != "law" or selection.varies("window")]
-    return [makers[name](selection) for name in TABLES if name in names]
+    made = [makers[name](selection) for name in TABLES if name in (names or unasked(selection))]
+    for table in made:
+        if names and not table.rows:
+            raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS.get(table.name, ONE_STACK)}")
+    return [table for table in made if table.rows]
+
+
+def unasked(selection: Selection) -> list[str]:
+    return [name for name in TABLES if name != "law" or selection.where(together).varies("window")]
 
 
 def remarks(recording: Path, selection: Selection) -> list[str]:
@@ -85,6 +110,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--suite", action="append", help="may be repeated")
     made.add_argument("--allocator", action="append", help="may be repeated")
     made.add_argument("--window", action="append", help="pairs in the handshake at once, or all; may be repeated")
+    made.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
+    made.add_argument("--peer", action="append", help=f"the client's stack, or {ITSELF}; may be repeated")
+    made.add_argument("--env", action="append", help="lab, deployed or deployed-thp; may be repeated")
+    made.add_argument("--process", choices=PROCESSES, help="only rows of this process")
     made.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
     made.add_argument(
         "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
@@ -107,13 +136,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("the recording is empty")
     if arguments.campaign:
         loaded = of_campaign(loaded, arguments.campaign)
-    selection = select(loaded, arguments.stack, arguments.suite, arguments.allocator, arguments.window)
+    kinds = {"roles": arguments.roles, "peers": arguments.peer, "envs": arguments.env}
+    selection = select(loaded, arguments.stack, arguments.suite, arguments.allocator, arguments.window, **kinds)
     if not selection.records:
         raise ValueError("no run has all of what was asked for")
     check_n(arguments.n, selection)
     for remark in remarks(arguments.recording, selection):
         print(f"tabulate: {remark}", file=sys.stderr)
     made = build(selection, arguments.table, arguments.n)
+    made = [tables.only(one, "process", arguments.process) for one in made] if arguments.process else made
     if arguments.into:
         embedding.replace(arguments.into, arguments, parser(), tables.text_of(made, tables.MARKDOWN))
     else:

@@ -30,6 +30,7 @@ SHAPES = {
     "boringssl@5.4.0": Shape(6 * MIB, (7_000, 30_000, 21_000), (7_000, 28_000, 19_000), 120, 90),
     "null@c": Shape(4 * MIB, (4_072, 4_072, 4_072), (4_072, 4_072, 4_072), 3, 3),
 }
+BOTH = ("client", "server")
 PEAKS = {"client": "client 1", "server": "server 1"}
 
 
@@ -47,37 +48,77 @@ def heap(bytes_now: int, blocks: int, peak: int) -> dict[str, int]:
     return now | {"cumulative_bytes": 3 * peak, "cumulative_blocks": 3 * blocks}
 
 
-def heaps(shape: Shape, phase: str, pairs: int, extra: int = 0) -> dict[str, dict[str, int]]:
+def heaps(shape: Shape, phase: str, pairs: int, extra: int = 0, held: Sequence[str] = BOTH) -> dict:
     """`extra` bytes are planted into the client's live heap."""
-    roles = {}
-    for role in ("client", "server"):
+    roles = {role: heap(0, 0, 0) for role in BOTH}
+    for role in held:
         now = pairs * live(getattr(shape, role), role, phase) + (extra if role == "client" else 0)
         blocks = pairs * getattr(shape, f"{role}_blocks") if phase in MADE else 0
         roles[role] = heap(now, blocks, now)
-    for role in ("client_context", "server_context"):
-        roles[role] = heap(50_000, 400, 50_000)
+    for role in BOTH:
+        roles[f"{role}_context"] = heap(50_000, 400, 50_000) if role in held else heap(0, 0, 0)
     roles["harness"] = heap(0, 0, 0)
     total = {name: sum(one[name] for one in roles.values()) for name in roles["client"]}
     return roles | {"total": total}
 
 
-def phase(name: str, shape: Shape, sessions: int, meter: str, extra: int) -> dict:
-    """RSS is 10 % above the live heap, in whole pages; a closed session's memory stays."""
+def phase(name: str, shape: Shape, sessions: int, meter: str, extra: int, held: Sequence[str] = BOTH) -> dict:
+    """RSS is 10 % above the live heap of the roles held, in whole pages; a closed session's memory stays."""
     pairs = sessions // 2
-    held = [sum(live(getattr(shape, role), role, one) for role in PEAKS) for one in PHASES]
+    sizes = [sum(live(getattr(shape, role), role, one) for role in held) for one in PHASES]
     at = PHASES.index(name)
-    rss = shape.fixed_bytes + pairs * (held[at] if name in MADE else max(held) if at else 0) * 11 // 10 // 4096 * 4096
-    made = {"phase": name, "process": "both", "rss_bytes": rss, "rss_anon_bytes": rss - 3 * MIB}
+    rss = shape.fixed_bytes + pairs * (sizes[at] if name in MADE else max(sizes) if at else 0) * 11 // 10 // 4096 * 4096
+    process = "both" if held == BOTH else held[0]
+    made = {"phase": name, "process": process, "rss_bytes": rss, "rss_anon_bytes": rss - 3 * MIB}
     made |= {"rss_file_bytes": 3 * MIB, "rss_shmem_bytes": 0, "peak_rss_bytes": rss, "minor_faults": 0}
     made |= {"major_faults": 0, "wire_bytes": 0}
-    return made | ({"heap": heaps(shape, name, pairs, extra)} if meter == "heap" else {})
+    return made | ({"heap": heaps(shape, name, pairs, extra, held)} if meter == "heap" else {})
 
 
-def record(stack: str, suite: str, sessions: int, meter: str = "rss", extra: int = 0, **changes) -> Record:
-    phases = [phase(name, SHAPES[stack], sessions, meter, extra) for name in PHASES]
+def phases_of(stack: str, sessions: int, meter: str, extra: int, roles: str, client: str | None) -> list[dict]:
+    """Of a split run the client's before the server's; a run that keeps one role has no payload and no reply."""
+    args = (sessions, meter, extra)
+    if roles == "together":
+        return [phase(name, SHAPES[stack], *args) for name in PHASES]
+    if roles == "split":
+        stacks = {"client": client or stack, "server": stack}
+        return [phase(name, SHAPES[stacks[role]], *args, (role,)) for name in PHASES for role in BOTH]
+    kept = (roles.removeprefix("keep-"),)
+    made = [phase(name, SHAPES[stack], *args, kept) for name in PHASES if name not in ("payload", "reply")]
+    return [one | {"process": "both"} for one in made]
+
+
+ENVS = {
+    "lab": [],
+    "deployed": ["aslr=on", "thp=host", "threads=4"],
+    "deployed-thp": ["aslr=on", "thp=host", "threads=4"],
+}
+ROLES = {"together": [], "split": ["role=server"], "keep-client": ["keep=client"], "keep-server": ["keep=server"]}
+
+
+def peer(stack: str) -> dict:
+    named = {"stack": stack, "reported": f"{stack.split('@')[0]} as it calls itself", "binary_sha256": "0" * 64}
+    return named | {"source": None, "compiler": "gcc 12.2.0", "flags": "-O3", "licence": "Apache-2.0"}
+
+
+def record(
+    stack: str,
+    suite: str,
+    sessions: int,
+    meter: str = "rss",
+    extra: int = 0,
+    roles: str = "together",
+    client: str | None = None,
+    env: str = "lab",
+    **changes,
+) -> Record:
+    """With a client of another stack: a mixed pair, whose roles are split."""
+    roles = "split" if client else roles
+    phases = phases_of(stack, sessions, meter, extra, roles, client)
+    asked = [f"sessions={sessions}", "certs=memtest/certs/rsa-2048", *ROLES[roles], *ENVS[env]]
     made = {
-        "schema": 1,
-        "key": f"{abs(hash((stack, suite, sessions, meter))) % 16**16:016x}",
+        "schema": 2,
+        "key": f"{abs(hash((stack, suite, sessions, meter, roles, client, env))) % 16**16:016x}",
         "stack": stack,
         "reported": f"{stack.split('@')[0]} as it calls itself",
         "binary_sha256": "0" * 64,
@@ -100,10 +141,11 @@ def record(stack: str, suite: str, sessions: int, meter: str = "rss", extra: int
         "sessions": sessions,
         "window": "all",
         "meter": meter,
-        "roles": "together",
-        "peer": None,
+        "roles": roles,
+        "peer": client and peer(client),
+        "env": env,
         "repeat": 1,
-        "argv": [f"build/harness/{stack}", "memory", f"sessions={sessions}", "certs=memtest/certs/rsa-2048"],
+        "argv": [f"build/harness/{stack}", "memory", *asked],
         "commit": "0123456789abcdef",
         "dirty": False,
         "machine": {
@@ -130,11 +172,38 @@ def failed(stack: str, suite: str, sessions: int, reason: str, status: str = "fa
     return record(stack, suite, sessions, meter, status=status, reason=reason, phases=[], negotiated=None)
 
 
-def campaign(stacks: Sequence[str], suites: Sequence[str], counts: Sequence[int] = COUNTS) -> list[Record]:
-    """RSS runs at every number of sessions, heap runs at the two smallest."""
+def campaign(stacks: Sequence[str], suites: Sequence[str], counts: Sequence[int] = COUNTS, **kind) -> list[Record]:
+    """RSS runs at every number of sessions, heap runs at the two smallest; roles, client and env as record has them."""
     pairs = [(stack, suite) for stack in stacks for suite in suites]
-    rss = [record(stack, suite, sessions) for stack, suite in pairs for sessions in counts]
-    return rss + [record(stack, suite, sessions, "heap") for stack, suite in pairs for sessions in sorted(counts)[:2]]
+    rss = [record(stack, suite, sessions, **kind) for stack, suite in pairs for sessions in counts]
+    metered = sorted(counts)[:2]
+    return rss + [record(stack, suite, sessions, "heap", **kind) for stack, suite in pairs for sessions in metered]
+
+
+def interop(stacks: Sequence[str], suite: str, counts: Sequence[int] = COUNTS) -> list[Record]:
+    """Every stack as server with every stack as client."""
+    peers = {stack: [other if other != stack else None for other in stacks] for stack in stacks}
+    runs = (campaign([stack], [suite], counts, roles="split", client=one) for stack in stacks for one in peers[stack])
+    return [record for found in runs for record in found]
+
+
+def scaled(record: Record, factor: float, repeat: int) -> Record:
+    """A repeat whose RSS is this much more or less."""
+    phases = [one.model_dump() for one in record.phases]
+    for one in phases:
+        one |= {name: round(factor * one[name]) for name in ("rss_bytes", "peak_rss_bytes")}
+    return Record.model_validate(record.model_dump(by_alias=True) | {"phases": phases, "repeat": repeat})
+
+
+def environments(stacks: Sequence[str], suite: str, factors: dict[str, Sequence[float]]) -> list[Record]:
+    """RSS runs by environment; the factors are those of its repeats."""
+    return [
+        scaled(record(stack, suite, sessions, env=env), factor, repeat)
+        for env, of_env in factors.items()
+        for repeat, factor in enumerate(of_env, start=1)
+        for stack in stacks
+        for sessions in COUNTS
+    ]
 
 
 def write(recording: Path, records: Iterable[Record]) -> Path:

@@ -1,0 +1,81 @@
+"""What each repeat of a series says by itself, and whether two series differ by more than their repeats do."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import costs
+from costs import Quantity
+from records import Record
+from selection import Series
+from tables import Cell
+
+PAGE = 4096
+ONCE = "measured once: how far repeats lie apart is not known"
+INSIDE = "not beyond the spread of repeats"
+
+
+def of_each(runs: Sequence[Record]) -> list[list[Record]]:
+    """The runs of each repeat that has every number of sessions, by increasing sessions."""
+    everything = {run.sessions for run in runs}
+    repeats = ([run for run in runs if run.repeat == repeat] for repeat in sorted({run.repeat for run in runs}))
+    return [found for found in repeats if {run.sessions for run in found} == everything]
+
+
+def slopes(series: Series, quantity: Quantity) -> list[float]:
+    """Bytes per pair, in the process of one role per session: the slope of each repeat's line; none for one N."""
+    lines = (costs.line(costs.medians(runs, quantity)) for runs in of_each(series.full("rss")))
+    return [2 * line.slope for line in lines if line]
+
+
+def c10ks(series: Series, share: int) -> list[float]:
+    """Peak RSS at 10,000 sessions in the process, which has one in `share`: of each repeat, measured or its line's."""
+    points = (costs.medians(runs, costs.peak_rss) for runs in of_each(series.full("rss")))
+    figures = (costs.c10k({sessions // share: peak for sessions, peak in found.items()}) for found in points)
+    return [figure[0] for figure in figures if figure]
+
+
+def live_slopes(series: Series, role: str, phase: str | None) -> list[float]:
+    """Live heap per session of the role at the end of the phase, or at its peak (None): of each repeat."""
+    pairs = (runs[:2] for runs in of_each(series.runs("heap")) if len(runs) > 1)
+    found = (costs.live_cost(*pair, role, phase) if phase else costs.peak_cost(*pair, role) for pair in pairs)
+    return [cost.bytes.amount / cost.bytes.sessions for cost in found]
+
+
+def resolution(series: Series) -> float:
+    """RSS is whole pages: what one of them is per pair, over the span of the sessions."""
+    counts = [run.sessions for run in series.full("rss")]
+    return 2 * PAGE / (max(counts) - min(counts))
+
+
+def span(values: Sequence[float]) -> float:
+    return max(values) - min(values)
+
+
+@dataclass(frozen=True)
+class Change:
+    """From one series of repeats to another, by their medians."""
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    resolution: float = 0.0
+
+    @property
+    def amount(self) -> float:
+        return statistics.median(self.after) - statistics.median(self.before)
+
+    @property
+    def share(self) -> float:
+        return self.amount / statistics.median(self.before)
+
+    @property
+    def beyond_spread(self) -> bool:
+        return abs(self.amount) > max(span(self.before), span(self.after), self.resolution)
+
+    def cell(self, exact: bool) -> Cell:
+        """Bytes and percent, or none. Figures that are exact need no repeats."""
+        data = {"bytes": round(self.amount, 3), "percent": round(100 * self.share, 4)}
+        if not self.beyond_spread:
+            return Cell("none", data, INSIDE if self.amount else None)
+        once = not exact and min(len(self.before), len(self.after)) < 2
+        return Cell(f"{self.amount:+,.0f} ({100 * self.share:+.2f} %)", data, ONCE if once else None)
