@@ -53,6 +53,10 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
 	@.venv/bin/python tools/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
+.PHONY: check-nginx
+check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte
+	@.venv/bin/python tools/check_nginx.py
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
 	@for page in README.md docs/results.md; do \
@@ -82,8 +86,8 @@ names:
 packages-mem:
 	@tools/packages.py mem $(call flags,STACKS ALLOCATOR)
 
-packages-check:
-	@tools/packages.py check
+packages-check packages-check-nginx:
+	@tools/packages.py $(patsubst packages-%,%,$@)
 
 stacks-mem:
 	@tools/build.py $(call if_given,STACKS,$(call quote,STACKS),--campaign mem)

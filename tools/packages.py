@@ -19,6 +19,7 @@ import names
 PURPOSES = {
     "mem": ["gcc", "libc6-dev", "make", "python3-venv"],
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
+    "check-nginx": ["nginx-light"],
 }
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
 
@@ -44,11 +45,12 @@ def library(name: str) -> bool:
 
 
 # Package: is what it brings there? A package that is not listed brings a command of its name.
-PRESENT: dict[str, Callable[[], bool]] = {
+PRESENT: dict[str, Callable[[], object]] = {
     "libc6-dev": partial(header, "stdio.h"),
     "libcmocka-dev": partial(header, "cmocka.h"),
     "libssl-dev": partial(header, "openssl/ssl.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
+    "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
 }
 
@@ -118,7 +120,7 @@ def require_linters() -> None:
 def arguments() -> argparse.Namespace:
     campaign = names.defaults()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("purpose", choices=PURPOSES, help="mem: to build and measure; check: to test and lint as well")
+    parser.add_argument("purpose", choices=PURPOSES, help="the target of make that needs them")
     for knob in ("STACKS", "ALLOCATOR"):
         parser.add_argument(
             f"--{knob.lower()}", metavar=knob, default=campaign[knob], help="of mem (default: %(default)s)"
@@ -137,9 +139,11 @@ def main() -> None:
             require_linters()
             every = (one for name in names.table("allocators") for one in allocator(name))
             require([*PURPOSES["check"], *every])
-        else:
+        elif given.purpose == "mem":
             require_cargo_for(names.listed(given.stacks))
             require([*PURPOSES["mem"], *(one for name in names.listed(given.allocator) for one in allocator(name))])
+        else:
+            require(PURPOSES[given.purpose])
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)
