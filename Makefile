@@ -84,13 +84,13 @@ names:
 	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
 
 packages-mem:
-	@tools/packages.py mem $(call flags,STACKS ALLOCATOR)
+	@tools/packages.py mem $(call flags,STACKS CLIENT SERVER ALLOCATOR)
 
 packages-check packages-check-nginx:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 stacks-mem:
-	@tools/build.py $(call if_given,STACKS,$(call quote,STACKS),--campaign mem)
+	@tools/build.py $(or $(foreach knob,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(knob))),--campaign mem)
 
 stacks-all:
 	@tools/build.py

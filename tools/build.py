@@ -110,7 +110,8 @@ def arguments(known: dict[str, Stack]) -> argparse.Namespace:
             f"no campaign {given.campaign} in memtest/campaigns.toml{names.nearest(given.campaign, known_campaigns)}"
         )
     given.stacks = names.listed(" ".join(given.stacks))
-    given.stacks += known_campaigns[given.campaign].stacks if given.campaign else []
+    asked = known_campaigns.get(given.campaign)
+    given.stacks = list(dict.fromkeys([*given.stacks, *(asked.stacks + asked.peers if asked else ())]))
     for name in given.stacks:
         if name not in known:
             parser.error(f"no stack {name} among those of memtest/stacks.toml{names.nearest(name, known)}")

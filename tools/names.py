@@ -20,26 +20,10 @@ except ModuleNotFoundError:
 
 import shapes
 import stdout
+from knobs import CHOICES, DEFAULTS, KNOBS, LEAST, LISTS, MOST, ONE, WORDS, check_together
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
-
-KNOBS = {
-    "N": "sessions, client and server together; a positive even number",
-    "STACKS": "what to measure, first the one that others are compared with (names: tools/build.py --list)",
-    "SUITES": "protocol configurations (memtest/suites.toml)",
-    "ALLOCATOR": "malloc of the whole process (memtest/allocators.toml)",
-    "WINDOW": "pairs in the handshake at a time, or all",
-    "REPEATS": "how often each run is made",
-    "HEAP": "how many of the smallest numbers of sessions are run under the heap meter too, or all",
-    "JOBS": "runs at a time, each on a CPU of its own",
-    "FRESH": "1 measures again what has been measured",
-    "OUT": "directory of the recording and the pictures",
-}
-DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU"}
-MOST = {"REPEATS": 1000} | dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)  # memtest/arguments.c's own
-LEAST = {"N": 2, "HEAP": 0}  # else 1
-LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator"}
 
 
 def table(kind: str) -> dict:
@@ -69,8 +53,8 @@ def check_names(knob: str, value: str) -> None:
     known = table(f"{kind}s")
     if not listed(value):
         raise ValueError(f"{knob} names no {kind}; they are listed in memtest/{kind}s.toml")
-    if knob == "ALLOCATOR" and len(listed(value)) > 1:
-        raise ValueError(f"ALLOCATOR={value} is more than one; a process has one malloc")
+    if knob in ONE and len(listed(value)) > 1:
+        raise ValueError(f"{knob}={value} is more than one; {ONE[knob]}")
     for name in listed(value):
         if name not in known:
             raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{nearest(name, known)}")
@@ -112,21 +96,23 @@ def check_knob(knob: str, value: str) -> None:
         check_names(knob, value)
     elif knob == "OUT":
         check_directory(value)
-    elif knob == "FRESH":
-        if value not in ("0", "1"):
-            raise ValueError(f"FRESH={value} must be 0 or 1")
+    elif knob in CHOICES:
+        if value not in CHOICES[knob]:
+            *first, last = CHOICES[knob]
+            raise ValueError(f"{knob}={value} must be {', '.join(first)} or {last}")
     else:
         check_number(knob, value)
 
 
 def check_campaigns() -> None:
     """What their tables name is there."""
-    known = {key: table(key) for key in ("stacks", "suites", "allocators")}
+    kinds = {"stacks": "stacks", "peers": "stacks", "suites": "suites", "allocators": "allocators"}
+    known = {kind: table(kind) for kind in kinds.values()}
     for name, campaign in table("campaigns").items():
-        for key, tables in known.items():
+        for key, kind in kinds.items():
             for one in campaign.get(key, ()):
-                if one not in tables:
-                    said = f"no {key[:-1]} {one} among those of memtest/{key}.toml{nearest(one, tables)}"
+                if one not in known[kind]:
+                    said = f"no {kind[:-1]} {one} among those of memtest/{kind}.toml{nearest(one, known[kind])}"
                     raise ValueError(f"memtest/campaigns.toml: [{name}]: {key}: {said}")
 
 
@@ -146,6 +132,7 @@ def check(knobs: dict[str, str]) -> None:
     check_campaigns()
     for knob, value in knobs.items():
         check_knob(knob, value)
+    check_together(knobs)
 
 
 def check_taken(knobs: Iterable[str], taken: list[str]) -> None:
@@ -167,9 +154,8 @@ def insist(knobs: dict[str, str], taken: list[str] | None = None) -> None:
 
 def defaults() -> dict[str, str]:
     """Of `make mem`, as text."""
-    mem = table("campaigns").get("mem", {})
-    words = {"ALLOCATOR": "allocators", "WINDOW": "windows"}
-    campaign = {knob: mem.get(words.get(knob, knob.lower()), "") for knob in KNOBS}
+    mem = {"roles": ["together"], "envs": ["lab"]} | table("campaigns").get("mem", {})
+    campaign = {knob: mem.get(WORDS.get(knob, knob.lower()), "") for knob in KNOBS}
     text = {
         knob: " ".join(map(str, value)) if isinstance(value, list) else str(value) for knob, value in campaign.items()
     }

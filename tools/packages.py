@@ -17,10 +17,12 @@ from functools import partial
 import names
 
 PURPOSES = {
-    "mem": ["gcc", "libc6-dev", "make", "python3-venv"],
+    "mem": ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"],
+    "selfcheck": ["valgrind", "heaptrack"],
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
     "check-nginx": ["nginx-light"],
 }
+TAKEN = ("STACKS", "CLIENT", "SERVER", "ALLOCATOR")
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
 
 
@@ -48,8 +50,10 @@ def library(name: str) -> bool:
 PRESENT: dict[str, Callable[[], object]] = {
     "libc6-dev": partial(header, "stdio.h"),
     "libcmocka-dev": partial(header, "cmocka.h"),
+    "libunwind8": partial(library, "libunwind.so.8"),
     "libssl-dev": partial(header, "openssl/ssl.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
+    "valgrind": lambda: shutil.which("valgrind") is not None and header("valgrind/valgrind.h"),
     "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
 }
@@ -121,12 +125,15 @@ def arguments() -> argparse.Namespace:
     campaign = names.defaults()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("purpose", choices=PURPOSES, help="the target of make that needs them")
-    for knob in ("STACKS", "ALLOCATOR"):
-        parser.add_argument(
-            f"--{knob.lower()}", metavar=knob, default=campaign[knob], help="of mem (default: %(default)s)"
-        )
+    for knob in TAKEN:
+        default = "" if knob in ("CLIENT", "SERVER") else f" (default: {campaign[knob]})"
+        parser.add_argument(f"--{knob.lower()}", metavar=knob, help=f"of mem{default}")
     given = parser.parse_args()
-    names.insist({"STACKS": given.stacks, "ALLOCATOR": given.allocator})
+    asked = {knob: getattr(given, knob.lower()) for knob in TAKEN}
+    names.insist({knob: value for knob, value in asked.items() if value is not None})
+    mixed = f"{given.client} {given.server}" if given.client else None
+    given.stacks = given.stacks or mixed or campaign["STACKS"]
+    given.allocator = given.allocator or campaign["ALLOCATOR"]
     return given
 
 

@@ -1,16 +1,22 @@
 """What was asked for on the command line: a campaign with its knobs turned, or a sentence about the wrong one."""
 
 import argparse
+import os
 import sys
 
 import definitions
 import names
 from definitions import Campaign
 
+DEPLOYED_REPEATS = 5
+KEEP_WINDOW = 100  # pairs
+
 EXAMPLES = """examples:
   tools/measure.py mem                                     the campaign [mem] as it stands
   tools/measure.py mem --n 1000 --suites tls13-rsa-aes256  one suite, at most 1,000 sessions
   tools/measure.py mem --window 100 --out data/window      100 pairs in the handshake at a time
+  tools/measure.py mem --roles split --n 20000             10,000 server sessions in a process of their own
+  tools/measure.py interop                                 every stack against every other
   tools/measure.py mem --list                              what would run, and what is recorded already
   tools/measure.py --verify                                every built stack and suite once, with 2 sessions
 
@@ -56,11 +62,33 @@ def campaign(arguments: argparse.Namespace) -> Campaign:
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
     turned |= {"stacks": listed(arguments.stacks), "suites": listed(arguments.suites)}
     turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
+    turned |= {"roles": several(arguments.roles)} | environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
+    given |= {"sites": None} if turned["heap"] == 0 else {}  # without the heap meter
     asked = definitions.campaigns()[arguments.campaign].model_copy(update=given)
     if arguments.window and any(window != "all" and window > asked.n // 2 for window in asked.windows):
         sys.exit(f"memtest: WINDOW={arguments.window}: N={asked.n} is {asked.n // 2} pairs; all of them at once is all")
-    return asked
+    return asked.model_copy(update=ends(arguments, asked.n // 2, asked.peers))
+
+
+def environments(arguments: argparse.Namespace) -> dict:
+    """A figure as deployed says nothing without its spread."""
+    if arguments.env in (None, "lab"):
+        return {"envs": several(arguments.env)}
+    envs = ["deployed"] if arguments.env == "deployed" else ["lab", "deployed", *["deployed-thp"] * (not os.geteuid())]
+    return {"envs": envs, "repeats": number(arguments.repeats) or DEPLOYED_REPEATS}
+
+
+def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
+    """Who is measured against whom; kept sessions by windows, since the peers of a window are there until its end."""
+    if arguments.client:
+        return {"stacks": listed(arguments.server), "peers": listed(arguments.client), "roles": ["split"]}
+    if arguments.keep:
+        windows = {} if arguments.window else {"windows": [KEEP_WINDOW if pairs > KEEP_WINDOW else "all"]}
+        return {"roles": [f"keep-{arguments.keep}"], "peers": []} | windows
+    if arguments.roles == "together":
+        return {"peers": []}
+    return {"peers": listed(arguments.stacks)} if arguments.stacks and peers else {}
 
 
 def number(text: str | None) -> int | str | None:

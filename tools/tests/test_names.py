@@ -152,7 +152,7 @@ def test_a_bare_make_lists_every_target_and_knob():
         ({"N": "9" * 13}, "N=9999999999999 is too large; the most is 1000000000"),
         ({"WINDOW": "1000000001"}, "WINDOW=1000000001 is too large; the most is 1000000000"),
         ({"REPEATS": "1001"}, "REPEATS=1001 is too large; the most is 1000"),
-        ({"n": "10"}, "no knob n among those of `make help`; did you mean N?"),
+        ({"n": "10"}, "no knob n among those of `make help`; did you mean N or ENV?"),
         ({"OUT": "-x"}, "OUT='-x' begins with a dash or holds a line break; it names a directory"),
         ({"OUT": "a\nb"}, "OUT='a\\nb' begins with a dash or holds a line break; it names a directory"),
     ],
