@@ -4,13 +4,11 @@
 #include "core.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define MAIN SIZE_MAX
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
-static size_t turn = MAIN; /* the thread that runs; all others wait */
+static sem_t *turns; /* one for each thread, then the main one's; made only where there are threads */
 
 /* What all threads do now, each to its share. */
 static struct job {
@@ -37,18 +35,8 @@ static void share(size_t thread)
 
 static void await(size_t thread)
 {
-    pthread_mutex_lock(&mutex);
-    while (turn != thread)
-        pthread_cond_wait(&passed, &mutex);
-    pthread_mutex_unlock(&mutex);
-}
-
-static void pass_to(size_t thread)
-{
-    pthread_mutex_lock(&mutex);
-    turn = thread;
-    pthread_cond_broadcast(&passed);
-    pthread_mutex_unlock(&mutex);
+    while (sem_wait(&turns[thread]) != 0)
+        ; /* a signal came */
 }
 
 static void *worker(void *thread)
@@ -56,14 +44,21 @@ static void *worker(void *thread)
     for (;;) {
         await((size_t)thread);
         share((size_t)thread);
-        pass_to(MAIN);
+        sem_post(&turns[run.threads]);
     }
     return NULL;
 }
 
 void threads_open(void)
 {
-    for (size_t thread = 0; run.threads > 1 && thread < run.threads; thread++) {
+    if (run.threads == 1)
+        return;
+    turns = malloc((run.threads + 1) * sizeof *turns);
+    if (!turns)
+        die("out of memory");
+    for (size_t thread = 0; thread <= run.threads; thread++)
+        sem_init(&turns[thread], 0, 0);
+    for (size_t thread = 0; thread < run.threads; thread++) {
         pthread_t unused;
         int error = pthread_create(&unused, NULL, worker, (void *)thread);
         if (error != 0)
@@ -79,8 +74,8 @@ static void take_turns(struct job all)
         return;
     }
     for (size_t thread = 0; thread < run.threads; thread++) {
-        pass_to(thread);
-        await(MAIN);
+        sem_post(&turns[thread]);
+        await(run.threads);
     }
 }
 

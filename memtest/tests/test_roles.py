@@ -1,0 +1,295 @@
+"""Two processes in one lockstep, one role kept, several threads: each figure is the plain run's, role by role."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from test_core import FAULTY, METER, NONE, OPEN, PHASES, ROOT, phases, run
+
+CERTS = ROOT / "memtest/certs/rsa-2048"
+RSA = {
+    "tls12": ["protocol=TLSv1.2", "cipher=ECDHE-RSA-AES256-GCM-SHA384", "group=X25519", f"certs={CERTS}"],
+    "tls13": ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519", f"certs={CERTS}"],
+}
+ROLES = "client", "server"
+KEEP_PHASES = [phase for phase in PHASES if phase not in ("payload", "reply")]
+
+
+def built(stack):
+    harness = ROOT / "build/harness" / stack
+    if not harness.is_file():
+        pytest.skip(f"{stack} is not built: tools/build.py {stack}")
+    return harness
+
+
+@pytest.fixture(params=["null@c", "null@rust"])
+def null(request):
+    return ROOT / "build/harness" / request.param
+
+
+@pytest.fixture(params=["openssl@3.5.5", "rustls+aws-lc@0.23.46"])
+def stack(request):
+    return built(request.param)
+
+
+@pytest.fixture(params=RSA)
+def suite(request):
+    return RSA[request.param]
+
+
+def start(harness, role, wires, barrier, *arguments, **environment):
+    """One process of two. What joins it to the other is closed here by whoever made it."""
+    command = [harness, "memory", *arguments, f"role={role}", f"wires={wires}", f"barrier={barrier.fileno()}"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, pass_fds=(wires, barrier.fileno()), env=os.environ | environment, **pipes)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=60)
+    Path(f"/dev/shm/heapmeter.{process.pid}").unlink(missing_ok=True)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+@pytest.fixture
+def joined():
+    """A memfd for the wires, and both ends of a barrier, for `start`; closed at the end of a test at the latest."""
+    with ExitStack() as opened:
+        wires = opened.enter_context(os.fdopen(os.memfd_create("wires"), "rb"))
+        ends = [opened.enter_context(end) for end in socket.socketpair()]
+        yield wires.fileno(), *ends
+
+
+def both(harnesses, *arguments, environments=({}, {})):
+    """The finished client's and server's processes."""
+    wires, ends = os.memfd_create("wires"), socket.socketpair()
+    started = []
+    for role, harness, barrier, environment in zip(ROLES, harnesses, ends, environments, strict=True):
+        started.append(start(harness, role, wires, barrier, *arguments, **environment))
+        barrier.close()
+    os.close(wires)
+    return [finish(process) for process in started]
+
+
+def lines(done):
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def split(harnesses, sessions, *arguments, heap=False):
+    """What both recorded: by role, by phase; and what each said at its end."""
+    environment = {"LD_PRELOAD": str(METER)} if heap else {}
+    done = both(harnesses, f"sessions={sessions}", *arguments, environments=(environment, environment))
+    said = [lines(process) for process in done]
+    recorded = [{line["phase"]: line for line in of_role if line["record"] == "phase"} for of_role in said]
+    for role, of_role in zip(ROLES, recorded, strict=True):
+        assert {line["process"] for line in of_role.values()} == {role}
+    return dict(zip(ROLES, recorded, strict=True)), [of_role[-1]["negotiated"] for of_role in said]
+
+
+def split_phases(harness, sessions, *arguments, heap=False):
+    return split((harness, harness), sessions, *arguments, heap=heap)[0]
+
+
+def together(harness, sessions, *arguments):
+    done = run(harness, "memory", f"sessions={sessions}", *arguments, heap=True)
+    return {line["phase"]: line for line in lines(done) if line["record"] == "phase"}
+
+
+def slope(few, many, phase, role):
+    """Live bytes and blocks that many sessions hold more than few."""
+    few_heap, many_heap = few[phase]["heap"][role], many[phase]["heap"][role]
+    return tuple(many_heap[field] - few_heap[field] for field in ("live_bytes", "live_blocks"))
+
+
+def test_each_process_holds_its_own_role_only(null):
+    few, many = (split_phases(null, sessions, *NONE, heap=True) for sessions in (100, 1000))
+    for role, other in ROLES, ROLES[::-1]:
+        assert list(few[role]) == list(many[role]) == PHASES
+        for phase in OPEN:
+            assert slope(few[role], many[role], phase, role) == (450 * 4072, 450 * 3), (role, phase)
+            assert many[role][phase]["heap"][other]["cumulative_bytes"] == 0, (role, phase)
+
+
+def test_rss_anon_of_each_process_is_one_page_per_session_of_its_role(null):
+    few, many = (split_phases(null, sessions, *NONE) for sessions in (200, 1800))
+    for role in ROLES:
+        for phase in OPEN:
+            more = many[role][phase]["rss_anon_bytes"] - few[role][phase]["rss_anon_bytes"]
+            assert abs(more - 800 * 4096) <= 4096, (role, phase)
+
+
+@pytest.mark.parametrize("arguments", [[], ["window=7"], ["threads=3"]])
+def test_bytes_in_flight_are_those_of_one_process_at_every_phases_end(null, arguments):
+    whole, apart = phases(null, 200, *arguments), split_phases(null, 200, *NONE, *arguments)
+    for role in ROLES:
+        assert {phase: line["wire_bytes"] for phase, line in apart[role].items()} == {
+            phase: line["wire_bytes"] for phase, line in whole.items()
+        }
+
+
+def test_two_processes_add_up_to_one_to_the_byte(stack, suite):
+    few, many = (together(stack, sessions, *suite) for sessions in (20, 40))
+    apart_few, apart_many = (split_phases(stack, sessions, *suite, heap=True) for sessions in (20, 40))
+    for phase in OPEN:
+        total = slope(few, many, phase, "total")
+        summed = [slope(apart_few[role], apart_many[role], phase, "total") for role in ROLES]
+        assert total == tuple(map(sum, zip(*summed, strict=True))), phase
+        for role in ROLES:
+            assert slope(apart_few[role], apart_many[role], phase, role) == slope(few, many, phase, role), (role, phase)
+
+
+@pytest.mark.parametrize("kept", ROLES)
+@pytest.mark.parametrize("window", ["all", 3])
+def test_a_kept_role_holds_what_it_holds_in_a_process_of_its_own(stack, suite, kept, window):
+    arguments = [*suite, f"keep={kept}", f"window={window}"]
+    few, many = (together(stack, sessions, *arguments) for sessions in (20, 40))
+    apart = [split_phases(stack, sessions, *suite, heap=True)[kept] for sessions in (20, 40)]
+    assert list(many)[-5:] == KEEP_PHASES[-5:]
+    for phase in "established", "closed":
+        assert slope(few, many, phase, kept) == slope(*apart, phase, kept), phase
+        assert slope(few, many, phase, "total") == slope(few, many, phase, kept), phase
+    assert slope(few, many, "established", kept)[0] > 0
+
+
+@pytest.mark.parametrize("kept", ROLES)
+def test_kept_sessions_are_half_of_the_null_stacks(null, kept):
+    measured = phases(null, 200, f"keep={kept}", "window=7", heap=True)
+    assert list(measured) == KEEP_PHASES
+    for role in ROLES:
+        held = 100 if role == kept else 0
+        for phase in "established", "idle":
+            heap = measured[phase]["heap"][role]
+            assert (heap["live_bytes"], heap["peak_bytes"], heap["live_blocks"]) == (
+                held * 4072,
+                held * 4072,
+                held * 3,
+            )
+        assert measured["closed"]["heap"][role]["live_bytes"] == 0
+
+
+MIXED = ["openssl@3.5.5", "rustls+aws-lc@0.23.46"], ["rustls+aws-lc@0.23.46", "openssl@3.5.5"]
+
+
+@pytest.mark.parametrize("names", MIXED, ids=lambda names: " with ".join(names))
+def test_two_stacks_talk_and_each_says_whom_it_verified(names, suite):
+    recorded, ends = split([built(name) for name in names], 20, *suite)
+    assert list(recorded["client"]) == list(recorded["server"])
+    assert list(recorded["client"])[-7:] == PHASES[-7:]
+    client, server = ends
+    assert (client["client_verified"], client["server_verified"]) == (True, None)
+    assert (server["client_verified"], server["server_verified"]) == (None, False)
+    for field in "protocol", "cipher", "group", "resumed":
+        assert client[field] == server[field]
+
+
+@pytest.mark.parametrize("arguments", [["threads=4"], ["threads=4", "window=3"], ["threads=200"]])
+def test_threads_change_no_live_heap(null, arguments):
+    plain = [phases(null, sessions, heap=True) for sessions in (100, 200)]
+    threaded = [phases(null, sessions, *arguments, heap=True) for sessions in (100, 200)]
+    for phase in "established", "idle", "closed", "freed":
+        for role in (*ROLES, "harness"):
+            assert slope(*threaded, phase, role) == slope(*plain, phase, role), (phase, role)
+
+
+def test_threads_of_a_tls_stack_change_no_live_heap(stack, suite):
+    plain = [together(stack, sessions, *suite) for sessions in (40, 80)]
+    threaded = [together(stack, sessions, *suite, "threads=4") for sessions in (40, 80)]
+    for phase in OPEN:
+        for role in ROLES:
+            assert slope(*threaded, phase, role) == slope(*plain, phase, role), (phase, role)
+
+
+@pytest.mark.parametrize("phase", ["contexts", "client 1", "established", "freed"])
+def test_both_processes_end_after_the_same_phase(null, phase):
+    recorded, _ = split([null, null], 20, *NONE, f"until={phase}")
+    for role in ROLES:
+        assert list(recorded[role]) == PHASES[: PHASES.index(phase) + 1]
+
+
+FAULTS = {  # and what the process that has it says
+    "incomplete": "handshakes incomplete after 10 steps",
+    "other group": "negotiated group P-192, the suite asks for none",
+    "short write": "took 1023 bytes of a payload of 1024",
+    "crash": "",
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_process_that_fails_ends_the_other_with_a_sentence(role, fault):
+    faults = [{"FAULT": fault if of == role else ""} for of in ROLES]
+    done = dict(zip(ROLES, both([FAULTY, FAULTY], "sessions=20", *NONE, environments=faults), strict=True))
+    failed, other = done.pop(role), *done.values()
+    assert failed.returncode == (-signal.SIGABRT if fault == "crash" else 1) and FAULTS[fault] in failed.stderr
+    assert other.returncode == 1 and '"record":"end"' not in other.stdout
+    if fault != "incomplete":  # which both see in the same step
+        assert other.stderr == f"memtest: null: the {role}'s process has ended\n"
+
+
+@pytest.mark.parametrize("role, other", [ROLES, ROLES[::-1]])
+def test_a_killed_process_ends_the_one_that_waits_for_it(null, joined, role, other):
+    wires, mine, its = joined
+    survivor = start(null, role, wires, mine, "sessions=20", *NONE)
+    victim = subprocess.Popen(["sleep", "60"], pass_fds=[its.fileno()])
+    mine.close(), its.close()
+    victim.kill()
+    victim.wait()
+    done = finish(survivor)
+    assert done.returncode == 1 and done.stderr == f"memtest: null: the {other}'s process has ended\n"
+
+
+def test_a_process_at_work_sees_at_once_that_the_other_has_ended(null, joined):
+    """Not only when it waits: here the other has been everywhere before it ended."""
+    wires, mine, its = joined
+    its.send(b"\1" * 100)
+    its.close()
+    survivor = start(null, "client", wires, mine, "sessions=20", *NONE)
+    mine.close()
+    done = finish(survivor)
+    assert done.returncode == 1 and done.stderr == "memtest: null: the server's process has ended\n"
+    assert '"record":"phase"' not in done.stdout
+
+
+def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(null, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    with precious.open("r+b") as file:
+        command = [null, "memory", "sessions=2", *NONE, "role=client", f"wires={file.fileno()}", "barrier=0"]
+        done = subprocess.run(command, pass_fds=[file.fileno()], text=True, capture_output=True)
+    assert done.returncode == 1 and done.stderr.endswith(f"wires={command[-2][6:]}: not a memfd\n")
+    assert precious.read_text() == "kept"
+
+
+def test_a_barrier_must_be_a_socket(null, joined):
+    wires = joined[0]
+    command = [null, "memory", "sessions=2", *NONE, "role=client", f"wires={wires}", f"barrier={wires}"]
+    done = subprocess.run(command, pass_fds=[wires], text=True, capture_output=True)
+    assert done.returncode == 1 and "barrier=" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["role=client"], "role= needs wires=FD"),
+        (["role=server", "wires=7"], "role= needs barrier=FD"),
+        (["role=none"], "must be both, client or server"),
+        (["role=client", "wires=7", "barrier=8", "keep=client"], "keep= is for role=both"),
+        (["wires=7"], "wires= is for role=client and role=server"),
+        (["barrier=7"], "barrier= is for role=client and role=server"),
+        (["threads=0"], "from 1 to 256"),
+        (["threads=257"], "from 1 to 256"),
+    ],
+)
+def test_roles_and_threads_that_make_no_run_are_usage_errors(null, arguments, sentence):
+    done = run(null, "memory", "sessions=2", *NONE, *arguments)
+    assert done.returncode == 2 and sentence in done.stderr and done.stdout == ""
+
+
+def test_a_kept_role_has_nobody_to_send_a_payload_to(null):
+    done = run(null, "memory", "sessions=2", *NONE, "keep=server", "until=payload")
+    assert done.returncode == 1 and "until=payload: no such phase in this run" in done.stderr
