@@ -1,6 +1,6 @@
 """Closed accounts: what one more pair adds to RSS, and of what it is made. See docs/meters/accounts.md."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import starmap
@@ -44,6 +44,18 @@ class Account:
         return self.held - self.untouched + self.outside + self.file + self.shmem + self.rest
 
 
+def slope_per_pair(runs: Iterable[Record], quantity: costs.Quantity) -> Fraction | None:
+    """The least-squares slope through the means over repeats, exactly; None for fewer than two numbers of sessions.
+
+    Means and fractions, so that the slope of a sum is the sum of the slopes: accounts then close without rounding."""
+    points = {Fraction(n, 2): Fraction(sum(values), len(values)) for n, values in costs.repeats(runs, quantity).items()}
+    if len(points) < 2:
+        return None
+    middle = sum(points) / len(points)
+    moment = sum((pairs - middle) * value for pairs, value in points.items())
+    return moment / sum((pairs - middle) ** 2 for pairs in points)
+
+
 def at_end(measure: Measure, phase: str = AT) -> costs.Quantity:
     return lambda record: measure(costs.phase_of(record, phase))
 
@@ -71,11 +83,19 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def missing(runs: list[Record]) -> str | None:
-    """Why these RSS runs have no account; None when they have."""
-    if len({run.sessions for run in runs}) < 2:
-        return "fewer than two N, and a total divided by N is not a slope"
-    for phase in (costs.phase_of(run, AT) for run in runs):
+def without_slope(series: Series) -> str | None:
+    """Why there is no line through the RSS runs; None when there is one."""
+    counts = {run.sessions for run in series.full("rss")}
+    if not counts:
+        return series.reason("rss")
+    return f"N = {counts.pop():,} only, and a total divided by N is not a slope" if len(counts) == 1 else None
+
+
+def missing(series: Series) -> str | None:
+    """Why the RSS runs have no account; None when they have."""
+    if why := without_slope(series):
+        return why
+    for phase in (costs.phase_of(run, AT) for run in series.full("rss")):
         if phase.vm_data_bytes is None:
             return "the records have no VmData"
         if why := books.untold(books.HELD, phase):
@@ -85,9 +105,9 @@ def missing(runs: list[Record]) -> str | None:
 
 def account(runs: list[Record]) -> Account:
     """Of RSS runs of one process for which nothing is `missing`."""
-    slopes = {name: costs.slope_per_pair(runs, at_end(measure)) for name, measure in MEASURES.items()}
+    slopes = {name: slope_per_pair(runs, at_end(measure)) for name, measure in MEASURES.items()}
     walks = all(costs.phase_of(run, AT).rollup_rss_bytes is not None for run in runs)
-    walked = costs.slope_per_pair(runs, at_end(lambda phase: phase.rollup_rss_bytes)) if walks else None
+    walked = slope_per_pair(runs, at_end(lambda phase: phase.rollup_rss_bytes)) if walks else None
     return Account(**slopes, walked=walked)
 
 
@@ -110,11 +130,13 @@ def figure(value: Fraction, sign: str = "") -> Cell:
 
 
 def each(selection: Selection) -> Iterator[tuple[str, Setting, Process, Series]]:
-    """Every process of every stack in every setting."""
+    """Every process of every stack in every setting, where there are RSS runs."""
     for setting in selection.settings:
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
-                yield stack, setting, process, selection.series(stack, setting, process)
+                series = selection.series(stack, setting, process)
+                if series.of("rss"):
+                    yield stack, setting, process, series
 
 
 COLUMNS = (
@@ -130,10 +152,10 @@ COLUMNS = (
 )
 
 
-def row(runs: list[Record], asked: Requested) -> list[Cell]:
-    if why := missing(runs):
+def row(series: Series, asked: Requested) -> list[Cell]:
+    if why := missing(series):
         return [hole(why)] * len(COLUMNS)
-    found = account(runs)
+    found = account(series.full("rss"))
     parts = [figure(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rest", "rss")]
     walked = figure(found.walked) if found.walked is not None else hole("smaps_rollup could not be read")
     if asked.amount is None:
@@ -161,5 +183,5 @@ def accounts(selection: Selection) -> Table:
     table = Table("accounts", "What RSS is made of", caption, [*named(selection), *starmap(Column, COLUMNS)])
     for stack, setting, process, series in each(selection):
         asked = requested(selection, stack, setting, process)
-        table.rows.append([*names(selection, stack, setting, process), *row(series.full("rss"), asked)])
+        table.rows.append([*names(selection, stack, setting, process), *row(series, asked)])
     return table

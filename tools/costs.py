@@ -1,11 +1,10 @@
-"""What a session costs: exact quotients of live heap and what is left over, lines through RSS, the C10K figure.
+"""What a session costs: exact quotients of live heap, lines through RSS, the C10K figure.
 
 Records come in measured, of one stack, suite and setting. Sizes are bytes unless a name says otherwise."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 from lines import Process
@@ -105,29 +104,6 @@ def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
     return max(costs, key=lambda cost: cost.bytes.amount)
 
 
-def given(record: Record) -> dict[str, str]:
-    """What the harness was told, by key; the defaults of what has one."""
-    defaults = {"tickets": "0", "store": "off", "certs": "none"}
-    return defaults | dict(word.split("=", 1) for word in record.argv if "=" in word)
-
-
-def keeps_state(record: Record) -> bool:
-    """Whether the suite asks for resumption: tickets, or a store of sessions."""
-    options = given(record)
-    return options["tickets"] != "0" or options["store"] != "off"
-
-
-def remainder_of(record: Record, cost: HeapCost) -> str | None:
-    """Why sessions are not all alike, as far as it is known; None when nothing is left over."""
-    if not cost.bytes.remainder and not cost.blocks.remainder:
-        return None
-    if keeps_state(record):
-        return "resumption state: tickets, or a store that grows"
-    if "ecdsa" in given(record)["certs"] and not cost.blocks.remainder:
-        return "DER signature length: ECDSA"
-    return "not known"
-
-
 def peak_rss(record: Record) -> int:
     """Peak of the run."""
     return max(phase.peak_rss_bytes for phase in phases_of(record))
@@ -148,18 +124,6 @@ def repeats(runs: Iterable[Record], quantity: Quantity) -> dict[int, list[int]]:
 def medians(runs: Iterable[Record], quantity: Quantity) -> dict[int, float]:
     """Sessions to the median over repeats, by increasing sessions."""
     return {sessions: statistics.median(values) for sessions, values in repeats(runs, quantity).items()}
-
-
-def slope_per_pair(runs: Iterable[Record], quantity: Quantity) -> Fraction | None:
-    """The least-squares slope through the means over repeats, exactly; None for fewer than two numbers of sessions.
-
-    Means and fractions, so that the slope of a sum is the sum of the slopes: accounts then close without rounding."""
-    points = {Fraction(n, 2): Fraction(sum(values), len(values)) for n, values in repeats(runs, quantity).items()}
-    if len(points) < 2:
-        return None
-    middle = sum(points) / len(points)
-    moment = sum((pairs - middle) * value for pairs, value in points.items())
-    return moment / sum((pairs - middle) ** 2 for pairs in points)
 
 
 @dataclass(frozen=True)

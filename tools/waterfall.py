@@ -5,9 +5,9 @@ from itertools import pairwise, starmap
 
 import books
 import costs
-from accounts import AT, at_end, each, figure, named, names, requested
+from accounts import AT, Measure, at_end, each, figure, named, names, requested, slope_per_pair, without_slope
 from records import Phase, Record
-from selection import Selection
+from selection import Selection, Series
 from settings import constant
 from tables import Cell, Column, Table, hole, word
 
@@ -20,47 +20,48 @@ COLUMNS = (
     ("untouched_bytes", "untouched or given back"),
     ("resident_bytes", "resident"),
 )
+APART = "requested bytes are not told apart by allocator"
+WHOLE = "the kernel tells of the process, not of an allocator"
 Step = tuple[Fraction | None, str | None]  # bytes per pair, or why they are not known
 
 
-def step(runs: list[Record], meaning: dict[str, tuple[str, ...]], of: str | None = None) -> Step:
+def step(series: Series, meaning: dict[str, tuple[str, ...]], of: str | None = None) -> Step:
     """A figure of all allocators' books together, or of one's."""
-    for run in runs:
-        phase = costs.phase_of(run, AT)
+    runs = series.full("rss")
+    for phase in (costs.phase_of(run, AT) for run in runs):
         why = books.untold(meaning, phase)
         if why and (of is None or of not in books.told(meaning, phase)):
             return None, why
-    told = at_end(lambda phase: sum(value for name, value in books.told(meaning, phase).items() if of in (None, name)))
-    slope = costs.slope_per_pair(runs, told)
-    return slope, None if slope is not None else "fewer than two N, and a total divided by N is not a slope"
+
+    def measure(phase: Phase) -> int:
+        told = books.told(meaning, phase)
+        return sum(told[name] for name in told if of in (None, name))
+
+    return slope(series, measure)
 
 
-def between(before: Step, after: Step, sign: int = 1) -> Cell:
-    """What a step adds; of the last step, what it loses."""
+def slope(series: Series, measure: Measure) -> Step:
+    return slope_per_pair(series.full("rss"), at_end(measure)), without_slope(series)
+
+
+def between(before: Step, after: Step) -> Cell:
+    """What a step adds, or with a minus loses."""
     for amount, why in (before, after):
         if amount is None:
             return hole(why)
-    return figure(sign * (after[0] - before[0]), "+")
+    return figure(after[0] - before[0], "+")
 
 
 def reached(one: Step) -> Cell:
     return hole(one[1]) if one[0] is None else figure(one[0])
 
 
-def resident(phase: Phase) -> int:
-    return phase.rss_anon_bytes
-
-
-def row(runs: list[Record], asked: Step, of: str | None = None) -> list[Cell]:
-    """Steps and what each adds. Of one allocator among two: its usable and held alone, for what is resident is told of
-    the process."""
-    live, kept = step(runs, books.USABLE, of), step(runs, books.HELD, of)
-    last = (costs.slope_per_pair(runs, at_end(resident)), "fewer than two N, and a total divided by N is not a slope")
-    if of:
-        last = (None, "the kernel tells of the process, not of an allocator")
-    steps = (asked, live, kept, last)
+def row(series: Series, asked: Step, of: str | None = None) -> list[Cell]:
+    """Steps and what each adds. Of one allocator among two only what its own books tell."""
+    live, kept = step(series, books.USABLE, of), step(series, books.HELD, of)
+    resident = (None, WHOLE) if of else slope(series, lambda phase: phase.rss_anon_bytes)
     cells = [reached(asked)]
-    for before, after in pairwise(steps):
+    for before, after in pairwise((asked, live, kept, resident)):
         cells += [between(before, after), reached(after)]
     return cells
 
@@ -78,11 +79,9 @@ def waterfall(selection: Selection) -> Table:
     columns = [*named(selection), Column("books", "books of", left=True), *starmap(Column, COLUMNS)]
     table = Table("waterfall", "From requested to resident", caption, columns)
     for stack, setting, process, series in each(selection):
-        runs, asked = series.full("rss"), requested(selection, stack, setting, process)
-        told = allocators(runs)
+        asked, told = requested(selection, stack, setting, process), allocators(series.full("rss"))
         head = names(selection, stack, setting, process)
-        table.rows.append([*head, word(" + ".join(told) or "none"), *row(runs, (asked.amount, asked.why))])
+        table.rows.append([*head, word(" + ".join(told) or "none"), *row(series, (asked.amount, asked.why))])
         for one in told if len(told) > 1 else ():
-            unseen = (None, "requested bytes are not told apart by allocator")
-            table.rows.append([*head, word(f"of these {one}"), *row(runs, unseen, one)])
+            table.rows.append([*head, word(f"of these {one}"), *row(series, (None, APART), one)])
     return table

@@ -1,0 +1,184 @@
+"""What is wrong with a recording: sentences, each beginning with a name. None when all is as it must be.
+
+leak: memory that is live when all is freed. state: that a context keeps when its sessions are freed. uneven: sessions
+that are not alike. null: the null stack, whose answers are known. books: an allocator that does not see all.
+sites: call stacks that do not explain the heap. split: roles apart that do not add up to both together."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import books
+import costs
+from accounts import AT, at_end, requested, slope_per_pair, without_slope
+from campaign import SYSTEM
+from costs import Quotient
+from lines import Process
+from records import Record
+from remainders import keeps_state, remainder_of
+from selection import Selection, Series, Setting, select
+
+PAGE = 4096
+NULL_BYTES, NULL_BLOCKS, NULL_RESIDENT = 4072, 3, 4096  # a session of the null stack: harness-c/drivers/null.c
+BOOKS_SHARE = 0.99  # of requested: glibc counts what a thread's cache holds free as live, which may shrink a little
+OWNERS = {  # of live heap, by the role of the meter
+    "client": "per client session",
+    "server": "per server session",
+    "client_context": "per session of the client's context",
+    "server_context": "per session of the server's context",
+    "harness": "per pair of the process's own",
+}
+SIDES = {"client": ("client", "client_context"), "server": ("server", "server_context")}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The runs of one process of one stack in one setting."""
+
+    selection: Selection
+    stack: str
+    setting: Setting
+    process: Process
+
+    @property
+    def series(self) -> Series:
+        return self.selection.series(self.stack, self.setting, self.process)
+
+    @property
+    def roles(self) -> list[str]:
+        return [role for role, process in self.setting.processes.items() if process == self.process]
+
+    def __str__(self) -> str:
+        kind = [] if self.setting.roles == "together" else [self.setting.roles]
+        others = [self.setting.allocator] * (self.setting.allocator != SYSTEM)
+        windowed = [f"window {self.setting.window}"] * (self.setting.window != "all")
+        return ", ".join([self.stack, self.setting.suite, *others, *windowed, *kind])
+
+
+def findings(records: Iterable[Record]) -> list[str]:
+    """Of the newest comparable runs. What records cannot tell (schema 1 has no phase `freed`) is not judged."""
+    selection = select(records)
+    found = [sentence for one in every(selection) for judge in JUDGES for sentence in judge(one)]
+    return list(dict.fromkeys(found))
+
+
+def every(selection: Selection) -> Iterator[Judged]:
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for process in dict.fromkeys(setting.processes.values()):
+                yield Judged(selection, stack, setting, process)
+
+
+def amount(of_bytes: Quotient, of_blocks: Quotient) -> str:
+    return f"{of_bytes} B in {of_blocks} block{'' if str(of_blocks) == '1' else 's'}"
+
+
+def has(pair: tuple[Record, Record], name: str) -> bool:
+    return all(name in [phase.phase for phase in run.phases] for run in pair)
+
+
+def less(one: Quotient, other: Quotient) -> Quotient:
+    return Quotient(one.amount - other.amount, one.sessions)
+
+
+def leaks(judged: Judged) -> Iterator[str]:
+    """What grows with the sessions and is live when all is freed."""
+    pair = judged.series.heap_pair()
+    if not pair or not has(pair, "freed"):
+        return
+    grown = {role: costs.live_cost(*pair, role, "freed") for role in OWNERS}
+    lost = {role: amount(cost.bytes, cost.blocks) for role, cost in grown.items() if cost.bytes.amount > 0}
+    if lost:
+        said = (f"{what} {OWNERS[role]}" for role, what in lost.items())
+        if set(lost) == {"client", "server"} and len(set(lost.values())) == 1:
+            said = [f"{lost['client']} per session of either role"]
+        yield f"leak: {judged}: {' and '.join(said)} are live after everything is freed"
+
+
+def states(judged: Judged) -> Iterator[str]:
+    """What grows with the sessions, outlives them, and goes with the contexts; resumption suites ask for it."""
+    pair = judged.series.heap_pair()
+    if not pair or not has(pair, "freed") or keeps_state(pair[0]):
+        return
+    for side, roles in SIDES.items():
+        closed, freed = (added(pair, roles, phase) for phase in ("closed", "freed"))
+        kept = [less(*both) for both in zip(closed, freed, strict=True)]
+        if kept[0].amount > 0:
+            yield (
+                f"state: {judged}: {amount(*kept)} per {side} session are kept after it is closed, until the "
+                "context is freed: resumption state that the suite does not ask for"
+            )
+
+
+def added(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tuple[Quotient, Quotient]:
+    """Bytes and blocks that are live of these roles together."""
+    found = [costs.live_cost(*pair, role, phase) for role in roles]
+    sessions = found[0].bytes.sessions
+    return (
+        Quotient(sum(cost.bytes.amount for cost in found), sessions),
+        Quotient(sum(cost.blocks.amount for cost in found), sessions),
+    )
+
+
+def unevens(judged: Judged) -> Iterator[str]:
+    """Sessions that are not alike, for no reason that is known; of each role the first phase."""
+    pair = judged.series.heap_pair()
+    if not pair:
+        return
+    names = [phase.phase for phase in pair[0].phases]
+    begin, end = "sessions" if judged.setting.window == "all" else AT, "closed"
+    for role in judged.roles:
+        for name in names[names.index(begin) : names.index(end)]:
+            cost = costs.live_cost(*pair, role, name)
+            if remainder_of(pair[0], cost) == "not known":
+                yield f"uneven: {judged}: {amount(cost.bytes, cost.blocks)} per {role} session are live in `{name}`"
+                break
+
+
+def nulls(judged: Judged) -> Iterator[str]:
+    """The null stack's heap, to the byte."""
+    pair = judged.series.heap_pair()
+    if judged.setting.suite != "none" or not pair:
+        return
+    for role in judged.roles:
+        cost = costs.live_cost(*pair, role, AT)
+        if (str(cost.bytes), str(cost.blocks)) != (f"{NULL_BYTES:,}", str(NULL_BLOCKS)):
+            yield (
+                f"null: {judged}: a {role} session has {amount(cost.bytes, cost.blocks)} live, where {NULL_BYTES:,} B "
+                f"in {NULL_BLOCKS} are right"
+            )
+
+
+def null_pages(judged: Judged) -> Iterator[str]:
+    """The null stack's pages, within one over all sessions added; known of glibc in the laboratory only."""
+    setting, runs = judged.setting, judged.series.full("rss")
+    lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
+    if not lab or setting.roles not in ("together", "split") or without_slope(judged.series):
+        return
+    few, many = runs[0], runs[-1]
+    sessions = (many.sessions - few.sessions) // 2 * len(judged.roles)
+    touched = costs.phase_of(many, AT).rss_anon_bytes - costs.phase_of(few, AT).rss_anon_bytes
+    if abs(touched - NULL_RESIDENT * sessions) > PAGE:
+        yield (
+            f"null: {judged}: each session touches {touched / sessions:,.1f} B of memory, where {NULL_RESIDENT:,} are "
+            f"right, within a page over {sessions:,} sessions"
+        )
+
+
+def blind_books(judged: Judged) -> Iterator[str]:
+    """An allocator that tells of less than was requested of it."""
+    runs = judged.series.full("rss")
+    asked = requested(judged.selection, judged.stack, judged.setting, judged.process).amount
+    if asked is None or without_slope(judged.series):
+        return
+    if any(books.untold(books.USABLE, costs.phase_of(run, AT)) for run in runs):
+        return
+    told = slope_per_pair(runs, at_end(books.usable))
+    if told < BOOKS_SHARE * asked:
+        name = " + ".join(costs.phase_of(runs[0], AT).allocator)
+        yield (
+            f"books: {judged}: the books of {name} rise by {round(told):,} B per pair, less than the {round(asked):,} "
+            "that are requested"
+        )
+
+
+JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books)

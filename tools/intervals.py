@@ -1,0 +1,40 @@
+"""How far a slope over repeats can be trusted: a bootstrap interval, where repeats vary and only there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+from scipy.stats import bootstrap
+
+CONFIDENCE, RESAMPLES, SEED = 0.95, 9_999, 1  # a fixed seed: the same records give the same table
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+
+def slope(*samples: numpy.ndarray, pairs: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
+    """Least squares through the means of each sample."""
+    means = numpy.stack([sample.mean(axis=axis) for sample in samples])
+    off = pairs - pairs.mean()
+    return numpy.tensordot(off, means, axes=1) / (off**2).sum()
+
+
+def interval(points: dict[int, Sequence[float]]) -> Interval | None:
+    """Of bytes per pair, from sessions to the values of all repeats: each N is drawn from its own repeats again.
+
+    None where a point was measured once, where repeats do not vary, and for fewer than two N: nothing is known of the
+    spread then, or there is none, or no slope."""
+    samples = [numpy.array(values, float) for values in points.values()]
+    if len(samples) < 2 or min(map(len, samples)) < 2 or not any(numpy.ptp(sample) for sample in samples):
+        return None
+    pairs = numpy.array(list(points), float) / 2
+
+    def statistic(*drawn: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
+        return slope(*drawn, pairs=pairs, axis=axis)
+
+    drawing = {"confidence_level": CONFIDENCE, "n_resamples": RESAMPLES, "method": "percentile"}
+    found = bootstrap(samples, statistic, vectorized=True, rng=numpy.random.default_rng(SEED), **drawing)
+    return Interval(float(found.confidence_interval.low), float(found.confidence_interval.high))
