@@ -129,7 +129,7 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 
 # Tests and linters, all of them in `make check`.
 
-TESTS := build/tests/test_wire build/tests/test_heapmeter
+TESTS := build/tests/test_wire build/tests/test_threads build/tests/test_heapmeter
 C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch] harness-c/*.[ch] harness-c/drivers/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
@@ -148,6 +148,7 @@ check-style:
 check-c: $(TESTS) build/tests/faulty
 	@echo 'check: C tests'
 	@build/tests/test_wire
+	@build/tests/test_threads
 	@LD_PRELOAD=build/core/libheapmeter.so build/tests/test_heapmeter
 	@for library in $$(sed -nE 's/^library = "(.*)"$$/\1/p' memtest/allocators.toml); do \
 	    /sbin/ldconfig -p | grep -F "$$library" > /dev/null || continue; \
@@ -168,8 +169,10 @@ check-smoke:
 	@echo 'check: every stack in every suite, 2 sessions'
 	@.venv/bin/python tools/measure.py --verify
 
-build/tests/test_wire: memtest/tests/test_wire.c build/core/wire.o Makefile | build/tests
-	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka
+build/tests/test_wire: build/core/wire.o
+build/tests/test_threads: build/core/threads.o
+build/tests/test_wire build/tests/test_threads: build/tests/%: memtest/tests/%.c Makefile | build/tests
+	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka -lpthread
 
 # gcc is right that a failed reallocarray's block is used again: that it stays valid is what is tested.
 build/tests/test_heapmeter: memtest/tests/test_heapmeter.c Makefile | build/tests
