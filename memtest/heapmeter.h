@@ -51,7 +51,7 @@ const struct heapmeter_page *heapmeter_page(void);
  * pair its call stack is kept. `unwinder` is libunwind's unw_backtrace. False: no memory. */
 bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size));
 
-#define HEAPMETER_FRAMES 64
+#define HEAPMETER_FRAMES 128
 #define HEAPMETER_SITES 65536
 
 /* Where blocks of the chosen pair came from: of one role, in one phase, by one call stack. */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define LAYERS 4     /* callers that a block's site is hashed from */
+#define LAYERS 8     /* callers that a block's site is hashed from */
 #define OWN_FRAMES 8 /* at most, of the meter itself: operator new -> aligned -> posix_memalign -> ... */
 #define NEAR 16      /* bytes that pairs which are alike may differ by: the length of a DER signature does */
 #define SLOTS (2 * HEAPMETER_SITES)

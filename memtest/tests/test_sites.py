@@ -1,0 +1,171 @@
+"""Sites runs on the null stack: exact blocks, their stacks, pairs that are not alike, and the stack below a call."""
+
+import json
+import os
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+METER = ROOT / "build/core/libheapmeter.so"
+NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]
+OPEN = ["sessions", "client 1", "server 1", "client 2", "server 2", "established", "payload", "reply", "idle"]
+BLOCKS = [40, 1000, 3032]
+CALLED = {"client 1": ["client"], "server 2": ["server"], "payload": ["client", "server"], "idle": []}
+
+
+def run(harness, *arguments, preload=METER, sites="1", **environment):
+    """The finished process of one sites run."""
+    variables = os.environ | environment | {"LD_PRELOAD": str(preload), "HEAPMETER_SITES": sites}
+    with subprocess.Popen(
+        [harness, *arguments], env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        out, err = process.communicate(timeout=60)
+    Path(f"/dev/shm/heapmeter.{process.pid}").unlink(missing_ok=True)
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def lines(harness, sessions, *arguments, **environment):
+    done = run(harness, "memory", f"sessions={sessions}", *NONE, *arguments, **environment)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def phases(found):
+    return {line["phase"]: line for line in found if line["record"] == "phase"}
+
+
+def sites(harness, sessions, *arguments, **environment):
+    """A run's sites by phase."""
+    found = phases(lines(harness, sessions, *arguments, **environment))
+    return {name: phase["sites"] for name, phase in found.items()}
+
+
+@pytest.fixture(scope="module", params=["null@c", "null@rust"])
+def null(request):
+    return ROOT / "build/harness" / request.param
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """The harness of tests/odd.c."""
+    binary = tmp_path_factory.mktemp("odd") / "odd"
+    flags = ["-std=gnu11", "-O2", "-g1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"]
+    files = ["memtest/tests/odd.c", "build/core/libmemtest.a", "-ldl", "-lpthread", "-o", str(binary)]
+    subprocess.run(["gcc", *flags, "-Imemtest", *files], cwd=ROOT, check=True)
+    return binary
+
+
+def test_the_chosen_pair_is_in_the_middle_and_holds_its_three_blocks_by_role(null):
+    found = sites(null, 200)
+    for phase in OPEN:
+        assert (found[phase]["pair"], found[phase]["pairs"]) == (50, 100)
+        for role in "client", "server":
+            live = [site for site in found[phase]["live"] if site["role"] == role]
+            assert sorted(site["bytes"] for site in live) == BLOCKS, phase
+            assert all((site["since"], site["blocks"]) == ("sessions", 1) for site in live)
+    for phase in "contexts", "closed", "trimmed", "freed":
+        assert found[phase]["live"] == []
+
+
+def test_all_pairs_are_alike_and_identical(null):
+    for arguments in [], ["threads=3"], ["keep=server"]:
+        for phase in sites(null, 200, *arguments).values():
+            assert (phase["alike"], phase["identical"]) == (100, 100), arguments
+
+
+def test_the_pair_times_pairs_is_the_live_heap_above_contexts(null):
+    found = phases(lines(null, 200))
+    for phase in OPEN:
+        for role in "client", "server":
+            above = {
+                kind: found[phase]["heap"][role][f"live_{kind}"] - found["contexts"]["heap"][role][f"live_{kind}"]
+                for kind in ("bytes", "blocks")
+            }
+            live = [site for site in found[phase]["sites"]["live"] if site["role"] == role]
+            assert above == {"bytes": 100 * 4072, "blocks": 300}
+            assert above == {kind: 100 * sum(site[kind] for site in live) for kind in above}
+
+
+def test_a_sites_run_counts_what_a_heap_run_counts(null):
+    plain, kept = phases(lines(null, 200, sites="0")), phases(lines(null, 200))
+    for phase, line in plain.items():
+        assert "sites" not in line
+        for role in "client", "server", "client_context", "server_context":
+            assert line["heap"][role] == kept[phase]["heap"][role], (phase, role)
+
+
+def test_stacks_are_numbered_and_come_before_the_phase_that_needs_them(null):
+    known = []
+    for line in lines(null, 200):
+        if line["record"] == "stack":
+            known.append(line["stack"])
+            assert all("+0x" in frame for frame in line["frames"]) and len(line["frames"]) > 5
+        elif line["record"] == "phase":
+            assert {site["stack"] for site in line["sites"]["live"]} <= set(known)
+    assert known == list(range(6))
+
+
+def test_offsets_are_addresses_of_the_elf_file(null):
+    """The caller of a driver's call is a function of frames.c: role_session_new."""
+    stack = next(line for line in lines(null, 200) if line["record"] == "stack")
+    module, _, offset = stack["frames"][0].rpartition("+")
+    assert module == str(null)
+    calls = [hex(int(frame.rpartition("+")[2], 16) - 1) for frame in stack["frames"]]
+    named = ["addr2line", "-f", "-e", module, *calls]
+    functions = subprocess.run(named, capture_output=True, text=True, check=True).stdout.splitlines()[::2]
+    assert "client_session_new" in functions and "memtest_main" in functions and int(offset, 16) > 0
+
+
+@pytest.mark.parametrize(
+    ("how", "alike", "identical"),
+    [("nothing", 20, 20), ("16 bytes", 20, 19), ("17 bytes", 19, 19), ("caller", 19, 19), ("block", 19, 19)],
+)
+def test_an_odd_pair_is_found(odd, how, alike, identical):
+    found = sites(odd, 40, ODD=how, ODD_PAIR="3")["client 1"]
+    assert (found["alike"], found["identical"]) == (alike, identical)
+
+
+def test_when_the_chosen_pair_is_the_odd_one_it_is_alone(odd):
+    assert sites(odd, 40, ODD="caller", ODD_PAIR="10")["client 1"]["alike"] == 1
+
+
+def test_with_a_window_the_chosen_pair_is_of_the_last(null):
+    found = sites(null, 200, "window=30")
+    assert found["sessions"]["pair"] == 70 + 15
+    assert found["established"]["identical"] == 100
+
+
+def test_the_deepest_byte_of_the_stack_is_told_where_a_role_was_called(null):
+    """Null fills a buffer of a flight's 8,000 bytes on the stack, in Rust one for each direction."""
+    found = {name: phase["stack_bytes"] for name, phase in sites(null, 200).items()}
+    assert 8000 <= found["server 1"]["server"] <= 2 * 8000 + 1000
+    for phase, called in CALLED.items():
+        assert [role for role in ("client", "server") if found[phase][role] is not None] == called, phase
+    assert found["payload"]["client"] < 1000
+
+
+def test_a_call_is_painted_anew(null):
+    """What an earlier, deeper call wrote is not seen again: `established` returns at once."""
+    depths = [phase["stack_bytes"]["server"] for phase in sites(null, 200).values()]
+    assert any(one and next_ and next_ < one / 10 for one, next_ in pairwise(depths))
+
+
+def test_of_one_pair_alone_no_stack_is_painted(null):
+    found = sites(null, 2)
+    assert found["established"]["pair"] == 0 and len(found["established"]["live"]) == 6
+    assert all(phase["stack_bytes"] == {"client": None, "server": None} for phase in found.values())
+
+
+def test_without_the_meter_it_is_a_sentence(null):
+    done = run(null, "memory", "sessions=2", *NONE, preload="")
+    assert done.returncode == 1 and "LD_PRELOAD" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_without_libunwind_it_is_a_sentence(null, tmp_path):
+    """A library path that comes first and has something else by this name."""
+    (tmp_path / "libunwind.so.8").write_text("no library\n")
+    done = run(null, "memory", "sessions=2", *NONE, LD_LIBRARY_PATH=str(tmp_path))
+    assert done.returncode == 1 and "apt install libunwind8" in done.stderr and len(done.stderr.splitlines()) == 1
