@@ -7,19 +7,19 @@ from dataclasses import replace
 import costs
 import repeats
 from costs import MIB
-from lines import Env, Process
+from lines import Env
 from repeats import INSIDE, ONCE, Change
-from results import HELD
-from selection import Selection, Series
+from selection import Selection
+from series import Series
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
 
 LAB: Env = "lab"
 RESAMPLES, LEVEL = 9_999, 0.95
 
-Figures = Callable[[Series, int], list[float]]
+Figures = Callable[[Series], list[float]]
 QUANTITIES: dict[str, tuple[float, str, Figures]] = {  # unit, its form, and the figure of each repeat
-    "peak RSS, bytes per {}": (1, ",.0f", lambda series, _: repeats.slopes(series, costs.peak_rss)),
+    "peak RSS, bytes per {}": (1, ",.0f", lambda series: repeats.slopes(series, costs.peak_rss)),
     "C10K peak RSS, MiB": (MIB, ",.1f", repeats.c10ks),
 }
 
@@ -65,13 +65,13 @@ def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
     return Cell(f"{1 + change.share:.3f} ({found[0]:.3f} to {found[1]:.3f})", data)
 
 
-def rows_of(series: dict[Env, Series], process: Process) -> Iterator[list[Cell]]:
+def rows_of(series: dict[Env, Series], unit_of_slope: str) -> Iterator[list[Cell]]:
     """One a quantity: a figure for each environment, then its ratio to the laboratory's for each other."""
     for name, (unit, form, figures) in QUANTITIES.items():
-        found = {env: figures(one, HELD[process][0]) for env, one in series.items()}
+        found = {env: figures(one) for env, one in series.items()}
         cells = [figure_cell(one, found[env], unit, form) for env, one in series.items()]
         yield [
-            word(name.format("pair" if process == "both" else "session")),
+            word(name.format(unit_of_slope)),
             *cells,
             *(ratio_cell(found[LAB], found[env]) for env in series if env != LAB),
         ]
@@ -97,5 +97,6 @@ def deployed(selection: Selection) -> Table:
             for process in dict.fromkeys(setting.processes.values()):
                 names = [*cells_of(in_lab, setting), word(stack), word(process)]
                 series = {env: selection.series(stack, replace(setting, env=env), process) for env in envs}
-                table.rows += [[*names, *row] for row in rows_of(series, process)]
+                rows = rows_of(series, "pair" if process == "both" else "session")
+                table.rows += [[*names, *row] for row in rows]
     return table

@@ -7,7 +7,8 @@ import costs
 import repeats
 from lines import Role
 from repeats import Change
-from selection import Selection, Series, Setting
+from selection import Selection
+from series import Series, Setting
 from session_costs import heap_cell, heap_holes
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word

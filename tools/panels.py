@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 
 import costs
 from costs import KIB, MIB
+from lines import Meter
 from records import Phase, Record
-from selection import Series
+from series import Series
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00")
 MARKERS = "osD^vPX"
@@ -34,9 +35,16 @@ def style(index: int) -> Style:
 
 def slope_text(series: Series, line: costs.Line | None) -> str:
     if not line:
-        return f"{series.stack}\none N: no slope"
+        return f"{series.owner}\none N: no slope"
     exact = " (two points)" if line.is_quotient else ""
-    return f"{series.stack}\n{line.slope / KIB:.1f} KiB per session{exact}"
+    return f"{series.owner}\n{line.slope / KIB:.1f} KiB per session{exact}"
+
+
+def counted(series: Series) -> str:
+    """The sessions that its process holds."""
+    if series.setting.roles == "together":
+        return "sessions, clients and servers together"
+    return f"{series.process if series.setting.roles == 'split' else next(iter(series.setting.processes))} sessions"
 
 
 End = tuple[int, float, str]  # sessions, MiB, and what is said there
@@ -47,15 +55,17 @@ def by_sessions(axes: Axes, stacks: list[Series]) -> list[End]:
     ends = []
     for index, series in enumerate(stacks):
         runs, look = series.runs("rss"), style(index)
-        points = costs.medians(series.full("rss"), costs.peak_rss)
+        medians = costs.medians(series.full("rss"), costs.peak_rss)
+        points = {sessions // series.share: peak for sessions, peak in medians.items()}
         line = costs.line(points)
         dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
-        axes.plot([run.sessions for run in runs], [costs.peak_rss(run) / MIB for run in runs], look.marker, **dots)
+        counts = [run.sessions // series.share for run in runs]
+        axes.plot(counts, [costs.peak_rss(run) / MIB for run in runs], look.marker, **dots)
         if line:
             axes.plot([0, max(points)], [line.at(0) / MIB, line.at(max(points)) / MIB], color=look.colour, zorder=2)
         if points:
             ends.append((max(points), points[max(points)] / MIB, slope_text(series, line)))
-    axes.set_xlabel("sessions, clients and servers together")
+    axes.set_xlabel(counted(stacks[0]))
     axes.set_ylabel("peak RSS, MiB")
     axes.xaxis.set_major_formatter(lambda sessions, _: f"{sessions:,.0f}")
     axes.set_xlim(0, 1.04 * max((sessions for sessions, *_ in ends), default=1))
@@ -95,7 +105,7 @@ def explain_holes(axes: Axes, stacks: list[Series]) -> None:
         f"{series.stack}, N = {record.sessions:,} ({record.meter}): {series.reason(record.meter, record.sessions)}"
         for series in stacks
         for record in series.records
-        if record.status != "measured"
+        if record.status != "measured" and record.meter in ("rss", "heap")
     ]
     lost += [f"{series.stack}: not measured" for series in stacks if not series.records]
     if len(lost) > NOTES:
@@ -122,14 +132,14 @@ def place(phase: str) -> tuple:
     return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
 
 
-def by_phase(axes: Axes, stacks: list[Series], sessions: int) -> bool:
+def by_phase(axes: Axes, stacks: list[Series], sessions: int | None) -> bool:
     """RSS at each phase's end, a whisker to its peak inside, live heap; KiB per session beyond `contexts`.
 
-    Returns whether there is a whisker."""
-    shapes = [
-        (shape(series.runs("rss", sessions), rss), shape(series.runs("rss", sessions), peak)) for series in stacks
-    ]
-    heaps = [shape(largest(series), live) for series in stacks]
+    Of this N, or of the largest (None). Returns whether there is a whisker."""
+    chosen = [series.runs("rss", sessions) if sessions else largest(series, "rss") for series in stacks]
+    shares = [series.share for series in stacks]
+    shapes = [(shape(runs, rss, by), shape(runs, peak, by)) for runs, by in zip(chosen, shares, strict=True)]
+    heaps = [shape(largest(series, "heap"), live, series.share) for series in stacks]
     phases = sorted(
         dict.fromkeys(name for found in [*(ends for ends, _ in shapes), *heaps] for name in found), key=place
     )
@@ -157,13 +167,13 @@ def beyond(ends: dict[str, float], peaks: dict[str, float]) -> list[str]:
     return [name for name, start in zip(ends, began, strict=False) if peaks[name] > 1.02 * max(start, ends[name])]
 
 
-def shape(runs: list[Record], quantity: Callable[[Phase], int]) -> dict[str, float]:
-    """KiB per session by phase."""
+def shape(runs: list[Record], quantity: Callable[[Phase], int], share: int) -> dict[str, float]:
+    """KiB per session in the process, one in `share` of the run's, by phase."""
     found = costs.above_contexts(runs, quantity, rss if quantity is peak else quantity)
-    return {phase: size / KIB for phase, size in found.items()}
+    return {phase: share * size / KIB for phase, size in found.items()}
 
 
-def largest(series: Series) -> list[Record]:
-    """The heap runs at the largest N, all repeats."""
-    runs = series.runs("heap")
+def largest(series: Series, meter: Meter) -> list[Record]:
+    """The runs at the largest N, all repeats."""
+    runs = series.runs(meter)
     return [run for run in runs if run.sessions == runs[-1].sessions]

@@ -20,16 +20,18 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+import legend
 import panels
 import records
 import stdout
-from selection import Selection, Setting, of_campaign, select
+from selection import Selection, of_campaign, select
 from settings import constant, dates, machine_of
 
 EXAMPLES = """examples:
   tools/plot_mem.py data/2026-01-31-some-cpu -o memory.png
   tools/plot_mem.py data/2026-01-31-some-cpu -o memory          both memory.png and memory.svg
-  tools/plot_mem.py data/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000"""
+  tools/plot_mem.py data/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
+  tools/plot_mem.py data/2026-01-31-some-cpu -o roles.png --roles split     clients and servers beside each other"""
 FORMATS = (".png", ".svg")
 COLUMNS = 3  # panels side by side; more settings go below
 STYLE = {
@@ -44,52 +46,23 @@ STYLE = {
 }
 
 
-def heading(selection: Selection, setting: Setting) -> str:
-    """The setting's name, and what was negotiated."""
-    name = ", ".join(
-        str(getattr(setting, field) if field != "window" else f"window {setting.window}")
-        for field in ("suite", "allocator", "window")
-        if field == "suite" or selection.varies(field)
-    )
-    for record in selection.records:
-        if Setting.of(record) == setting and record.negotiated:
-            agreed = record.negotiated
-            return f"{name}\n{agreed.protocol}, {agreed.cipher}, {agreed.group}"
-    return name
-
-
-def keys(selection: Selection, sessions: int, whiskers: bool) -> list[Line2D]:
-    """The legend: stacks by colour and marker, quantities by line."""
-    found = []
-    for index, stack in enumerate(selection.stacks):
-        look = panels.style(index)
-        found.append(Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=panels.INK, label=stack))
-    grey = {"color": "#666666", "marker": "o"}
-    found.append(Line2D([], [], label=f"RSS, N = {sessions:,}", **grey))
-    if whiskers:
-        found.append(Line2D([], [], label="peak RSS inside a phase", color="#666666", marker="_", linestyle="none"))
-    metered = selection.sessions("heap")
-    if metered:
-        label = f"live heap, N = {metered[-1]:,}"
-        found.append(Line2D([], [], label=label, linestyle="--", markerfacecolor="white", **grey))
-    return found
-
-
 def figure(selection: Selection, sessions: int | None = None) -> Figure:
-    """16:9 for up to three settings, with one scale for all; the lower row is of the largest N, or of `sessions`."""
-    count = len(selection.settings)
+    """16:9 for up to three panels a row, with one scale for all: one panel a setting, of split runs one a process.
+
+    The lower row is of the largest N, or of `sessions`."""
+    shown = [(one, process) for one in selection.settings for process in dict.fromkeys(one.processes.values())]
+    count = len(shown)
     columns, blocks = min(count, COLUMNS), -(-count // COLUMNS)
     size = {"figsize": (12.8, 7.2 * blocks), "layout": "constrained", "squeeze": False}
     made, grid = pyplot.subplots(2 * blocks, columns, **size)
     for spare in range(count, columns * blocks):
         for row in (0, 1):
             grid[2 * (spare // columns) + row][spare % columns].remove()
-    sessions = sessions or max(selection.sessions(), default=0)
     ends, lowers, whiskers = {}, [], False
-    for at, setting in enumerate(selection.settings):
-        stacks = [selection.series(stack, setting) for stack in selection.stacks]
+    for at, (setting, process) in enumerate(shown):
+        stacks = [selection.series(stack, setting, process) for stack in selection.stacks]
         upper, lower = (grid[2 * (at // columns) + row][at % columns] for row in (0, 1))
-        upper.set_title(heading(selection, setting), fontsize=9)
+        upper.set_title(legend.heading(selection, setting, process), fontsize=9)
         ends[upper] = panels.by_sessions(upper, stacks)
         whiskers |= panels.by_phase(lower, stacks, sessions)
         lowers.append(lower)
@@ -98,7 +71,7 @@ def figure(selection: Selection, sessions: int | None = None) -> Figure:
     for axes, of_panel in ends.items():
         axes.set_ylim(0, max(map(panels.top, ends.values())))
         panels.label(axes, of_panel)
-    frame(made, selection, keys(selection, sessions, whiskers))
+    frame(made, selection, legend.keys(selection, sessions, whiskers))
     return made
 
 
@@ -109,8 +82,8 @@ def frame(made: Figure, selection: Selection, handles: list[Line2D]) -> None:
     made.text(
         0.5, 1 - 0.12 * inch, "What a TLS session costs in memory", fontsize=15, weight="bold", ha="center", va="top"
     )
-    legend = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": 7, "frameon": False}
-    made.legend(handles=handles, **legend)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": 7, "frameon": False}
+    made.legend(handles=handles, **place)
     recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. {constant(selection)}."
     made.text(0.5, 0.1 * inch, recorded, fontsize=8, color="#444444", ha="center", va="bottom")
 
@@ -152,6 +125,8 @@ def draw(selection: Selection, output: Path, sessions: int | None = None) -> lis
     """Draws what is selected, the lower row for this N, and returns the files written.
 
     ValueError and OSError with a sentence."""
+    alone = selection.where(lambda setting: setting.peer is None)
+    selection = alone if alone.records else selection  # mixed pairs where there is nothing else; else a table has them
     if not any(record.status == "measured" for record in selection.records):
         raise ValueError("no run was measured, so there is nothing to draw; tabulate.py shows why")
     if sessions and sessions not in selection.sessions():
@@ -169,6 +144,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
     parser.add_argument("--stack", action="append", help="may be repeated, in this order")
     parser.add_argument("--suite", action="append", help="one panel each; may be repeated")
+    parser.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
+    parser.add_argument("--env", action="append", help="lab, deployed or deployed-thp: panels beside each other")
     parser.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
     parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
     given = parser.parse_args()
@@ -178,7 +155,7 @@ def main() -> None:
             raise ValueError("there is no such recording; recordings are directories under data/")
         loaded = records.load(given.recording)
         loaded = of_campaign(loaded, given.campaign) if given.campaign else loaded
-        selection = select(loaded, given.stack, given.suite)
+        selection = select(loaded, given.stack, given.suite, roles=given.roles, envs=given.env)
         for said in selection.left_out:
             print(f"plot_mem: {given.recording}: {said}", file=sys.stderr)
         written = draw(selection, given.output, given.n)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import costs
 from costs import Quantity
 from records import Record
-from selection import Series
+from series import Series
 from tables import Cell
 
 PAGE = 4096
@@ -28,10 +28,10 @@ def slopes(series: Series, quantity: Quantity) -> list[float]:
     return [2 * line.slope for line in lines if line]
 
 
-def c10ks(series: Series, share: int) -> list[float]:
-    """Peak RSS at 10,000 sessions in the process, which has one in `share`: of each repeat, measured or its line's."""
+def c10ks(series: Series) -> list[float]:
+    """Peak RSS of a process with 10,000 sessions: of each repeat, measured or its line's."""
     points = (costs.medians(runs, costs.peak_rss) for runs in of_each(series.full("rss")))
-    figures = (costs.c10k({sessions // share: peak for sessions, peak in found.items()}) for found in points)
+    figures = (costs.c10k({sessions // series.share: peak for sessions, peak in found.items()}) for found in points)
     return [figure[0] for figure in figures if figure]
 
 

@@ -7,7 +7,8 @@ import costs
 import law
 from costs import KIB, MIB
 from records import Meter, Record
-from selection import Selection, Series, Setting
+from selection import Selection
+from series import Series, Setting
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
 
@@ -62,18 +63,14 @@ def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
 # The C10K figure
 
 
-HELD = {  # by process: the sessions of a run's two that it holds, and what 10,000 of these are called
-    "both": (1, "5,000 clients and 5,000 servers"),
-    "client": (2, "10,000 clients"),
-    "server": (2, "10,000 servers"),
-}
+HELD = {"both": "5,000 clients and 5,000 servers", "client": "10,000 clients", "server": "10,000 servers"}
 
 
-def c10k_row(series: Series, share: int = 1) -> list[Cell]:
-    """KiB, MiB, and where they are from; one in `share` of a run's sessions is in the process."""
+def c10k_row(series: Series) -> list[Cell]:
+    """KiB, MiB, and where they are from."""
     runs = series.full("rss")
     points = costs.medians(runs, costs.peak_rss)
-    figure = costs.c10k({sessions // share: peak for sessions, peak in points.items()})
+    figure = costs.c10k({sessions // series.share: peak for sessions, peak in points.items()})
     if not figure:
         return [hole(f"N = {runs[0].sessions:,} only, not enough for a line" if runs else series.reason("rss"))] * 3
     value, measured = figure
@@ -97,9 +94,8 @@ def c10k(selection: Selection) -> Table:
     for setting in selection.settings:
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
-                share, name = HELD[process]
-                row = c10k_row(selection.series(stack, setting, process), share)
-                table.rows.append([*cells_of(selection, setting), word(stack), Cell(name, process), *row])
+                row = c10k_row(selection.series(stack, setting, process))
+                table.rows.append([*cells_of(selection, setting), word(stack), Cell(HELD[process], process), *row])
     return table
 
 

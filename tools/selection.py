@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from typing import get_args
 
 import campaign
-import costs
 import definitions
 from comparable import by_start, comparable, missing_from, of_latest_builds
-from lines import Env, Meter, Process, Role, Roles, Window
+from lines import Env, Meter, Process, Roles
 from names import nearest
 from records import Record
+from series import Series, Setting, of_process, peer_name
 
 ITSELF = "itself"  # the peer of a stack that is at both ends of a pair
-
-
-def allocator_name(record: Record) -> str:
-    """Settings make another allocator; a version is said beside it."""
-    name, settings = record.allocator.name, record.allocator.settings
-    return f"{name} ({settings})" if settings else name
 
 
 def declared(record: Record) -> tuple:
@@ -33,76 +27,6 @@ def newest(records: Iterable[Record]) -> list[Record]:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is equal for all stacks that stand beside each other in a row."""
-
-    suite: str
-    allocator: str
-    window: Window
-    roles: Roles = "together"
-    peer: str | None = None  # the client's stack in a mixed pair; None: the same stack at both ends
-    env: Env = "lab"
-
-    @staticmethod
-    def of(record: Record) -> "Setting":
-        kind = (record.roles, peer_name(record), record.env)
-        return Setting(record.suite, allocator_name(record), record.window, *kind)
-
-    @property
-    def processes(self) -> dict[Role, Process]:
-        """The roles whose sessions stay, each with the process that holds them."""
-        roles: tuple[Role, ...] = get_args(Role)
-        kept = [role for role in roles if self.roles in ("together", "split", f"keep-{role}")]
-        return {role: role if self.roles == "split" else "both" for role in kept}
-
-
-def peer_name(record: Record) -> str | None:
-    return record.peer.stack if record.peer and record.peer.stack != record.stack else None
-
-
-def of_process(record: Record, process: Process) -> Record:
-    """The run as this one of its processes saw it."""
-    return record.model_copy(update={"phases": costs.phases_of(record, process)})
-
-
-@dataclass(frozen=True)
-class Series:
-    """The runs of one stack in one setting: all sessions, meters, repeats, and what became of them.
-
-    Of a split run either process has a series of its own."""
-
-    stack: str
-    setting: Setting
-    records: tuple[Record, ...]
-
-    def runs(self, meter: Meter, sessions: int | None = None) -> list[Record]:
-        """Measured ones, by increasing sessions and repeat."""
-        found = [record for record in self.of(meter, sessions) if record.status == "measured"]
-        return sorted(found, key=lambda record: (record.sessions, record.repeat))
-
-    def full(self, meter: Meter) -> list[Record]:
-        """Runs that had at least one whole window: a line through others too would bend at its beginning."""
-        width = 1 if self.setting.window == "all" else self.setting.window
-        return [run for run in self.runs(meter) if run.sessions // 2 >= width]
-
-    def of(self, meter: Meter, sessions: int | None = None) -> list[Record]:
-        return [one for one in self.records if one.meter == meter and sessions in (None, one.sessions)]
-
-    def reason(self, meter: Meter, sessions: int | None = None) -> str:
-        """Why there is a hole."""
-        for record in self.of(meter, sessions):
-            if record.status != "measured":
-                return f"{record.status}: {' '.join(record.reason.split())}"
-        return "not measured"
-
-    def heap_pair(self) -> tuple[Record, Record] | None:
-        """First repeats of the two smallest numbers of sessions under the heap meter, which is exact."""
-        firsts = {record.sessions: record for record in reversed(self.runs("heap"))}
-        small_and_large = sorted(firsts)[:2]
-        return tuple(firsts[sessions] for sessions in small_and_large) if len(small_and_large) == 2 else None
-
-
-@dataclass(frozen=True)
 class Selection:
     """Stacks and settings in the order in which they were asked for, else recorded."""
 
@@ -114,7 +38,7 @@ class Selection:
     def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
         """ValueError with a sentence when the runs had no such process."""
         found = (one for one in self.records if one.stack == stack and Setting.of(one) == setting)
-        return Series(stack, setting, tuple(of_process(one, process) for one in found))
+        return Series(stack, setting, tuple(of_process(one, process) for one in found), process)
 
     def where(self, wanted: Callable[[Setting], bool]) -> "Selection":
         """The part in these settings, with the stacks that have runs there."""

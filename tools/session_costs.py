@@ -6,7 +6,8 @@ import costs
 from costs import MIB, HeapCost, Quotient
 from lines import Process
 from records import Record
-from selection import Selection, Series, Setting
+from selection import Selection
+from series import Series, Setting
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from records import Record
-from selection import Selection, Setting, allocator_name
+from selection import Selection
+from series import Setting, allocator_name
 from tables import Cell, Column, Table, word
 
 DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "knobs": "knobs {}"}
