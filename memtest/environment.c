@@ -52,7 +52,9 @@ static const char *thp_of_host(void)
     static char word[64];
     char line[64] = "";
     int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-    bool known = fd >= 0 && read(fd, line, sizeof line - 1) > 0 && sscanf(line, "%*[^[][%63[a-z]", word) == 1;
+    bool known = fd >= 0 && read(fd, line, sizeof line - 1) > 0;
+    const char *bracket = strchr(line, '[');
+    known = known && bracket && sscanf(bracket, "[%63[a-z]", word) == 1;
     if (fd >= 0)
         close(fd);
     if (!strcmp(run.thp, "off"))
