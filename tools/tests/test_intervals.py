@@ -1,0 +1,77 @@
+"""An interval where repeats vary, and none where they do not."""
+
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+
+import remainders
+from costs import HeapCost, Quotient
+from intervals import interval
+
+VARYING = st.lists(st.integers(0, 10**9), min_size=2, max_size=6)
+
+
+def test_one_run_a_point_has_no_interval():
+    assert interval({100: [1000.0], 200: [2000.0], 300: [3000.0]}) is None
+    assert interval({100: [1000.0, 1001.0], 200: [2000.0]}) is None
+
+
+def test_repeats_that_do_not_vary_have_no_interval():
+    assert interval({100: [1000.0] * 5, 200: [2000.0] * 5}) is None
+
+
+def test_one_n_has_no_interval():
+    assert interval({100: [1000.0, 1001.0]}) is None
+
+
+@given(st.dictionaries(st.integers(1, 10**5).map(lambda pairs: 2 * pairs), VARYING, min_size=2, max_size=4))
+def test_an_interval_lies_within_the_steepest_and_the_flattest_line(points):
+    found = interval(points)
+    if found is None:
+        return
+    middle = sum(points) / len(points)
+    weight = sum((n - middle) ** 2 for n in points) / 2
+    extremes = [
+        sum(
+            (n - middle) * pick(values if n > middle else [-one for one in values]) * (1 if n > middle else -1)
+            for n, values in points.items()
+        )
+        / weight
+        for pick in (min, max)
+    ]
+    slack = 1e-6 * max(map(abs, [*extremes, 1]))
+    assert extremes[0] - slack <= found.low <= found.high <= extremes[1] + slack
+
+
+def test_the_same_repeats_give_the_same_interval():
+    points = {100: [1000.0, 1010.0, 1003.0], 200: [2000.0, 2020.0, 1990.0]}
+    assert interval(points) == interval(points)
+
+
+def test_it_holds_the_slope():
+    found = interval({100: [1000.0, 1010.0], 200: [2000.0, 2010.0]})
+    assert (found.low, found.high) == (19.8, 20.2)
+
+
+# What is left over
+
+
+def left_over(suite_certs: str, of_bytes: int, of_blocks: int = 0, *options: str):
+    argv = ["build/harness/x", "memory", f"certs=memtest/certs/{suite_certs}", *options]
+    record = synthetic.record("openssl@3.5.5", "some-suite", 100, "heap", argv=argv)
+    return remainders.remainder_of(record, HeapCost("established", Quotient(of_bytes, 450), Quotient(of_blocks, 450)))
+
+
+def test_nothing_left_over_has_no_name():
+    assert left_over("ecdsa-p256", 450 * 7, 450) is None
+
+
+def test_what_is_left_over_is_named():
+    assert left_over("ecdsa-p256", 450 * 7 + 3, 450) == "DER signature length: ECDSA"
+    assert left_over("rsa-2048", 450 * 7 + 3, 450, "tickets=2").startswith("resumption state")
+    assert left_over("rsa-2048", 450 * 7 + 3, 450, "tickets=0", "store=on").startswith("resumption state")
+
+
+def test_what_is_not_known_is_said_to_be():
+    assert left_over("rsa-2048", 450 * 7 + 3, 450, "tickets=0") == "not known"
+    assert left_over("ecdsa-p256", 450 * 7 + 3, 451) == "not known"
