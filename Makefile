@@ -47,6 +47,12 @@ bench: takes := STACKS SUITES N REPEATS
 bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
 	@.venv/bin/python tools/bench_meter.py $(call flags,$(takes))
 
+.PHONY: selfcheck
+selfcheck: takes := STACKS SUITES N JOBS
+selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
+selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: two minutes
+	@.venv/bin/python tools/selfcheck.py $(call flags,$(takes))
+
 .PHONY: prove
 prove: takes := OUT JOBS FRESH
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
@@ -79,14 +85,14 @@ clean: ## forget all that was built and installed; recordings stay
 
 # What the targets above stand on.
 
-.PHONY: names packages-mem packages-check stacks-mem stacks-all
+.PHONY: names packages-mem packages-check packages-check-nginx packages-selfcheck stacks-mem stacks-all
 names:
 	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
 
 packages-mem:
 	@tools/packages.py mem $(call flags,STACKS CLIENT SERVER ALLOCATOR)
 
-packages-check packages-check-nginx:
+packages-check packages-check-nginx packages-selfcheck:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 stacks-mem:

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Check the heap meter against three profilers that are not ours: on the same run of the same binary all tell the same
+live bytes at the end of every phase, to the byte.
+
+Asked are the heap meter, its sites run, heaptrack, massif and DHAT (one run per phase). What a tool sees of itself is
+subtracted by name. Results go to stdout, progress and what does not agree to stderr; exit 1 when anything differs."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import rich.console
+
+import agreement
+import campaign
+import definitions
+import names
+import preload
+import stdout
+import tables
+import witnesses
+from unreadable import Unreadable
+from witnesses import Failed, Subject, Testimony
+
+DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}
+
+
+Work = Callable[[Path], Awaitable[Any]]
+
+
+class Runs:
+    """So many at a time, each told on stderr and in a folder of its own."""
+
+    def __init__(self, jobs: int, folder: Path):
+        self.slots, self.folder, self.made = asyncio.Semaphore(jobs), folder, 0
+        self.console = rich.console.Console(stderr=True, highlight=False)
+
+    async def one(self, name: str, work: Work) -> Any:
+        async with self.slots:
+            self.made += 1
+            place = self.folder / str(self.made)
+            place.mkdir()
+            self.console.print(f"selfcheck: {name}")
+            return await work(place)
+
+    async def all(self, works: dict[str, Work]) -> list[Any]:
+        """In their order; when one fails the others are ended, and Failed or Unreadable is what it said."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self.one(name, work)) for name, work in works.items()]
+        except* (Failed, Unreadable) as failures:
+            raise failures.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+
+async def testify(runs: Runs, subject: Subject, meter: Path) -> list[Testimony]:
+    """Of all tools; the heap meter is first, since its phases are DHAT's."""
+    first = await runs.one(f"{subject}: heap meter", lambda _: witnesses.heap_meter(subject, meter))
+    works: dict[str, Work] = {
+        f"{subject}: {witnesses.SITES}": lambda _: witnesses.sites(subject, meter),
+        f"{subject}: heaptrack": partial(witnesses.heaptrack, subject),
+        f"{subject}: massif": partial(witnesses.massif, subject),
+    }
+    works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, phase) for phase in first.by_phase}
+    (*others,) = await runs.all(works)
+    by_phase = dict(zip(first.by_phase, others[3:], strict=True))
+    return [first, *others[:3], Testimony("DHAT", by_phase)]
+
+
+async def ask(subjects: list[Subject], jobs: int, meter: Path) -> dict[Subject, list[Testimony]]:
+    with tempfile.TemporaryDirectory(prefix="selfcheck.") as folder:
+        runs = Runs(jobs, Path(folder))
+        return {subject: await testify(runs, subject, meter) for subject in subjects}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for knob, default in ({"STACKS": names.defaults()["STACKS"]} | DEFAULTS).items():
+        meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
+        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
+    parser.add_argument("--format", choices=tables.FORMATS, help="default: table on a terminal, else markdown")
+    meter = definitions.ROOT / preload.HEAP_METER
+    parser.add_argument("--meter", type=Path, default=meter, metavar="LIBRARY", help="another build of the heap meter")
+    given = parser.parse_args()
+    names.insist({knob: getattr(given, knob.lower()) for knob in ("STACKS", *DEFAULTS)})
+    return given
+
+
+def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
+    """Exits with a sentence at a suite whose bytes differ from run to run; a stack without TLS has but one suite."""
+    for suite in suites:
+        if not repeats(definitions.suites()[suite]):
+            sys.exit(f"memtest: {suite}: its live bytes differ from run to run; RSA suites without tickets repeat")
+    chosen = [(stack, suite if campaign.tls(stack) else "none") for suite in suites for stack in stacks]
+    return [Subject(stack, suite, sessions) for stack, suite in dict.fromkeys(chosen)]
+
+
+def repeats(suite: definitions.Suite) -> bool:
+    """To the byte: a DER signature of ECDSA varies in length, a ticket in padding."""
+    return suite.certs.startswith(("rsa", "none")) and not suite.tickets and suite.store == "off"
+
+
+def main() -> None:
+    names.insist({})  # the defaults are read from the definitions
+    given = arguments()
+    chosen = subjects(names.listed(given.stacks), names.listed(given.suites), int(given.n))
+    try:
+        found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve()))
+    except (Failed, Unreadable) as error:
+        sys.exit(f"memtest: {error}")
+    with stdout.checked():
+        form = given.format or (tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN)
+        tables.show([agreement.table(found)], form, rich.console.Console())
+    for said in agreement.subtracted(found):
+        print(f"selfcheck: subtracted: {said}", file=sys.stderr)
+    wrong = [said for subject, told in found.items() for said in agreement.disagreements(subject, told)]
+    for said in wrong:
+        print(f"memtest: {said}", file=sys.stderr)
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
