@@ -1,5 +1,7 @@
 """The matrix of a campaign, counted by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 import campaign
@@ -52,6 +54,72 @@ def test_a_null_stack_runs_the_suite_none_only():
     runs = campaign.matrix(mem(stacks=["null@c", "openssl@3.5.5"]))
     assert {run.suite for run in runs if run.stack == "null@c"} == {"none"}
     assert {run.suite for run in runs if run.stack == "openssl@3.5.5"} == set(MEM.suites)
+
+
+def described(runs, *fields: str) -> set[tuple]:
+    return {tuple(getattr(run, field) for field in fields) for run in runs}
+
+
+def test_with_peers_every_stack_serves_every_client():
+    asked = mem(stacks=["a@1", "b@1"], peers=["a@1", "b@1"], roles=["split"], suites=["s"], sessions=["1"], heap=0)
+    found = described(campaign.matrix(asked), "stack", "peer", "roles")
+    assert found == {
+        (stack, peer, "split") for stack, peer in (("a@1", None), ("a@1", "b@1"), ("b@1", "a@1"), ("b@1", None))
+    }
+
+
+def test_a_null_stack_is_the_peer_of_null_stacks_only():
+    nulls = ["null@c", "null@rust"]
+    runs = campaign.matrix(mem(stacks=["null@c", "openssl@3.5.5"], peers=[*nulls, "openssl@3.5.5"], roles=["split"]))
+    assert described(runs, "stack", "peer") == {("null@c", None), ("null@c", "null@rust"), ("openssl@3.5.5", None)}
+
+
+def test_roles_and_environments_multiply_and_the_heap_is_metered_in_the_laboratory():
+    runs = campaign.matrix(mem(roles=["together", "split"], envs=["lab", "deployed"]))
+    assert len(runs) == 2 * (36 + 24)
+    assert described(runs, "roles", "env", "meter") == {
+        (roles, env, meter)
+        for roles in ("together", "split")
+        for env, meter in (("lab", "rss"), ("lab", "heap"), ("deployed", "rss"))
+    }
+
+
+def test_one_sites_run_for_each_stack_and_suite():
+    asked = mem(
+        sites="1/10", repeats=3, windows=[100, "all"], allocators=["system", "jemalloc"], envs=["lab", "deployed"]
+    )
+    sites = [run for run in campaign.matrix(asked) if run.meter == "sites"]
+    assert len(sites) == 6
+    assert described(sites, "sessions", "repeat", "window", "allocator", "env") == {(1000, 1, 100, "system", "lab")}
+
+
+def test_a_stack_with_an_allocator_of_its_own_is_not_metered():
+    own = "rustls+aws-lc+jemalloc-rust@0.23.46"
+    runs = campaign.matrix(mem(stacks=["openssl@3.5.5", own], peers=["openssl@3.5.5", own], roles=["split"], sites="1"))
+    assert described((run for run in runs if run.meter != "rss"), "stack", "peer") == {("openssl@3.5.5", None)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "more"),
+    [
+        ({"roles": "split"}, "role=server"),
+        ({"roles": "keep-client"}, "keep=client"),
+        ({"env": "deployed"}, "aslr=on thp=host threads=4"),
+        ({"env": "deployed-thp", "roles": "split"}, "role=server aslr=on thp=host threads=4"),
+    ],
+)
+def test_arguments_say_roles_and_environment(changes, more):
+    run = Run("openssl@3.5.5", "tls13-rsa-aes256", "system", 100, 1000, "rss", 1)
+    suite = suites()["tls13-rsa-aes256"]
+    assert campaign.argv(replace(run, **changes), suite) == [*campaign.argv(run, suite), *more.split()]
+
+
+def test_the_client_of_a_mixed_pair_is_the_peers_harness():
+    run = Run("a@1", "none", "system", "all", 2, "rss", 1, roles="split", peer="b@1")
+    suite = suites()["none"]
+    for role, stack in (("server", "a@1"), ("client", "b@1")):
+        words = campaign.argv(run, suite, role)
+        assert (words[0], words[-1]) == (f"build/harness/{stack}", f"role={role}")
 
 
 def test_arguments_say_the_whole_suite():

@@ -49,6 +49,22 @@ def test_two_probes_give_the_line_beyond_the_window(window, fixed, slope):
     assert (round(found[big].fixed), round(found[big].slope)) == (fixed, slope)
 
 
+def test_two_processes_need_the_sum_of_both_and_the_wires_once():
+    class Split(Outcome):
+        phases = property(
+            lambda self: [
+                Phase.model_construct(phase=phase, process=process, peak_rss_bytes=peak, wire_bytes=7)
+                for phase, process, peak in (("a", "client", 10), ("a", "server", 20), ("b", "client", 25))
+            ]
+        )
+
+    assert forecast.need_bytes(Split("measured", None, [], "", 0)) == 10 + 20 + 7
+
+
+def test_huge_pages_are_not_switched_on_for_a_probe():
+    assert forecast.kind(replace(RUN, env="deployed-thp")) == forecast.kind(replace(RUN, env="deployed", repeat=2))
+
+
 def test_jobs_are_as_many_of_the_largest_as_fit():
     largest, second = MARGIN * 1010 * MIB, MARGIN * 510 * MIB
     assert jobs_that_fit(NEEDS, 2, largest + second) == 2

@@ -115,6 +115,10 @@ def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
         ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS SUITES N REPEATS' WINDOW='3'"]),
         ("prove", ["N=4"], ["tools/names.py --takes 'OUT JOBS FRESH' N='4'"]),
         ("mem", ["N=4"], ["tools/names.py N='4'"]),
+        ("mem", ["CLIENT=a", "SERVER=b"], ["tools/packages.py mem --client='a' --server='b'"]),
+        ("mem", ["CLIENT=a", "SERVER=b"], ["tools/build.py 'a' 'b'"]),
+        ("mem", ["STACKS=a b"], ["tools/build.py 'a b'"]),
+        ("mem", ["N=2"], ["tools/build.py --campaign mem"]),
         ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator='jemalloc'"]),
     ],
 )
@@ -159,6 +163,47 @@ def test_a_bare_make_lists_every_target_and_knob():
 )
 def test_a_sentence_says_what_is_so(knobs, said):
     assert refusal(**knobs) == said
+
+
+MIXED = {"CLIENT": "null@c", "SERVER": "null@rust"}
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"CLIENT": "null@c"}, "CLIENT needs SERVER too: a mixed pair has two ends"),
+        ({"SERVER": "null@c"}, "SERVER needs CLIENT too: a mixed pair has two ends"),
+        (MIXED | {"STACKS": "null@c"}, "CLIENT and SERVER name the stacks; leave STACKS out"),
+        (MIXED | {"ROLES": "together"}, "CLIENT and SERVER are a process each; leave ROLES=together out"),
+        (MIXED | {"SERVER": "openssl@3.5.5"}, "a null stack speaks no TLS: give it another as its peer"),
+        (MIXED | {"SERVER": "null@c null@c"}, "SERVER=null@c null@c is more than one; it is one stack"),
+        (
+            MIXED | {"KEEP": "client"},
+            "KEEP=client frees the peers within one process; with two there is nothing to free",
+        ),
+    ],
+)
+def test_ends_that_do_not_go_together(knobs, said):
+    assert refusal(**knobs) == said
+
+
+def test_what_is_kept_and_split_processes_do_not_go_together():
+    assert refusal(KEEP="server", ROLES="split").startswith("KEEP=server frees the peers within one process")
+    names.check({"KEEP": "server", "ROLES": "together"})
+    names.check({"CLIENT": "null@c", "SERVER": "null@rust", "ROLES": "split", "ENV": "both"})
+
+
+@pytest.mark.parametrize(
+    ("knob", "said"),
+    [
+        ("ROLES", "together or split"),
+        ("KEEP", "client or server"),
+        ("ENV", "lab, deployed or both"),
+        ("FRESH", "0 or 1"),
+    ],
+)
+def test_a_choice_names_what_there_is(knob, said):
+    assert refusal(**{knob: "no"}) == f"{knob}=no must be {said}"
 
 
 def test_the_most_is_accepted():
