@@ -1,0 +1,111 @@
+"""Names for the call stacks of a sites run: functions, files and lines, from the modules' own debug information."""
+
+import posixpath
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from lines import StackLine
+from records import Frame, Sites
+
+ADDR2LINE = ["addr2line", "--functions", "--demangle", "--inlines", "--addresses"]
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
+PACKED = re.compile(r"^.*/(cargo/registry/src/[^/]+|\.\./sources)/")  # where the packages of a build lie
+LIMIT_S = 120
+OUTERMOST = "main"  # what called it is the C library's, and the same for all
+
+Address = tuple[str, int]  # module, offset in its ELF file
+Place = tuple[str | None, str | None, int | None]  # function, file, line; None: unknown
+
+
+def resolve(lines: list[StackLine], root: Path) -> Sites:
+    """The stacks with names; an inlined function is a frame of its own, before the one that it was inlined into.
+
+    Paths of modules are relative to `root`. A module without debug information has frames without a name.
+    Exits with a sentence when addr2line is missing."""
+    stacks = [[parse(frame) for frame in line.frames] for line in lines]
+    places = names({address for stack in stacks for address in stack}, root)
+    numbers: dict[Frame, int] = {}
+    named = [frames(stack, places) for stack in stacks]
+    indices = [[numbers.setdefault(frame, len(numbers)) for frame in stack] for stack in named]
+    return Sites(frames=list(numbers), stacks=indices)
+
+
+def parse(frame: str) -> Address:
+    """MODULE+0xOFFSET, where MODULE may hold a plus itself."""
+    module, _, offset = frame.rpartition("+")
+    return module, int(offset, 16)
+
+
+def frames(stack: list[Address], places: dict[Address, list[Place]]) -> list[Frame]:
+    """Innermost first, up to main, if that is known."""
+    found = [
+        Frame(function=function, file=file, line=line, module=module, offset=offset)
+        for module, offset in stack
+        for function, file, line in places.get((module, offset), [(None, None, None)])
+    ]
+    mains = [index for index, frame in enumerate(found) if frame.function == OUTERMOST]
+    return found[: mains[-1] + 1] if mains else found
+
+
+def names(addresses: set[Address], root: Path) -> dict[Address, list[Place]]:
+    """By address what addr2line says of the call before it: addresses are those to which a call returns."""
+    modules: dict[str, list[int]] = {}
+    for module, offset in sorted(addresses):
+        modules.setdefault(module, []).append(offset)
+    return {
+        (module, offset): places
+        for module, offsets in modules.items()
+        if (root / module).is_file()
+        for offset, places in zip(offsets, ask(root / module, offsets), strict=True)
+    }
+
+
+def ask(module: Path, offsets: list[int]) -> list[list[Place]]:
+    """Per offset one place for each function, innermost first; one batch: reading the module takes longest."""
+    calls = "".join(f"{offset - 1:#x}\n" for offset in offsets)
+    try:
+        done = subprocess.run(
+            [*ADDR2LINE, "--exe", module], input=calls, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+    except FileNotFoundError:
+        sys.exit("memtest: no addr2line, which names the frames of a call stack: apt install binutils")
+    except subprocess.TimeoutExpired:
+        sys.exit(f"memtest: addr2line did not read {module} within {LIMIT_S} s")
+    if done.returncode != 0:  # no ELF file that it knows
+        return [[(None, None, None)] for _ in offsets]
+    return answers(done.stdout.splitlines())
+
+
+def answers(output: Iterable[str]) -> list[list[Place]]:
+    """Blocks that begin with an address, of pairs of lines: function, and file:line."""
+    found: list[list[Place]] = []
+    function = None
+    for line in output:
+        if ADDRESS.fullmatch(line):
+            found.append([])
+        elif function is None:
+            function = line
+        else:
+            found[-1].append(place(function, line))
+            function = None
+    return found
+
+
+def place(function: str, where: str) -> Place:
+    """addr2line writes ?? for a name, a file or a line that it does not know, and 0 for such a line too."""
+    file, _, line = DISCRIMINATOR.sub("", where).rpartition(":")
+    number = int(line) if line.isdigit() else 0
+    return known(function), known(file) and shorter(file), number or None
+
+
+def shorter(file: str) -> str:
+    """From its package on, or from the root of the repository."""
+    return posixpath.normpath(PACKED.sub("", file))
+
+
+def known(name: str) -> str | None:
+    return None if name in ("??", "") else name

@@ -1,0 +1,115 @@
+"""Names of frames: of a program that is compiled here, and of addr2line's output as it is."""
+
+import subprocess
+
+import pytest
+
+import symbols
+from lines import StackLine
+
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline __attribute__((always_inline)) void *inlined(void)
+{
+    return malloc(7);
+}
+__attribute__((noinline)) void *outer(void)
+{
+    void *block = inlined();
+    printf("%p ", block);
+    return block;
+}
+int main(void)
+{
+    free(outer());
+    return 0;
+}
+"""
+UNKNOWN = (None, None, None)
+
+
+def stack(number, *frames):
+    return StackLine(record="stack", stack=number, frames=list(frames))
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The directory, and for `outer` and `main` where their first call returns to."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "a+b.c").write_text(PROGRAM)
+    command = ["gcc", "-O1", "-g1", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer", "a+b.c", "-o", "a+b"]
+    subprocess.run(command, cwd=folder, check=True)
+    listing = ["objdump", "--disassemble", "--no-show-raw-insn", "a+b"]
+    lines = subprocess.run(listing, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
+    return folder, {name: returned_to(lines, name, call) for name, call in (("outer", "malloc"), ("main", "outer"))}
+
+
+def returned_to(lines, function, callee):
+    body = lines[next(n for n, line in enumerate(lines) if line.endswith(f"<{function}>:")) :]
+    call = next(n for n, line in enumerate(body) if "call" in line and callee in line)
+    return f"0x{body[call + 1].split(':')[0].strip()}"
+
+
+def test_an_inlined_function_is_a_frame_of_its_own(program):
+    folder, at = program
+    found = symbols.resolve([stack(0, f"a+b+{at['outer']}", f"a+b+{at['main']}")], folder)
+    named = [(found.frames[n].function, found.frames[n].line) for n in found.stacks[0]]
+    assert named == [("inlined", 7), ("outer", 11), ("main", 17)]
+    assert all(frame.file.endswith("a+b.c") for frame in found.frames)
+
+
+def test_what_called_main_is_left_out_and_frames_are_shared(program):
+    folder, at = program
+    frames = [f"a+b+{at['outer']}", f"a+b+{at['main']}", "/no/such/library.so+0x10"]
+    found = symbols.resolve([stack(0, *frames), stack(1, frames[1])], folder)
+    assert found.stacks == [[0, 1, 2], [2]]
+
+
+def test_a_module_that_is_not_there_or_is_no_elf_file_has_no_names(tmp_path):
+    (tmp_path / "text").write_text("no module\n")
+    found = symbols.resolve([stack(0, "gone+0x10", "text+0x20", "?+0x30")], tmp_path)
+    assert [(frame.function, frame.module, frame.offset) for frame in found.frames] == [
+        (None, "gone", 0x10),
+        (None, "text", 0x20),
+        (None, "?", 0x30),
+    ]
+
+
+def test_an_address_of_no_function_has_no_name(program):
+    folder, _ = program
+    found = symbols.resolve([stack(0, "a+b+0x1")], folder)
+    assert [(frame.function, frame.file, frame.line) for frame in found.frames] == [UNKNOWN]
+
+
+def test_no_stacks_are_no_frames(tmp_path):
+    assert symbols.resolve([], tmp_path).stacks == []
+
+
+def test_answers_as_addr2line_writes_them():
+    output = ["0x0000000000001c2d", "inlined", "a.c:7", "outer", "/b/c.c:11 (discriminator 2)"]
+    output += ["0x0000000000000001", "??", "??:0", "0x0000000000000002", "main", "??:?"]
+    assert symbols.answers(output) == [
+        [("inlined", "a.c", 7), ("outer", "/b/c.c", 11)],
+        [UNKNOWN],
+        [("main", None, None)],
+    ]
+
+
+def test_files_are_named_from_their_package_on():
+    for file, short in {
+        "/proc/self/cwd/../../sources/openssl-src-300.5.5/openssl/mem.c": "openssl-src-300.5.5/openssl/mem.c",
+        "./x/cargo/registry/src/host-1/a-1/cargo/registry/src/host-1/a-1/mem.c": "a-1/mem.c",
+        "./harness-rust/rustls-0.23.46/../src/driver.rs": "harness-rust/src/driver.rs",
+        "././memtest/main.c": "memtest/main.c",
+        "/usr/include/stdio.h": "/usr/include/stdio.h",
+    }.items():
+        assert symbols.shorter(file) == short
+
+
+def test_without_addr2line_it_is_a_sentence(program, monkeypatch):
+    folder, at = program
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match="apt install binutils"):
+        symbols.resolve([stack(0, f"a+b+{at['main']}")], folder)
