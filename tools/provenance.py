@@ -14,7 +14,8 @@ from definitions import ROOT, Allocator, Suite
 from lines import Environment, Model, sentence
 from machine import machine
 from preload import HEAP_METER, allocator_record
-from records import SCHEMA, AllocatorRecord, Machine, Peer, Record, Sha256, Sites, Source, key
+from records import SCHEMA, AllocatorRecord, Machine, Peer, Record, Sha256, Source, key
+from symbols import resolve
 from verdict import Outcome
 
 HARNESSES = ROOT / "build/harness"
@@ -83,15 +84,9 @@ class Provenance:
             "reason": outcome.reason,
             "environment": said.model_dump(include=set(Environment.model_fields)) if said else None,
             "phases": [phase.model_dump() for phase in outcome.phases],
-            "sites": sites(outcome).model_dump() if outcome.stacks else None,
+            "sites": resolve(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
         }
         return Record.model_validate(fields)
-
-
-def sites(outcome: Outcome) -> Sites:
-    from symbols import resolve
-
-    return resolve(outcome.stacks, ROOT)
 
 
 @cache

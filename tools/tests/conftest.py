@@ -46,9 +46,10 @@ class Project:
         return [sys.executable, str(self.root / "tools/measure.py"), "mem", *words]
 
     def measure(self, *words: str, stacks: Sequence[str], n: int = 20) -> subprocess.CompletedProcess[str]:
-        """One suite, at N sessions and fractions of it, into `out`."""
+        """One suite, at N sessions and fractions of it, into `out`; without stacks, `words` name them."""
+        named = [f"--stacks={' '.join(stacks)}"] if stacks else []
         return subprocess.run(
-            self.command(f"--stacks={' '.join(stacks)}", "--suites=tls13-rsa-aes256", f"--n={n}", "--out=out", *words),
+            self.command(*named, "--suites=tls13-rsa-aes256", f"--n={n}", "--out=out", *words),
             cwd=self.root,
             capture_output=True,
             text=True,

@@ -22,12 +22,13 @@ def test_sessions_are_even_at_least_two_and_no_doubles(n, counts):
     assert campaign.session_counts(mem(n=n)) == counts
 
 
-def test_the_campaign_mem_is_36_runs_of_which_12_are_metered():
+def test_the_campaign_mem_is_42_runs_of_which_18_are_metered():
     runs = campaign.matrix(MEM)
-    assert len(runs) == len(set(runs)) == 36
+    assert len(runs) == len(set(runs)) == 42
     assert {run.sessions for run in runs if run.meter == "heap"} == {100, 1000}
     assert sum(run.meter == "heap" for run in runs) == 12
-    assert sum(run.sessions for run in runs) // 2 == 51_600  # handshakes
+    assert {run.sessions for run in runs if run.meter == "sites"} == {1000}
+    assert sum(run.sessions for run in runs) // 2 == 54_600  # handshakes
 
 
 @pytest.mark.parametrize(("heap", "metered"), [(0, 0), (1, 6), ("all", 24)])
@@ -46,7 +47,7 @@ def test_heap_runs_are_made_on_the_system_allocator_only():
 
 
 def test_windows_repeats_and_allocators_multiply():
-    runs = campaign.matrix(mem(windows=[1, "all"], repeats=3, allocators=["system", "mimalloc"]))
+    runs = campaign.matrix(mem(sites=None, windows=[1, "all"], repeats=3, allocators=["system", "mimalloc"]))
     assert len(runs) == 2 * 3 * (36 + 24)
 
 
@@ -75,7 +76,7 @@ def test_a_null_stack_is_the_peer_of_null_stacks_only():
 
 
 def test_roles_and_environments_multiply_and_the_heap_is_metered_in_the_laboratory():
-    runs = campaign.matrix(mem(roles=["together", "split"], envs=["lab", "deployed"]))
+    runs = campaign.matrix(mem(sites=None, roles=["together", "split"], envs=["lab", "deployed"]))
     assert len(runs) == 2 * (36 + 24)
     assert described(runs, "roles", "env", "meter") == {
         (roles, env, meter)

@@ -5,7 +5,10 @@ import json
 import os
 import subprocess
 
+import pytest
+
 import records
+from definitions import ROOT
 
 MISBEHAVIOUR = {
     "crash": ("failed", "killed by SIGSEGV: no word on stderr"),
@@ -76,6 +79,53 @@ def test_a_stack_that_can_do_nothing_is_a_sentence(project):
     assert [run.status for run in project.recorded()] == ["unsupported"]
     assert done.returncode == 1
     assert "no run was measured" in done.stderr.splitlines()[-1]
+
+
+def test_a_mixed_pair_is_one_record_of_the_server_with_its_client_as_peer(project):
+    server, client = project.install("obey", "obey2")
+    done = project.measure("--heap=0", f"--client={client}", f"--server={server}", stacks=(), n=2)
+    assert done.returncode == 0, done.stderr
+    (run,) = project.recorded()
+    assert (run.stack, run.peer.stack, run.peer.reported, run.roles) == (server, client, "pretender 1", "split")
+    assert {phase.process for phase in run.phases} == {"client", "server"}
+    assert "role=server" in run.argv and run.key == records.key(run.model_dump())
+    again = project.measure("--heap=0", f"--client={client}", f"--server={server}", stacks=(), n=2)
+    assert "1 runs, 1 already recorded" in again.stderr
+    assert "1 to go" in project.measure("--heap=0", f"--client={server}", f"--server={client}", stacks=(), n=2).stderr
+
+
+def test_a_peer_of_another_build_is_another_run(project):
+    server, client = project.install("obey", "obey2")
+    words = ["--heap=0", f"--client={client}", f"--server={server}"]
+    project.measure(*words, stacks=(), n=2)
+    defined = (project.root / "memtest/stacks.toml").read_text()
+    project.add(client, project.pretender() + b"# another\n")
+    (project.root / "memtest/stacks.toml").write_text(defined)
+    assert "1 to go" in project.measure(*words, stacks=(), n=2).stderr
+
+
+def test_kept_sessions_are_measured_by_windows(project):
+    project.measure("--heap=0", "--keep=server", stacks=project.install("obey"), n=2_000)
+    runs = project.recorded()
+    assert {(run.roles, run.window, run.status) for run in runs} == {("keep-server", 100, "measured")}
+    assert all("payload" not in (phase.phase for phase in run.phases) for run in runs)
+
+
+def test_as_deployed_is_five_repeats_that_are_not_pinned(project):
+    project.measure("--heap=0", "--env=deployed", stacks=project.install("obey"), n=2)
+    runs = project.recorded()
+    assert [run.repeat for run in runs] == [1, 2, 3, 4, 5]
+    assert {(run.env, run.environment.aslr, run.environment.cpu, run.status) for run in runs} == {
+        ("deployed", "on", None, "measured")
+    }
+
+
+@pytest.mark.skipif(not (ROOT / "build/core/libheapmeter.so").exists(), reason="the core is not built")
+def test_a_sites_run_is_recorded_with_its_stacks(project):
+    project.measure(stacks=project.install("obey"), n=20)
+    (run,) = (run for run in project.recorded() if run.meter == "sites")
+    assert (run.status, run.sessions, len(run.sites.stacks)) == ("measured", 2, 1)
+    assert run.meter_sha256 and all(phase.sites for phase in run.phases)
 
 
 def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
