@@ -48,7 +48,7 @@ def figure_cell(series: Series, values: Sequence[float], unit: float, form: str)
     low, middle, high = (value / unit for value in (min(values), statistics.median(values), max(values)))
     data = {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3), "repeats": len(values)}
     if len(values) == 1:
-        return Cell(f"{middle:{form}}", data, ONCE)
+        return Cell(f"{middle:{form}}", data, "measured once")
     return Cell(f"{middle:{form}} ({low:{form}} to {high:{form}})", data)
 
 
@@ -58,7 +58,7 @@ def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
     change, found = Change(tuple(before), tuple(after)), interval(before, after)
     data = {"ratio": round(1 + change.share, 5)}
     if not found:
-        return Cell(f"{1 + change.share:.3f}", data, "measured once: no interval")
+        return Cell(f"{1 + change.share:.3f}" if change.beyond_spread else "no change", data, f"no interval: {ONCE}")
     data |= {"low": round(found[0], 5), "high": round(found[1], 5)}
     if not change.beyond_spread:
         return Cell("no change", data, INSIDE)
@@ -88,7 +88,7 @@ def deployed(selection: Selection) -> Table:
     caption = (
         "Lab: address randomisation and huge pages off, one thread, one CPU. Deployed: randomisation on, huge pages as "
         "the host has them, four threads that accept and free on different arenas, not pinned; deployed-thp: the same "
-        f"with huge pages always. Median (range of repeats); ratio of medians ({LEVEL:.0%} interval, by bootstrap). "
+        f"with huge pages always. Median (range of repeats); ratio of medians, and its {100 * LEVEL:.0f} % interval. "
         f"{constant(in_lab)}."
     )
     table = Table("deployed", "As deployed", caption, columns)

@@ -41,8 +41,7 @@ def compared(end: End, figures: Callable[[Series], list[float]], exact: bool) ->
     before, after = figures(end.alone), figures(end.mixed)
     if not before or not after:
         return hole(f"no split runs of {end.stack} with itself as peer")
-    finest = 0.0 if exact else max(map(repeats.resolution, (end.alone, end.mixed)))
-    return Change(tuple(before), tuple(after), finest).cell(exact)
+    return Change(tuple(before), tuple(after), exact).cell()
 
 
 def heap_cells(end: End) -> list[Cell]:

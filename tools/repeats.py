@@ -10,8 +10,8 @@ from records import Record
 from series import Series
 from tables import Cell
 
-PAGE = 4096
-ONCE = "measured once: how far repeats lie apart is not known"
+ASSUMED = 0.002  # the spread of what was measured once: RSS slopes repeat within it, as make prove checks
+ONCE = f"measured once, so a spread of {100 * ASSUMED:g} % is assumed"
 INSIDE = "not beyond the spread of repeats"
 
 
@@ -42,23 +42,17 @@ def live_slopes(series: Series, role: str, phase: str | None) -> list[float]:
     return [cost.bytes.amount / cost.bytes.sessions for cost in found]
 
 
-def resolution(series: Series) -> float:
-    """RSS is whole pages: what one of them is per pair, over the span of the sessions."""
-    counts = [run.sessions for run in series.full("rss")]
-    return 2 * PAGE / (max(counts) - min(counts))
-
-
 def span(values: Sequence[float]) -> float:
     return max(values) - min(values)
 
 
 @dataclass(frozen=True)
 class Change:
-    """From one series of repeats to another, by their medians."""
+    """From one series of repeats to another, by their medians. Figures that are exact need no repeats."""
 
     before: tuple[float, ...]
     after: tuple[float, ...]
-    resolution: float = 0.0
+    exact: bool = False
 
     @property
     def amount(self) -> float:
@@ -69,13 +63,17 @@ class Change:
         return self.amount / statistics.median(self.before)
 
     @property
-    def beyond_spread(self) -> bool:
-        return abs(self.amount) > max(span(self.before), span(self.after), self.resolution)
+    def once(self) -> bool:
+        """Whether it is not known how far repeats lie apart."""
+        return not self.exact and min(len(self.before), len(self.after)) < 2
 
-    def cell(self, exact: bool) -> Cell:
-        """Bytes and percent, or none. Figures that are exact need no repeats."""
+    @property
+    def beyond_spread(self) -> bool:
+        assumed = ASSUMED * statistics.median(self.before) if self.once else 0.0
+        return abs(self.amount) > max(span(self.before), span(self.after), assumed)
+
+    def cell(self) -> Cell:
+        """Bytes and percent, or none."""
         data = {"bytes": round(self.amount, 3), "percent": round(100 * self.share, 4)}
-        if not self.beyond_spread:
-            return Cell("none", data, INSIDE if self.amount else None)
-        once = not exact and min(len(self.before), len(self.after)) < 2
-        return Cell(f"{self.amount:+,.0f} ({100 * self.share:+.2f} %)", data, ONCE if once else None)
+        note = ONCE if self.once else INSIDE if self.amount and not self.beyond_spread else None
+        return Cell(f"{self.amount:+,.0f} ({100 * self.share:+.2f} %)" if self.beyond_spread else "none", data, note)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import costs
+import role_sums
 from costs import MIB, HeapCost, Quotient
 from lines import Process
 from records import Record
@@ -66,6 +67,21 @@ def heap_row(series: Series, role: str) -> list[Cell]:
     return [made, heap_cell(peak), word(peak.phase), established, reply]
 
 
+def sum_row(selection: Selection, stack: str, setting: Setting) -> list[Cell] | None:
+    """What the roles of a split run have live less what they have together: nought when all is well.
+
+    None where not both were measured."""
+    if setting.roles != "split":
+        return None
+    found = [role_sums.less_together(selection, stack, setting, phase) for phase in STAGES]
+    if None in found:
+        return None
+    made, established, reply = (heap_cell(HeapCost("", *both)) for both in found)
+    made = made if setting.window == "all" else hole(WINDOWED)
+    apart = hole("peaks of two processes need not come at the same time")
+    return [word("pair, less together"), made, apart, apart, established, reply]
+
+
 def heap_costs(selection: Selection) -> Table:
     selection = selection.where(lambda setting: of_one_stack(setting) and setting.env == "lab")  # there heap is metered
     created, *later = (Column(phase, heading) for phase, heading in STAGES.items())
@@ -81,6 +97,8 @@ def heap_costs(selection: Selection) -> Table:
             for role, process in held_roles(setting).items():
                 cells = [*cells_of(selection, setting), word(stack), word(ROLES[role])]
                 table.rows.append([*cells, *heap_row(selection.series(stack, setting, process), role)])
+            if row := sum_row(selection, stack, setting):
+                table.rows.append([*cells_of(selection, setting), word(stack), *row])
     return table
 
 
