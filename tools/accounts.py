@@ -165,6 +165,11 @@ def row(series: Series, asked: Requested) -> list[Cell]:
     return [*first, *parts, walked]
 
 
+def have_books(selection: Selection) -> bool:
+    """Records of schema 1 have neither VmData nor books."""
+    return any(record.schema_ > 1 for record in selection.records)
+
+
 def named(selection: Selection) -> list[Column]:
     """The columns that name a row: setting, stack, process."""
     return [*columns_of(selection), Column("stack", "stack", left=True), Column("process", "process", left=True)]
@@ -181,7 +186,7 @@ def accounts(selection: Selection) -> Table:
         f"Outside: private memory that is not the allocator's. Each figure is rounded by itself. {constant(selection)}."
     )
     table = Table("accounts", "What RSS is made of", caption, [*named(selection), *starmap(Column, COLUMNS)])
-    for stack, setting, process, series in each(selection):
+    for stack, setting, process, series in each(selection) if have_books(selection) else ():
         asked = requested(selection, stack, setting, process)
         table.rows.append([*names(selection, stack, setting, process), *row(series, asked)])
     return table

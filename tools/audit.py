@@ -15,6 +15,7 @@ from costs import Quotient
 from lines import Process
 from records import Record
 from remainders import keeps_state, remainder_of
+from role_sums import split_adds_up
 from selection import Selection, Series, Setting, select
 
 PAGE = 4096
@@ -56,9 +57,9 @@ class Judged:
 
 def findings(records: Iterable[Record]) -> list[str]:
     """Of the newest comparable runs. What records cannot tell (schema 1 has no phase `freed`) is not judged."""
-    selection = select(records)
-    found = [sentence for one in every(selection) for judge in JUDGES for sentence in judge(one)]
-    return list(dict.fromkeys(found))
+    records = list(records)
+    found = [sentence for one in every(select(records)) for judge in JUDGES for sentence in judge(one)]
+    return list(dict.fromkeys([*found, *split_adds_up(records)]))
 
 
 def every(selection: Selection) -> Iterator[Judged]:

@@ -130,18 +130,19 @@ def peak_phase(runs: list[Record]) -> str:
     return max(runs[-1].phases, key=lambda phase: phase.peak_rss_bytes).phase
 
 
+def places(runs: list[Record]) -> list[tuple[str, Quantity, str]]:
+    """Of which RSS, and the phase whose end tells most of it."""
+    return [("peak of the run", costs.peak_rss, peak_phase(runs)), (AT, costs.rss_at_end(AT), AT)]
+
+
 def rows(series: Series) -> list[list[Cell]]:
     """A row a bend; one row that says so where there is none."""
     runs, found = series.full("rss"), []
-    for at, quantity, phase in (
-        ("peak of the run", costs.peak_rss, peak_phase(runs)),
-        (AT, costs.rss_at_end(AT), AT),
-    ):
-        points = costs.repeats(runs, quantity)
-        if len(points) < 3:
-            return [[word("any"), *[hole("two increments need three N")] * 5]]
-        bent = [row(series, bend, phase) for bend in bends(points)]
-        found += [[word(at), *cells] for cells in bent or [[word("no bend"), *[Cell("", None)] * 4]]]
+    if len({run.sessions for run in runs}) < 3:
+        return [[word("any"), *[hole("two increments need three N")] * 5]]
+    for at, quantity, phase in places(runs):
+        odd = [row(series, bend, phase) for bend in bends(costs.repeats(runs, quantity))]
+        found += [[word(at), *cells] for cells in odd or [[word("no bend"), *[Cell("", None)] * 4]]]
     return found
 
 
@@ -164,6 +165,12 @@ COLUMNS = (
     ("spread_bytes_per_pair", "spread of repeats"),
     ("reason", "what grew", True),
 )
+
+
+def bending(selection: Selection) -> bool:
+    """Whether any line bends."""
+    lines = (series.full("rss") for *_, series in each(selection))
+    return any(bends(costs.repeats(runs, of)) for runs in lines if runs for _, of, _ in places(runs))
 
 
 def bent(selection: Selection) -> Table:

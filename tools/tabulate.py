@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tables of a recording: peak RSS side by side, cost per session and role, C10K figures, mixed pairs, the laboratory
-beside what is deployed, law of memory, what was held equal.
+beside what is deployed, from requested to resident, accounts of RSS, law of memory, what was held equal.
 
 Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. JSON is
 {"tables": [{"name", "title", "caption", "rows": [{COLUMN: VALUE}], "notes"}]}; a hole is {"hole": WHY}, and a value of
@@ -25,6 +25,8 @@ import embedding
 import records
 import stdout
 import tables
+from accounts import accounts
+from bends import bending, bent
 from environments import deployed
 from interop import interop
 from lines import Process
@@ -32,9 +34,26 @@ from results import c10k, laws, peaks, together
 from selection import ITSELF, Selection, of_campaign, select
 from session_costs import heap_costs, role_costs, rss_costs
 from settings import settings
+from waterfall import waterfall
 
-TABLES = ("settings", "peaks", "heap", "rss", "roles", "c10k", "interop", "deployed", "law")
+TABLES = (
+    "settings",
+    "peaks",
+    "heap",
+    "rss",
+    "roles",
+    "c10k",
+    "interop",
+    "deployed",
+    "waterfall",
+    "accounts",
+    "bends",
+    "law",
+)
+BOOKS = "the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
 NEEDS = {  # what a recording lacks whose table has no rows
+    "waterfall": BOOKS,
+    "accounts": BOOKS,
     "roles": "clients and servers in processes of their own (make mem ROLES=split)",
     "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
     "deployed": "runs in more environments than one (make mem ENV=both)",
@@ -61,6 +80,7 @@ def build(
     ValueError when one that was asked for has no rows."""
     makers = {"settings": settings, "heap": heap_costs, "rss": rss_costs, "roles": role_costs, "c10k": c10k}
     makers |= {"interop": interop, "deployed": deployed, "law": laws}
+    makers |= {"waterfall": waterfall, "accounts": accounts, "bends": bent}
     makers["peaks"] = lambda chosen: peaks(chosen, sessions)
     made = [makers[name](selection) for name in TABLES if name in (names or unasked(selection))]
     for table in made:
@@ -70,7 +90,8 @@ def build(
 
 
 def unasked(selection: Selection) -> list[str]:
-    return [name for name in TABLES if name != "law" or selection.where(together).varies("window")]
+    where_they_tell = {"law": selection.where(together).varies("window"), "bends": bending(selection)}
+    return [name for name in TABLES if where_they_tell.get(name, True)]
 
 
 def remarks(recording: Path, selection: Selection) -> list[str]:

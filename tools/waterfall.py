@@ -3,9 +3,10 @@
 from fractions import Fraction
 from itertools import pairwise, starmap
 
+import accounts
 import books
 import costs
-from accounts import AT, Measure, at_end, each, figure, named, names, requested, slope_per_pair, without_slope
+from accounts import AT, Measure, at_end, slope_per_pair, without_slope
 from records import Phase, Record
 from selection import Selection, Series
 from settings import constant
@@ -49,11 +50,11 @@ def between(before: Step, after: Step) -> Cell:
     for amount, why in (before, after):
         if amount is None:
             return hole(why)
-    return figure(after[0] - before[0], "+")
+    return accounts.figure(after[0] - before[0], "+")
 
 
 def reached(one: Step) -> Cell:
-    return hole(one[1]) if one[0] is None else figure(one[0])
+    return hole(one[1]) if one[0] is None else accounts.figure(one[0])
 
 
 def row(series: Series, asked: Step, of: str | None = None) -> list[Cell]:
@@ -76,11 +77,11 @@ def waterfall(selection: Selection) -> Table:
         "the means of RSS runs. Usable and allocator-held are the allocator's own figures, resident is RssAnon. What "
         f"lies between two of them is named and signed. {constant(selection)}."
     )
-    columns = [*named(selection), Column("books", "books of", left=True), *starmap(Column, COLUMNS)]
+    columns = [*accounts.named(selection), Column("books", "books of", left=True), *starmap(Column, COLUMNS)]
     table = Table("waterfall", "From requested to resident", caption, columns)
-    for stack, setting, process, series in each(selection):
-        asked, told = requested(selection, stack, setting, process), allocators(series.full("rss"))
-        head = names(selection, stack, setting, process)
+    for stack, setting, process, series in accounts.each(selection) if accounts.have_books(selection) else ():
+        asked, told = accounts.requested(selection, stack, setting, process), allocators(series.full("rss"))
+        head = accounts.names(selection, stack, setting, process)
         table.rows.append([*head, word(" + ".join(told) or "none"), *row(series, (asked.amount, asked.why))])
         for one in told if len(told) > 1 else ():
             table.rows.append([*head, word(f"of these {one}"), *row(series, (None, APART), one)])

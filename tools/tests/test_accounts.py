@@ -117,8 +117,10 @@ def test_without_heap_runs_the_account_still_closes():
     assert row["requested_bytes"].note == "no heap runs at two N in this selection"
 
 
-def test_records_of_schema_1_are_holes_with_the_reason():
-    table = accounts.accounts(select(synthetic.campaign([STACK], [SUITE])))
+def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason():
+    old = [one.model_copy(update={"schema_": 1}) for one in synthetic.campaign([STACK], [SUITE])]
+    assert accounts.accounts(select(old)).rows == waterfall.waterfall(select(old)).rows == []
+    table = accounts.accounts(select([*old, *(one.model_copy(update={"suite": "other"}) for one in rss_runs())]))
     assert {cell.note for cell in table.rows[0][-len(COLUMNS) :]} == {"the records have no VmData"}
 
 
