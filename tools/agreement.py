@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tables import Cell, Column, Table, hole, word
-from witnesses import SITES, Constant, Reading, Subject, Testimony
+from witnesses import DHAT, SITES, Constant, Reading, Subject, Testimony
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
 FIRST = "contexts"
@@ -40,8 +40,9 @@ def differs(said: Reading, right: tuple[int | None, int | None]) -> bool:
 
 
 def judged(one: Testimony, phases: Iterable[str]) -> list[str]:
-    """Phases of which a tool must tell."""
-    return [phase for phase in phases if one.tool != SITES or phase not in WITHOUT_PAIRS]
+    """Phases of which a tool must tell: of a DHAT run, those that it was asked for."""
+    asked = {DHAT: one.by_phase, SITES: [phase for phase in phases if phase not in WITHOUT_PAIRS]}.get(one.tool, phases)
+    return [phase for phase in phases if phase in asked]
 
 
 def disagreements(subject: Subject, testimonies: Sequence[Testimony]) -> list[str]:
@@ -122,7 +123,7 @@ def quotient(total: int, pairs: int) -> Cell:
 
 def number(one: Testimony, phase: str) -> Cell:
     said = one.by_phase.get(phase)
-    return Cell(f"{said.live_bytes:,}", said.live_bytes) if said else hole(f"{one.tool} did not tell")
+    return Cell(f"{said.live_bytes:,}", said.live_bytes) if said else hole(f"{one.tool} was not asked, or did not tell")
 
 
 def subtracted(found: dict[Subject, list[Testimony]]) -> list[str]:

@@ -34,6 +34,7 @@ from unreadable import Unreadable
 from witnesses import Failed, Subject, Testimony
 
 DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}
+QUICK = ["contexts", "established"]
 
 
 Work = Callable[[Path], Awaitable[Any]]
@@ -64,7 +65,7 @@ class Runs:
         return [task.result() for task in tasks]
 
 
-async def testify(runs: Runs, subject: Subject, meter: Path) -> list[Testimony]:
+async def testify(runs: Runs, subject: Subject, meter: Path, quick: bool) -> list[Testimony]:
     """Of all tools; the heap meter is first, since its phases are DHAT's."""
     first = await runs.one(f"{subject}: heap meter", lambda _: witnesses.heap_meter(subject, meter))
     works: dict[str, Work] = {
@@ -72,16 +73,20 @@ async def testify(runs: Runs, subject: Subject, meter: Path) -> list[Testimony]:
         f"{subject}: heaptrack": partial(witnesses.heaptrack, subject),
         f"{subject}: massif": partial(witnesses.massif, subject),
     }
-    works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, phase) for phase in first.by_phase}
-    (*others,) = await runs.all(works)
-    by_phase = dict(zip(first.by_phase, others[3:], strict=True))
-    return [first, *others[:3], Testimony("DHAT", by_phase)]
+    phases = QUICK if quick else list(first.by_phase)
+    works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, phase) for phase in phases}
+    told = await runs.all(works)
+    return [
+        first,
+        *told[: -len(phases)],
+        Testimony(witnesses.DHAT, dict(zip(phases, told[-len(phases) :], strict=True))),
+    ]
 
 
-async def ask(subjects: list[Subject], jobs: int, meter: Path) -> dict[Subject, list[Testimony]]:
+async def ask(subjects: list[Subject], jobs: int, meter: Path, quick: bool) -> dict[Subject, list[Testimony]]:
     with tempfile.TemporaryDirectory(prefix="selfcheck.") as folder:
         runs = Runs(jobs, Path(folder))
-        return {subject: await testify(runs, subject, meter) for subject in subjects}
+        return {subject: await testify(runs, subject, meter, quick) for subject in subjects}
 
 
 def arguments() -> argparse.Namespace:
@@ -89,6 +94,7 @@ def arguments() -> argparse.Namespace:
     for knob, default in ({"STACKS": names.defaults()["STACKS"]} | DEFAULTS).items():
         meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
+    parser.add_argument("--quick", action="store_true", help=f"DHAT, one run per phase, at {' and '.join(QUICK)} only")
     parser.add_argument("--format", choices=tables.FORMATS, help="default: table on a terminal, else markdown")
     meter = definitions.ROOT / preload.HEAP_METER
     parser.add_argument("--meter", type=Path, default=meter, metavar="LIBRARY", help="another build of the heap meter")
@@ -116,7 +122,7 @@ def main() -> None:
     given = arguments()
     chosen = subjects(names.listed(given.stacks), names.listed(given.suites), int(given.n))
     try:
-        found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve()))
+        found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve(), given.quick))
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
     with stdout.checked():

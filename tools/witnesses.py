@@ -20,9 +20,9 @@ from process import started
 LIMIT_S = 300
 MARKS = definitions.ROOT / "build/core/libmarks.so"
 PACKAGES = {"valgrind": "valgrind", "heaptrack": "heaptrack"}  # of Debian, by command
-MASSIF = ["--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=1", "--max-snapshots=10"]
+MASSIF_OPTIONS = ["--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=1", "--max-snapshots=10"]
 # What DHAT tells is what is live at the very end: glibc must not free what is its own before that.
-DHAT = ["--run-libc-freeres=no", "--run-cxx-freeres=no"]
+DHAT_OPTIONS = ["--run-libc-freeres=no", "--run-cxx-freeres=no"]
 
 
 class Failed(Exception):
@@ -69,7 +69,7 @@ class Testimony:
     constants: list[Constant] = field(default_factory=list)
 
 
-SITES = "sites run"
+SITES, DHAT = "sites run", "DHAT"
 DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
 
 
@@ -118,7 +118,7 @@ async def heaptrack(subject: Subject, folder: Path) -> Testimony:
 
 async def massif(subject: Subject, folder: Path) -> Testimony:
     whole = f"--massif-out-file={folder / 'massif.whole'}"
-    argv = [command("valgrind"), "-q", "--tool=massif", *MASSIF, whole, *subject.argv("marks=1")]
+    argv = [command("valgrind"), "-q", "--tool=massif", *MASSIF_OPTIONS, whole, *subject.argv("marks=1")]
     phases = await run("massif", argv, {"LD_PRELOAD": str(MARKS), "MARKS_DIRECTORY": str(folder)})
     snapshots = [massif_file.only(folder / f"massif.{mark}") for mark in range(len(phases))]
     readings = zip(phases, snapshots, strict=True)
@@ -128,8 +128,8 @@ async def massif(subject: Subject, folder: Path) -> Testimony:
 async def dhat(subject: Subject, phase: str, folder: Path) -> Reading:
     """One run: DHAT of valgrind 3.19 tells nothing before the program ends."""
     file = folder / f"dhat.{phase}"
-    argv = [command("valgrind"), "-q", "--tool=dhat", *DHAT, f"--dhat-out-file={file}"]
-    await run("DHAT", [*argv, *subject.argv("marks=1", f"until={phase}")], {"LD_PRELOAD": str(MARKS)})
+    argv = [command("valgrind"), "-q", "--tool=dhat", *DHAT_OPTIONS, f"--dhat-out-file={file}"]
+    await run(DHAT, [*argv, *subject.argv("marks=1", f"until={phase}")], {"LD_PRELOAD": str(MARKS)})
     end = dhat_file.end(file)
     return Reading(end.live_bytes, end.live_blocks)
 
