@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import books
+import closing
 import costs
 from accounts import AT, at_end, requested, slope_per_pair, without_slope
 from campaign import SYSTEM
@@ -77,10 +78,6 @@ def has(pair: tuple[Record, Record], name: str) -> bool:
     return all(name in [phase.phase for phase in run.phases] for run in pair)
 
 
-def less(one: Quotient, other: Quotient) -> Quotient:
-    return Quotient(one.amount - other.amount, one.sessions)
-
-
 def leaks(judged: Judged) -> Iterator[str]:
     """What grows with the sessions and is live when all is freed."""
     pair = judged.series.heap_pair()
@@ -89,10 +86,14 @@ def leaks(judged: Judged) -> Iterator[str]:
     grown = {role: costs.live_cost(*pair, role, "freed") for role in OWNERS}
     lost = {role: amount(cost.bytes, cost.blocks) for role, cost in grown.items() if cost.bytes.amount > 0}
     if lost:
-        said = (f"{what} {OWNERS[role]}" for role, what in lost.items())
-        if set(lost) == {"client", "server"} and len(set(lost.values())) == 1:
-            said = [f"{lost['client']} per session of either role"]
-        yield f"leak: {judged}: {' and '.join(said)} are live after everything is freed"
+        yield f"leak: {judged}: {by_owner(lost)} are live after everything is freed"
+
+
+def by_owner(amounts: dict[str, str]) -> str:
+    """Each with whose it is; once where both roles have the same."""
+    if set(amounts) == {"client", "server"} and len(set(amounts.values())) == 1:
+        return f"{amounts['client']} per session of either role"
+    return " and ".join(f"{what} {OWNERS[role]}" for role, what in amounts.items())
 
 
 def states(judged: Judged) -> Iterator[str]:
@@ -100,14 +101,16 @@ def states(judged: Judged) -> Iterator[str]:
     pair = judged.series.heap_pair()
     if not pair or not has(pair, "freed") or keeps_state(pair[0]):
         return
+    kept = {}
     for side, roles in SIDES.items():
         closed, freed = (added(pair, roles, phase) for phase in ("closed", "freed"))
-        kept = [less(*both) for both in zip(closed, freed, strict=True)]
-        if kept[0].amount > 0:
-            yield (
-                f"state: {judged}: {amount(*kept)} per {side} session are kept after it is closed, until the "
-                "context is freed: resumption state that the suite does not ask for"
-            )
+        left = [Quotient(one.amount - other.amount, one.sessions) for one, other in zip(closed, freed, strict=True)]
+        kept |= {side: amount(*left)} if left[0].amount > 0 else {}
+    if kept:
+        yield (
+            f"state: {judged}: {by_owner(kept)} are kept after it is closed, until the context is freed: resumption "
+            "state that the suite does not ask for"
+        )
 
 
 def added(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tuple[Quotient, Quotient]:
@@ -182,4 +185,11 @@ def blind_books(judged: Judged) -> Iterator[str]:
         )
 
 
-JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books)
+def unexplained(judged: Judged) -> Iterator[str]:
+    """Call stacks of one pair that are not those of all."""
+    series = judged.series
+    for run in series.runs("sites"):
+        yield from closing.findings(run, series.heap_pair())
+
+
+JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, unexplained)
