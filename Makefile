@@ -47,6 +47,12 @@ bench: takes := STACKS SUITES N REPEATS
 bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
 	@.venv/bin/python tools/bench_meter.py $(call flags,$(takes))
 
+.PHONY: bench-attribution
+bench-attribution: takes := STACKS SUITES N REPEATS
+bench-attribution: names packages-mem packages-selfcheck setup core stacks-mem
+bench-attribution: ## what it costs to know where memory came from: sites runs, heaptrack, massif, DHAT
+	@.venv/bin/python tools/bench_attribution.py $(call flags,$(takes))
+
 .PHONY: selfcheck
 selfcheck: takes := STACKS SUITES N JOBS
 selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
@@ -147,7 +153,7 @@ check-style:
 	@gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -O2 -Imemtest $(filter %.c,$(C_FILES))
 	@for manifest in harness-rust/Cargo.toml $(RUSTLS); do cargo fmt --check --manifest-path $$manifest; done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
-	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc -- -D warnings
+	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust -- -D warnings
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features ring -- -D warnings
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
 

@@ -19,7 +19,7 @@ SHARE = 0.01  # of live heap; a larger rest is an error
 
 @dataclass(frozen=True)
 class Closed:
-    """pair x pairs + rest = live, in a phase of one process; live is what sessions of both roles hold above `contexts`."""
+    """pair x pairs + rest = live, in a phase of one process; live is what sessions hold above `contexts`."""
 
     phase: str
     pairs: int

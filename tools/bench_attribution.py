@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What it costs to know where memory came from: the CPU time of runs under each meter and profiler over that of plain
+ones, taken in turn on one CPU.
+
+Of each stack the median of the ratios, and the smallest and the largest; a run is compared with the plain one of the
+same round and N. Valgrind's tools, which are slow, are given a twentieth of the sessions. Nothing is recorded."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import asyncio
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+from rich.table import Table
+
+import campaign
+import definitions
+import names
+import process
+from bench_meter import LIMIT_S, children, cpu_time
+from lines import Meter
+from machine import allowed_cpus
+
+AIM = {"sites": 1.10}
+SLOWER = 20
+DEFAULTS = {"STACKS": "openssl@3.5.5 rustls+aws-lc@0.23.46", "SUITES": "tls13-rsa-aes256", "N": "10000", "REPEATS": "5"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to run a harness: one of its own meters, or under a profiler, whose command comes before the harness's."""
+
+    name: str
+    meter: Meter = "rss"
+    command: tuple[str, ...] = ()  # {folder}: for what it writes, which is thrown away
+    part: int = 1  # of the sessions
+
+    package: str | None = None  # that has it, and a command of its name
+
+    @property
+    def missing(self) -> str | None:
+        there = not self.package or shutil.which(self.package)
+        return None if there else f"no {self.package} here: apt install {self.package}"
+
+
+# A harness that has to switch randomisation off starts itself again: heaptrack would lose it, and valgrind start itself.
+UNRANDOMISED = ("setarch", "--addr-no-randomize")
+VALGRIND = (*UNRANDOMISED, "valgrind", "--quiet")
+MASSIF = ("--tool=massif", "--peak-inaccuracy=0", "--massif-out-file={folder}/massif")
+DHAT = ("--tool=dhat", "--dhat-out-file={folder}/dhat")
+WAYS = (
+    Way("plain"),
+    Way("heap meter", "heap"),
+    Way("sites", "sites"),
+    Way("heaptrack", command=(*UNRANDOMISED, "heaptrack", "-o", "{folder}/heaptrack"), package="heaptrack"),
+    Way("plain", part=SLOWER),
+    Way("massif", command=(*VALGRIND, *MASSIF), part=SLOWER, package="valgrind"),
+    Way("DHAT", command=(*VALGRIND, *DHAT), part=SLOWER, package="valgrind"),
+)
+
+
+def seconds(way: Way, run: campaign.Run, cpu: int) -> float:
+    """CPU time of one run, of all its processes; exits with a sentence when it is no measurement.
+
+    A profiler is told of phases (marks=1): the harness then does without an allocator's books, which it may not see."""
+    if not way.command:
+        return cpu_time(run, cpu)
+    before = children()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [word.format(folder=folder) for word in way.command]
+        harness = [*campaign.argv(run, definitions.suites()[run.suite]), f"cpu={cpu}", "marks=1"]
+        ended = asyncio.run(profiled([*command, *harness], {"HOME": folder}))
+    if b'"status":"measured"' not in ended.stdout:
+        said = ended.stopped or ended.stderr.decode(errors="replace").strip().rpartition("\n")[2] or "it said nothing"
+        sys.exit(f"memtest: {way.name}: {run}: not measured: {said}")
+    return children() - before
+
+
+async def profiled(argv: list[str], variables: dict[str, str]) -> process.Ended:
+    async with process.started(argv, variables) as one:
+        await one.wait(LIMIT_S)
+    return one.ended()
+
+
+def rounds(stack: str, suite: str, sessions: int, repeats: int, cpu: int) -> dict[Way, list[float]]:
+    """By way the CPU seconds of its runs; a round runs each once, every other backwards."""
+    ways = [way for way in WAYS if not way.missing]
+    run = campaign.Run(stack, suite, campaign.SYSTEM, "all", sessions, "rss", 1)
+    runs = {way: replace(run, sessions=even(sessions / way.part), meter=way.meter) for way in ways}
+    seconds(WAYS[0], runs[WAYS[0]], cpu)  # the first run reads the binary from the disk
+    taken: dict[Way, list[float]] = {way: [] for way in ways}
+    for number in range(repeats):
+        for way in ways if number % 2 == 0 else reversed(ways):
+            taken[way].append(seconds(way, runs[way], cpu))
+    return taken
+
+
+def even(sessions: float) -> int:
+    return max(2, 2 * round(sessions / 2))
+
+
+def rows(stack: str, sessions: int, taken: dict[Way, list[float]]) -> Iterator[list[str]]:
+    """By way: the stack, the way, N, its CPU time, and the ratios to plain."""
+    plain = {way.part: times for way, times in taken.items() if way.name == "plain"}
+    for way in WAYS:
+        if way.missing:
+            yield [stack, way.name, "", "", way.missing, "", "", ""]
+            continue
+        found = sorted(time / base for time, base in zip(taken[way], plain[way.part], strict=True))
+        middle = statistics.median(found)
+        aim = f"{'yes' if middle <= AIM[way.name] else 'no'} ({AIM[way.name]:.2f})" if way.name in AIM else ""
+        times = [statistics.median(taken[way]), middle, found[0], found[-1]]
+        yield [stack, way.name, f"{even(sessions / way.part):,}", *(f"{one:.3f}" for one in times), aim]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for knob, default in DEFAULTS.items():
+        meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
+        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
+    given = parser.parse_args()
+    names.insist({knob: getattr(given, knob.lower()) for knob in DEFAULTS})
+    return given
+
+
+def main() -> None:
+    given, cpu = arguments(), allowed_cpus()[0]
+    table = Table("stack", "way", "N", "CPU s", "over plain", "smallest", "largest", "within", box=None)
+    with Console(stderr=True).status("measuring, one run at a time") as status:
+        for suite in names.listed(given.suites):
+            for stack in names.listed(given.stacks):
+                status.update(f"{suite} {stack}: {given.repeats} rounds of {len(WAYS)} runs")
+                taken = rounds(stack, suite, int(given.n), int(given.repeats), cpu)
+                for row in rows(stack, int(given.n), taken):
+                    table.add_row(*row)
+    Console(highlight=False, width=100).print(table)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
