@@ -56,12 +56,16 @@ def comparable(records: Iterable[Record]) -> list[Record]:
     return like_the_last(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
 
 
+def named(record: Record) -> str:
+    return f"{record.peer.stack} to {record.stack}" if record.peer else record.stack
+
+
 def missing_from(records: Sequence[Record], of_builds: Sequence[Record], alike: Sequence[Record]) -> tuple[str, ...]:
     """Each is a part of the one before."""
-    builds = Counter(one.stack for one in records)
-    builds.subtract(one.stack for one in of_builds)
-    others = Counter((one.stack, one.suite) for one in of_builds)
-    others.subtract((one.stack, one.suite) for one in alike)
+    builds = Counter(map(named, records))
+    builds.subtract(map(named, of_builds))
+    others = Counter((named(one), one.suite) for one in of_builds)
+    others.subtract((named(one), one.suite) for one in alike)
     of_conditions = (other_conditions(*pair, count) for pair, count in others.items() if count)
     return (*(other_builds(stack, count) for stack, count in builds.items() if count), *of_conditions)
 

@@ -106,10 +106,11 @@ def select(
     alike = comparable(records)
     kept = newest(alike)
     asked = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds
+    given = [name for name, names in asked.items() if names]
     asked = {name: chosen(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in asked.items()}
 
     def wanted(one: Record) -> bool:
-        return all(ASPECTS[name][1](one) in names for name, names in asked.items())
+        return all(ASPECTS[name][1](one) in asked[name] for name in given)
 
     kept = list(filter(wanted, kept))
 

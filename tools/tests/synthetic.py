@@ -72,7 +72,14 @@ def phase(name: str, shape: Shape, sessions: int, meter: str, extra: int, held: 
     made = {"phase": name, "process": process, "rss_bytes": rss, "rss_anon_bytes": rss - 3 * MIB}
     made |= {"rss_file_bytes": 3 * MIB, "rss_shmem_bytes": 0, "peak_rss_bytes": rss, "minor_faults": 0}
     made |= {"major_faults": 0, "wire_bytes": 0}
-    return made | ({"heap": heaps(shape, name, pairs, extra, held)} if meter == "heap" else {})
+    made |= {"heap": heaps(shape, name, pairs, extra, held)} if meter != "rss" else {}
+    return made | ({"sites": alike(pairs)} if meter == "sites" else {})
+
+
+def alike(pairs: int) -> dict:
+    """A sites run's phase in which nothing of the chosen pair is live."""
+    found = {"pair": pairs // 2, "pairs": pairs, "alike": pairs, "identical": pairs, "live": []}
+    return found | {"stack_bytes": {"client": None, "server": None}}
 
 
 def phases_of(stack: str, sessions: int, meter: str, extra: int, roles: str, client: str | None) -> list[dict]:
