@@ -182,8 +182,7 @@ def test_the_books_move_by_the_blocks_of_a_session(allocator):
     few, many = (measured(sessions, **preload(allocator))[1] for sessions in (200, 2000))
     for phase in PHASES[1:-3]:
         moved = live(many[phase], allocator) - live(few[phase], allocator)
-        # glibc's last chunk before the top may hold 16 bytes more: a rest is too small to be one
-        assert abs(moved - 1800 * SESSION[allocator]) <= 16, phase
+        assert moved == 1800 * SESSION[allocator], phase
 
 
 def test_mimalloc_has_committed_what_it_hands_out():
