@@ -38,9 +38,10 @@ mem: names packages-mem setup core stacks-mem ## what a session costs in memory,
 	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(given))) $(fresh)
 
 .PHONY: check
-check: names packages-mem packages-check setup core stacks-all check-style check-c check-rust check-python check-smoke
+check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-all
+check: check-style check-c check-rust check-python check-smoke check-selfcheck
 check: ## test the meters, the drivers and the tools
-	@echo 'check: passed: style, C tests, Rust tests, Python tests, every stack in every suite'
+	@echo 'check: passed: style, C tests, Rust tests, Python tests, every stack in every suite, the meters against others'
 
 .PHONY: bench
 bench: takes := STACKS SUITES N REPEATS
@@ -145,7 +146,7 @@ TESTS := build/tests/test_wire build/tests/test_threads build/tests/test_heapmet
 C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch] harness-c/*.[ch] harness-c/drivers/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
-.PHONY: check-style check-c check-rust check-python check-smoke
+.PHONY: check-style check-c check-rust check-python check-smoke check-selfcheck
 
 check-style:
 	@echo 'check: style'
@@ -180,6 +181,10 @@ check-python: build/tests/faulty
 check-smoke:
 	@echo 'check: every stack in every suite, 2 sessions'
 	@.venv/bin/python tools/measure.py --verify
+
+check-selfcheck:
+	@echo 'check: the heap meter against heaptrack, massif and DHAT'
+	@.venv/bin/python tools/selfcheck.py --quick > /dev/null
 
 build/tests/test_wire: build/core/wire.o
 build/tests/test_threads: build/core/threads.o

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tables import Cell, Column, Table, hole, word
-from witnesses import DHAT, SITES, Constant, Reading, Subject, Testimony
+from witnesses import DHAT, SITES, Constant, Reading, Statement, Subject
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
 FIRST = "contexts"
@@ -18,19 +18,20 @@ def agreed(values: Iterable[int]) -> int | None:
     return value if 2 * count > counts.total() else None
 
 
-def truth(testimonies: Sequence[Testimony], phase: str) -> tuple[int | None, int | None]:
-    """Bytes and blocks as most tools tell, that tell of the whole process; None where there is no majority."""
-    said = [one.by_phase[phase] for one in testimonies if one.tool != SITES and phase in one.by_phase]
-    blocks = [one.live_blocks for one in said if one.live_blocks is not None]
-    return agreed(one.live_bytes for one in said), agreed(blocks)
+def truth(statements: Sequence[Statement], phase: str) -> tuple[int | None, int | None]:
+    """Bytes as most tools tell that tell of the whole process, and blocks as most of those; None: no majority."""
+    said = [one.by_phase[phase] for one in statements if one.tool != SITES and phase in one.by_phase]
+    live_bytes = agreed(one.live_bytes for one in said)
+    believed = [one.live_blocks for one in said if one.live_bytes == live_bytes and one.live_blocks is not None]
+    return live_bytes, agreed(believed)
 
 
-def expected(one: Testimony, testimonies: Sequence[Testimony], phase: str) -> tuple[int | None, int | None]:
+def expected(one: Statement, statements: Sequence[Statement], phase: str) -> tuple[int | None, int | None]:
     """What this tool should tell; the sites run tells of pairs alone."""
-    found = truth(testimonies, phase)
+    found = truth(statements, phase)
     if one.tool != SITES:
         return found
-    before = truth(testimonies, FIRST)
+    before = truth(statements, FIRST)
     differences = zip(found, before, strict=True)
     return tuple(None if None in pair else pair[0] - pair[1] for pair in differences)
 
@@ -39,28 +40,28 @@ def differs(said: Reading, right: tuple[int | None, int | None]) -> bool:
     return said.live_bytes != right[0] or said.live_blocks not in (None, right[1])
 
 
-def judged(one: Testimony, phases: Iterable[str]) -> list[str]:
+def judged(one: Statement, phases: Iterable[str]) -> list[str]:
     """Phases of which a tool must tell: of a DHAT run, those that it was asked for."""
     asked = {DHAT: one.by_phase, SITES: [phase for phase in phases if phase not in WITHOUT_PAIRS]}.get(one.tool, phases)
     return [phase for phase in phases if phase in asked]
 
 
-def disagreements(subject: Subject, testimonies: Sequence[Testimony]) -> list[str]:
+def disagreements(subject: Subject, statements: Sequence[Statement]) -> list[str]:
     """A sentence for each tool that differs from what most tell, which begins with its name; none when all agree."""
-    phases = list(testimonies[0].by_phase)
-    split = [phase for phase in phases if None in truth(testimonies, phase)]
+    phases = list(statements[0].by_phase)
+    split = [phase for phase in phases if None in truth(statements, phase)]
     if split:
-        told = ", ".join(f"{one.tool} {text(one.by_phase.get(split[0]))}" for one in testimonies if one.tool != SITES)
+        told = ", ".join(f"{one.tool} {text(one.by_phase.get(split[0]))}" for one in statements if one.tool != SITES)
         return [f"no two agree: {subject}: {split[0]}: {told}{and_more(split)}"]
     found = []
-    for one in testimonies:
+    for one in statements:
         wrong = [
             phase
             for phase in judged(one, phases)
-            if phase not in one.by_phase or differs(one.by_phase[phase], expected(one, testimonies, phase))
+            if phase not in one.by_phase or differs(one.by_phase[phase], expected(one, statements, phase))
         ]
         if wrong:
-            right = Reading(*expected(one, testimonies, wrong[0]))
+            right = Reading(*expected(one, statements, wrong[0]))
             said = text(one.by_phase.get(wrong[0]))
             found.append(f"{one.tool}: {subject}: {wrong[0]}: {said}, but most tell {text(right)}{and_more(wrong)}")
     return found
@@ -77,14 +78,14 @@ def text(said: Reading | None) -> str:
     return f"{said.live_bytes:,} B{blocks}"
 
 
-def table(found: dict[Subject, list[Testimony]]) -> Table:
+def table(found: dict[Subject, list[Statement]]) -> Table:
     """A row per suite, stack and phase."""
-    tools = list(dict.fromkeys(one.tool for testimonies in found.values() for one in testimonies))
+    tools = list(dict.fromkeys(one.tool for statements in found.values() for one in statements))
     columns = [Column(name, name, left=True) for name in ("suite", "stack", "phase")]
     columns += [Column(key(tool), heading(tool)) for tool in tools]
     columns += [Column("live_blocks", "blocks"), Column("bytes_per_pair", "B per pair"), Column("equal", "equal")]
     rows = [
-        row(subject, testimonies, phase) for subject, testimonies in found.items() for phase in testimonies[0].by_phase
+        row(subject, statements, phase) for subject, statements in found.items() for phase in statements[0].by_phase
     ]
     return Table("agreement", "One run, told by each tool", CAPTION, columns, rows)
 
@@ -97,19 +98,19 @@ def heading(tool: str) -> str:
     return f"{tool}, pairs" if tool == SITES else tool
 
 
-def row(subject: Subject, testimonies: Sequence[Testimony], phase: str) -> list[Cell]:
-    right, blocks = truth(testimonies, phase)
-    before = truth(testimonies, FIRST)[0]
+def row(subject: Subject, statements: Sequence[Statement], phase: str) -> list[Cell]:
+    right, blocks = truth(statements, phase)
+    before = truth(statements, FIRST)[0]
     pairs = subject.sessions // 2
     none = hole("the tools do not agree")
     each = none if None in (right, before) else quotient(right - before, pairs)
     equal = all(
-        phase in one.by_phase and not differs(one.by_phase[phase], expected(one, testimonies, phase))
-        for one in testimonies
+        phase in one.by_phase and not differs(one.by_phase[phase], expected(one, statements, phase))
+        for one in statements
         if phase in judged(one, [phase])
     )
     cells = [word(subject.suite), word(subject.stack), word(phase)]
-    cells += [number(one, phase) for one in testimonies]
+    cells += [number(one, phase) for one in statements]
     cells += [none if blocks is None else Cell(f"{blocks:,}", blocks)]
     cells += [each if phase not in WITHOUT_PAIRS else hole("no pair is live here, and contexts are not a pair's")]
     return [*cells, Cell("yes" if equal else "NO", equal)]
@@ -121,14 +122,14 @@ def quotient(total: int, pairs: int) -> Cell:
     return Cell(f"{value:,}" if isinstance(value, int) else f"{value:,.2f}", value)
 
 
-def number(one: Testimony, phase: str) -> Cell:
+def number(one: Statement, phase: str) -> Cell:
     said = one.by_phase.get(phase)
     return Cell(f"{said.live_bytes:,}", said.live_bytes) if said else hole(f"{one.tool} was not asked, or did not tell")
 
 
-def subtracted(found: dict[Subject, list[Testimony]]) -> list[str]:
+def subtracted(found: dict[Subject, list[Statement]]) -> list[str]:
     """Each known constant once, as a sentence."""
-    told = (one for testimonies in found.values() for one in testimonies)
+    told = (one for statements in found.values() for one in statements)
     constants: dict[tuple[str, Constant], None] = {(one.tool, each): None for one in told for each in one.constants}
     return [
         f"{tool}: {-constant.live_bytes:+,} B in {-constant.live_blocks:+,} block: {constant.name}"

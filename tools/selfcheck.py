@@ -31,11 +31,10 @@ import stdout
 import tables
 import witnesses
 from unreadable import Unreadable
-from witnesses import Failed, Subject, Testimony
+from witnesses import Failed, Statement, Subject
 
 DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}
 QUICK = ["contexts", "established"]
-
 
 Work = Callable[[Path], Awaitable[Any]]
 
@@ -65,7 +64,7 @@ class Runs:
         return [task.result() for task in tasks]
 
 
-async def testify(runs: Runs, subject: Subject, meter: Path, quick: bool) -> list[Testimony]:
+async def hear(runs: Runs, subject: Subject, meter: Path, quick: bool) -> list[Statement]:
     """Of all tools; the heap meter is first, since its phases are DHAT's."""
     first = await runs.one(f"{subject}: heap meter", lambda _: witnesses.heap_meter(subject, meter))
     works: dict[str, Work] = {
@@ -76,17 +75,14 @@ async def testify(runs: Runs, subject: Subject, meter: Path, quick: bool) -> lis
     phases = QUICK if quick else list(first.by_phase)
     works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, phase) for phase in phases}
     told = await runs.all(works)
-    return [
-        first,
-        *told[: -len(phases)],
-        Testimony(witnesses.DHAT, dict(zip(phases, told[-len(phases) :], strict=True))),
-    ]
+    dhat = dict(zip(phases, told[-len(phases) :], strict=True))
+    return [first, *told[: -len(phases)], Statement(witnesses.DHAT, dhat)]
 
 
-async def ask(subjects: list[Subject], jobs: int, meter: Path, quick: bool) -> dict[Subject, list[Testimony]]:
+async def ask(subjects: list[Subject], jobs: int, meter: Path, quick: bool) -> dict[Subject, list[Statement]]:
     with tempfile.TemporaryDirectory(prefix="selfcheck.") as folder:
         runs = Runs(jobs, Path(folder))
-        return {subject: await testify(runs, subject, meter, quick) for subject in subjects}
+        return {subject: await hear(runs, subject, meter, quick) for subject in subjects}
 
 
 def arguments() -> argparse.Namespace:
@@ -122,6 +118,7 @@ def main() -> None:
     given = arguments()
     chosen = subjects(names.listed(given.stacks), names.listed(given.suites), int(given.n))
     try:
+        witnesses.ready()
         found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve(), given.quick))
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")

@@ -63,7 +63,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Testimony:
+class Statement:
     tool: str
     by_phase: dict[str, Reading]  # without the constants
     constants: list[Constant] = field(default_factory=list)
@@ -73,20 +73,28 @@ SITES, DHAT = "sites run", "DHAT"
 DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
 
 
-async def heap_meter(subject: Subject, meter: Path) -> Testimony:
+def ready() -> None:
+    """Failed when a profiler is not there, before anything is run."""
+    for name in PACKAGES:
+        path(name)
+    if not MARKS.exists():
+        raise Failed(f"{MARKS.relative_to(definitions.ROOT)} is not built: run `make selfcheck`")
+
+
+async def heap_meter(subject: Subject, meter: Path) -> Statement:
     phases = await run("heap meter", subject.argv(), {"LD_PRELOAD": str(meter)})
     if any(phase.heap is None for phase in phases):
         raise Failed(f"heap meter: {meter} was preloaded, and the harness found no heap meter")
     totals = {phase.phase: phase.heap.total for phase in phases}
-    return Testimony("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
+    return Statement("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
 
 
-async def sites(subject: Subject, meter: Path) -> Testimony:
+async def sites(subject: Subject, meter: Path) -> Statement:
     """Of all pairs, as if they were the one whose call stacks are kept."""
     phases = await run(SITES, subject.argv(), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
     if any(phase.sites is None for phase in phases):
         raise Failed(f"{SITES}: {meter} was preloaded with HEAPMETER_SITES=1, and the harness printed no sites")
-    return Testimony(SITES, {phase.phase: pairs_of(phase) for phase in phases})
+    return Statement(SITES, {phase.phase: pairs_of(phase) for phase in phases})
 
 
 def pairs_of(phase: PhaseLine) -> Reading:
@@ -95,8 +103,8 @@ def pairs_of(phase: PhaseLine) -> Reading:
     return Reading(live_bytes * found.pairs, live_blocks * found.pairs)
 
 
-async def heaptrack(subject: Subject, folder: Path) -> Testimony:
-    argv = [command("heaptrack"), "--output", str(folder / "heaptrack"), *subject.argv("marks=1")]
+async def heaptrack(subject: Subject, folder: Path) -> Statement:
+    argv = [path("heaptrack"), "--output", str(folder / "heaptrack"), *subject.argv("marks=1")]
     phases = await run("heaptrack", argv, {})
     files = list(folder.glob("heaptrack.*"))  # zstd's or gzip's, whichever heaptrack found
     if len(files) != 1:
@@ -113,28 +121,28 @@ async def heaptrack(subject: Subject, folder: Path) -> Testimony:
     readings = {
         phase.phase: Reading(one.live_bytes - live_bytes, one.live_blocks - live_blocks) for phase, one in moments
     }
-    return Testimony("heaptrack", readings, [own, DLERROR])
+    return Statement("heaptrack", readings, [own, DLERROR])
 
 
-async def massif(subject: Subject, folder: Path) -> Testimony:
+async def massif(subject: Subject, folder: Path) -> Statement:
     whole = f"--massif-out-file={folder / 'massif.whole'}"
-    argv = [command("valgrind"), "-q", "--tool=massif", *MASSIF_OPTIONS, whole, *subject.argv("marks=1")]
+    argv = [path("valgrind"), "-q", "--tool=massif", *MASSIF_OPTIONS, whole, *subject.argv("marks=1")]
     phases = await run("massif", argv, {"LD_PRELOAD": str(MARKS), "MARKS_DIRECTORY": str(folder)})
     snapshots = [massif_file.only(folder / f"massif.{mark}") for mark in range(len(phases))]
     readings = zip(phases, snapshots, strict=True)
-    return Testimony("massif", {phase.phase: Reading(one.heap_bytes, None) for phase, one in readings})
+    return Statement("massif", {phase.phase: Reading(one.heap_bytes, None) for phase, one in readings})
 
 
 async def dhat(subject: Subject, phase: str, folder: Path) -> Reading:
     """One run: DHAT of valgrind 3.19 tells nothing before the program ends."""
     file = folder / f"dhat.{phase}"
-    argv = [command("valgrind"), "-q", "--tool=dhat", *DHAT_OPTIONS, f"--dhat-out-file={file}"]
+    argv = [path("valgrind"), "-q", "--tool=dhat", *DHAT_OPTIONS, f"--dhat-out-file={file}"]
     await run(DHAT, [*argv, *subject.argv("marks=1", f"until={phase}")], {"LD_PRELOAD": str(MARKS)})
     end = dhat_file.end(file)
     return Reading(end.live_bytes, end.live_blocks)
 
 
-def command(name: str) -> str:
+def path(name: str) -> str:
     found = shutil.which(name)
     if not found:
         raise Failed(f"{name}: it is not installed; install it with: sudo apt-get install -y {PACKAGES[name]}")
@@ -145,7 +153,10 @@ async def run(tool: str, argv: list[str], variables: dict[str, str]) -> list[Pha
     """Runs to its end; the phases that the harness printed. What a profiler prints in between is passed over."""
     try:
         async with started(argv, variables) as process:
-            await process.wait(LIMIT_S)
+            try:
+                await process.wait(LIMIT_S)
+            finally:  # what a heaptrack that is killed leaves
+                Path(f"/tmp/heaptrack_fifo{process.process.pid}").unlink(missing_ok=True)
     except OSError as error:
         raise Failed(f"{tool}: {argv[0]} cannot be started: {error.strerror}") from None
     done = process.ended()
