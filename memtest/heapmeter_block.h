@@ -40,7 +40,6 @@ void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again,
 /* heapmeter_sites.c. A frame is where a function keeps its caller's frame pointer, and after that its return address;
  * `top` is the frame of the driver call, above which nobody looks. */
 extern bool sites_on;
-bool sites_chosen(uint32_t pair);
 void site_in(struct header *, const uintptr_t *frame, const uintptr_t *top); /* finds the site, and counts the block */
 void site_count(const struct header *, int by);                              /* 1: live; -1: no longer */
 

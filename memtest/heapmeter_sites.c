@@ -33,7 +33,7 @@ static struct held *held_by(uint32_t pair, uint8_t role)
 static uint64_t spread(uint64_t value)
 {
     value *= GOLDEN;
-    return (value ^ value >> 32) * GOLDEN;
+    return value ^ value >> 32;
 }
 
 /* From frame pointers. A caller that keeps none ends the walk, or leads it to another place of the same stack, which
@@ -42,7 +42,7 @@ static uint32_t hash_of(const uintptr_t *frame, const uintptr_t *top)
 {
     uint64_t hash = 0;
     for (int layer = 0; layer < LAYERS; layer++) {
-        hash = spread(hash ^ frame[1]);
+        hash = (hash ^ frame[1]) * GOLDEN;
         const uintptr_t *caller = (const uintptr_t *)frame[0];
         if (caller <= frame || caller > top || (uintptr_t)caller % sizeof *caller)
             break;
@@ -90,21 +90,21 @@ static uint32_t number_of(struct heapmeter_site *site)
     return slots[slot] = ++sites.count;
 }
 
-bool sites_chosen(uint32_t pair)
+/* The number, as above, of the site of a block of the chosen pair. */
+static uint32_t found(const struct header *block, uint32_t hash)
 {
-    return pair == sites.pair;
+    static struct heapmeter_site site; /* a KiB, and driver calls take turns */
+    site = (struct heapmeter_site){.role = block->role, .phase = block->phase, .hash = hash};
+    unwind(&site);
+    return number_of(&site);
 }
 
 void site_in(struct header *block, const uintptr_t *frame, const uintptr_t *top)
 {
-    struct heapmeter_site site = {.role = block->role, .phase = block->phase, .hash = hash_of(frame, top)};
-    block->site = site.hash;
     if (block->pair >= sites.pairs)
-        block->site = 0;
-    else if (sites_chosen(block->pair)) {
-        unwind(&site);
-        block->site = number_of(&site);
-    }
+        return;
+    uint32_t hash = hash_of(frame, top);
+    block->site = block->pair == sites.pair ? found(block, hash) : hash;
     if (block->site)
         site_count(block, 1);
 }
@@ -113,7 +113,7 @@ void site_count(const struct header *block, int by)
 {
     struct held *session = held_by(block->pair, block->role);
     uint32_t hash = block->site;
-    if (sites_chosen(block->pair)) {
+    if (block->pair == sites.pair) {
         struct heapmeter_site *site = &sites.list[block->site - 1];
         add(&site->blocks, by);
         add(&site->bytes, by * (int64_t)block->size);

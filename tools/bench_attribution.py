@@ -3,7 +3,7 @@
 ones, taken in turn on one CPU.
 
 Of each stack the median of the ratios, and the smallest and the largest; a run is compared with the plain one of the
-same round and N. Valgrind's tools, which are slow, are given a twentieth of the sessions. Nothing is recorded."""
+same round and N. Valgrind's tools, which are slow, are given a tenth of the sessions. Nothing is recorded."""
 
 # ruff: noqa: E402
 
@@ -32,7 +32,7 @@ from lines import Meter
 from machine import allowed_cpus
 
 AIM = {"sites": 1.10}
-SLOWER = 20
+SLOWER = 10
 DEFAULTS = {"STACKS": "openssl@3.5.5 rustls+aws-lc@0.23.46", "SUITES": "tls13-rsa-aes256", "N": "10000", "REPEATS": "5"}
 
 
@@ -53,7 +53,7 @@ class Way:
         return None if there else f"no {self.package} here: apt install {self.package}"
 
 
-# A harness that has to switch randomisation off starts itself again: heaptrack would lose it, and valgrind start itself.
+# A harness that has to switch randomisation off starts itself again: heaptrack would lose it, valgrind start valgrind.
 UNRANDOMISED = ("setarch", "--addr-no-randomize")
 VALGRIND = (*UNRANDOMISED, "valgrind", "--quiet")
 MASSIF = ("--tool=massif", "--peak-inaccuracy=0", "--massif-out-file={folder}/massif")
