@@ -74,6 +74,13 @@ def test_dhat_is_judged_by_the_phases_that_it_was_asked_for():
     assert agreement.disagreements(SUBJECT, told) == []
 
 
+def test_the_sites_run_tells_of_pairs_and_has_no_vote():
+    told = statements("heap meter", "sessions", 7)
+    del told[4].by_phase["sessions"]  # two are right and one is wrong
+    (said,) = agreement.disagreements(SUBJECT, told)
+    assert said.startswith("heap meter: ")
+
+
 def test_another_tool_that_is_silent_is_named():
     told = statements()
     del told[2].by_phase["sessions"]
