@@ -148,7 +148,9 @@ def verify(runner: Runner, cpus: list[int]) -> int:
 
 
 def show_results(plan: Plan) -> bool:
-    """Tables of this campaign on stdout, pictures beside the recording; False, and a sentence, without any."""
+    """Tables of this campaign on stdout, pictures beside the recording, findings on stderr; False with any finding, and
+    without tables, with a sentence."""
+    import audit
     import plot_mem  # slow to import, and not needed before
     import tabulate
     from selection import select
@@ -160,6 +162,7 @@ def show_results(plan: Plan) -> bool:
         with stdout.checked():
             tabulate.print_all(selection)
         pictures = plot_mem.draw(selection, plan.recording / plan.title)
+        found = audit.findings(made)
     except ValueError as error:
         print(f"memtest: {plan.name}: {error}", file=sys.stderr)
         return False
@@ -169,7 +172,9 @@ def show_results(plan: Plan) -> bool:
         return False
     with stdout.checked():
         print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
-    return True
+    for finding in found:
+        print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
+    return not found
 
 
 if __name__ == "__main__":
