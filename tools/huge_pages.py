@@ -1,11 +1,6 @@
-#!/usr/bin/env python3
-"""Transparent huge pages `always` for a while: the host's setting is put back however the while ends.
-
-As a script it is the one that puts back: `huge_pages.py FILE OLD` waits for the end of stdin, which comes with the end
-of whoever holds the other end of the pipe, killed or not, and then writes OLD into FILE."""
+"""Transparent huge pages `always` for a while: the host's setting is put back however the while ends."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from machine import THP, chosen
+
+# Deaf to signals, it waits for the end of its stdin, which comes with the end of the runner, killed or not.
+KEEPER = 'trap "" HUP INT TERM; echo ready; cat; echo "$1" > "$0"'
 
 
 def unavailable(setting: Path = THP) -> str | None:
@@ -44,7 +42,7 @@ def always(setting: Path = THP) -> Iterator[None]:
         yield
         return
     keeper = subprocess.Popen(
-        [sys.executable, __file__, str(setting), current(setting)],
+        ["sh", "-c", KEEPER, str(setting), current(setting)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,  # what a terminal sends to the runner is not for it
@@ -57,16 +55,3 @@ def always(setting: Path = THP) -> Iterator[None]:
         keeper.communicate()
         if keeper.returncode:
             print(f"memtest: {setting}: the old setting could not be put back", file=sys.stderr)
-
-
-def main() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    setting, old = Path(sys.argv[1]), sys.argv[2]
-    print("ready", flush=True)
-    sys.stdin.read()
-    setting.write_text(old)
-
-
-if __name__ == "__main__":
-    main()

@@ -34,13 +34,13 @@ def setting(tmp_path: Path) -> Path:
 def test_always_while_it_lasts(setting):
     with huge_pages.always(setting):
         assert setting.read_text() == "always"
-    assert setting.read_text() == "madvise"
+    assert setting.read_text().strip() == "madvise"
 
 
 def test_an_error_puts_it_back_too(setting):
     with pytest.raises(RuntimeError), huge_pages.always(setting):
         raise RuntimeError
-    assert setting.read_text() == "madvise"
+    assert setting.read_text().strip() == "madvise"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -51,10 +51,10 @@ def test_a_runner_that_is_killed_leaves_the_old_setting(setting, number):
     runner.send_signal(number)
     runner.wait()
     for _ in range(300):  # the keeper is a process of its own
-        if setting.read_text() == "madvise":
+        if setting.read_text().strip() == "madvise":
             break
         time.sleep(0.1)
-    assert setting.read_text() == "madvise"
+    assert setting.read_text().strip() == "madvise"
 
 
 def test_a_kernel_without_them_is_told_and_left_alone(tmp_path):
@@ -71,4 +71,4 @@ def test_who_is_not_root_is_told(setting, monkeypatch):
 
 def test_looking_whether_it_can_be_set_changes_nothing(setting):
     assert huge_pages.unavailable(setting) is None
-    assert setting.read_text() == "madvise"
+    assert setting.read_text().strip() == "madvise"
