@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "heapmeter_block.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -18,51 +17,6 @@ static __thread struct {
     uint8_t role;
     const uintptr_t *top; /* the frame that the tag was set from: all that it is for lies below */
 } tag __attribute__((tls_model("initial-exec")));
-
-static struct {
-    void *(*malloc)(size_t);
-    void *(*calloc)(size_t, size_t);
-    void *(*realloc)(void *, size_t);
-    int (*posix_memalign)(void **, size_t, size_t);
-    size_t (*usable_size)(void *);
-    void (*free)(void *);
-} next;
-
-/* dlsym may allocate while the next allocator is not known yet: that comes from here and is never given back. */
-static _Alignas(16) char bootstrap[8192];
-static size_t bootstrap_used;
-
-static bool is_bootstrap(const void *block)
-{
-    return (const char *)block >= bootstrap && (const char *)block < bootstrap + sizeof bootstrap;
-}
-
-static void *bootstrap_new(size_t size)
-{
-    size_t start = bootstrap_used;
-    size = (size + 15) & ~(size_t)15;
-    if (size > sizeof bootstrap - start)
-        abort();
-    bootstrap_used += size;
-    return bootstrap + start;
-}
-
-static bool next_found(void)
-{
-    static bool searching;
-    if (next.free)
-        return true;
-    if (searching)
-        return false;
-    searching = true;
-    next.malloc = dlsym(RTLD_NEXT, "malloc");
-    next.calloc = dlsym(RTLD_NEXT, "calloc");
-    next.realloc = dlsym(RTLD_NEXT, "realloc");
-    next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
-    next.usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
-    next.free = dlsym(RTLD_NEXT, "free"); /* last: says that all are there */
-    return true;
-}
 
 /* Whose block it is, and at which frame it was asked for. */
 struct origin {

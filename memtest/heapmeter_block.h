@@ -31,6 +31,19 @@ static inline uint64_t add(uint64_t *counter, uint64_t by)
     return sum;
 }
 
+/* heapmeter_next.c: the allocator that is next in line. Until it is known, blocks are of the bootstrap. */
+extern struct next {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    size_t (*usable_size)(void *);
+    void (*free)(void *);
+} next;
+bool next_found(void);
+bool is_bootstrap(const void *block);
+void *bootstrap_new(size_t size);
+
 /* heapmeter_page.c */
 void page_start(void);
 uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
