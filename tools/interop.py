@@ -40,7 +40,7 @@ def ends(selection: Selection, server: str, setting: Setting) -> Iterator[End]:
 def compared(end: End, figures: Callable[[Series], list[float]], exact: bool) -> Cell:
     before, after = figures(end.alone), figures(end.mixed)
     if not before or not after:
-        return hole(f"no split runs of {end.stack} with itself as peer")
+        return hole(f"no split runs of {end.stack} with itself as peer among these")
     return Change(tuple(before), tuple(after), exact).cell()
 
 

@@ -29,13 +29,15 @@ def numbers(meter: Meter, selection: Selection) -> str:
     return f"N = {most.pop():,}" if len(most) == 1 else "the largest N"
 
 
-def keys(selection: Selection, sessions: int | None, whiskers: bool) -> list[Line2D]:
-    """The legend: stacks by colour and marker, quantities by line."""
+def keys(selection: Selection, sessions: int | None, whiskers: bool, compared: bool) -> list[Line2D]:
+    """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
     found = []
     for index, stack in enumerate(selection.stacks):
         look = panels.style(index)
         name = f"servers are {stack}" if selection.settings[0].peer else stack
         found.append(Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=panels.INK, label=name))
+    if compared:
+        return found
     grey = {"color": "#666666", "marker": "o"}
     of_rss = f"N = {sessions:,}" if sessions else numbers("rss", selection)
     found.append(Line2D([], [], label=f"RSS, {of_rss}", **grey))

@@ -17,21 +17,26 @@ import matplotlib
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+import dots
 import legend
 import panels
 import records
 import stdout
+from lines import Process
 from selection import Selection, of_campaign, select
+from series import Setting
 from settings import constant, dates, machine_of
 
 EXAMPLES = """examples:
   tools/plot_mem.py data/2026-01-31-some-cpu -o memory.png
   tools/plot_mem.py data/2026-01-31-some-cpu -o memory          both memory.png and memory.svg
   tools/plot_mem.py data/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
-  tools/plot_mem.py data/2026-01-31-some-cpu -o roles.png --roles split     clients and servers beside each other"""
+  tools/plot_mem.py data/2026-01-31-some-cpu -o roles.png --roles split     clients and servers beside each other
+  tools/plot_mem.py data/2026-01-31-some-cpu -o env.png --env lab --env deployed        each repeat beside the lab's"""
 FORMATS = (".png", ".svg")
 COLUMNS = 3  # panels side by side; more settings go below
 STYLE = {
@@ -46,33 +51,53 @@ STYLE = {
 }
 
 
-def figure(selection: Selection, sessions: int | None = None) -> Figure:
-    """16:9 for up to three panels a row, with one scale for all: one panel a setting, of split runs one a process.
+def shown(selection: Selection) -> list[tuple[Setting, Process]]:
+    """One panel each: a setting, of split runs a process of it; environments that are compared share the lab's."""
+    settings = [one for one in selection.settings if one.env == dots.LAB or not dots.comparison(selection)]
+    return [(one, process) for one in settings for process in dict.fromkeys(one.processes.values())]
 
-    The lower row is of the largest N, or of `sessions`."""
-    shown = [(one, process) for one in selection.settings for process in dict.fromkeys(one.processes.values())]
-    count = len(shown)
-    columns, blocks = min(count, COLUMNS), -(-count // COLUMNS)
+
+def grid_of(count: int, columns: int) -> tuple[Figure, list[tuple[Axes, Axes]]]:
+    """Upper and lower axes of each panel, in blocks of two rows; 16:9 for one block."""
+    columns, blocks = min(count, columns), -(-count // columns)
     size = {"figsize": (12.8, 7.2 * blocks), "layout": "constrained", "squeeze": False}
     made, grid = pyplot.subplots(2 * blocks, columns, **size)
-    for spare in range(count, columns * blocks):
-        for row in (0, 1):
-            grid[2 * (spare // columns) + row][spare % columns].remove()
-    ends, lowers, whiskers = {}, [], False
-    for at, (setting, process) in enumerate(shown):
+    pairs = [(grid[2 * block][at], grid[2 * block + 1][at]) for block in range(blocks) for at in range(columns)]
+    for spare in pairs[count:]:
+        for axes in spare:
+            axes.remove()
+    return made, pairs[:count]
+
+
+def figure(selection: Selection, sessions: int | None = None) -> Figure:
+    """Above memory by sessions, below by phase (of the largest N, or of `sessions`), or by environment where there are
+    several; one scale for all panels of a kind."""
+    wanted, compared = shown(selection), dots.comparison(selection)
+    apart = any(process != "both" for _, process in wanted)
+    made, axes_of = grid_of(len(wanted), 2 if apart else COLUMNS)  # clients and servers stand beside each other
+    ends, whiskers = {}, False
+    for (setting, process), (upper, lower) in zip(wanted, axes_of, strict=True):
         stacks = [selection.series(stack, setting, process) for stack in selection.stacks]
-        upper, lower = (grid[2 * (at // columns) + row][at % columns] for row in (0, 1))
         upper.set_title(legend.heading(selection, setting, process), fontsize=9)
         ends[upper] = panels.by_sessions(upper, stacks)
-        whiskers |= panels.by_phase(lower, stacks, sessions)
-        lowers.append(lower)
-    for axes in lowers:
-        axes.set_ylim(0, max(one.get_ylim()[1] for one in lowers))
+        if compared:
+            dots.by_environment(lower, selection, setting, process)
+        else:
+            whiskers |= panels.by_phase(lower, stacks, sessions)
+    level([lower for _, lower in axes_of], from_zero=not compared)
     for axes, of_panel in ends.items():
         axes.set_ylim(0, max(map(panels.top, ends.values())))
         panels.label(axes, of_panel)
-    frame(made, selection, legend.keys(selection, sessions, whiskers))
+    frame(made, selection, legend.keys(selection, sessions, whiskers, compared))
     return made
+
+
+def level(lowers: list[Axes], from_zero: bool) -> None:
+    """One scale for all."""
+    low = 0 if from_zero else min(axes.get_ylim()[0] for axes in lowers)
+    high = max(axes.get_ylim()[1] for axes in lowers)
+    for axes in lowers:
+        axes.set_ylim(low, high)
 
 
 def frame(made: Figure, selection: Selection, handles: list[Line2D]) -> None:

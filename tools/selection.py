@@ -98,7 +98,7 @@ def select(
     **kinds: Sequence[str] | None,
 ) -> Selection:
     """The newest runs of these stacks, suites, allocators (by name), windows (as text); and of these roles, peers
-    (ITSELF: the same stack at both ends) and envs. None is all.
+    (beside pairs of one stack, which they are compared with; ITSELF: those alone) and envs. None is all.
 
     Only those that are comparable; `left_out` says how many others there are, to be shown on stderr.
     ValueError when one has no runs at all."""
@@ -108,6 +108,8 @@ def select(
     asked = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds
     given = [name for name, names in asked.items() if names]
     asked = {name: chosen(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in asked.items()}
+    if "peers" in given:
+        asked["peers"].append(ITSELF)
 
     def wanted(one: Record) -> bool:
         return all(ASPECTS[name][1](one) in asked[name] for name in given)

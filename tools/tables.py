@@ -70,9 +70,9 @@ class Table:
 
 
 def only(table: Table, key: str, value: Any) -> Table:
-    """The rows with this value in the column; all of a table that has no such column."""
-    at = [index for index, column in enumerate(table.columns) if column.key == key]
-    return replace(table, rows=[row for row in table.rows if all(row[index].value == value for index in at)])
+    """The rows with this value in the column."""
+    at = [column.key for column in table.columns].index(key)
+    return replace(table, rows=[row for row in table.rows if row[at].value == value])
 
 
 def markdown(table: Table) -> str:

@@ -132,14 +132,27 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--allocator", action="append", help="may be repeated")
     made.add_argument("--window", action="append", help="pairs in the handshake at once, or all; may be repeated")
     made.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
-    made.add_argument("--peer", action="append", help=f"the client's stack, or {ITSELF}; may be repeated")
+    made.add_argument("--peer", action="append", help=f"of mixed pairs, the client's stack; {ITSELF}: no mixed pairs")
     made.add_argument("--env", action="append", help="lab, deployed or deployed-thp; may be repeated")
-    made.add_argument("--process", choices=PROCESSES, help="only rows of this process")
+    made.add_argument(
+        "--process",
+        choices=PROCESSES,
+        help="only rows of this process (a role of split runs, or both), in tables that tell them apart",
+    )
     made.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
     made.add_argument(
         "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
     )
     return made
+
+
+def of_process(made: Sequence[tables.Table], process: str) -> list[tables.Table]:
+    """The rows of this process, of the tables that tell processes apart. ValueError when there is none."""
+    told = [table for table in made if any(column.key == "process" for column in table.columns)]
+    found = [table for table in (tables.only(one, "process", process) for one in told) if table.rows]
+    if not found:
+        raise ValueError(f"none of these tables has a row of the process {process}")
+    return found
 
 
 def check_n(wanted: Sequence[int] | None, selection: Selection) -> None:
@@ -165,7 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     for remark in remarks(arguments.recording, selection):
         print(f"tabulate: {remark}", file=sys.stderr)
     made = build(selection, arguments.table, arguments.n)
-    made = [tables.only(one, "process", arguments.process) for one in made] if arguments.process else made
+    made = of_process(made, arguments.process) if arguments.process else made
     if arguments.into:
         embedding.replace(arguments.into, arguments, parser(), tables.text_of(made, tables.MARKDOWN))
     else:

@@ -70,7 +70,7 @@ def test_no_difference_inside_the_spread_is_called_one(alone, mixed, said):
 
 def test_without_the_stack_itself_as_peer_the_difference_is_a_hole():
     found = table(synthetic.campaign([A], [SUITE], COUNTS, client=B))
-    assert f"no split runs of {A} with itself as peer" in found.notes()
+    assert f"no split runs of {A} with itself as peer among these" in found.notes()
     assert texts(found, "live_established")[0] == ("52,000 (150)",)
 
 

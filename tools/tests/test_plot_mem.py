@@ -48,10 +48,28 @@ def overlaps(made: Figure) -> list[tuple[str, str]]:
     return [(name, other) for (name, a), (other, b) in combinations(boxes, 2) if a.overlaps(b)]
 
 
-@pytest.fixture(params=[(stacks, suites) for stacks in (1, 2, 3, 4) for suites in (1, 2, 3)], ids=str)
+def of_environments():
+    factors = {"lab": (1.0, 1.001), "deployed": (1.01, 1.05), "deployed-thp": (0.98, 1.0)}
+    return [run for suite in SUITES for run in synthetic.environments(STACKS[:2], suite, factors)]
+
+
+KINDS = {
+    "split": lambda: synthetic.campaign(STACKS[:3], SUITES[:2], roles="split"),
+    "keep": lambda: synthetic.campaign(STACKS[:2], SUITES[:2], roles="keep-server", window=10),
+    "mixed": lambda: synthetic.campaign(STACKS[:1], SUITES[:2], client=STACKS[1]),
+    "environments": of_environments,
+} | {
+    f"{stacks} stacks, {suites} suites": lambda stacks=stacks, suites=suites: synthetic.campaign(
+        STACKS[:stacks], SUITES[:suites]
+    )
+    for stacks in (1, 2, 3, 4)
+    for suites in (1, 2, 3)
+}
+
+
+@pytest.fixture(params=KINDS)
 def made(request):
-    stacks, suites = request.param
-    yield drawn(synthetic.campaign(STACKS[:stacks], SUITES[:suites]))
+    yield drawn(KINDS[request.param]())
     pyplot.close("all")
 
 
@@ -89,14 +107,44 @@ def test_slanted_labels_keep_their_distance(made):
 
 def test_every_axis_says_what_it_shows_in_which_unit(made):
     for axes in made.axes:
-        assert any(unit in axes.get_ylabel() for unit in ("MiB", "KiB"))
-        assert axes.get_xlabel() in ("sessions, clients and servers together", "end of phase")
+        assert any(unit in axes.get_ylabel() for unit in ("MiB", "KiB", "% above"))
+        assert any(what in axes.get_xlabel() for what in ("sessions", "end of phase", "environment"))
     assert len(made.axes) % 2 == 0
 
 
 def test_the_slope_stands_at_the_line():
     made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1]))
     assert "openssl@3.5.5\n78.4 KiB per session" in [text.get_text() for text in shown(made)]  # 146,000 x 1.1 a pair
+    pyplot.close(made)
+
+
+def panels_of(made: Figure) -> list[tuple[str, str]]:
+    """First line of the heading, and what is counted."""
+    return [(axes.get_title().split("\n")[0], axes.get_xlabel()) for axes in made.axes if axes.get_title()]
+
+
+def test_clients_and_servers_of_split_runs_have_a_panel_each():
+    made = drawn(KINDS["split"]())
+    assert panels_of(made) == [
+        (f"{suite}, {role}s' process", f"{role} sessions") for suite in SUITES[:2] for role in ("client", "server")
+    ]
+    assert "88.1 KiB per session" in [text.get_text() for text in shown(made)]  # 82,000 x 1.1 a server
+    pyplot.close(made)
+
+
+def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
+    made = drawn(KINDS["mixed"]())
+    ends = [text.get_text().split("\n")[0] for text in shown(made) if "KiB per session\n" in text.get_text() + "\n"]
+    assert ends[:2] == [STACKS[1], STACKS[0]] and f"clients are {STACKS[1]}" in made.axes[0].get_title()
+    pyplot.close(made)
+
+
+def test_every_repeat_of_an_environment_is_a_dot_beside_the_laboratory():
+    made = drawn(of_environments())
+    assert [name for name, _ in panels_of(made)] == [f"{suite}, lab" for suite in SUITES]
+    lower = next(axes for axes in made.axes if "% above" in axes.get_ylabel())
+    dots = [round(float(value), 2) for line in lower.lines if line.get_marker() == "o" for value in line.get_ydata()]
+    assert dots == pytest.approx([-0.05, 0.05, 0.95, 4.95, -2.05, -0.05], abs=0.011)
     pyplot.close(made)
 
 

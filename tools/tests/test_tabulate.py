@@ -197,6 +197,55 @@ def test_a_page_without_a_place_is_left_alone(recording):
     assert (page.read_text(), result.returncode) == ("# A\n", 1)
 
 
+@pytest.fixture
+def mixture(tmp_path) -> Path:
+    """Together, split, and mixed pairs."""
+    runs = [*synthetic.campaign(STACKS, [SUITE]), *synthetic.interop(STACKS, SUITE, (200, 2000, 20000))]
+    return synthetic.write(tmp_path / "mixture", runs)
+
+
+def test_tables_without_rows_are_left_out(recording, mixture):
+    for title in ("RSS per session, by role", "Mixed pairs"):
+        assert f"**{title}**" in tabulate(mixture).stdout and title not in tabulate(recording).stdout
+    assert "As deployed" not in tabulate(mixture).stdout
+
+
+def test_rows_of_one_process_are_of_no_other(mixture):
+    done = tabulate(mixture, "--process", "server", "--format", "json")
+    rows = {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert {"roles", "c10k", "interop"} <= rows.keys() and "rss" not in rows
+    assert {row["process"] for of_table in rows.values() for row in of_table} == {"server"}
+
+
+def test_peers_and_roles_narrow_what_is_shown(mixture):
+    out = tabulate(mixture, "--table", "c10k", "--roles", "together").stdout
+    assert "10,000 servers" not in out
+    rows = json.loads(tabulate(mixture, "--table", "interop", "--format", "json").stdout)["tables"][0]["rows"]
+    assert len(rows) == 4
+    alone = tabulate(mixture, "--peer", STACKS[1], "--table", "interop", "--format", "json").stdout
+    rows = json.loads(alone)["tables"][0]["rows"]
+    assert [row["peer"] for row in rows] == [STACKS[1], STACKS[0]]
+    assert [row["live_established_change"]["bytes"] for row in rows] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--table", "interop"], "no table interop of these runs: it needs mixed pairs (make mem CLIENT="),
+        (["--table", "roles"], "it needs clients and servers in processes of their own (make mem ROLES=split)"),
+        (["--table", "deployed"], "it needs runs in more environments than one (make mem ENV=both)"),
+        (["--roles", "split"], "no runs of roles split; there are: together"),
+        (["--peer", "openssl@1"], "no runs of the peer openssl@1; there are: itself"),
+        (["--env", "deployed"], "no runs of the environment deployed; there are: lab"),
+        (["--process", "server"], "none of these tables has a row of the process server"),
+    ],
+)
+def test_what_was_not_recorded_is_one_sentence(recording, arguments, sentence):
+    result = tabulate(recording, *arguments)
+    assert sentence in result.stderr
+    assert (len(result.stderr.splitlines()), result.stdout, result.returncode) == (1, "", 1)
+
+
 def test_a_full_disk_is_a_sentence_and_a_reader_that_has_seen_enough_nothing(recording):
     said = subprocess.PIPE
     with open("/dev/full", "w") as full:
