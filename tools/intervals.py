@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
-from scipy.stats import bootstrap
 
 CONFIDENCE, RESAMPLES, SEED = 0.95, 9_999, 1  # a fixed seed: the same records give the same table
 
@@ -13,6 +12,9 @@ CONFIDENCE, RESAMPLES, SEED = 0.95, 9_999, 1  # a fixed seed: the same records g
 class Interval:
     low: float
     high: float
+
+    def rounded(self) -> dict[str, float]:
+        return {"low": round(self.low, 1), "high": round(self.high, 1)}
 
 
 def slope(*samples: numpy.ndarray, pairs: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
@@ -30,6 +32,8 @@ def interval(points: dict[int, Sequence[float]]) -> Interval | None:
     samples = [numpy.array(values, float) for values in points.values()]
     if len(samples) < 2 or min(map(len, samples)) < 2 or not any(numpy.ptp(sample) for sample in samples):
         return None
+    from scipy.stats import bootstrap  # slow to import, and needed where repeats vary only
+
     pairs = numpy.array(list(points), float) / 2
 
     def statistic(*drawn: numpy.ndarray, axis: int = -1) -> numpy.ndarray:

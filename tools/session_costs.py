@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import costs
+import intervals
+import remainders
 import role_sums
 from costs import MIB, HeapCost, Quotient
 from lines import Process
@@ -22,14 +24,25 @@ def quotient_data(name: str, quotient: Quotient) -> dict[str, int]:
     return {name: quotient.whole, f"{name}_remainder": quotient.remainder}
 
 
-def heap_cell(cost: HeapCost) -> Cell:
+def heap_cell(cost: HeapCost, why: str | None = None) -> Cell:
+    """`why` is what is known of a remainder."""
     data = (
         quotient_data("bytes", cost.bytes)
         | quotient_data("blocks", cost.blocks)
         | {"over_sessions": cost.bytes.sessions}
     )
     uneven = cost.bytes.remainder or cost.blocks.remainder
-    return Cell(f"{cost.bytes} ({cost.blocks})", data, LEFTOVER if uneven else None)
+    return Cell(f"{cost.bytes} ({cost.blocks})", data, ": ".join(filter(None, (LEFTOVER, why))) if uneven else None)
+
+
+def remainder(series: Series, role: str, cost: HeapCost) -> str | None:
+    """Its name, and how far slopes of repeats lie apart where they do."""
+    name = remainders.remainder_of(series.heap_pair()[0], cost)
+    live = costs.repeats(
+        series.runs("heap"), lambda run: getattr(costs.phase_of(run, cost.phase).heap, role).live_bytes
+    )
+    found = intervals.interval(live) if name else None
+    return f"{name}; {found.low:,.2f} to {found.high:,.2f} over repeats" if found else name
 
 
 def heap_holes(series: Series) -> str:
@@ -39,10 +52,12 @@ def heap_holes(series: Series) -> str:
     return f"heap metered at N = {metered[0].sessions:,} only, and a total divided by N is not a slope"
 
 
-def stage_cell(pair: tuple[Record, Record], role: str, phase: str) -> Cell:
+def stage_cell(series: Series, role: str, phase: str) -> Cell:
+    pair = series.heap_pair()
     if phase == "reply" and pair[0].roles.startswith("keep"):
         return hole("without its peer a session exchanges no payload")
-    return heap_cell(costs.live_cost(*pair, role, phase))
+    cost = costs.live_cost(*pair, role, phase)
+    return heap_cell(cost, remainder(series, role, cost))
 
 
 def of_one_stack(setting: Setting) -> bool:
@@ -60,11 +75,12 @@ def heap_row(series: Series, role: str) -> list[Cell]:
     pair = series.heap_pair()
     if not pair:
         return [hole(heap_holes(series))] * 5
-    made, established, reply = (stage_cell(pair, role, phase) for phase in STAGES)
+    made, established, reply = (stage_cell(series, role, phase) for phase in STAGES)
     if series.setting.window != "all":
         return [hole(WINDOWED), hole(WINDOWED), hole(WINDOWED), established, reply]
     peak = costs.peak_cost(*pair, role)
-    return [made, heap_cell(peak), word(peak.phase), established, reply]
+    named = heap_cell(peak, remainders.remainder_of(pair[0], peak))
+    return [made, named, word(peak.phase), established, reply]
 
 
 def sum_row(selection: Selection, stack: str, setting: Setting) -> list[Cell] | None:
@@ -112,7 +128,7 @@ RSS: dict[str, Callable[[Record], int]] = {
 
 
 def rss_row(series: Series, quantity: Callable[[Record], int]) -> list[Cell]:
-    """Slope per pair, intercept, increments, largest residual, spread."""
+    """Slope per pair, intercept, increments, largest residual, spread of repeats, interval of the slope over them."""
     runs = series.full("rss")
     points = costs.medians(runs, quantity)
     line = costs.line(points)
@@ -120,17 +136,19 @@ def rss_row(series: Series, quantity: Callable[[Record], int]) -> list[Cell]:
         why = (
             f"N = {runs[0].sessions:,} only, and a total divided by N is not a slope" if runs else series.reason("rss")
         )
-        return [hole(why)] * 5
+        return [hole(why)] * len(SLOPE)
     note = "a quotient of two points: nothing says that the line is straight" if line.is_quotient else None
     steps = [2 * step for step in line.increments]
     residual = {"bytes": round(line.residual), "share": round(line.residual_share, 6)}
     spread = costs.slope_spread(runs, quantity)
+    found = intervals.interval(costs.repeats(runs, quantity))
     return [
         Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1), note),
         Cell(f"{line.intercept / MIB:,.2f} MiB", round(line.intercept)),
         Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps)),
         hole(note) if note else Cell(f"{line.residual:+,.0f} ({100 * line.residual_share:+.3f} %)", residual),
         hole("measured once") if spread is None else Cell(f"{100 * spread:.3f} %", round(spread, 6)),
+        Cell(f"{found.low:,.0f} to {found.high:,.0f}", found.rounded()) if found else hole(NO_INTERVAL),
     ]
 
 
@@ -140,7 +158,9 @@ SLOPE = (
     ("increments_bytes_per_{}", "per {}, from N to next N"),
     ("largest_residual", "largest residual, bytes"),
     ("spread", "spread of repeats"),
+    ("interval_bytes_per_{}", "95 % interval"),
 )
+NO_INTERVAL = "an interval needs two repeats at every N that are not all alike"
 
 
 def slope_columns(unit: str) -> list[Column]:

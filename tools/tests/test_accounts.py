@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 import synthetic
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import accounts
@@ -69,6 +69,7 @@ ends = st.builds(End, *[AMOUNT] * 7)
 recorded = st.lists(st.tuples(st.integers(1, 10**6), ends), min_size=2, max_size=6)
 
 
+@settings(deadline=None)
 @given(recorded.filter(lambda runs: len({pairs for pairs, _ in runs}) > 1))
 def test_an_account_closes_to_the_last_fraction_of_a_byte(measured):
     found = accounts.account([run(2 * pairs, end) for pairs, end in measured])
@@ -81,6 +82,7 @@ def test_the_rest_is_what_the_kernels_own_parts_leave():
     assert (accounts.account(runs).rest, accounts.account(runs).rss) == (10, 130_010)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 10**6), AMOUNT, AMOUNT), min_size=2, max_size=8, unique_by=lambda one: one[0]))
 def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):
     book = {2 * pairs: (one, other) for pairs, one, other in points}
@@ -168,6 +170,7 @@ def test_two_heaps_are_summed_and_each_is_shown():
     assert (both["resident_bytes"].value, glibc["resident_bytes"].text) == (130_000, "–")
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted(books.USABLE)), st.integers(0, 10**12), min_size=1))
 def test_what_all_allocators_hold_is_the_sum(amounts):
     told = {name: dict.fromkeys(books.HELD[name], amount) for name, amount in amounts.items()}

@@ -1,7 +1,7 @@
 """Lines that bend are told from lines whose repeats lie apart."""
 
 import synthetic
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_accounts import End, run
 
@@ -19,6 +19,7 @@ def line(slope: int = 10_000, repeats: tuple[int, ...] = (0,), **jumps: int) -> 
     return {n: [MIB + slope * n // 2 + more[n] + off for off in repeats] for n in COUNTS}
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.lists(st.integers(0, 10**5), min_size=1, max_size=5))
 def test_a_straight_line_bends_nowhere(slope, repeats):
     assert bends.bends(line(slope, tuple(repeats))) == []
@@ -39,6 +40,7 @@ def test_uneven_n_are_compared_per_pair():
     assert bends.bends({100: [500_000], 1000: [5_000_000], 10_000: [50_000_000]}) == []
 
 
+@settings(deadline=None)
 @given(st.integers(0, 400_000))
 def test_no_difference_inside_the_spread_of_repeats_is_one(jump):
     assert bends.bends(line(repeats=(0, 100_000, 200_000), n4000=jump)) == []

@@ -1,12 +1,14 @@
 """An interval where repeats vary, and none where they do not."""
 
 import synthetic
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import remainders
+import session_costs
 from costs import HeapCost, Quotient
 from intervals import interval
+from selection import select
 
 VARYING = st.lists(st.integers(0, 10**9), min_size=2, max_size=6)
 
@@ -24,6 +26,7 @@ def test_one_n_has_no_interval():
     assert interval({100: [1000.0, 1001.0]}) is None
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.integers(1, 10**5).map(lambda pairs: 2 * pairs), VARYING, min_size=2, max_size=4))
 def test_an_interval_lies_within_the_steepest_and_the_flattest_line(points):
     found = interval(points)
@@ -75,3 +78,14 @@ def test_what_is_left_over_is_named():
 def test_what_is_not_known_is_said_to_be():
     assert left_over("rsa-2048", 450 * 7 + 3, 450, "tickets=0") == "not known"
     assert left_over("ecdsa-p256", 450 * 7 + 3, 451) == "not known"
+
+
+def test_the_table_of_live_heap_names_what_is_left_over_and_how_far_repeats_lie_apart():
+    argv = ["build/harness/x", "memory", "certs=memtest/certs/ecdsa-p256"]
+    left = {(100, 1): 0, (100, 2): 0, (100, 3): 0, (1000, 1): 12, (1000, 2): 462, (1000, 3): 12}
+    runs = [
+        synthetic.record("openssl@3.5.5", "ecdsa", n, "heap", extra, argv=argv, repeat=repeat)
+        for (n, repeat), extra in left.items()
+    ]
+    notes = "".join(session_costs.heap_costs(select(runs)).notes())
+    assert "sessions are not all alike: DER signature length: ECDSA; 64,000.03 to 64,001.03 over repeats" in notes
