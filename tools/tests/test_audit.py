@@ -121,3 +121,20 @@ def test_records_without_the_phase_freed_are_not_judged_by_it():
 
 def test_the_committed_recording_has_no_findings():
     assert audit.findings(records.load(COMMITTED)) == []
+
+
+def apart(extra: int = 0):
+    """Heap runs together and split; in the split ones clients have so much more in all at the larger N."""
+    for sessions in (100, 1000):
+        yield heap_run(OPENSSL, SUITE, sessions)
+        more = extra if sessions > 100 else 0
+        yield synthetic.record(OPENSSL, SUITE, sessions, "heap", extra=more, roles="split", schema=2)
+
+
+def test_roles_apart_that_add_up_have_no_finding():
+    assert audit.findings(apart()) == []
+
+
+def test_roles_apart_that_do_not_add_up_are_split():
+    said = audit.findings(apart(450 * 64))
+    assert [one for one in said if one.startswith("split: openssl@3.5.5, tls13-rsa-aes256, split")]
