@@ -81,7 +81,7 @@ void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the 
 /* meter.c */
 struct reading {
     uint64_t rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
-    uint64_t peak_rss_bytes; /* since meter_reset */
+    uint64_t peak_rss_bytes;             /* since meter_reset */
     uint64_t minor_faults, major_faults; /* since the start */
     uint64_t phase_minor_faults, phase_major_faults;
     uint64_t vm_data_bytes;
