@@ -45,9 +45,12 @@ def test_an_error_puts_it_back_too(setting):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_runner_that_is_killed_leaves_the_old_setting(setting, number):
+    """Also when all that it has started gets the signal, as from a service manager, but for the one none is deaf to."""
     command = [sys.executable, "-c", HOLDER, str(setting), str(Path(huge_pages.__file__).parent)]
     runner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert runner.stdout.readline() == b"set\n" and setting.read_text() == "always"
+    for child in Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split():
+        os.kill(int(child), signal.SIGTERM if number == signal.SIGKILL else number)
     runner.send_signal(number)
     runner.wait()
     for _ in range(300):  # the keeper is a process of its own

@@ -80,6 +80,7 @@ def test_stacks_are_numbered_through(pair):
 def test_the_reason_names_the_process_that_failed_first(pair, client, server, status, reason):
     outcome = pair(client, server)
     assert (outcome.status, outcome.reason[: len(reason)]) == (status, reason)
+    assert outcome.elapsed_ns < 60e9  # no process was left to the time limit
 
 
 def test_the_time_limit_ends_both(pair):
