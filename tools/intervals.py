@@ -18,10 +18,10 @@ class Interval:
 
 
 def slope(*samples: numpy.ndarray, pairs: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
-    """Least squares through the means of each sample."""
-    means = numpy.stack([sample.mean(axis=axis) for sample in samples])
+    """Least squares through the medians of each sample, as in the table that the interval stands in."""
+    medians = numpy.stack([numpy.median(sample, axis=axis) for sample in samples])
     off = pairs - pairs.mean()
-    return numpy.tensordot(off, means, axes=1) / (off**2).sum()
+    return numpy.tensordot(off, medians, axes=1) / (off**2).sum()
 
 
 def interval(points: dict[int, Sequence[float]]) -> Interval | None:

@@ -7,6 +7,7 @@ import costs
 import law
 from costs import KIB, MIB
 from records import Meter, Record
+from repeats import ASSUMED
 from selection import Selection
 from series import Series, Setting
 from settings import cells_of, columns_of, constant
@@ -23,8 +24,9 @@ def peak_cell(series: Series, sessions: int) -> Cell:
 
 
 def noise(series: Series, sessions: int) -> float:
-    """Of the repeats, relative; 0 when there is only one."""
-    return costs.relative_range([costs.peak_rss(run) for run in series.runs("rss", sessions)]) or 0.0
+    """Of the repeats, relative; of what was measured once it is assumed."""
+    peaks = [costs.peak_rss(run) for run in series.runs("rss", sessions)]
+    return ASSUMED if len(peaks) < 2 else costs.relative_range(peaks) or 0.0
 
 
 def difference(first: Series, other: Series, sessions: int) -> Cell:
