@@ -65,6 +65,8 @@ def test_tables_of_what_is_together_do_not_change_for_other_runs_beside_it():
     assert rss_costs(first).rows == rss_costs(then).rows
     assert texts(heap_costs(then), "role", "established")[:3] == texts(heap_costs(first), "role", "established")
     assert heap_costs(first).rows == heap_costs(select([*sites, *alone])).rows
+    mixed = select(synthetic.campaign([STACK], [SUITE], COUNTS, client=OTHER))
+    assert not any(table(mixed).rows for table in (heap_costs, role_costs, rss_costs, c10k))
 
 
 def test_records_of_both_schemas_stand_in_one_line():
