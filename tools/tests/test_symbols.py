@@ -21,10 +21,14 @@ __attribute__((noinline)) void *outer(void)
     printf("%p ", block);
     return block;
 }
+static __attribute__((noinline)) void last(void)
+{
+    abort();
+}
 int main(void)
 {
     free(outer());
-    return 0;
+    last();
 }
 """
 UNKNOWN = (None, None, None)
@@ -36,27 +40,36 @@ def stack(number, *frames):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The directory, and for `outer` and `main` where their first call returns to."""
+    """The directory, and by function where its first call returns to."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "a+b.c").write_text(PROGRAM)
     command = ["gcc", "-O1", "-g1", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer", "a+b.c", "-o", "a+b"]
     subprocess.run(command, cwd=folder, check=True)
     listing = ["objdump", "--disassemble", "--no-show-raw-insn", "a+b"]
     lines = subprocess.run(listing, cwd=folder, capture_output=True, text=True, check=True).stdout.splitlines()
-    return folder, {name: returned_to(lines, name, call) for name, call in (("outer", "malloc"), ("main", "outer"))}
+    calls = {"outer": "malloc", "last": "abort", "main": "outer"}
+    return folder, {name: returned_to(lines, name, callee) for name, callee in calls.items()}
 
 
 def returned_to(lines, function, callee):
+    """Where the first call of `callee` in `function` returns to: the instruction after one of five bytes."""
     body = lines[next(n for n, line in enumerate(lines) if line.endswith(f"<{function}>:")) :]
-    call = next(n for n, line in enumerate(body) if "call" in line and callee in line)
-    return f"0x{body[call + 1].split(':')[0].strip()}"
+    call = next(line for line in body if "call" in line and callee in line)
+    return hex(int(call.split(":")[0], 16) + 5)
+
+
+def test_the_call_is_looked_up_and_not_where_it_returns_to(program):
+    """After a call that never returns there is another function."""
+    folder, at = program
+    found = symbols.resolve([stack(0, f"a+b+{at['last']}")], folder)
+    assert [frame.function for frame in found.frames] == ["last"]
 
 
 def test_an_inlined_function_is_a_frame_of_its_own(program):
     folder, at = program
     found = symbols.resolve([stack(0, f"a+b+{at['outer']}", f"a+b+{at['main']}")], folder)
     named = [(found.frames[n].function, found.frames[n].line) for n in found.stacks[0]]
-    assert named == [("inlined", 7), ("outer", 11), ("main", 17)]
+    assert named == [("inlined", 7), ("outer", 11), ("main", 21)]
     assert all(frame.file.endswith("a+b.c") for frame in found.frames)
 
 
