@@ -1,5 +1,6 @@
 """Names for the call stacks of a sites run: functions, files and lines, from the modules' own debug information."""
 
+import os
 import posixpath
 import re
 import subprocess
@@ -66,11 +67,12 @@ def names(addresses: set[Address], root: Path) -> dict[Address, list[Place]]:
 
 def ask(module: Path, offsets: list[int]) -> list[list[Place]]:
     """Per offset one place for each function, innermost first; one batch: reading the module takes longest."""
-    calls = "".join(f"{offset - 1:#x}\n" for offset in offsets)
+    command = [*ADDR2LINE, "--exe", module]
     try:
-        done = subprocess.run(
-            [*ADDR2LINE, "--exe", module], input=calls, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
+        with open(os.memfd_create("calls"), "w+") as calls:  # no pipe: a tool that breaks it would end its caller
+            calls.writelines(f"{offset - 1:#x}\n" for offset in offsets)
+            calls.seek(0)
+            done = subprocess.run(command, stdin=calls, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     except FileNotFoundError:
         sys.exit("memtest: no addr2line, which names the frames of a call stack: apt install binutils")
     except subprocess.TimeoutExpired:
