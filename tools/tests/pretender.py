@@ -16,6 +16,8 @@ BEFORE = ("contexts", "sessions", "client 1", "server 1", "established")
 TRAFFIC = ("payload", "reply")
 AFTER = ("idle", "closed", "trimmed", "freed")
 ROLES = ("client", "server", "client_context", "server_context", "harness", "total")
+FREE = ("contexts", "closed", "trimmed", "freed")
+SESSION = {"_bytes": 4072, "blocks": 3}  # as of the null stack; by the last letters of a figure's name
 DEFAULTS = {"role": "both", "keep": "both", "threads": "1", "aslr": "off", "thp": "off"}
 
 
@@ -72,13 +74,15 @@ def run_line(asked: dict[str, str], meter: str) -> None:
 def phase_line(phase: str, asked: dict[str, str], meter: str) -> None:
     sessions = int(asked["sessions"])
     fields = dict.fromkeys(COUNTS, 1_000_000 + 10_000 * sessions)
+    held = () if phase in FREE else ("client", "server") if asked["role"] == "both" else (asked["role"],)
     if meter != "rss":
-        fields["heap"] = {role: dict.fromkeys(HEAP, 4072 * sessions) for role in ROLES}
+        pairs = {role: sessions // 2 if role in held else 0 for role in ROLES}
+        pairs["total"] = sum(pairs.values())
+        fields["heap"] = {role: {name: SESSION[name[-6:]] * pairs[role] for name in HEAP} for role in ROLES}
     if meter == "sites":
-        role = "client" if asked["role"] == "client" else "server"
-        live = [{"role": role, "since": "contexts", "stack": 0, "blocks": 3, "bytes": 4072}]
-        alike = {"pair": 0, "pairs": 1, "alike": 1, "identical": 1, "stack_bytes": {"client": 1, "server": None}}
-        fields["sites"] = alike | {"live": live}
+        live = [{"role": role, "since": "sessions", "stack": 0, "blocks": 3, "bytes": 4072} for role in held]
+        alike = dict.fromkeys(("pairs", "alike", "identical"), sessions // 2)
+        fields["sites"] = {"pair": 0, **alike, "live": live, "stack_bytes": {"client": 1, "server": None}}
     say("phase", phase=phase, process=asked["role"], **fields)
 
 
