@@ -1,10 +1,47 @@
-/* The null stack with one fault, named by FAULT in the environment: what the core must catch. */
+/* The null stack with one fault, named by FAULT in the environment: what the core, or the arithmetic of its records,
+ * must catch. Without a fault it is as sound as null. */
+#define _GNU_SOURCE
 #include "../../harness-c/drivers/null.c"
+
+#include <sys/mman.h>
+
+enum { LEAK_BYTES = 64, PAGE_BYTES = 4096 };
+
+/* What a context keeps of a session that is gone, as for its resumption: 200 bytes. */
+struct state {
+    struct state *next;
+    unsigned char ticket[192];
+};
+static struct state *states[2]; /* by role */
+static void *volatile lost;     /* so that no allocation is optimised away */
 
 static bool fault_is(const char *name)
 {
     const char *fault = getenv("FAULT");
     return fault && !strcmp(fault, name);
+}
+
+/* A buffer outside of the heap, where no heap meter sees that it is touched; `unused` is where it lies. */
+static void *faulty_session_new(void *context, struct wire *wire)
+{
+    struct session *session = driver.session_new(context, wire);
+    unsigned char *buffer =
+        mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (buffer == MAP_FAILED)
+        die("out of memory");
+    if (fault_is("touches more"))
+        buffer[0] = 1;
+    session->unused = (unsigned long)buffer;
+    return session;
+}
+
+/* Shrunk and grown again, in place: no fault of the stack's, but it finds a meter that forgets the old size. */
+static void reallocate(struct session *session)
+{
+    session->first = realloc(session->first, FIRST_BYTES - 8);
+    session->first = session->first ? realloc(session->first, FIRST_BYTES) : NULL;
+    if (!session->first)
+        die("out of memory");
 }
 
 static bool faulty_handshake(void *session)
@@ -14,6 +51,8 @@ static bool faulty_handshake(void *session)
         return false;
     if (fault_is("crash"))
         abort();
+    if (fault_is("reallocates"))
+        reallocate(session);
     return driver.handshake(session) && !(fault_is("falls back") && ++calls > 2 && calls % 3 == 0);
 }
 
@@ -43,21 +82,47 @@ static void faulty_negotiated(void *session, struct negotiated *result)
     result->peer_verified = fault_is("verified");
 }
 
-/* Lost by every session: the heap is not back at `contexts` when all are closed. */
-static void faulty_session_free(void *session)
+static void state_keep(enum role role)
 {
+    struct state *state = malloc(sizeof *state);
+    if (!state)
+        die("out of memory");
+    state->next = states[role];
+    states[role] = state;
+}
+
+/* What is lost here is live when all are closed, and when the contexts are freed too. */
+static void faulty_session_free(void *opaque)
+{
+    struct session *session = opaque;
     if (fault_is("leak"))
-        ((struct session *)session)->first = NULL;
+        session->first = NULL;
+    if (fault_is("leak 64") || (fault_is("leak on the client") && session->role == ROLE_CLIENT))
+        lost = malloc(LEAK_BYTES);
+    if (fault_is("keeps state"))
+        state_keep(session->role);
+    munmap((void *)session->unused, PAGE_BYTES);
     driver.session_free(session);
+}
+
+static void faulty_context_free(void *context)
+{
+    for (struct state **first = &states[*(enum role *)context], *next; *first; *first = next) {
+        next = (*first)->next;
+        free(*first);
+    }
+    driver.context_free(context);
 }
 
 int main(int argc, char **argv)
 {
     struct driver faulty = driver;
+    faulty.session_new = faulty_session_new;
     faulty.handshake = faulty_handshake;
     faulty.write = faulty_write;
     faulty.read = faulty_read;
     faulty.negotiated = faulty_negotiated;
     faulty.session_free = faulty_session_free;
+    faulty.context_free = faulty_context_free;
     return memtest_main(argc, argv, &faulty);
 }
