@@ -172,11 +172,18 @@ def have_books(selection: Selection) -> bool:
 
 def named(selection: Selection) -> list[Column]:
     """The columns that name a row: setting, stack, process."""
-    return [*columns_of(selection), Column("stack", "stack", left=True), Column("process", "process", left=True)]
+    return [
+        *columns_of(selection),
+        Column("stack", "stack", left=True),
+        Column("process", "process", left=True, usual="both"),
+    ]
 
 
-def names(selection: Selection, stack: str, setting: Setting, process: Process) -> list[Cell]:
-    return [*cells_of(selection, setting), word(stack), word(process)]
+def names(selection: Selection, series: Series) -> list[Cell]:
+    """The stack is that of the process; of a mixed pair both are named."""
+    ends = {series.stack, series.setting.peer or series.stack} - {series.owner}
+    stack = " with ".join([series.owner, *ends])
+    return [*cells_of(selection, series.setting), word(stack), word(series.process)]
 
 
 def accounts(selection: Selection) -> Table:
@@ -188,5 +195,5 @@ def accounts(selection: Selection) -> Table:
     table = Table("accounts", "What RSS is made of", caption, [*named(selection), *starmap(Column, COLUMNS)])
     for stack, setting, process, series in each(selection) if have_books(selection) else ():
         asked = requested(selection, stack, setting, process)
-        table.rows.append([*names(selection, stack, setting, process), *row(series, asked)])
+        table.rows.append([*names(selection, series), *row(series, asked)])
     return table

@@ -136,13 +136,12 @@ def places(runs: list[Record]) -> list[tuple[str, Quantity, str]]:
 
 
 def rows(series: Series) -> list[list[Cell]]:
-    """A row a bend; one row that says so where there is none."""
+    """A row a bend; one row that says so of a line that could not be judged."""
     runs, found = series.full("rss"), []
     if len({run.sessions for run in runs}) < 3:
         return [[word("any"), *[hole("two increments need three N")] * 5]]
     for at, quantity, phase in places(runs):
-        odd = [row(series, bend, phase) for bend in bends(costs.repeats(runs, quantity))]
-        found += [[word(at), *cells] for cells in odd or [[word("no bend"), *[Cell("", None)] * 4]]]
+        found += [[word(at), *row(series, bend, phase)] for bend in bends(costs.repeats(runs, quantity))]
     return found
 
 
@@ -177,11 +176,12 @@ def bent(selection: Selection) -> Table:
     caption = (
         "Where the increment from one N to the next differs from the usual one (the middle of all) by more than the "
         f"repeats of both lie apart; of runs made once by more than {100 * ONCE_SHARE:g} % of "
-        f"both, and {ONCE_BYTES // KIB} KiB in all of each. {constant(selection)}."
+        f"both, and {ONCE_BYTES // KIB} KiB in all of each. Lines that are not named do not bend. "
+        f"{constant(selection)}."
     )
     table = Table("bends", "Where the line of RSS bends", caption, [*named(selection), *starmap(Column, COLUMNS)])
-    for stack, setting, process, series in each(selection):
+    for *_, series in each(selection):
         if series.full("rss"):
-            head = names(selection, stack, setting, process)
+            head = names(selection, series)
             table.rows += [[*head, *cells] for cells in rows(series)]
     return table

@@ -5,7 +5,7 @@ A cell has a text for people and a value for programs; a hole has neither, and a
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -45,6 +45,7 @@ class Column:
     key: str  # for programs
     heading: str  # for people
     left: bool = False
+    usual: str | None = None  # goes without saying: people are not shown the column when every cell has this text
 
 
 @dataclass
@@ -69,6 +70,31 @@ class Table:
         return [f"{str(number).translate(SUPERSCRIPTS)} {note}" for note, number in self.notes().items()]
 
 
+def slim(table: Table) -> Table:
+    """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
+    columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
+    empty = {column.heading: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
+    if len(empty) == sum(not column.left for column in table.columns):
+        empty = {}  # all that the table has to say
+    shown = [
+        at for at, (column, cells) in enumerate(columns) if column.heading not in empty and not plain(column, cells)
+    ]
+    if len(shown) == len(columns):
+        return table
+    said = "".join(f" No {heading}: {why}." for heading, why in empty.items())
+    rows = [[row[at] for at in shown] for row in table.rows]
+    return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
+
+
+def like(first: Cell) -> Callable[[Cell], bool]:
+    """A hole for the same reason."""
+    return lambda cell: cell.text == HOLE and cell.note == first.note
+
+
+def plain(column: Column, cells: Sequence[Cell]) -> bool:
+    return column.usual is not None and all(cell.text == column.usual for cell in cells)
+
+
 def only(table: Table, key: str, value: Any) -> Table:
     """The rows with this value in the column."""
     at = [column.key for column in table.columns].index(key)
@@ -77,6 +103,7 @@ def only(table: Table, key: str, value: Any) -> Table:
 
 def markdown(table: Table) -> str:
     """Padded, so that it also reads well as plain text."""
+    table = slim(table)
     rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
     headings = [column.heading for column in table.columns]
     widths = [max(3, *(len(row[at]) for row in [headings, *rows])) for at in range(len(headings))]
@@ -95,6 +122,7 @@ def markdown(table: Table) -> str:
 
 
 def terminal(table: Table, console: rich.console.Console) -> None:
+    table = slim(table)
     drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     columns, rows = narrower(table)
     for column in columns:

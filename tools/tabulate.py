@@ -27,6 +27,7 @@ import stdout
 import tables
 from accounts import accounts
 from bends import bending, bent
+from closing import closings
 from environments import deployed
 from interop import interop
 from lines import Process
@@ -48,12 +49,15 @@ TABLES = (
     "waterfall",
     "accounts",
     "bends",
+    "closings",
     "law",
 )
 BOOKS = "the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
 NEEDS = {  # what a recording lacks whose table has no rows
     "waterfall": BOOKS,
     "accounts": BOOKS,
+    "bends": "a line that bends, and none does",
+    "closings": "sites runs (make mem)",
     "roles": "clients and servers in processes of their own (make mem ROLES=split)",
     "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
     "deployed": "runs in more environments than one (make mem ENV=both)",
@@ -80,7 +84,7 @@ def build(
     ValueError when one that was asked for has no rows."""
     makers = {"settings": settings, "heap": heap_costs, "rss": rss_costs, "roles": role_costs, "c10k": c10k}
     makers |= {"interop": interop, "deployed": deployed, "law": laws}
-    makers |= {"waterfall": waterfall, "accounts": accounts, "bends": bent}
+    makers |= {"waterfall": waterfall, "accounts": accounts, "bends": bent, "closings": closings}
     makers["peaks"] = lambda chosen: peaks(chosen, sessions)
     made = [makers[name](selection) for name in TABLES if name in (names or unasked(selection))]
     for table in made:
@@ -91,6 +95,7 @@ def build(
 
 def unasked(selection: Selection) -> list[str]:
     where_they_tell = {"law": selection.where(together).varies("window"), "bends": bending(selection)}
+    where_they_tell["closings"] = False  # a row a phase: for who asks
     return [name for name in TABLES if where_they_tell.get(name, True)]
 
 

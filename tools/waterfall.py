@@ -81,7 +81,7 @@ def waterfall(selection: Selection) -> Table:
     table = Table("waterfall", "From requested to resident", caption, columns)
     for stack, setting, process, series in accounts.each(selection) if accounts.have_books(selection) else ():
         asked, told = accounts.requested(selection, stack, setting, process), allocators(series.full("rss"))
-        head = accounts.names(selection, stack, setting, process)
+        head = accounts.names(selection, series)
         table.rows.append([*head, word(" + ".join(told) or "none"), *row(series, (asked.amount, asked.why))])
         for one in told if len(told) > 1 else ():
             table.rows.append([*head, word(f"of these {one}"), *row(series, (None, APART), one)])

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import synthetic
 
+import tables
+
 TABULATE = Path(__file__).parent.parent / "tabulate.py"
 STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")
 SUITE = "tls13-rsa-aes256"
@@ -254,3 +256,15 @@ def test_a_full_disk_is_a_sentence_and_a_reader_that_has_seen_enough_nothing(rec
     read, write = os.pipe()
     os.close(read)
     assert subprocess.run([TABULATE, recording], stdout=write, stderr=said, text=True).stderr == ""
+
+
+def test_a_column_that_says_nothing_is_a_sentence_for_people_and_holes_for_programs():
+    missing = tables.hole("measured once")
+    columns = [
+        tables.Column("stack", "stack", True, usual="both"),
+        tables.Column("n", "N"),
+        tables.Column("x", "spread"),
+    ]
+    made = tables.Table("t", "T", "Of these.", columns, [[tables.word("both"), tables.Cell("1", 1), missing]])
+    assert "Of these. No spread: measured once." in tables.markdown(made) and "both" not in tables.markdown(made)
+    assert tables.structure(made)["rows"] == [{"stack": "both", "n": 1, "x": {"hole": "measured once"}}]
