@@ -1,0 +1,206 @@
+"""The heap meter on programs that are not ours, as tools/heap.py follows them: exact bytes of known programs."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAP = ROOT / "tools/heap.py"
+METER = ROOT / "build/core/libheapmeter.so"
+SOURCES = ROOT / "memtest/tests"
+CXX = """
+#include <cstdlib>
+#include <memory>
+#include <vector>
+static std::vector<std::unique_ptr<char[]>> kept;
+int main(int, char **argv)
+{
+    kept.reserve(100);
+    for (int i = 0; i < atoi(argv[1]); i++)
+        kept.push_back(std::make_unique<char[]>(1000));
+    std::quick_exit(0);
+}
+"""
+PYTHON = "import os, sys; kept = [bytes(1000) for _ in range(int(sys.argv[1]))] + [None] * 9000; os._exit(0)"
+
+
+def heap(*words, **how):
+    return subprocess.run([HEAP, *map(str, words)], capture_output=True, text=True, timeout=60, **how)
+
+
+def followed(*command, **how):
+    """Exit status and last words of each program, as heap.py --json has them."""
+    done = heap("--once", "--json", "--", *command, **how)
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    return done.returncode, [line for line in lines if line["record"] == "program"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("programs")
+
+
+@pytest.fixture(scope="module")
+def family(folder):
+    command = ["gcc", "-std=gnu11", "-O2", SOURCES / "family.c", "-o", folder / "family", "-lpthread"]
+    subprocess.run(command, check=True)
+    return folder / "family"
+
+
+def test_forks_threads_and_exec_are_counted_to_the_byte(family):
+    status, programs = followed(family)
+    children = sorted((one for one in programs if one["inherited_blocks"]), key=lambda one: one["cumulative_bytes"])
+    after = programs[0] if programs[0]["state"] == "ended" else programs[-1]
+    assert status == 5 and len(children) == 3
+    assert (after["live_bytes"], after["live_blocks"], after["cumulative_bytes"]) == (490, 7, 490)
+    threads = children[0]["cumulative_bytes"] - 20_000  # what starting two threads takes
+    for k, child in enumerate(children, start=1):
+        assert child["program"] == "family" and child["state"] == "ended"
+        assert (child["inherited_bytes"], child["inherited_blocks"]) == (100_000, 1000)
+        assert child["cumulative_bytes"] == 20_000 * k + threads and child["cumulative_blocks"] == 20 * k + 2
+        assert child["live_bytes"] == 100_000 + 10_000 * k + threads and child["live_blocks"] == 1000 + 10 * k + 2
+        assert child["live_bytes"] <= child["peak_bytes"] <= 100_000 + 20_000 * k + threads
+
+
+def test_what_a_process_was_before_an_exec_is_kept(family):
+    process = subprocess.Popen(
+        [HEAP, "--json", "--interval", "0.05", "--", family, "wait"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while '"live_bytes": 100000,' not in process.stderr.readline():  # it has been seen: go on
+        pass
+    said = process.communicate("\n", timeout=60)[1].splitlines()
+    last = [json.loads(line) for line in said][-6:-1]
+    before, after = (next(one for one in last if one["state"] == state and not one["inherited_blocks"])
+                     for state in ("replaced", "ended"))  # fmt: skip
+    assert process.returncode == 5 and before["pid"] == after["pid"]
+    assert (before["live_bytes"], before["live_blocks"], before["peak_bytes"]) == (100_000, 1000, 100_000)
+    assert (after["live_bytes"], after["peak_blocks"]) == (490, 7)
+
+
+def test_a_shell_pipeline_is_its_programs():
+    status, programs = followed("sh", "-c", "head -c 300000 /dev/zero | sort -z | wc -c; exit 3")
+    assert status == 3 and {one["program"] for one in programs} == {"sh", "head", "sort", "wc"}
+    assert all(one["state"] == "ended" and one["peak_bytes"] >= one["live_bytes"] for one in programs)
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+def test_operators_of_cxx_are_counted_to_the_byte(folder):
+    source = folder / "kept.cpp"
+    source.write_text(CXX)
+    subprocess.run(["g++", "-std=c++17", "-O1", source, "-o", folder / "kept"], check=True)
+    (few,), (many,) = (followed(folder / "kept", count)[1] for count in (10, 60))
+    assert many["live_bytes"] - few["live_bytes"] == 50 * 1000
+    assert many["live_blocks"] - few["live_blocks"] == 50
+
+
+def test_python_is_counted_to_the_byte():
+    (few,), (many,) = (followed(sys.executable, "-S", "-c", PYTHON, count)[1] for count in (1000, 3000))
+    lists = 2000 * 8  # a pointer for each
+    grown = many["live_bytes"] - few["live_bytes"] - lists
+    assert grown == 2000 * sys.getsizeof(bytes(1000))
+    assert many["live_blocks"] - few["live_blocks"] == 2000
+
+
+def test_no_page_is_left_behind(family):
+    _, programs = followed(family)
+    assert programs and not [one for one in programs if Path(f"/dev/shm/heapmeter.{one['pid']}").exists()]
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_signals_are_passed_on_and_so_is_the_status(name):
+    short = name.name.removeprefix("SIG")
+    script = f"trap 'exit 9' {short}; echo ready; while :; do sleep 0.01; done"
+    process = subprocess.Popen(
+        [HEAP, "--once", "--", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(name)
+    process.communicate(timeout=60)
+    assert process.returncode == 9
+
+
+def test_a_command_that_a_signal_ended_is_128_and_its_number():
+    assert heap("--", "sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
+
+
+def test_a_static_program_is_told_of(folder):
+    (folder / "static.c").write_text("int main(void) { return 4; }")
+    subprocess.run(["gcc", "-static", folder / "static.c", "-o", folder / "static"], check=True)
+    done = heap("--", folder / "static")
+    assert done.returncode == 4 and done.stderr.count("\n") == 1
+    assert "was never under the heap meter: it is statically linked" in done.stderr
+
+
+@pytest.fixture
+def metered():
+    """A process under the meter that heap.py did not start, at rest."""
+    script = "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start(); print(flush=True)"
+    variables = os.environ | {"LD_PRELOAD": str(METER)}
+    process = subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    time.sleep(0.1)  # until it sleeps; only its own counters would move
+    yield process
+    process.kill()
+    process.communicate()
+    Path(f"/dev/shm/heapmeter.{process.pid}").unlink(missing_ok=True)
+
+
+def test_a_running_process_is_read_from_outside(metered):
+    done = heap("--once", "--json", metered.pid)
+    program, everything = map(json.loads, done.stdout.splitlines())
+    assert (done.returncode, done.stderr, program["threads"]) == (0, "", 2)
+    assert program["pid"] == metered.pid and program["live_bytes"] == everything["live_bytes"] > 0
+
+
+def test_a_followed_process_may_end(metered):
+    process = subprocess.Popen([HEAP, "--interval", "0.02", str(metered.pid)], stdout=subprocess.PIPE, text=True)
+    assert f"[{metered.pid}]: live" in process.stdout.readline()
+    metered.kill()
+    metered.wait()
+    assert "ended" in process.communicate(timeout=60)[0] and process.returncode == 0
+    assert Path(f"/dev/shm/heapmeter.{metered.pid}").exists()  # not ours to remove
+
+
+def one_sentence(done, what, status=1):
+    assert done.returncode == status and done.stderr.count("\n") == 1 and done.stdout == ""
+    assert done.stderr.startswith("memtest: ") and what in done.stderr, done.stderr
+
+
+def test_what_cannot_be_read_is_a_sentence(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        page = Path(f"/dev/shm/heapmeter.{other.pid}")
+        try:
+            one_sentence(heap(other.pid), "is not under the heap meter, which must be there from the start")
+            page.write_bytes(b"x" * 4096)
+            one_sentence(heap(other.pid), "not a page of the heap meter")
+            page.unlink()
+            page.symlink_to("/etc/passwd")
+            one_sentence(heap(other.pid), "not a page of the heap meter")
+        finally:
+            page.unlink(missing_ok=True)
+            other.kill()
+    one_sentence(heap(other.pid), "there is no such process")
+    one_sentence(heap("--", tmp_path / "nosuch"), "No such file or directory")
+    one_sentence(heap("--out", tmp_path / "no/such", "--", "true"), "No such file or directory")
+
+
+def test_a_page_of_an_earlier_process_is_not_taken_for_this_ones(metered):
+    content = Path(f"/dev/shm/heapmeter.{metered.pid}").read_bytes()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        page = Path(f"/dev/shm/heapmeter.{other.pid}")
+        try:
+            page.write_bytes(content[:8] + other.pid.to_bytes(4, sys.byteorder) + content[12:])
+            one_sentence(heap(other.pid), "is not under the heap meter")
+        finally:
+            page.unlink(missing_ok=True)
+            other.kill()
