@@ -63,7 +63,7 @@ selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: tw
 .PHONY: prove
 prove: takes := OUT JOBS FRESH
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
-	@for campaign in repeat law large; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
+	@for campaign in repeat law large split keep; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
 	@.venv/bin/python tools/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-nginx

@@ -7,11 +7,14 @@ import costs
 import definitions
 import law
 import results
+import role_sums
 from comparable import comparable
 from records import Record
 from selection import Selection, Series, of_campaign, run_of, select
 from tables import Cell, Column, Table, hole, word
 
+CAMPAIGNS = ("repeat", "law", "large", "split", "keep")
+ROLES_APART = ("repeat", "split", "keep")
 ROLES = ("client", "server")
 RSS_SPREAD, LAW_HEAP, LAW_RSS, LARGE = 0.002, 0.005, 0.01, 0.01
 NARROW = "law of memory below 1 % of the pairs at once, RSS"
@@ -117,6 +120,18 @@ def lawful(chosen: list[Series]) -> Iterator[Row]:
             yield row(claim, *names, check.text, f"{100 * limit:g} %", abs(check.value["error"]) <= limit)
 
 
+def apart(selection: Selection) -> Iterator[Row]:
+    """Roles in processes of their own, or without their peers, cost what they cost together."""
+    for setting in selection.settings:
+        for stack in selection.stacks if setting.roles != "together" else ():
+            ends = role_sums.phases(selection, stack, setting)
+            if ends and any(role_sums.live(selection, stack, one, ends[0]) for one in role_sums.references(setting)):
+                off = role_sums.of_one(selection, stack, setting)
+                text = off[0] if off else f"equal at the end of {len(ends)} phase{'s' * (len(ends) > 1)}"
+                claim = f"live heap of roles, {setting.roles}"
+                yield row(claim, stack, setting.suite, text, "as together, to the byte", not off)
+
+
 def large(series: Series) -> Iterator[Row]:
     """What a session adds beyond N = 10,000 is what it adds up to there."""
     points = costs.medians(series.runs("rss"), costs.peak_rss)
@@ -164,5 +179,6 @@ def proof(recorded: list[Record]) -> Table:
     table.rows += [row for series in each(made, "repeat") for check in (exact, repeats) for row in check(series[0])]
     table.rows += [row for series in each(made, "law") for check in (established, lawful) for row in check(series)]
     table.rows += [row for series in each(made, "large") for row in large(series[0])]
-    table.rows += [*failures(select(made)), *complete(made, ("repeat", "law", "large"))]
+    table.rows += apart(select([run for name in ROLES_APART for run in of_campaign(made, name)]))
+    table.rows += [*failures(select(made)), *complete(made, CAMPAIGNS)]
     return table

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the project claims of its own figures, checked on a recording of the campaigns repeat, law and large.
+"""What the project claims of its own figures, checked on a recording of the campaigns that `make prove` records.
 
 One row a claim, stack and suite: what was measured, the limit, the verdict. Exit 1 when one does not hold and is not
 known for it, or when a run is missing."""

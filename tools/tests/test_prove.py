@@ -123,12 +123,24 @@ def test_more_per_session_at_large_n_is_seen():
     assert verdicts(large_runs(0.02))["RSS per session at large N"] is False
 
 
+def split_runs(extra=0):
+    return [synthetic.record(STACK, SUITE, n, "heap", extra * n, roles="split") for n in (1000, 2000)]
+
+
+@pytest.mark.parametrize("extra, holds", [(0, True), (1, False)])
+def test_a_role_that_costs_more_in_a_process_of_its_own_is_seen(extra, holds):
+    runs = [synthetic.record(STACK, SUITE, n, "heap") for n in (100, 1000)] + split_runs(extra)
+    assert verdicts(runs)["live heap of roles, split"] is holds
+
+
 def test_what_was_not_recorded_is_no_proof():
     rows = {cells[0].text: (cells[3].text, cells[-1].value) for cells in claims.proof([]).rows}
     assert rows == {
         "runs of campaign repeat": ("0 of 180", False),
         "runs of campaign law": ("0 of 64", False),
         "runs of campaign large": ("0 of 16", False),
+        "runs of campaign split": ("0 of 36", False),
+        "runs of campaign keep": ("0 of 40", False),
     }
 
 
