@@ -83,11 +83,11 @@ def wrong(runs: list[Held]) -> Iterator[str]:
                     yield f"{KINDS[kind]}: {run.left(what):,} {unit} are left of {run.connections:,} closed connections"
 
 
-def table(runs: list[Held]) -> Table:
+def table(runs: list[Held], version: str) -> Table:
     columns = [Column("kind", "connection", left=True), Column("connections", "connections")]
     columns += [Column("live_bytes", "live B each"), Column("live_blocks", "blocks each")]
     columns += [Column("left_bytes", "left B"), Column("left_blocks", "left blocks"), Column("rss", "RssAnon B each")]
-    return Table("nginx", f"An idle connection of {nginx.version()}", CAPTION, columns, [row(run) for run in runs])
+    return Table("nginx", f"An idle connection of {version}", CAPTION, columns, [row(run) for run in runs])
 
 
 def row(run: Held) -> list[Cell]:
@@ -133,7 +133,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     with stdout.checked():
-        tables.show([table(runs)], given.format, rich.console.Console())
+        tables.show([table(runs, nginx.version())], given.format, rich.console.Console())
     sentences = list(wrong(runs))
     for sentence in sentences:
         print(f"memtest: {sentence}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """The heap meter on programs that are not ours, as tools/heap.py follows them: exact bytes of known programs."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+import pages
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAP = ROOT / "tools/heap.py"
@@ -116,17 +119,36 @@ def test_no_page_is_left_behind(family):
     assert programs and not [one for one in programs if Path(f"/dev/shm/heapmeter.{one['pid']}").exists()]
 
 
+def test_pages_of_the_dead_are_their_living_parents_to_remove():
+    script = "import os, time; os.fork() or os._exit(0); print(os.wait()[0], flush=True); time.sleep(60)"
+    variables = os.environ | {"LD_PRELOAD": str(METER)}
+    with subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE) as parent:
+        child = int(parent.stdout.readline())
+        mine = [Path(f"/dev/shm/heapmeter.{pid}") for pid in (parent.pid, child)]
+        pages.sweep()
+        there = [page.exists() for page in mine]
+        parent.kill()
+    pages.sweep()
+    removed = [not page.exists() for page in mine]
+    for page in mine:
+        page.unlink(missing_ok=True)
+    assert there == [True, True] and removed[1]
+
+
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_are_passed_on_and_so_is_the_status(name):
     short = name.name.removeprefix("SIG")
     script = f"trap 'exit 9' {short}; echo ready; while :; do sleep 0.01; done"
-    process = subprocess.Popen(
-        [HEAP, "--once", "--", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout.readline() == b"ready\n"
-    process.send_signal(name)
-    process.communicate(timeout=60)
-    assert process.returncode == 9
+    command = [HEAP, "--once", "--", "sh", "-c", script]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(name)
+        assert process.wait(timeout=20) == 9
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def test_a_command_that_a_signal_ended_is_128_and_its_number():
@@ -168,7 +190,6 @@ def test_a_followed_process_may_end(metered):
     metered.kill()
     metered.wait()
     assert "ended" in process.communicate(timeout=60)[0] and process.returncode == 0
-    assert Path(f"/dev/shm/heapmeter.{metered.pid}").exists()  # not ours to remove
 
 
 def one_sentence(done, what, status=1):
