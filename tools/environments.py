@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import costs
+import intervals
 import repeats
 from costs import MIB
 from lines import Env
@@ -15,30 +16,12 @@ from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
 
 LAB: Env = "lab"
-RESAMPLES, LEVEL = 9_999, 0.95
 
 Figures = Callable[[Series], list[float]]
 QUANTITIES: dict[str, tuple[float, str, Figures]] = {  # unit, its form, and the figure of each repeat
     "peak RSS, bytes per {}": (1, ",.0f", lambda series: repeats.slopes(series, costs.peak_rss)),
     "C10K peak RSS, MiB": (MIB, ",.1f", repeats.c10ks),
 }
-
-
-def interval(before: Sequence[float], after: Sequence[float]) -> tuple[float, float] | None:
-    """Of the ratio of the medians, by bootstrap (percentiles); None where one of them was measured once.
-
-    The same figures give the same interval."""
-    if min(len(before), len(after)) < 2:
-        return None
-    import numpy  # here, since no other table waits for scipy
-    from scipy.stats import bootstrap
-
-    def ratio(after, before, axis):
-        return numpy.median(after, axis=axis) / numpy.median(before, axis=axis)
-
-    settled = {"method": "percentile", "confidence_level": LEVEL, "random_state": numpy.random.default_rng(1)}
-    found = bootstrap((after, before), ratio, n_resamples=RESAMPLES, **settled).confidence_interval
-    return float(found.low), float(found.high)
 
 
 def figure_cell(series: Series, values: Sequence[float], unit: float, form: str) -> Cell:
@@ -55,14 +38,14 @@ def figure_cell(series: Series, values: Sequence[float], unit: float, form: str)
 def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
     if not before or not after:
         return hole("nothing to compare with")
-    change, found = Change(tuple(before), tuple(after)), interval(before, after)
+    change, found = Change(tuple(before), tuple(after)), intervals.ratio(before, after)
     data = {"ratio": round(1 + change.share, 5)}
     if not found:
         return Cell(f"{1 + change.share:.3f}" if change.beyond_spread else "no change", data, f"no interval: {ONCE}")
-    data |= {"low": round(found[0], 5), "high": round(found[1], 5)}
+    data |= {"low": round(found.low, 5), "high": round(found.high, 5)}
     if not change.beyond_spread:
         return Cell("no change", data, INSIDE)
-    return Cell(f"{1 + change.share:.3f} ({found[0]:.3f} to {found[1]:.3f})", data)
+    return Cell(f"{1 + change.share:.3f} ({found.low:.3f} to {found.high:.3f})", data)
 
 
 def rows_of(series: dict[Env, Series], unit_of_slope: str) -> Iterator[list[Cell]]:
@@ -88,8 +71,8 @@ def deployed(selection: Selection) -> Table:
     caption = (
         "Lab: address randomisation and huge pages off, one thread, one CPU. Deployed: randomisation on, huge pages as "
         "the host has them, four threads that accept and free on different arenas, not pinned; deployed-thp: the same "
-        f"with huge pages always. Median (range of repeats); ratio of medians, and its {100 * LEVEL:.0f} % interval. "
-        f"{constant(in_lab)}."
+        "with huge pages always. Median (range of repeats); ratio of medians, and its "
+        f"{100 * intervals.CONFIDENCE:.0f} % interval. {constant(in_lab)}."
     )
     table = Table("deployed", "As deployed", caption, columns)
     for setting in in_lab.settings:

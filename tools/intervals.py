@@ -1,6 +1,6 @@
-"""How far a slope over repeats can be trusted: a bootstrap interval, where repeats vary and only there."""
+"""How far figures over repeats can be trusted: bootstrap intervals, of a slope and of a ratio."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -32,13 +32,29 @@ def interval(points: dict[int, Sequence[float]]) -> Interval | None:
     samples = [numpy.array(values, float) for values in points.values()]
     if len(samples) < 2 or min(map(len, samples)) < 2 or not any(numpy.ptp(sample) for sample in samples):
         return None
-    from scipy.stats import bootstrap  # slow to import, and needed where repeats vary only
-
     pairs = numpy.array(list(points), float) / 2
 
     def statistic(*drawn: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
         return slope(*drawn, pairs=pairs, axis=axis)
 
-    drawing = {"confidence_level": CONFIDENCE, "n_resamples": RESAMPLES, "method": "percentile"}
-    found = bootstrap(samples, statistic, vectorized=True, rng=numpy.random.default_rng(SEED), **drawing)
-    return Interval(float(found.confidence_interval.low), float(found.confidence_interval.high))
+    return bootstrap(samples, statistic)
+
+
+def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
+    """Of the medians, after to before; None where one of them was measured once."""
+    if min(len(before), len(after)) < 2:
+        return None
+
+    def statistic(after: numpy.ndarray, before: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
+        return numpy.median(after, axis=axis) / numpy.median(before, axis=axis)
+
+    return bootstrap((after, before), statistic)
+
+
+def bootstrap(samples: Sequence[Sequence[float]], statistic: Callable) -> Interval:
+    """By percentiles; each sample is drawn again by itself."""
+    import scipy.stats  # slow to import, and needed where repeats vary only
+
+    drawing = {"confidence_level": CONFIDENCE, "n_resamples": RESAMPLES, "method": "percentile", "vectorized": True}
+    found = scipy.stats.bootstrap(samples, statistic, rng=numpy.random.default_rng(SEED), **drawing).confidence_interval
+    return Interval(float(found.low), float(found.high))

@@ -4,7 +4,7 @@ import pytest
 import synthetic
 from test_roles import texts
 
-import environments
+import intervals
 from environments import deployed
 from results import peaks
 from selection import select
@@ -31,9 +31,8 @@ def test_an_environment_that_costs_more_is_told_with_its_interval():
 
 
 def test_the_same_figures_give_the_same_interval():
-    assert environments.interval(LAB, MORE) == environments.interval(LAB, MORE)
-    low, high = environments.interval([1.0] * 5, [2.0] * 5)
-    assert (low, high) == (2.0, 2.0)
+    assert intervals.ratio(LAB, MORE) == intervals.ratio(LAB, MORE)
+    assert intervals.ratio([1.0] * 5, [2.0] * 5) == intervals.Interval(2.0, 2.0)
 
 
 def test_what_was_measured_once_has_no_interval():
