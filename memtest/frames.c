@@ -18,10 +18,13 @@
  */
 #define CALL(ROLE, pair, type, call)                                                                                   \
     ({                                                                                                                 \
-        if ((pair) == paint_pair)                                                                                      \
+        const bool wanted = paint_wanted(pair);                                                                        \
+        if (wanted) {                                                                                                  \
+            __asm__ volatile("" : : "r"(__builtin_alloca(paint_lead(pair, __builtin_frame_address(0)))));              \
             paint();                                                                                                   \
+        }                                                                                                              \
         type returned = TAGGED(HEAP_##ROLE, pair, type, call);                                                         \
-        if ((pair) == paint_pair)                                                                                      \
+        if (wanted)                                                                                                    \
             paint_read(ROLE_##ROLE);                                                                                   \
         returned;                                                                                                      \
     })

@@ -41,14 +41,14 @@ void sites_open(void)
     unwinder(frames, HEAPMETER_FRAMES); /* what it takes once, it takes here */
 }
 
-/* The middle of the last window, so that every phase is one of this pair's own; and the first pair of that window is
- * painted, for unwinding would write the stack of the other. */
+/* The middle of the last window, so that every phase is one of this pair's own. Others of that window are painted, for
+ * unwinding would write the stack of this one. */
 static void sites_begin(void)
 {
     size_t pairs = run.sessions / 2, first = pairs - run.window, pair = first + run.window / 2;
     if (pairs > UINT32_MAX || !begin(pairs, pair, unwinder))
         die("sites: cannot map the tables of %zu pairs: %s", pairs, strerror(errno));
-    paint_pair = pair != first ? first : SIZE_MAX;
+    paint_begin(first, run.window, pair);
 }
 
 /* MODULE+0xOFFSET; the offset is the address as the module's ELF file has it. */

@@ -2,6 +2,8 @@
  * it differs, ODD_PAIR which it is. */
 #include "../../harness-c/drivers/null.c"
 
+#include <stdint.h>
+
 static bool odd_is(const char *what)
 {
     const char *odd = getenv("ODD");
@@ -30,9 +32,19 @@ __attribute__((noinline)) static void allocate_for_another(struct session *sessi
     allocate(session, size);
 }
 
+/* Writes at a multiple of 2,048, the second but one below, as assembler that aligns its tables does. */
+__attribute__((noinline)) static void write_aligned(void)
+{
+    unsigned char area[8192];
+    uintptr_t end = (uintptr_t)(area + sizeof area);
+    *(volatile unsigned char *)((end - 4096) & ~(uintptr_t)2047) = 1;
+}
+
 static void *odd_session_new(void *context, struct wire *wire)
 {
     struct session *session = driver.session_new(context, wire);
+    if (odd_is("aligns"))
+        write_aligned();
     bool odd = is_odd_pair();
     size_t more = !odd ? 0 : odd_is("16 bytes") ? 16 : odd_is("17 bytes") ? 17 : 0;
     (odd && odd_is("caller") ? allocate_for_another : allocate)(session, FIRST_BYTES + more);

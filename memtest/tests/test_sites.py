@@ -153,6 +153,28 @@ def test_a_call_is_painted_anew(null):
     assert any(one and next_ and next_ < one / 10 for one, next_ in pairwise(depths))
 
 
+def test_a_depth_that_depends_on_the_address_is_found_and_does_not_depend_on_the_environment(odd):
+    """From 4,096 to 6,143 bytes below, by where the call is made; the pairs begin 128 apart."""
+    depths = [sites(odd, 200, ODD="aligns", PAD="x" * size)["sessions"]["stack_bytes"] for size in (0, 100, 777, 2000)]
+    assert all(depth == depths[0] for depth in depths), depths
+    assert all(6144 - 128 <= depth <= 6144 + 256 for depth in depths[0].values()), depths
+
+
+def test_the_stack_of_openssl_is_as_deep_in_any_environment():
+    """Its assembler aligns tables in the stack."""
+    if not (harness := ROOT / "build/harness/openssl@3.5.5").is_file():
+        pytest.skip(f"{harness.name} is not built: tools/build.py {harness.name}")
+    suite = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519", "auth=server"]
+    suite += [f"certs={ROOT / 'memtest/certs/rsa-2048'}"]
+    depths = []
+    for size in 0, 100, 777, 1500:
+        done = run(harness, "memory", "sessions=80", *suite, PAD="x" * size)
+        assert done.returncode == 0, done.stderr
+        found = phases([json.loads(line) for line in done.stdout.splitlines()])
+        depths.append({name: phase["sites"]["stack_bytes"] for name, phase in found.items() if name != "contexts"})
+    assert all(depth == depths[0] for depth in depths)
+
+
 def test_of_one_pair_alone_no_stack_is_painted(null):
     found = sites(null, 2)
     assert found["established"]["pair"] == 0 and len(found["established"]["live"]) == 6
