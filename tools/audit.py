@@ -133,7 +133,7 @@ def unevens(judged: Judged) -> Iterator[str]:
     for role in judged.roles:
         for name in names[names.index(begin) : names.index(end)]:
             cost = costs.live_cost(*pair, role, name)
-            if remainder_of(pair[0], cost) == "not known":
+            if remainder_of(pair, role, cost) == "not known":
                 yield f"uneven: {judged}: {amount(cost.bytes, cost.blocks)} per {role} session are live in `{name}`"
                 break
 

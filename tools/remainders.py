@@ -1,7 +1,15 @@
 """What is left over when sessions do not divide what they add to the live heap, and why."""
 
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import costs
 from costs import HeapCost
 from records import Record
+
+SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
+Pair = tuple[Record, Record]  # heap runs, the smaller first
+Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
 
 
 def given(record: Record) -> dict[str, str]:
@@ -16,12 +24,44 @@ def keeps_state(record: Record) -> bool:
     return options["tickets"] != "0" or options["store"] != "off"
 
 
-def remainder_of(record: Record, cost: HeapCost) -> str | None:
-    """Why sessions are not all alike, as far as it is known; None when nothing is left over."""
+def repeats(options: Mapping) -> bool:
+    """Whether a suite's live bytes do, exactly: a DER signature of ECDSA varies in length, a ticket in padding."""
+    certs = options["certs"].rsplit("/", 1)[-1]
+    return certs.startswith(("rsa", "none")) and str(options["tickets"]) == "0" and options["store"] == "off"
+
+
+def remainder_of(pair: Pair, role: str, cost: HeapCost) -> str | None:
+    """Why sessions are not all alike at the phase's end, as far as it is known; None when nothing is left over."""
+    return named(pair, role, cost, 0)
+
+
+def remainder_of_peak(pair: Pair, role: str, cost: HeapCost) -> str | None:
+    """The same of the phase's peak, in which one session's passing memory stands beside the live heap of all."""
+    small = pair[0]
+    names = [phase.phase for phase in costs.phases_of(small)]
+    at = names.index(cost.phase)
+    ends = [live_bytes(small, role, name) for name in names[max(at - 1, 0) : at + 1]]
+    return named(pair, role, cost, peak_bytes(small, role, cost.phase) - max(ends), peak_bytes)
+
+
+def live_bytes(run: Record, role: str, phase: str) -> int:
+    return getattr(costs.phase_of(run, phase).heap, role).live_bytes
+
+
+def peak_bytes(run: Record, role: str, phase: str) -> int:
+    return getattr(costs.phase_of(run, phase).heap, role).peak_bytes
+
+
+def named(pair: Pair, role: str, cost: HeapCost, passing: int, figure: Figure = live_bytes) -> str | None:
     if not cost.bytes.remainder and not cost.blocks.remainder:
         return None
-    if keeps_state(record):
+    if keeps_state(pair[0]):
         return "resumption state: tickets, or a store that grows"
-    if "ecdsa" in given(record)["certs"] and not cost.blocks.remainder:
+    few, many = (
+        Fraction(figure(run, role, cost.phase) - passing - live_bytes(run, role, "contexts"), run.sessions // 2)
+        for run in pair
+    )
+    within = abs(many - few) <= SIGNATURE_BYTES * (2 if role == "total" else 1)
+    if "ecdsa" in given(pair[0])["certs"] and not cost.blocks.remainder and within:
         return "DER signature length: ECDSA"
     return "not known"

@@ -37,7 +37,7 @@ def heap_cell(cost: HeapCost, why: str | None = None) -> Cell:
 
 def remainder(series: Series, role: str, cost: HeapCost) -> str | None:
     """Its name, and how far slopes of repeats lie apart where they do."""
-    name = remainders.remainder_of(series.heap_pair()[0], cost)
+    name = remainders.remainder_of(series.heap_pair(), role, cost)
     live = costs.repeats(
         series.runs("heap"), lambda run: getattr(costs.phase_of(run, cost.phase).heap, role).live_bytes
     )
@@ -79,7 +79,7 @@ def heap_row(series: Series, role: str) -> list[Cell]:
     if series.setting.window != "all":
         return [hole(WINDOWED), hole(WINDOWED), hole(WINDOWED), established, reply]
     peak = costs.peak_cost(*pair, role)
-    named = heap_cell(peak, remainders.remainder_of(pair[0], peak))
+    named = heap_cell(peak, remainders.remainder_of_peak(pair, role, peak))
     return [made, named, word(peak.phase), established, reply]
 
 

@@ -4,6 +4,7 @@ import synthetic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import costs
 import remainders
 import session_costs
 from costs import HeapCost, Quotient
@@ -59,10 +60,25 @@ def test_it_holds_the_slope():
 # What is left over
 
 
-def left_over(suite_certs: str, of_bytes: int, of_blocks: int = 0, *options: str):
-    argv = ["build/harness/x", "memory", f"certs=memtest/certs/{suite_certs}", *options]
-    record = synthetic.record("openssl@3.5.5", "some-suite", 100, "heap", argv=argv)
-    return remainders.remainder_of(record, HeapCost("established", Quotient(of_bytes, 450), Quotient(of_blocks, 450)))
+def heap_runs(certs: str, extra: int, options: tuple[str, ...] = ()):
+    """At two N, 450 sessions of a role apart; of the larger one's clients so many bytes more are live, in all."""
+    argv = ["build/harness/x", "memory", f"certs=memtest/certs/{certs}", *options]
+    counts = {100: 0, 1000: extra}
+    return tuple(synthetic.record("openssl@3.5.5", "s", n, "heap", more, argv=argv) for n, more in counts.items())
+
+
+def left_over(certs: str, extra: int, of_blocks: int = 0, *options: str):
+    pair = heap_runs(certs, 0, options)[0], from_sessions_on(heap_runs(certs, extra, options)[1])
+    cost = costs.live_cost(*pair, "client", "established")
+    blocks = Quotient(cost.blocks.amount + of_blocks, cost.blocks.sessions)
+    return remainders.remainder_of(pair, "client", HeapCost(cost.phase, cost.bytes, blocks))
+
+
+def from_sessions_on(run):
+    """Without what was planted before there were sessions."""
+    heap = run.phases[0].heap
+    before = heap.model_copy(update={"client": heap.client.model_copy(update={"live_bytes": 0, "peak_bytes": 0})})
+    return run.model_copy(update={"phases": [run.phases[0].model_copy(update={"heap": before}), *run.phases[1:]]})
 
 
 def test_nothing_left_over_has_no_name():
@@ -78,6 +94,28 @@ def test_what_is_left_over_is_named():
 def test_what_is_not_known_is_said_to_be():
     assert left_over("rsa-2048", 450 * 7 + 3, 450, "tickets=0") == "not known"
     assert left_over("ecdsa-p256", 450 * 7 + 3, 451) == "not known"
+
+
+def test_no_signature_is_longer_than_signatures_are():
+    """500 sessions that lie 16 bytes apart, and one byte more; a role's bound twice for a pair."""
+    assert left_over("ecdsa-p256", 500 * 16) == "DER signature length: ECDSA"
+    assert left_over("ecdsa-p256", 500 * 16 + 1) == left_over("ecdsa-p256", 100_003) == "not known"
+
+
+def of_peak(**planted: int):
+    """Each figure of the client's peak in `client 1`, so much more at the larger N."""
+    few, many = heap_runs("ecdsa-p256", 0)
+    phases = [phase.model_dump() for phase in many.phases]
+    for name, more in planted.items():
+        phases[2]["heap"]["client"][name] += more
+    pair = few, type(many).model_validate(many.model_dump(by_alias=True) | {"phases": phases})
+    return remainders.remainder_of_peak(pair, "client", costs.peak_of(*pair, "client", "client 1"))
+
+
+def test_what_is_left_over_at_a_peak_is_named():
+    assert of_peak() is None
+    assert of_peak(peak_bytes=1) == "DER signature length: ECDSA"
+    assert of_peak(peak_bytes=500 * 16 + 1) == of_peak(peak_bytes=1, peak_blocks=1) == "not known"
 
 
 def test_the_table_of_live_heap_names_what_is_left_over_and_how_far_repeats_lie_apart():
