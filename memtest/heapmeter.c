@@ -96,9 +96,9 @@ EXPORT void *calloc(size_t count, size_t each)
 
 EXPORT void free(void *user)
 {
-    struct header *header = (struct header *)user - 1;
     if (!user || is_bootstrap(user))
         return;
+    struct header *header = (struct header *)user - 1;
     if (header->magic != BLOCK_MAGIC) { /* not ours: older than the meter */
         next.free(user);
     } else {
@@ -120,7 +120,6 @@ static void *move(void *user, struct header old, size_t size, const uintptr_t *f
 
 EXPORT void *realloc(void *user, size_t size)
 {
-    struct header *header = (struct header *)user - 1, old;
     if (!user)
         return malloc(size);
     if (size == 0) {
@@ -129,6 +128,7 @@ EXPORT void *realloc(void *user, size_t size)
     }
     if (size > MOST)
         return too_large();
+    struct header *header = (struct header *)user - 1, old;
     if (!is_bootstrap(user) && header->magic != BLOCK_MAGIC)
         return next.realloc(user, size);
     old = *header;
@@ -162,10 +162,10 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 /* Just what was requested: whoever uses more than that would write past what is counted. */
 EXPORT size_t malloc_usable_size(void *user)
 {
+    if (!user)
+        return 0;
     struct header *header = (struct header *)user - 1;
-    if (!user || is_bootstrap(user) || header->magic == BLOCK_MAGIC)
-        return user ? header->size : 0;
-    return next.usable_size(user);
+    return is_bootstrap(user) || header->magic == BLOCK_MAGIC ? header->size : next.usable_size(user);
 }
 
 EXPORT void heapmeter_role(int role, uint32_t pair)

@@ -22,7 +22,9 @@ enum heapmeter_role {
 
 struct heapmeter_count {
     uint64_t live_bytes, live_blocks;
-    uint64_t peak_bytes, peak_blocks; /* most bytes live since the phase began, and the blocks at that moment */
+    /* Most bytes live since the phase began, and the blocks at that moment; where threads allocate at once, the blocks
+     * may be those of a neighbouring moment. */
+    uint64_t peak_bytes, peak_blocks;
     uint64_t cumulative_bytes, cumulative_blocks;
 };
 

@@ -87,6 +87,14 @@ def test_a_fault_of_the_protocol_fails_the_run_with_its_sentence(faulty, fault):
     assert record.status == "failed" and FAILURES[fault] in record.reason
 
 
+def made(sources, meter, *flags):
+    """The heap meter, of the sources in a folder."""
+    command = ["gcc", "-std=gnu11", "-O2", "-fPIC", "-fno-builtin", "-fvisibility=hidden", "-fno-omit-frame-pointer"]
+    command += [*flags, *sorted(map(str, sources.glob("heapmeter*.c"))), "-shared", "-o", str(meter), "-ldl"]
+    subprocess.run(command, check=True)
+    return meter
+
+
 @pytest.fixture(scope="module")
 def forgetful(tmp_path_factory):
     """A heap meter that forgets the old size in realloc."""
@@ -97,10 +105,7 @@ def forgetful(tmp_path_factory):
             assert source.count(FORGOTTEN) == 1
             source = source.replace(FORGOTTEN, "")
         (folder / file.name).write_text(source)
-    command = ["gcc", "-std=gnu11", "-O2", "-fPIC", "-fno-builtin", "-fvisibility=hidden", "-fno-omit-frame-pointer"]
-    command += [*sorted(map(str, folder.glob("heapmeter*.c"))), "-shared", "-o", str(folder / "meter.so"), "-ldl"]
-    subprocess.run(command, check=True)
-    return folder / "meter.so"
+    return made(folder, folder / "meter.so")
 
 
 def failed_tests(meter):
@@ -120,6 +125,12 @@ def test_the_meters_own_tests_name_realloc(forgetful):
     assert failed_tests(preload.ROOT / preload.HEAP_METER) == (0, set())
     status, failed = failed_tests(forgetful)
     assert status != 0 and test in failed
+
+
+def test_the_meter_does_nothing_that_c_leaves_undefined(tmp_path):
+    """Where it does, as with an address before NULL, it traps."""
+    undefined = "-fsanitize=undefined", "-fno-sanitize=alignment", "-fsanitize-undefined-trap-on-error"
+    assert failed_tests(made(ROOT / "memtest", tmp_path / "meter.so", *undefined)) == (0, set())
 
 
 def test_records_made_with_a_forgetful_meter_are_found_out(faulty, forgetful):
