@@ -62,12 +62,14 @@ void harness_negotiated(void *session, struct negotiated *result);
 /* barrier.c: the other process, where there is one. When it ends, this one ends with a sentence. */
 bool meet(enum role role, bool value); /* waits until it is here too; the value of the process that holds `role` */
 void peer_must_live(void);             /* does not wait */
+void peer_must_agree(void);            /* before all other meetings: it was started with the same sessions and so on */
 
 /* threads.c: sessions are visited pair by pair, by the thread whose pair it is, one thread after the other. */
 typedef void visit(size_t pair, enum role role, void *with);
 void threads_open(void); /* before the first visit; of one thread, which is the main one, none is made */
 void each(struct pairs, visit *, void *with);
 void each_elsewhere(struct pairs, visit *, void *with); /* by the thread after it */
+void on_every_thread(void (*call)(void));               /* the main one last */
 
 /* lockstep.c: what is done to the sessions of `pairs` that are here. */
 void sessions_new(void *contexts[2], struct pairs);
@@ -81,7 +83,7 @@ void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the 
 /* meter.c */
 struct reading {
     uint64_t rss_bytes, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes;
-    uint64_t peak_rss_bytes;             /* since meter_reset */
+    uint64_t peak_rss_bytes;             /* since meter_reset; no less than what is resident now */
     uint64_t minor_faults, major_faults; /* since the start */
     uint64_t phase_minor_faults, phase_major_faults;
     uint64_t vm_data_bytes;

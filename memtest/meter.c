@@ -78,8 +78,6 @@ static void read_status(struct reading *reading)
     reading->rss_shmem_bytes = field(status, "\nRssShmem:");
     reading->vm_data_bytes = field(status, "\nVmData:");
     reading->peak_rss_bytes = field(status, "\nVmHWM:");
-    if (reading->peak_rss_bytes < reading->rss_bytes) /* per-CPU counters: the high-water mark may lag (kernel 6.2) */
-        reading->peak_rss_bytes = reading->rss_bytes;
     reading->minor_faults = usage.ru_minflt;
     reading->major_faults = usage.ru_majflt;
     reading->phase_minor_faults = usage.ru_minflt - phase_began.ru_minflt;
@@ -100,29 +98,45 @@ static void read_rollup(struct reading *reading)
     reading->huge_bytes = field(rollup, "\nAnonHugePages:");
 }
 
+/* The high-water mark may lag (per-CPU counters, kernel 6.2), and what is resident now was reached. It counts for more
+ * than VmRSS, which lags alike: the kernel never prints a VmHWM below it. */
 void meter_read(struct reading *reading)
 {
     read_status(reading);
     read_rollup(reading);
+    uint64_t now = reading->rollup ? reading->rollup_rss_bytes : reading->rss_bytes;
+    if (reading->peak_rss_bytes < now)
+        reading->peak_rss_bytes = now;
 }
 
-static void purge(int (*mallctl)(const char *, void *, size_t *, void *, size_t))
+typedef int mallctl(const char *, void *, size_t *, void *, size_t);
+
+static void mallctl_call(mallctl *of_jemalloc, const char *what)
 {
-    if (!mallctl)
-        return;
-    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
-    mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* 4096: MALLCTL_ARENAS_ALL */
+    if (of_jemalloc)
+        of_jemalloc(what, NULL, NULL, NULL, 0);
+}
+
+/* What this thread holds free. Of glibc no call empties a thread's cache. */
+static void thread_trim(void)
+{
+    void (*mi_collect)(bool) = dlsym(RTLD_DEFAULT, "mi_collect");
+    void (*tcmalloc_idle)(void) = dlsym(RTLD_DEFAULT, "MallocExtension_MarkThreadIdle");
+    mallctl_call(dlsym(RTLD_DEFAULT, "mallctl"), "thread.tcache.flush");
+    mallctl_call(run.driver->mallctl, "thread.tcache.flush");
+    if (mi_collect)
+        mi_collect(true);
+    if (tcmalloc_idle)
+        tcmalloc_idle();
 }
 
 /* Every allocator that is here gives back what it holds free; each is known by its own entry point. */
 void meter_trim(void)
 {
-    void (*mi_collect)(bool) = dlsym(RTLD_DEFAULT, "mi_collect");
     void (*tcmalloc_release)(void) = dlsym(RTLD_DEFAULT, "MallocExtension_ReleaseFreeMemory");
-    purge(dlsym(RTLD_DEFAULT, "mallctl"));
-    purge(run.driver->mallctl);
-    if (mi_collect)
-        mi_collect(true);
+    on_every_thread(thread_trim);
+    mallctl_call(dlsym(RTLD_DEFAULT, "mallctl"), "arena.4096.purge"); /* 4096: MALLCTL_ARENAS_ALL */
+    mallctl_call(run.driver->mallctl, "arena.4096.purge");
     if (tcmalloc_release)
         tcmalloc_release();
     malloc_trim(0);

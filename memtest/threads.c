@@ -16,6 +16,7 @@ static struct job {
     size_t shift; /* of pairs to threads */
     visit *visit;
     void *with;
+    void (*call)(void); /* instead of visits */
 } job;
 
 static void visit_pair(size_t pair)
@@ -43,7 +44,10 @@ static void *worker(void *thread)
 {
     for (;;) {
         await((size_t)thread);
-        share((size_t)thread);
+        if (job.call)
+            job.call();
+        else
+            share((size_t)thread);
         sem_post(&turns[run.threads]);
     }
     return NULL;
@@ -66,25 +70,38 @@ void threads_open(void)
     }
 }
 
-static void take_turns(struct job all)
+/* Only where there are threads. */
+static void take_turns(void)
 {
-    job = all;
-    if (run.threads == 1) { /* the laboratory: the main thread, and no other was made */
-        share(0);
-        return;
-    }
     for (size_t thread = 0; thread < run.threads; thread++) {
         sem_post(&turns[thread]);
         await(run.threads);
     }
 }
 
+static void each_shifted(struct pairs pairs, size_t shift, visit *visit, void *with)
+{
+    job = (struct job){.pairs = pairs, .shift = shift, .visit = visit, .with = with};
+    if (run.threads == 1)
+        share(0); /* the laboratory: the main thread, and no other was made */
+    else
+        take_turns();
+}
+
 void each(struct pairs pairs, visit *visit, void *with)
 {
-    take_turns((struct job){pairs, 0, visit, with});
+    each_shifted(pairs, 0, visit, with);
 }
 
 void each_elsewhere(struct pairs pairs, visit *visit, void *with)
 {
-    take_turns((struct job){pairs, 1, visit, with});
+    each_shifted(pairs, 1, visit, with);
+}
+
+void on_every_thread(void (*call)(void))
+{
+    job = (struct job){.call = call};
+    if (run.threads > 1)
+        take_turns();
+    call();
 }

@@ -114,6 +114,37 @@ static void one_thread_is_the_main_one(void **state)
         assert_true(pthread_equal(was.by[pair][ROLE_SERVER], pthread_self()));
 }
 
+static pthread_t called[THREADS + 2];
+static size_t calls;
+
+static void note_thread(void)
+{
+    called[calls++] = pthread_self();
+}
+
+static void every_thread_is_called_once_the_main_one_last(void **state)
+{
+    (void)state;
+    calls = 0;
+    on_every_thread(note_thread);
+    assert_int_equal(calls, THREADS + 1);
+    each(all, visited, &was); /* of pair k, thread k */
+    for (size_t thread = 0; thread < THREADS; thread++)
+        assert_true(pthread_equal(called[thread], was.by[thread][ROLE_CLIENT]));
+    assert_true(pthread_equal(called[THREADS], pthread_self()));
+}
+
+static void the_only_thread_is_called_once(void **state)
+{
+    (void)state;
+    calls = 0;
+    run.threads = 1;
+    on_every_thread(note_thread);
+    run.threads = THREADS;
+    assert_int_equal(calls, 1);
+    assert_true(pthread_equal(called[0], pthread_self()));
+}
+
 static int open_threads(void **state)
 {
     (void)state;
@@ -130,6 +161,8 @@ int main(void)
         cmocka_unit_test_setup(elsewhere_is_the_next_thread, fresh),
         cmocka_unit_test_setup(the_main_thread_waits, fresh),
         cmocka_unit_test_setup(one_thread_is_the_main_one, fresh),
+        cmocka_unit_test_setup(every_thread_is_called_once_the_main_one_last, fresh),
+        cmocka_unit_test_setup(the_only_thread_is_called_once, fresh),
     };
     return cmocka_run_group_tests(tests, open_threads, NULL);
 }
