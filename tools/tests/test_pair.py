@@ -78,9 +78,12 @@ def test_stacks_are_numbered_through(pair):
     ],
 )
 def test_the_reason_names_the_process_that_failed_first(pair, client, server, status, reason):
-    outcome = pair(client, server)
-    assert (outcome.status, outcome.reason[: len(reason)]) == (status, reason)
-    assert outcome.elapsed_ns < 60e9  # no process was left to the time limit
+    def ended_in_time() -> bool:
+        outcome = pair(client, server)
+        assert (outcome.status, outcome.reason[: len(reason)]) == (status, reason)
+        return outcome.elapsed_ns < 2e9  # a start, and at most a second more than the process that failed
+
+    assert any(ended_in_time() for _ in range(3))  # three tries: the machine may be busy
 
 
 def test_the_time_limit_ends_both(pair):
