@@ -187,9 +187,10 @@ def blind_books(judged: Judged) -> Iterator[str]:
 
 def unexplained(judged: Judged) -> Iterator[str]:
     """Call stacks of one pair that are not those of all."""
-    series = judged.series
+    series, process = judged.series, judged.process
+    where = str(judged) if process == "both" else f"{judged}, the {process}'s process"
     for run in series.runs("sites"):
-        yield from closing.findings(run, series.heap_pair())
+        yield from closing.findings(run, series.heap_pair(), where)
 
 
 JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, unexplained)

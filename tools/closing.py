@@ -1,20 +1,22 @@
-"""Closed accounts: the call stacks of one pair, times all pairs, and a rest, are the live heap of all sessions.
+"""Call stacks against live heap: those of one pair, times all pairs, and a rest, are the live heap of all sessions.
 
 A rest is memory that does not come from where that pair's does: tables that grow with N, pairs that are not alike."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import costs
+from accounts import named, names
 from costs import Quotient
-from lines import Phase
+from lines import Phase, StackDepth
 from records import Record
+from remainders import given, repeats
 from selection import Selection
 from tables import Cell, Column, Table, hole, word
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere
-SHARE = 0.01  # of live heap; a larger rest is an error
+SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any
 
 
 @dataclass(frozen=True)
@@ -76,62 +78,116 @@ def slope(heap: tuple[Record, Record], phase: str) -> Quotient:
     return Quotient(client.amount + server.amount, client.sessions)
 
 
-def findings(run: Record, heap: tuple[Record, Record] | None = None) -> Iterator[str]:
-    """A sentence for each account that does not close to one part in a hundred."""
+def findings(run: Record, heap: tuple[Record, Record] | None = None, where: str | None = None) -> Iterator[str]:
+    """What does not hold of a sites run, each said of the first phase where it does not."""
+    exact = repeats(given(run))
     accounts = close(run, heap)
-    most = max((one.live_bytes for one in accounts), default=0)
-    for one in accounts:
-        whole = one.live_bytes if one.pair_bytes else most  # where a pair has nothing, nothing is a share of it
-        place = f"sites: {run.stack}, {run.suite}: `{one.phase}`"
-        if abs(one.rest_bytes) > SHARE * whole:
-            yield f"{place}: {one.pairs:,} pairs of {one.pair_bytes:,} B leave a rest of {one.rest_bytes:,} B"
-        elif one.off_slope and abs(one.off_slope) * one.pairs > SHARE * whole:
-            yield f"{place}: the pair holds {one.pair_bytes:,} B, one more pair costs {one.slope} B in heap runs"
+    for judge in (unlike, unexplained, off_slope):
+        found = ((one, judge(one, accounts, exact)) for one in accounts)
+        if first := next(((one, said) for one, said in found if said), None):
+            yield f"sites: {where or f'{run.stack}, {run.suite}'}: `{first[0].phase}`: {first[1]}"
 
 
-def closings(selection: Selection) -> Table:
-    """Per stack, setting and phase: what one pair's call stacks explain of all sessions' live heap."""
-    table = Table(
-        "closings",
-        "Closed accounts",
-        "Live heap of sessions above `contexts`, in bytes: the pair whose call stacks are known, times all pairs, and "
-        "the rest; beside it what one more pair costs in heap runs. identical: share of pairs equal to it to the byte. "
-        "stack: the deepest byte of the stack that a driver call wrote.",
-        [Column("suite", "suite", True), Column("stack", "stack", True), Column("phase", "phase", True), *FIGURES],
-    )
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            series = selection.series(stack, setting) if setting.roles != "split" else None
-            runs = series.runs("sites") if series else []
-            for run in runs[-1:]:  # the largest
-                table.rows += [[word(setting.suite), word(stack), *row] for row in rows(run, series.heap_pair())]
+def unlike(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+    """The pair stands for all others: they have as many blocks from the same places, and about as many bytes."""
+    off = one.pairs - one.alike
+    return f"{off:,} of {one.pairs:,} pairs are not like the chosen one" if off else None
+
+
+def unexplained(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+    """A rest: any where runs repeat exactly, else above a share of what is live."""
+    most = share(accounts, one, "bytes"), share(accounts, one, "blocks")
+    allowed = (0, 0) if exact else most
+    if abs(one.rest_bytes) <= allowed[0] and abs(one.rest_blocks) <= allowed[1]:
+        return None
+    pair, rest = in_blocks(one.pair_bytes, one.pair_blocks), in_blocks(one.rest_bytes, one.rest_blocks)
+    return f"{one.pairs:,} pairs of {pair} leave a rest of {rest}"
+
+
+def off_slope(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+    if one.off_slope is None or abs(one.off_slope) * one.pairs <= share(accounts, one, "bytes"):
+        return None
+    return f"the pair holds {one.pair_bytes:,} B, one more pair costs {one.slope} B in heap runs"
+
+
+def share(accounts: Sequence[Closed], one: Closed, unit: str) -> float:
+    """What may be left over. Where a pair has nothing, nothing is a share of it, and the fullest phase counts."""
+    whole = [one] if one.pair_bytes else accounts
+    return SHARE * max(getattr(account, f"live_{unit}") for account in whole)
+
+
+def in_blocks(size: int, blocks: int) -> str:
+    return f"{size:,} B in {blocks:,} block{'' if blocks == 1 else 's'}"
+
+
+def closings_in_short(selection: Selection) -> Table:
+    """Per stack, setting and process: the phase with the most live heap, and the deepest stack of all phases."""
+    table = Table("sites", f"{TITLE}, where most is live", CAPTION.format(AT_ANY), columns(selection, SHORT))
+    for name, run, heap in every(selection):
+        most = max(close(run, heap), key=lambda one: one.live_bytes)  # the first of equals
+        of_phases = [phase.sites.stack_bytes for phase in costs.phases_of(run) if phase.phase != BEFORE]
+        table.rows.append([*name, *figures(most, SHORT), *deepest(of_phases)])
     return table
 
 
-FIGURES = [
-    Column("pair_bytes", "the pair"),
-    Column("pairs", "pairs"),
-    Column("rest_bytes", "rest"),
-    Column("live_bytes", "live"),
-    Column("slope", "slope"),
-    Column("identical", "identical"),
-    Column("client_stack_bytes", "client stack"),
-    Column("server_stack_bytes", "server stack"),
-]
+def closings(selection: Selection) -> Table:
+    """Per stack, setting, process and phase: what one pair's call stacks explain of all sessions' live heap."""
+    table = Table("closings", f"{TITLE}, by phase", CAPTION.format("of the phase"), columns(selection, FIGURES))
+    for name, run, heap in every(selection):
+        for one in close(run, heap):
+            depth = costs.phase_of(run, one.phase).sites.stack_bytes
+            table.rows.append([*name, *figures(one, FIGURES), *deepest([depth])])
+    return table
 
 
-def rows(run: Record, heap: tuple[Record, Record] | None) -> Iterator[list[Cell]]:
-    for one in close(run, heap):
-        depth = costs.phase_of(run, one.phase).sites.stack_bytes
-        of_heap = hole("needs two heap runs") if one.slope is None else Cell(str(one.slope), one.slope.whole)
-        figures = (one.pair_bytes, one.pairs, one.rest_bytes, one.live_bytes)
-        identical = Cell(f"{one.identical / one.pairs:.2%}", one.identical / one.pairs)
-        yield [word(one.phase), *map(whole, figures), of_heap, identical, deepest(depth.client), deepest(depth.server)]
+def every(selection: Selection) -> Iterator[tuple[list[Cell], Record, tuple[Record, Record] | None]]:
+    """The largest sites run of every process of every stack in each setting: its name, and the heap runs beside it."""
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for process in dict.fromkeys(setting.processes.values()):
+                series = selection.series(stack, setting, process)
+                for run in series.runs("sites")[-1:]:
+                    yield names(selection, series), run, series.heap_pair()
+
+
+def columns(selection: Selection, shown: Mapping[str, str]) -> list[Column]:
+    figures = [Column(key, heading, left=key == "phase") for key, heading in shown.items()]
+    stacks = [Column(f"{role}_stack_bytes", f"{role} stack") for role in ("client", "server")]
+    return [*named(selection), *figures, *stacks]
+
+
+TITLE = "Call stacks against live heap"
+CAPTION = (
+    "Live heap of sessions above `contexts`, in bytes: the pair whose call stacks are known, times all pairs, and the "
+    "rest; beside it what one more pair costs in heap runs. Alike: pairs with as many blocks from the same places; "
+    "identical: to the byte. Stack: the deepest byte of it that a driver call {} wrote."
+)
+AT_ANY = "of any phase after `contexts`"
+FIGURES = {"phase": "phase", "pair_bytes": "the pair", "pairs": "pairs", "rest": "rest", "live_bytes": "live"}
+FIGURES |= {"slope": "slope", "alike": "alike", "identical": "identical"}
+SHORT = {key: heading for key, heading in FIGURES.items() if key not in ("live_bytes", "slope")}
+
+
+def figures(one: Closed, shown: Iterable[str]) -> Iterator[Cell]:
+    """Counts of pairs are counts: a share would be rounded."""
+    for key in shown:
+        if key == "phase":
+            yield word(one.phase)
+        elif key == "slope":
+            yield hole("needs two heap runs") if one.slope is None else Cell(str(one.slope), one.slope.whole)
+        elif key == "rest":
+            text = in_blocks(one.rest_bytes, one.rest_blocks) if one.rest_blocks else f"{one.rest_bytes:,}"
+            yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks})
+        else:
+            yield whole(getattr(one, key))
 
 
 def whole(number: int) -> Cell:
     return Cell(f"{number:,}", number)
 
 
-def deepest(size: int | None) -> Cell:
-    return hole("no call of this role was painted") if size is None else whole(size)
+def deepest(depths: Sequence[StackDepth]) -> Iterator[Cell]:
+    """The client's, the server's."""
+    for role in ("client", "server"):
+        sizes = [getattr(depth, role) for depth in depths if getattr(depth, role) is not None]
+        yield whole(max(sizes)) if sizes else hole("no call of this role was painted")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from test_accounts import rss_runs, with_books
+from test_closing import sites_run
 
 import audit
 import records
@@ -121,6 +122,15 @@ def test_records_without_the_phase_freed_are_not_judged_by_it():
 
 def test_the_committed_recording_has_no_findings():
     assert audit.findings(records.load(COMMITTED)) == []
+
+
+def test_pairs_that_are_not_alike_are_said_with_their_process():
+    (said,) = audit.findings([sites_run(alike=1)])
+    assert said == f"sites: {WHERE}: `sessions`: 49 of 50 pairs are not like the chosen one"
+    found = audit.findings([sites_run(alike=1, roles="split")])
+    assert [one.split(": ")[1] for one in found] == [
+        f"{WHERE}, split, the {role}'s process" for role in ("client", "server")
+    ]
 
 
 def apart(extra: int = 0):
