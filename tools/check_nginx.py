@@ -18,11 +18,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-import rich.console
-
+import forms
 import nginx
-import stdout
-import tables
 from nginx import Level, Nginx
 from tables import Cell, Column, Table, word
 
@@ -108,7 +105,7 @@ def quotient(total: int, count: int) -> Cell:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("connections", nargs="*", type=count, metavar="N", help="how many (default: 500 1000 2000)")
-    parser.add_argument("--format", choices=tables.FORMATS, default=tables.TABLE, help="(default: %(default)s)")
+    parser.add_argument("--format", choices=forms.FORMATS, default=forms.TABLE, help="(default: %(default)s)")
     return parser.parse_args()
 
 
@@ -132,8 +129,7 @@ def main() -> None:
         sys.exit(f"memtest: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
-    with stdout.checked():
-        tables.show([table(runs, nginx.version())], given.format, rich.console.Console())
+    forms.print_all([table(runs, nginx.version())], given.format)
     sentences = list(wrong(runs))
     for sentence in sentences:
         print(f"memtest: {sentence}", file=sys.stderr)

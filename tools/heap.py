@@ -32,6 +32,7 @@ import rich.console
 import rich.text
 from rich.live import Live
 
+import forms
 import heap_process
 import heap_report
 import tables
@@ -70,7 +71,7 @@ class Watch:
         if self.given.json:
             self.report()
         elif self.tree.programs:
-            tables.terminal(self.table(), self.console)
+            forms.terminal(self.table(), self.console)
 
     def table(self) -> tables.Table:
         command = textwrap.shorten(shlex.join(self.given.command), 60, placeholder=" ...")
@@ -91,7 +92,7 @@ class Watch:
 
 def drawn(table: tables.Table, width: int) -> rich.text.Text:
     canvas = rich.console.Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
-    tables.terminal(table, canvas)
+    forms.terminal(table, canvas)
     return rich.text.Text.from_ansi(canvas.file.getvalue())
 
 

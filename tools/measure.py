@@ -151,16 +151,16 @@ def show_results(plan: Plan) -> bool:
     """Tables of this campaign on stdout, pictures beside the recording, findings on stderr; False with any finding, and
     without tables, with a sentence."""
     import audit
+    import catalogue
+    import forms
     import plot_mem  # slow to import, and not needed before
-    import tabulate
     from selection import select
 
     keys = {plan.provenance.key(run) for run in plan.runs}
     made = [record for record in records.load(plan.recording) if record.key in keys]
     try:
         selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
-        with stdout.checked():
-            tabulate.print_all(selection)
+        forms.print_all(catalogue.build(selection))
         pictures = plot_mem.draw(selection, plan.recording / plan.title)
         found = audit.findings(made)
     except ValueError as error:

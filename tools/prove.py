@@ -11,19 +11,14 @@ import environment
 environment.activate()
 
 import argparse
-import signal
 import sys
 from datetime import date
 from pathlib import Path
 
-import rich.console
-
 import claims
 import definitions
-import embedding
+import reading
 import records
-import stdout
-import tables
 from comparable import left_out
 from machine import cpu_model, recording_name
 
@@ -37,41 +32,21 @@ def today() -> Path:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    made = reading.parser(__doc__, EXAMPLES)
     made.add_argument("recording", type=Path, nargs="?", default=today(), help="default: this machine's of today")
-    made.add_argument("--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command is")
     return made
 
 
 def run(arguments: argparse.Namespace) -> int:
     """ValueError and OSError with a sentence."""
-    if not arguments.recording.exists():
-        raise ValueError("there is no such recording; `make prove` makes one")
-    recorded = records.load(arguments.recording)
+    recorded = reading.loaded(arguments.recording, "`make prove` makes one")
     for said in left_out(recorded):
         print(f"prove: {arguments.recording}: {said}", file=sys.stderr)
     table = claims.proof(recorded)
-    if arguments.into:
-        embedding.replace(arguments.into, arguments, parser(), tables.text_of([table], tables.MARKDOWN))
-        return 0
-    with stdout.checked():
-        tables.show([table], tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN, rich.console.Console())
-    proven = all(cells[-1].value is True for cells in table.rows)
+    reading.deliver([table], arguments, parser())
+    proven = arguments.into or all(cells[-1].value is True for cells in table.rows)
     return 0 if proven and not records.skipped else 1
 
 
-def main() -> None:
-    arguments = parser().parse_args()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    try:
-        sys.exit(run(arguments))
-    except ValueError as error:
-        sys.exit(f"prove: {arguments.recording}: {error}")
-    except OSError as error:
-        sys.exit(f"prove: {error.filename or arguments.into}: {error.strerror}")
-
-
 if __name__ == "__main__":
-    main()
+    reading.end("prove", parser().parse_args(), run)

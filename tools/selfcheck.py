@@ -25,10 +25,9 @@ import rich.console
 import agreement
 import campaign
 import definitions
+import forms
 import names
 import preload
-import stdout
-import tables
 import witnesses
 from unreadable import Unreadable
 from witnesses import Failed, Statement, Subject
@@ -91,7 +90,7 @@ def arguments() -> argparse.Namespace:
         meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
     parser.add_argument("--quick", action="store_true", help=f"DHAT, one run per phase, at {' and '.join(QUICK)} only")
-    parser.add_argument("--format", choices=tables.FORMATS, help="default: table on a terminal, else markdown")
+    parser.add_argument("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
     meter = definitions.ROOT / preload.HEAP_METER
     parser.add_argument("--meter", type=Path, default=meter, metavar="LIBRARY", help="another build of the heap meter")
     given = parser.parse_args()
@@ -122,9 +121,7 @@ def main() -> None:
         found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve(), given.quick))
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
-    with stdout.checked():
-        form = given.format or (tables.TABLE if sys.stdout.isatty() else tables.MARKDOWN)
-        tables.show([agreement.table(found)], form, rich.console.Console())
+    forms.print_all([agreement.table(found)], given.format)
     for said in agreement.subtracted(found):
         print(f"selfcheck: subtracted: {said}", file=sys.stderr)
     wrong = [said for subject, told in found.items() for said in agreement.disagreements(subject, told)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import agreement
-import tables
+import forms
 from witnesses import DHAT, SITES, Constant, Reading, Statement, Subject
 
 SUBJECT = Subject("openssl@3.5.5", "tls13-rsa-aes256", 4)  # two pairs
@@ -91,7 +91,7 @@ def test_another_tool_that_is_silent_is_named():
 
 def test_the_table_shows_every_tool_and_what_a_pair_holds():
     made = agreement.table({SUBJECT: statements("massif", more=2)})
-    rows = tables.structure(made)["rows"]
+    rows = forms.structure(made)["rows"]
     by_phase = {row["phase"]: row for row in rows}
     assert by_phase["established"]["massif_bytes"] == 3102
     assert by_phase["established"]["bytes_per_pair"] == 1500

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import synthetic
 
+import forms
 import tables
 
 TABULATE = Path(__file__).parent.parent / "tabulate.py"
@@ -234,8 +235,7 @@ def test_peers_and_roles_narrow_what_is_shown(mixture):
     ("arguments", "sentence"),
     [
         (["--table", "interop"], "no table interop of these runs: it needs mixed pairs (make mem CLIENT="),
-        (["--table", "roles"], "it needs clients and servers in processes of their own (make mem ROLES=split)"),
-        (["--table", "deployed"], "it needs runs in more environments than one (make mem ENV=both)"),
+        (["--table", "closings"], "it needs sites runs, which are of the laboratory and the system's allocator"),
         (["--roles", "split"], "no runs of roles split; there are: together"),
         (["--peer", "openssl@1"], "no runs of the peer openssl@1; there are: itself"),
         (["--env", "deployed"], "no runs of the environment deployed; there are: lab"),
@@ -266,5 +266,5 @@ def test_a_column_that_says_nothing_is_a_sentence_for_people_and_holes_for_progr
         tables.Column("x", "spread"),
     ]
     made = tables.Table("t", "T", "Of these.", columns, [[tables.word("both"), tables.Cell("1", 1), missing]])
-    assert "Of these. No spread: measured once." in tables.markdown(made) and "both" not in tables.markdown(made)
-    assert tables.structure(made)["rows"] == [{"stack": "both", "n": 1, "x": {"hole": "measured once"}}]
+    assert "Of these. No spread: measured once." in forms.markdown(made) and "both" not in forms.markdown(made)
+    assert forms.structure(made)["rows"] == [{"stack": "both", "n": 1, "x": {"hole": "measured once"}}]

@@ -1,0 +1,75 @@
+"""Every table of a recording by name: who makes it, what runs it needs, and which are shown when nobody asks."""
+
+from collections.abc import Callable, Sequence
+
+import results
+from accounts import accounts
+from bends import bending, bent
+from closing import closings, closings_in_short
+from environments import deployed
+from interop import interop
+from selection import Selection
+from session_costs import heap_costs, role_costs, rss_costs
+from settings import settings
+from tables import Table
+from waterfall import waterfall
+
+MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
+    "settings": settings,
+    "peaks": results.peaks,
+    "heap": heap_costs,
+    "rss": rss_costs,
+    "roles": role_costs,
+    "c10k": results.c10k,
+    "interop": interop,
+    "deployed": deployed,
+    "waterfall": waterfall,
+    "accounts": accounts,
+    "bends": bent,
+    "sites": closings_in_short,
+    "closings": closings,
+    "law": results.laws,
+}
+TABLES = tuple(MAKERS)
+
+BOOKS = "RSS runs with the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
+TOGETHER = "clients and servers in one process (make mem without ROLES=split, KEEP, CLIENT and SERVER)"
+ONE_STACK = "pairs with the same stack at both ends (make mem without CLIENT and SERVER)"
+SITES = "sites runs, which are of the laboratory and the system's allocator (make mem)"
+NEEDS = {  # what no run has of which the table is asked, and how it is recorded
+    "settings": "runs",
+    "peaks": f"RSS runs of {TOGETHER}",
+    "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
+    "rss": TOGETHER,
+    "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
+    "c10k": ONE_STACK,
+    "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
+    "deployed": "pairs of one stack both in the laboratory and as deployed (make mem ENV=both)",
+    "waterfall": BOOKS,
+    "accounts": BOOKS,
+    "bends": "a line that bends, and none does",
+    "sites": SITES,
+    "closings": SITES,
+    "law": TOGETHER,
+}
+
+
+def build(
+    selection: Selection, names: Sequence[str] | None = None, sessions: Sequence[int] | None = None
+) -> list[Table]:
+    """The tables of these names; without names all that have rows, the law only where windows differ. The peaks of
+    these N, or of all.
+
+    ValueError when one that was asked for has no rows."""
+    makers = MAKERS | {"peaks": lambda chosen: results.peaks(chosen, sessions)}
+    made = [makers[name](selection) for name in TABLES if name in (names or unasked(selection))]
+    for table in made:
+        if names and not table.rows:
+            raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
+    return [table for table in made if table.rows]
+
+
+def unasked(selection: Selection) -> list[str]:
+    where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
+    where_they_tell["closings"] = False  # a row a phase: for who asks
+    return [name for name in TABLES if where_they_tell.get(name, True)]

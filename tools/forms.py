@@ -1,0 +1,159 @@
+"""The four forms of a table: for a terminal (rich), Markdown, CSV, and JSON."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import rich.box
+import rich.console
+import rich.table
+import rich.text
+
+import stdout
+from tables import HOLE, Cell, Column, Table
+
+UNBROKEN = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names, on a narrow terminal
+TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
+
+
+def slim(table: Table) -> Table:
+    """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
+    columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
+    empty = {column.heading: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
+    if len(empty) == sum(not column.left for column in table.columns):
+        empty = {}  # all that the table has to say
+    shown = [
+        at for at, (column, cells) in enumerate(columns) if column.heading not in empty and not plain(column, cells)
+    ]
+    if len(shown) == len(columns):
+        return table
+    said = "".join(f" No {heading}: {why}." for heading, why in empty.items())
+    rows = [[row[at] for at in shown] for row in table.rows]
+    return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
+
+
+def like(first: Cell) -> Callable[[Cell], bool]:
+    """A hole for the same reason."""
+    return lambda cell: cell.text == HOLE and cell.note == first.note
+
+
+def plain(column: Column, cells: Sequence[Cell]) -> bool:
+    return column.usual is not None and all(cell.text == column.usual for cell in cells)
+
+
+def markdown(table: Table) -> str:
+    """Padded, so that it also reads well as plain text."""
+    table = slim(table)
+    rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
+    headings = [column.heading for column in table.columns]
+    widths = [max(3, *(len(row[at]) for row in [headings, *rows])) for at in range(len(headings))]
+
+    def padded(row: list[str]) -> str:
+        cells = zip(row, widths, table.columns, strict=True)
+        return "| " + " | ".join(f"{text:{'<' if column.left else '>'}{width}}" for text, width, column in cells) + " |"
+
+    rule = [
+        "-" * width if column.left else "-" * (width - 1) + ":"
+        for width, column in zip(widths, table.columns, strict=True)
+    ]
+    body = "\n".join(padded(row) for row in [headings, rule, *rows])
+    notes = "".join(f"\n\n{note}" for note in table.footnotes())
+    return f"**{table.title}**\n\n{table.caption}\n\n{body}{notes}\n"
+
+
+def terminal(table: Table, console: rich.console.Console) -> None:
+    table = slim(table)
+    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    columns, rows = narrower(table)
+    for column in columns:
+        side = "left" if column.left else "right"
+        drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=column.key in UNBROKEN)
+    for row in rows:
+        drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
+    console.print(rich.text.Text(table.title, style="bold"))
+    console.print(rich.text.Text(table.caption, style="dim"))
+    console.print(drawn)
+    for note in table.footnotes():
+        console.print(rich.text.Text(note))
+    console.print()
+
+
+def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
+    """Where two columns of names lead, the first becomes lines of its own, each above its rows: for 100 characters."""
+    if not all(column.left for column in table.columns[:2]) or len({row[0].text for row in table.rows}) == len(
+        table.rows
+    ):
+        return table.columns, table.texts()
+    rows = []
+    for name, group in groupby(table.texts(), key=lambda row: row[0]):
+        rows += [[name], *(row[1:] for row in group)]
+    return table.columns[1:], rows
+
+
+def flat(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {key: value}
+    return {f"{key}_{name}": part for name, part in value.items()}
+
+
+def comma_separated(table: Table) -> str:
+    """Values only, a hole is empty; a cell of several values is several columns."""
+    rows = []
+    for row in table.rows:
+        cells = zip(table.columns, row, strict=True)
+        rows.append({name: part for column, cell in cells for name, part in flat(column.key, cell.value).items()})
+    order = [name for column in table.columns for name in names_of(column, table)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, order, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def names_of(column: Column, table: Table) -> list[str]:
+    at = table.columns.index(column)
+    values = [row[at].value for row in table.rows if row[at].value is not None]
+    return list(dict.fromkeys(name for value in values for name in flat(column.key, value))) or [column.key]
+
+
+def structure(table: Table) -> dict[str, Any]:
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, (cell.data() for cell in row), strict=True)) for row in table.rows]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "caption": table.caption,
+        "rows": rows,
+        "notes": list(table.notes()),
+    }
+
+
+def text_of(tables: Iterable[Table], form: str) -> str:
+    """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON."""
+    tables = list(tables)
+    if form == JSON:
+        return json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False) + "\n"
+    if form == MARKDOWN:
+        return "\n".join(markdown(table) for table in tables)
+    heads = [f"# {table.name}\n" if len(tables) > 1 else "" for table in tables]
+    return "\n".join(head + comma_separated(table) for head, table in zip(heads, tables, strict=True))
+
+
+def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> None:
+    """Prints on the console's file."""
+    if form != TABLE:
+        console.file.write(text_of(tables, form))
+        return
+    for table in tables:
+        terminal(table, console)
+
+
+def print_all(tables: Iterable[Table], form: str | None = None) -> None:
+    """On stdout; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a sentence."""
+    with stdout.checked():
+        show(tables, form or (TABLE if sys.stdout.isatty() else MARKDOWN), rich.console.Console())
