@@ -48,6 +48,7 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
         return 77;
     }
     wires_open(run.sessions);
+    peer_must_agree();
     threads_open();
     memory();
     return 0;

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 from contextlib import ExitStack
@@ -268,12 +269,39 @@ def test_a_killed_process_ends_the_one_that_waits_for_it_within_a_second(null, r
 def test_a_process_at_work_sees_that_the_other_has_ended(null, joined):
     """Not only where they meet: here the other has been at every meeting before it ended."""
     wires, mine, its = joined
-    its.send(b"\1" * 100)
+    terms = struct.pack("=4Q", 20, 10, 1, False)  # sessions, window, threads, whether it is the client
+    its.send(terms + b"\1" * 100)
     its.shutdown(socket.SHUT_WR)  # what is sent to it is still taken
     done = finish(start(null, "client", wires, mine, "sessions=20", *NONE))
     assert done.returncode == 1 and done.stderr == "memtest: null: the server's process has ended\n"
-    with pytest.raises(BlockingIOError):  # it came to no meeting
+    assert its.recv(1000, socket.MSG_DONTWAIT) == terms[:-8] + struct.pack("=Q", True)
+    with pytest.raises(BlockingIOError):  # it came to no meeting but the first
         its.recv(1, socket.MSG_DONTWAIT)
+
+
+@pytest.mark.parametrize(
+    "key, theirs, ours", [("sessions", 20, 40), ("sessions", 40, 20), ("window", 3, 5), ("threads", 1, 4)]
+)
+def test_two_that_were_started_with_other_arguments_name_the_first(null, joined, key, theirs, ours):
+    wires, mine, its = joined
+    pair = []
+    for role, end, value in ("client", mine, ours), ("server", its, theirs):
+        pair.append(start(null, role, wires, end, "sessions=20", *NONE, f"{key}={value}"))
+        end.close()
+    client, server = (finish(process) for process in pair)
+    said = "memtest: null: the {}'s process was started with {key}={}, this one with {key}={}\n"
+    assert client.stderr == said.format("server", theirs, ours, key=key)
+    assert server.stderr == said.format("client", ours, theirs, key=key)
+    assert (client.returncode, server.returncode) == (1, 1)
+
+
+def test_two_of_the_same_role_are_told(null, joined):
+    wires, *ends = joined
+    pair = [start(null, "client", wires, end, "sessions=20", *NONE) for end in ends]
+    for end in ends:
+        end.close()
+    for process in pair:
+        assert finish(process).stderr == "memtest: null: the other process was started with role=client too\n"
 
 
 def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(null, tmp_path):
