@@ -8,8 +8,9 @@ from bends import bending, bent
 from closing import closings, closings_in_short
 from environments import deployed
 from interop import interop
+from rss_costs import role_costs, rss_costs
 from selection import Selection
-from session_costs import heap_costs, role_costs, rss_costs
+from session_costs import heap_costs
 from settings import settings
 from tables import Table
 from waterfall import waterfall

@@ -10,7 +10,7 @@ from records import Meter, Record
 from repeats import ASSUMED
 from selection import Selection
 from series import Series, Setting
-from settings import cells_of, columns_of, constant
+from settings import cells_of, columns_of, constant, held
 from tables import Cell, Column, Table, hole, word
 
 
@@ -84,8 +84,8 @@ def c10k_row(series: Series) -> list[Cell]:
 
 
 def c10k(selection: Selection) -> Table:
-    """Of processes that hold both ends, and of those that are all clients or all servers."""
-    selection = selection.where(lambda setting: setting.roles in ("together", "split") and setting.peer is None)
+    """Of processes that hold both ends, and of those that are all clients or all servers, split or kept."""
+    selection = selection.where(lambda setting: setting.peer is None)
     columns = [*columns_of(selection), Column("stack", "stack", left=True), Column("process", "process of", left=True)]
     columns += [Column("peak_rss_kib", "KiB"), Column("peak_rss_mib", "MiB"), Column("origin", "origin", left=True)]
     caption = (
@@ -95,9 +95,9 @@ def c10k(selection: Selection) -> Table:
     table = Table("c10k", "C10K figure", caption, columns)
     for setting in selection.settings:
         for stack in selection.stacks:
-            for process in dict.fromkeys(setting.processes.values()):
+            for holder, process in held(setting).items():
                 row = c10k_row(selection.series(stack, setting, process))
-                table.rows.append([*cells_of(selection, setting), word(stack), Cell(HELD[process], process), *row])
+                table.rows.append([*cells_of(selection, setting), word(stack), Cell(HELD[holder], holder), *row])
     return table
 
 

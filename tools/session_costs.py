@@ -1,14 +1,12 @@
-"""What one more session costs: the table of live heap, in whole numbers by role and phase, and those of RSS."""
-
-from collections.abc import Callable
+"""What one more session costs in live heap: a table in whole numbers, by role and phase."""
 
 import costs
 import intervals
 import remainders
 import role_sums
-from costs import MIB, HeapCost, Quotient
+from costs import HeapCost, Quotient
 from lines import Process
-from records import Record
+from rss_costs import NO_PAYLOAD
 from selection import Selection
 from series import Series, Setting
 from settings import cells_of, columns_of, constant
@@ -55,7 +53,7 @@ def heap_holes(series: Series) -> str:
 def stage_cell(series: Series, role: str, phase: str) -> Cell:
     pair = series.heap_pair()
     if phase == "reply" and pair[0].roles.startswith("keep"):
-        return hole("without its peer a session exchanges no payload")
+        return hole(NO_PAYLOAD)
     cost = costs.live_cost(*pair, role, phase)
     return heap_cell(cost, remainder(series, role, cost))
 
@@ -115,86 +113,4 @@ def heap_costs(selection: Selection) -> Table:
                 table.rows.append([*cells, *heap_row(selection.series(stack, setting, process), role)])
             if row := sum_row(selection, stack, setting):
                 table.rows.append([*cells_of(selection, setting), word(stack), *row])
-    return table
-
-
-# (b) Cost per session: RSS
-
-RSS: dict[str, Callable[[Record], int]] = {
-    "peak of the run": costs.peak_rss,
-    "established": costs.rss_at_end("established"),
-    "1 KiB each way": costs.rss_at_end("reply"),
-}
-
-
-def rss_row(series: Series, quantity: Callable[[Record], int]) -> list[Cell]:
-    """Slope per pair, intercept, increments, largest residual, spread of repeats, interval of the slope over them."""
-    runs = series.full("rss")
-    points = costs.medians(runs, quantity)
-    line = costs.line(points)
-    if not line:
-        why = (
-            f"N = {runs[0].sessions:,} only, and a total divided by N is not a slope" if runs else series.reason("rss")
-        )
-        return [hole(why)] * len(SLOPE)
-    note = "a quotient of two points: nothing says that the line is straight" if line.is_quotient else None
-    steps = [2 * step for step in line.increments]
-    residual = {"bytes": round(line.residual), "share": round(line.residual_share, 6)}
-    spread = costs.slope_spread(runs, quantity)
-    found = intervals.interval(costs.repeats(runs, quantity))
-    return [
-        Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1), note),
-        Cell(f"{line.intercept / MIB:,.2f} MiB", round(line.intercept)),
-        Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps)),
-        hole(note) if note else Cell(f"{line.residual:+,.0f} ({100 * line.residual_share:+.3f} %)", residual),
-        hole("measured once") if spread is None else Cell(f"{100 * spread:.3f} %", round(spread, 6)),
-        Cell(f"{found.low:,.0f} to {found.high:,.0f}", found.rounded()) if found else hole(NO_INTERVAL),
-    ]
-
-
-SLOPE = (
-    ("slope_bytes_per_{}", "bytes per {}"),
-    ("intercept_bytes", "at no sessions"),
-    ("increments_bytes_per_{}", "per {}, from N to next N"),
-    ("largest_residual", "largest residual, bytes"),
-    ("spread", "spread of repeats"),
-    ("interval_bytes_per_{}", "95 % interval"),
-)
-NO_INTERVAL = "an interval needs two repeats at every N that are not all alike"
-
-
-def slope_columns(unit: str) -> list[Column]:
-    return [Column(key.format(unit), heading.format(unit)) for key, heading in SLOPE]
-
-
-def rss_costs(selection: Selection) -> Table:
-    selection = selection.where(lambda setting: setting.roles == "together")
-    columns = [*columns_of(selection), Column("stack", "stack", left=True), Column("at", "RSS", left=True)]
-    caption = f"The line through (sessions, RSS) by least squares; a pair is two sessions. {constant(selection)}."
-    table = Table("rss", "RSS per pair of sessions", caption, columns + slope_columns("pair"))
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for name, quantity in RSS.items():
-                cells = [*cells_of(selection, setting), word(stack), word(name)]
-                table.rows.append([*cells, *rss_row(selection.series(stack, setting), quantity)])
-    return table
-
-
-def role_costs(selection: Selection) -> Table:
-    """A process of N sessions of a pair's two has N/2 of its role: bytes per pair are its bytes per session."""
-    selection = selection.where(lambda setting: setting.roles == "split" and of_one_stack(setting))
-    names = ("stack", "process", "at")
-    columns = [*columns_of(selection), *(Column(name, "RSS" if name == "at" else name, left=True) for name in names)]
-    caption = (
-        "Clients and servers in a process each: the line through (sessions of the process, its RSS) by least squares. "
-        f"{constant(selection)}."
-    )
-    table = Table("roles", "RSS per session, by role", caption, columns + slope_columns("session"))
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for process in setting.processes.values():
-                series = selection.series(stack, setting, process)
-                for name, quantity in RSS.items():
-                    cells = [*cells_of(selection, setting), word(stack), word(process), word(name)]
-                    table.rows.append([*cells, *rss_row(series, quantity)])
     return table

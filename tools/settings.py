@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from lines import Process
 from records import Record
 from selection import Selection
 from series import Setting, allocator_name
@@ -29,6 +30,11 @@ def constant(selection: Selection) -> str:
     equal = [name for name in VARYING if not selection.varies(name)]
     said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
     return ", ".join(text for text in said if text != "env lab").capitalize()
+
+
+def held(setting: Setting) -> dict[str, Process]:
+    """Whose sessions stay in a process, with the process: both roles', or one's; with KEEP that process is `both`."""
+    return {"both": "both"} if setting.roles == "together" else {**setting.processes}
 
 
 def options(record: Record) -> str:

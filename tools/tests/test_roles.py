@@ -6,8 +6,9 @@ import synthetic
 import costs
 from results import c10k
 from role_sums import split_adds_up
+from rss_costs import role_costs, rss_costs
 from selection import of_campaign, select
-from session_costs import heap_costs, role_costs, rss_costs
+from session_costs import heap_costs
 from tables import Table
 
 STACK, OTHER, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"
@@ -48,6 +49,28 @@ def test_ten_thousand_servers_stand_beside_the_published_figure():
     ]
     fewer = synthetic.campaign([STACK], [SUITE], COUNTS[:2], roles="split")
     assert [row[2] for row in texts(c10k(select(fewer)), "process", "peak_rss_kib", "origin")] == ["from the fit"] * 2
+
+
+def test_a_role_that_is_kept_has_rss_and_a_c10k_figure_of_its_own():
+    """Of 20,000 sessions 10,000 are the role's; its rows bear its name, though its process is called `both`."""
+    for role, peak, figure in (("client", "82,500", "814,880"), ("server", "90,200", "890,072")):
+        kept = select(synthetic.campaign([STACK], [SUITE], COUNTS, roles=f"keep-{role}", window=100))
+        found = role_costs(kept)
+        rows = texts(found, "process", "at", "slope_bytes_per_session", "intercept_bytes")
+        assert rows[0] == (role, "peak of the run", peak, "9.00 MiB")
+        assert rows[2] == (role, "1 KiB each way", "–", "–")
+        assert "without its peer a session exchanges no payload" in found.notes()
+        assert texts(c10k(kept), "process", "peak_rss_kib", "origin") == [(f"10,000 {role}s", figure, "measured")]
+
+
+def test_roles_kept_stand_beside_roles_split():
+    both = select([*split(), *synthetic.campaign([STACK], [SUITE], COUNTS, roles="keep-server")])
+    rows = texts(role_costs(both), "roles", "process", "at")
+    assert [row for row in rows if row[2] == "established"] == [
+        ("split", "client", "established"),
+        ("split", "server", "established"),
+        ("keep-server", "server", "established"),
+    ]
 
 
 def test_a_role_that_is_kept_has_what_is_established_and_no_payload():
