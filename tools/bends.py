@@ -9,13 +9,13 @@ import costs
 from accounts import AT, Measure, at_end, each, named, names
 from costs import KIB, Quantity
 from records import Record
+from repeats import ASSUMED
 from selection import Selection, Series
 from settings import constant
 from tables import Cell, Column, Table, hole, word
 
 PAGE = 4 * KIB
-# What is no bend in runs made once: RssFile repeats within 100 KiB, and slopes within 0.2 % (docs/method.md).
-ONCE_BYTES, ONCE_SHARE = 128 * KIB, 0.005
+ONCE_BYTES = 128 * KIB  # what is no bend in runs made once: RssFile repeats within 100 KiB, slopes within ASSUMED
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def steps(points: dict[int, list[int]]) -> list[Step]:
         if min(len(before), len(after)) > 1:
             spread = (max(before) - min(before) + max(after) - min(after) + PAGE) / pairs
         else:
-            spread = max(ONCE_BYTES / pairs, ONCE_SHARE * abs(increment))
+            spread = max(ONCE_BYTES / pairs, ASSUMED * abs(increment))
         found.append(Step(low, high, increment, spread))
     return found
 
@@ -175,7 +175,7 @@ def bending(selection: Selection) -> bool:
 def bent(selection: Selection) -> Table:
     caption = (
         "Where the increment from one N to the next differs from the usual one (the middle of all) by more than the "
-        f"repeats of both lie apart; of runs made once by more than {100 * ONCE_SHARE:g} % of "
+        f"repeats of both lie apart; of runs made once by more than {100 * ASSUMED:g} % of "
         f"both, and {ONCE_BYTES // KIB} KiB in all of each. Lines that are not named do not bend. "
         f"{constant(selection)}."
     )

@@ -10,8 +10,10 @@ from records import Record
 from series import Series
 from tables import Cell
 
-ASSUMED = 0.002  # the spread of what was measured once: RSS slopes repeat within it, as make prove checks
-ONCE = f"measured once, so a spread of {100 * ASSUMED:g} % is assumed"
+# The spread of what was measured once: 2.8 % is the largest that repeats of a recording in data/ have, of RSS slopes of
+# rustls with aws-lc in TLS 1.2 (docs/results.md). All others repeat within 0.2 %, but one run does not tell which.
+ASSUMED = 0.03
+ONCE = f"measured once, so a spread of {100 * ASSUMED:g} % is assumed, the largest known of repeats"
 INSIDE = "not beyond the spread of repeats"
 
 

@@ -7,7 +7,7 @@ import costs
 import law
 from costs import KIB, MIB
 from records import Meter, Record
-from repeats import ASSUMED
+from repeats import ASSUMED, INSIDE, ONCE
 from selection import Selection
 from series import Series, Setting
 from settings import cells_of, columns_of, constant, held
@@ -23,10 +23,14 @@ def peak_cell(series: Series, sessions: int) -> Cell:
     return kib(points[sessions]) if points else hole(series.reason("rss", sessions))
 
 
+def once(series: Series, sessions: int) -> bool:
+    return len(series.runs("rss", sessions)) < 2
+
+
 def noise(series: Series, sessions: int) -> float:
     """Of the repeats, relative; of what was measured once it is assumed."""
     peaks = [costs.peak_rss(run) for run in series.runs("rss", sessions)]
-    return ASSUMED if len(peaks) < 2 else costs.relative_range(peaks) or 0.0
+    return ASSUMED if once(series, sessions) else costs.relative_range(peaks) or 0.0
 
 
 def difference(first: Series, other: Series, sessions: int) -> Cell:
@@ -35,7 +39,7 @@ def difference(first: Series, other: Series, sessions: int) -> Cell:
         return hole("nothing to compare with")
     change = 100 * (after.value - before.value) / before.value
     if abs(change) <= 100 * max(noise(first, sessions), noise(other, sessions)):
-        return Cell("no change", round(change, 3), "not beyond the spread of repeats")
+        return Cell("no change", round(change, 3), ONCE if once(first, sessions) or once(other, sessions) else INSIDE)
     return Cell(f"{change:+.1f} %", round(change, 3))
 
 
