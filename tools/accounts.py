@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import starmap
 
 import books
 import costs
@@ -28,20 +27,24 @@ class Requested:
 
 @dataclass(frozen=True)
 class Account:
-    """Bytes per pair: rss = held - untouched + outside + file + shmem + rest, whatever the numbers are."""
+    """Bytes per pair: rss = held - untouched + outside + file + shmem; walked = rss + rest, read independently."""
 
     held: Fraction  # requested of the allocator, and what it adds
     untouched: Fraction  # private memory that is not resident: never written, or given back
     outside: Fraction  # private memory that is not the allocator's
     file: Fraction
     shmem: Fraction
-    rest: Fraction  # of the kernel's counters: VmRSS less its own three parts
-    rss: Fraction
+    rss: Fraction  # the kernel's counters: VmRSS
     walked: Fraction | None  # RSS by a walk of the page tables, where the records have it
 
     @property
     def total(self) -> Fraction:
-        return self.held - self.untouched + self.outside + self.file + self.shmem + self.rest
+        return self.held - self.untouched + self.outside + self.file + self.shmem
+
+    @property
+    def rest(self) -> Fraction | None:
+        """What the walk counts and the counters do not."""
+        return None if self.walked is None else self.walked - self.total
 
 
 def slope_per_pair(runs: Iterable[Record], quantity: costs.Quantity) -> Fraction | None:
@@ -68,17 +71,12 @@ def outside(phase: Phase) -> int:
     return phase.vm_data_bytes - books.held(phase)
 
 
-def uncounted(phase: Phase) -> int:
-    return phase.rss_bytes - phase.rss_anon_bytes - phase.rss_file_bytes - phase.rss_shmem_bytes
-
-
 MEASURES: dict[str, Measure] = {
     "held": books.held,
     "untouched": untouched,
     "outside": outside,
     "file": lambda phase: phase.rss_file_bytes,
     "shmem": lambda phase: phase.rss_shmem_bytes,
-    "rest": uncounted,
     "rss": lambda phase: phase.rss_bytes,
 }
 
@@ -146,9 +144,9 @@ COLUMNS = (
     ("outside_bytes", "+ outside"),
     ("file_bytes", "+ file"),
     ("shmem_bytes", "+ shared"),
-    ("rest_bytes", "+ rest of counters"),
     ("rss_bytes", "= RSS"),
-    ("walked_bytes", "RSS by page walk"),
+    ("rest_bytes", "+ not counted"),
+    ("walked_bytes", "= by page walk"),
 )
 
 
@@ -156,13 +154,14 @@ def row(series: Series, asked: Requested) -> list[Cell]:
     if why := missing(series):
         return [hole(why)] * len(COLUMNS)
     found = account(series.full("rss"))
-    parts = [figure(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rest", "rss")]
-    walked = figure(found.walked) if found.walked is not None else hole("smaps_rollup could not be read")
+    parts = [figure(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rss")]
+    unread = hole("smaps_rollup could not be read")
+    by_walk = [unread if one is None else figure(one) for one in (found.rest, found.walked)]
     if asked.amount is None:
         first = [hole(asked.why), replace(figure(found.held), note="all that is held: requested is not known apart")]
     else:
         first = [figure(asked.amount), figure(found.held - asked.amount)]
-    return [*first, *parts, walked]
+    return [*first, *parts, *by_walk]
 
 
 def have_books(selection: Selection) -> bool:
@@ -190,9 +189,10 @@ def accounts(selection: Selection) -> Table:
     caption = (
         f"Bytes that one more pair adds at `{AT}`: slopes by least squares through the means of RSS runs; requested is "
         "from heap runs, exact. Allocator: what it holds beyond that. Untouched: private memory that is not resident. "
-        f"Outside: private memory that is not the allocator's. Each figure is rounded by itself. {constant(selection)}."
+        "Outside: private memory that is not the allocator's. Not counted: what a walk of the page tables finds beyond "
+        f"the kernel's counters. Each figure is rounded by itself. {constant(selection)}."
     )
-    table = Table("accounts", "What RSS is made of", caption, [*named(selection), *starmap(Column, COLUMNS)])
+    table = Table("accounts", "What RSS is made of", caption, [*named(selection), *(Column(*one) for one in COLUMNS)])
     for stack, setting, process, series in each(selection) if have_books(selection) else ():
         asked = requested(selection, stack, setting, process)
         table.rows.append([*names(selection, series), *row(series, asked)])

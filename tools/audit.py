@@ -2,25 +2,29 @@
 
 leak: memory that is live when all is freed. state: that a context keeps when its sessions are freed. uneven: sessions
 that are not alike. null: the null stack, whose answers are known. books: an allocator that does not see all.
-sites: call stacks that do not explain the heap. split: roles apart that do not add up to both together."""
+rss: counters that a walk of the pages belies. sites: call stacks that do not explain the heap. split: roles apart that
+do not add up to both together."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import books
 import closing
 import costs
 from accounts import AT, at_end, requested, slope_per_pair, without_slope
+from bends import PAGE
 from campaign import SYSTEM
-from costs import Quotient
-from lines import Process
-from records import Record
+from costs import MIB, Quotient
+from judged import Judged, every
+from records import Phase, Record
 from remainders import keeps_state, remainder_of
 from role_sums import split_adds_up
-from selection import Selection, Series, Setting, select
+from selection import select
 
-PAGE = 4096
 NULL_BYTES, NULL_BLOCKS, NULL_RESIDENT = 4072, 3, 4096  # a session of the null stack: harness-c/drivers/null.c
+COUNTED_BYTES, COUNTED_SHARE = (
+    MIB,
+    0.01,
+)  # both: counters lag by some pages a CPU (docs/meters/rss.md), however many run
 BOOKS_SHARE = 0.99  # of requested: glibc counts what a thread's cache holds free as live, which may shrink a little
 OWNERS = {  # of live heap, by the role of the meter
     "client": "per client session",
@@ -32,42 +36,11 @@ OWNERS = {  # of live heap, by the role of the meter
 SIDES = {"client": ("client", "client_context"), "server": ("server", "server_context")}
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The runs of one process of one stack in one setting."""
-
-    selection: Selection
-    stack: str
-    setting: Setting
-    process: Process
-
-    @property
-    def series(self) -> Series:
-        return self.selection.series(self.stack, self.setting, self.process)
-
-    @property
-    def roles(self) -> list[str]:
-        return [role for role, process in self.setting.processes.items() if process == self.process]
-
-    def __str__(self) -> str:
-        kind = [] if self.setting.roles == "together" else [self.setting.roles]
-        others = [self.setting.allocator] * (self.setting.allocator != SYSTEM)
-        windowed = [f"window {self.setting.window}"] * (self.setting.window != "all")
-        return ", ".join([self.stack, self.setting.suite, *others, *windowed, *kind])
-
-
 def findings(records: Iterable[Record]) -> list[str]:
     """Of the newest comparable runs. What records cannot tell (schema 1 has no phase `freed`) is not judged."""
     records = list(records)
     found = [sentence for one in every(select(records)) for judge in JUDGES for sentence in judge(one)]
     return list(dict.fromkeys([*found, *split_adds_up(records)]))
-
-
-def every(selection: Selection) -> Iterator[Judged]:
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for process in dict.fromkeys(setting.processes.values()):
-                yield Judged(selection, stack, setting, process)
 
 
 def amount(of_bytes: Quotient, of_blocks: Quotient) -> str:
@@ -185,6 +158,21 @@ def blind_books(judged: Judged) -> Iterator[str]:
         )
 
 
+def uncounted(judged: Judged) -> Iterator[str]:
+    """Where a walk of the page tables and the kernel's counters tell of other pages; of all runs the worst phase."""
+    phases = [phase for run in judged.series.runs("rss") for phase in run.phases if phase.rollup_rss_bytes is not None]
+    worst = max(phases, key=off_walk, default=None)
+    if worst and off_walk(worst) > max(COUNTED_BYTES, COUNTED_SHARE * worst.rollup_rss_bytes):
+        yield (
+            f"rss: {judged}: `{worst.phase}`: a walk of the page tables finds {worst.rollup_rss_bytes:,} B, the "
+            f"kernel's counters tell {worst.rss_bytes:,}"
+        )
+
+
+def off_walk(phase: Phase) -> int:
+    return abs(phase.rollup_rss_bytes - phase.rss_bytes)
+
+
 def unexplained(judged: Judged) -> Iterator[str]:
     """Call stacks of one pair that are not those of all."""
     series, process = judged.series, judged.process
@@ -193,4 +181,4 @@ def unexplained(judged: Judged) -> Iterator[str]:
         yield from closing.findings(run, series.heap_pair(), where)
 
 
-JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, unexplained)
+JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, uncounted, unexplained)

@@ -122,7 +122,7 @@ def in_blocks(size: int, blocks: int) -> str:
 
 def closings_in_short(selection: Selection) -> Table:
     """Per stack, setting and process: the phase with the most live heap, and the deepest stack of all phases."""
-    table = Table("sites", f"{TITLE}, where most is live", CAPTION.format(AT_ANY), columns(selection, SHORT))
+    table = Table("sites", f"{TITLE}, where most is live", CAPTION.format("", AT_ANY), columns(selection, SHORT))
     for name, run, heap in every(selection):
         most = max(close(run, heap), key=lambda one: one.live_bytes)  # the first of equals
         of_phases = [phase.sites.stack_bytes for phase in costs.phases_of(run) if phase.phase != BEFORE]
@@ -132,7 +132,7 @@ def closings_in_short(selection: Selection) -> Table:
 
 def closings(selection: Selection) -> Table:
     """Per stack, setting, process and phase: what one pair's call stacks explain of all sessions' live heap."""
-    table = Table("closings", f"{TITLE}, by phase", CAPTION.format("of the phase"), columns(selection, FIGURES))
+    table = Table("closings", f"{TITLE}, by phase", CAPTION.format(BESIDE, "of the phase"), columns(selection, FIGURES))
     for name, run, heap in every(selection):
         for one in close(run, heap):
             depth = costs.phase_of(run, one.phase).sites.stack_bytes
@@ -159,9 +159,10 @@ def columns(selection: Selection, shown: Mapping[str, str]) -> list[Column]:
 TITLE = "Call stacks against live heap"
 CAPTION = (
     "Live heap of sessions above `contexts`, in bytes: the pair whose call stacks are known, times all pairs, and the "
-    "rest; beside it what one more pair costs in heap runs. Alike: pairs with as many blocks from the same places; "
+    "rest{}. Alike: pairs with as many blocks from the same places; "
     "identical: to the byte. Stack: the deepest byte of it that a driver call {} wrote."
 )
+BESIDE = "; beside it what one more pair costs in heap runs"
 AT_ANY = "of any phase after `contexts`"
 FIGURES = {"phase": "phase", "pair_bytes": "the pair", "pairs": "pairs", "rest": "rest", "live_bytes": "live"}
 FIGURES |= {"slope": "slope", "alike": "alike", "identical": "identical"}

@@ -29,6 +29,7 @@ import forms
 import names
 import preload
 import witnesses
+from remainders import repeats
 from unreadable import Unreadable
 from witnesses import Failed, Statement, Subject
 
@@ -101,15 +102,10 @@ def arguments() -> argparse.Namespace:
 def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
     """Exits with a sentence at a suite whose bytes differ from run to run; a stack without TLS has but one suite."""
     for suite in suites:
-        if not repeats(definitions.suites()[suite]):
+        if not repeats(definitions.suites()[suite].model_dump()):
             sys.exit(f"memtest: {suite}: its live bytes differ from run to run; RSA suites without tickets repeat")
     chosen = [(stack, suite if campaign.tls(stack) else "none") for suite in suites for stack in stacks]
     return [Subject(stack, suite, sessions) for stack, suite in dict.fromkeys(chosen)]
-
-
-def repeats(suite: definitions.Suite) -> bool:
-    """To the byte: a DER signature of ECDSA varies in length, a ticket in padding."""
-    return suite.certs.startswith(("rsa", "none")) and not suite.tickets and suite.store == "off"
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from test_accounts import rss_runs, with_books
+from test_accounts import rss_runs, run, straight, with_books
 from test_closing import sites_run
 
 import audit
@@ -98,6 +98,17 @@ def test_the_null_stacks_pages_are_known_within_one(off, count):
 
     found = audit.findings([rss_run(sessions) for sessions in (100, 1000)])
     assert [one.split(":")[0] for one in found] == ["null"] * count
+
+
+@pytest.mark.parametrize(
+    "pairs, off, count", [(50, 2**20, 0), (50, 2**20 + 1, 1), (50, -(2**20) - 1, 1), (5000, 2**21, 0)]
+)
+def test_counters_that_a_walk_belies_are_said(pairs, off, count):
+    """By more than a mebibyte, and by more than one part in a hundred where there is much."""
+    rss = 130_000 * pairs + 3
+    found = audit.findings([run(2 * pairs, straight(pairs), {"rollup_rss_bytes": rss + off})])
+    text = f"`established`: a walk of the page tables finds {rss + off:,} B, the kernel's counters tell {rss:,}"
+    assert found == [f"rss: {WHERE}: {text}"] * count
 
 
 def test_books_that_do_not_see_all_are_said():
