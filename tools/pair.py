@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from lines import EndLine, Line, PhaseLine
+from process import STOPPED, WAITING
 from verdict import Outcome
 
 KILLED = "killed because its peer had failed"  # by the runner: the process did not notice by itself
@@ -30,10 +31,12 @@ def merge(client: Outcome, server: Outcome) -> Outcome:
 
 
 def blame(client: Outcome, server: Outcome) -> Outcome | None:
-    """The one that failed by itself, and first; a process that only noticed the other's end is last to blame."""
+    """The one that failed by itself, and first; a process that only noticed the other's end, or waited for it until
+    the time limit, is last to blame."""
 
     def place(one: Outcome) -> tuple:
-        return one.reason == KILLED, bool(NOTICED.search(one.reason)), one.elapsed_ns
+        waited = bool(NOTICED.search(one.reason)) or one.reason.endswith(WAITING)
+        return one.reason == KILLED, waited, not one.reason.endswith(STOPPED), one.elapsed_ns
 
     return min((one for one in (client, server) if one.reason), key=place, default=None)
 

@@ -9,12 +9,14 @@ import time
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pages
 from definitions import ROOT
 from output import MIB, OUTPUT_BYTES, Output
 
 PR_SET_PDEATHSIG = 1
+STOPPED, WAITING = ": it had been stopped by a signal", ": it waited for its peer"  # ends of reasons
 LIBC = ctypes.CDLL(None)
 
 
@@ -44,7 +46,7 @@ class Process:
             async with asyncio.timeout(limit_s):
                 await self.process.wait()
         except TimeoutError:
-            await self.stop(f"killed at the time limit of {limit_s:g} s")
+            await self.stop(f"killed at the time limit of {limit_s:g} s{standing(self.process.pid)}")
         self.elapsed_ns = time.monotonic_ns() - self.begin_ns
         self.kill()
 
@@ -75,6 +77,16 @@ class Process:
         stopped = f"killed: it printed more than {OUTPUT_BYTES // MIB} MiB" if flooded else self.stopped
         printed = bytes(self.stdout.content), bytes(self.stderr.content)
         return Ended(self.process.returncode, *printed, stopped, self.elapsed_ns)
+
+
+def standing(pid: int) -> str:
+    """Why it stands still, as the end of a sentence; nothing where the kernel does not tell or it is at work."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        place = Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:
+        return ""
+    return STOPPED if state in "Tt" else WAITING if place.startswith("unix_stream_") else ""  # of the barrier
 
 
 @contextlib.asynccontextmanager

@@ -1,6 +1,7 @@
 """Makes runs: a harness of one process or two each, judged, and recorded as soon as it has ended."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import forecast
@@ -10,6 +11,7 @@ import preload
 import recorder
 import stdout
 from campaign import Run, argv
+from machine import machine
 from progress import Board
 from provenance import Provenance
 from slots import fill
@@ -24,6 +26,12 @@ class Runner:
         self.warned: set[str] = set()
 
     async def run(self, run: Run, cpu: int) -> Outcome:
+        if run.env != "deployed":
+            return await self.made(run, cpu)
+        async with huge_pages.untouched():  # as the host has them, and not another runner
+            return await self.made(run, cpu)
+
+    async def made(self, run: Run, cpu: int) -> Outcome:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
         if run.env == "deployed-thp" and (reason := huge_pages.unavailable()):
             return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
@@ -35,7 +43,8 @@ class Runner:
             outcome = await harness.run_pair(*argvs, variables, limit_s)
         else:
             outcome = await harness.run([*argv(run, suite), *pinned], variables, limit_s)
-        wrong = differs(outcome, run, suite) if outcome.status == "measured" else None
+        thp_host = self.provenance.machine.thp_host
+        wrong = differs(outcome, run, suite, thp_host) if outcome.status == "measured" else None
         self.warn(run, outcome)
         return outcome.failed(wrong) if wrong else outcome
 
@@ -50,6 +59,7 @@ class Runner:
     async def record_all(self, runs: list[Run], cpus: list[int], recording: Path) -> int:
         """How many runs failed; every run is recorded, failed ones too."""
         failures = 0
+        await self.look_again(runs)
         with Board(runs, len(cpus)) as board:
 
             async def work(slot: int, cpu: int, run: Run) -> None:
@@ -62,9 +72,18 @@ class Runner:
 
             await fill((run for run in runs if run.env != "deployed-thp"), cpus, work)
             if huge := [run for run in runs if run.env == "deployed-thp"]:
-                with huge_pages.always():
-                    await fill(huge, cpus[:1], work)
+                try:
+                    async with huge_pages.always():
+                        await fill(huge, cpus[:1], work)
+                except huge_pages.NotPutBack as error:
+                    sys.exit(f"memtest: {error}")
         return failures
+
+    async def look_again(self, runs: list[Run]) -> None:
+        """Before runs with the host's huge pages: another runner may have changed them when this one began."""
+        if any(run.env != "lab" for run in runs):
+            async with huge_pages.untouched():
+                self.provenance = replace(self.provenance, machine=machine())
 
     async def verify_all(self, runs: list[Run], cpus: list[int]) -> int:
         """How many runs failed; a line on stdout for each, and nothing is recorded."""
@@ -82,4 +101,5 @@ class Runner:
         return failures
 
     async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, forecast.Line]:
+        await self.look_again(runs)
         return await forecast.lines(runs, lambda run: self.run(run, cpus[0]))

@@ -122,7 +122,15 @@ def refusal(lines: list[Line]) -> str | None:
 
 
 def how(status: int) -> str:
-    return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit {status}"
+    return f"killed by {signal_name(-status)}" if status < 0 else f"exit {status}"
+
+
+def signal_name(number: int) -> str:
+    """Most real-time signals have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def last_sentence(stderr: bytes) -> str | None:
@@ -146,8 +154,10 @@ def noted(lines: list[Line], more: list[str]) -> list[Line]:
     return [lines[0].model_copy(update={"notes": [*lines[0].notes, *more]}), *lines[1:]]
 
 
-def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:
-    """What a harness measured that is not what it was asked for; names are compared without regard to case."""
+def differs(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | None:
+    """What a harness measured that is not what it was asked for; names are compared without regard to case.
+
+    `thp_host` is the host's own setting of huge pages, as the record has it."""
     said, agreed = outcome.run, outcome.end.negotiated
     window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
     pairs = [("sessions", run.sessions, said.sessions), ("window", window, said.window)]
@@ -155,7 +165,7 @@ def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:
     pairs += [("cipher", suite.cipher, agreed.cipher), ("group", suite.group, agreed.group)]
     pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
     pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
-    pairs += deployment(run, said)
+    pairs += deployment(run, said, thp_host)
     for name, asked, answered in pairs:
         if str(asked).lower() != str(answered).lower():
             return f"{name}: asked for {asked}, but the harness says {answered}"
@@ -165,9 +175,10 @@ def differs(outcome: Outcome, run: Run, suite: Suite) -> str | None:
     return None
 
 
-def deployment(run: Run, said: RunLine) -> list[tuple]:
+def deployment(run: Run, said: RunLine, thp_host: str) -> list[tuple]:
     """The laboratory is what a host gives, and what it does not give is noted."""
     threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
     if run.env == "lab":
         return threads
-    return [*threads, ("aslr", "on", said.aslr)] + [("thp", "always", said.thp)] * (run.env == "deployed-thp")
+    host = "never" if thp_host == "none" else thp_host  # which is what a harness says of a kernel without them
+    return [*threads, ("aslr", "on", said.aslr), ("thp", "always" if run.env == "deployed-thp" else host, said.thp)]

@@ -89,6 +89,10 @@ def phase_line(phase: str, asked: dict[str, str], meter: str) -> None:
 def misbehave(behaviour: str) -> None:
     if behaviour == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if behaviour == "realtime":  # a signal that has no name
+        os.kill(os.getpid(), 40)
+    if behaviour == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
     if behaviour in ("hang", "slow"):
         time.sleep(3600 if behaviour == "hang" else 0.2)
     if behaviour == "garbage":

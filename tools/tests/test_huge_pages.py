@@ -1,5 +1,7 @@
 """The host's setting of huge pages is put back, however the runner ends; on a file that stands for the kernel's."""
 
+import asyncio
+import fcntl
 import os
 import signal
 import subprocess
@@ -12,13 +14,15 @@ import pytest
 import huge_pages
 
 HOLDER = """
-import sys, time
+import asyncio, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 import huge_pages
-with huge_pages.always(Path(sys.argv[1])):
-    print("set", flush=True)
-    time.sleep(3600)
+async def hold():
+    async with huge_pages.always(Path(sys.argv[1])):
+        print("set", flush=True)
+        await asyncio.sleep(3600)
+asyncio.run(hold())
 """
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
@@ -31,15 +35,94 @@ def setting(tmp_path: Path) -> Path:
     return file
 
 
+async def during(setting: Path, act=lambda: None) -> str:
+    """The setting in the middle of `always`, when `act` is done."""
+    async with huge_pages.always(setting):
+        act()
+        return setting.read_text()
+
+
+def keeper() -> int:
+    return int(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()[-1])
+
+
+def kill_keeper() -> None:
+    os.kill(keeper(), signal.SIGKILL)
+
+
 def test_always_while_it_lasts(setting):
-    with huge_pages.always(setting):
-        assert setting.read_text() == "always"
+    assert asyncio.run(during(setting)) == "always"
     assert setting.read_text().strip() == "madvise"
 
 
 def test_an_error_puts_it_back_too(setting):
-    with pytest.raises(RuntimeError), huge_pages.always(setting):
-        raise RuntimeError
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(during(setting, lambda: 1 // 0))
+    assert setting.read_text().strip() == "madvise"
+
+
+def test_without_its_keeper_the_runner_puts_it_back(setting):
+    assert asyncio.run(during(setting, kill_keeper)) == "always"
+    assert setting.read_text().strip() == "madvise"
+
+
+def test_what_cannot_be_put_back_is_told_with_the_command(setting, monkeypatch):
+    def hinder() -> None:
+        kill_keeper()
+        setting.unlink()
+        setting.mkdir()  # which not even root writes to
+
+    with pytest.raises(huge_pages.NotPutBack, match=rf"put them back: echo madvise > {setting}$"):
+        asyncio.run(during(setting, hinder))
+
+
+def test_two_runners_take_turns(setting, capsys):
+    """The second finds the host's own setting, not the first one's."""
+    seen = []
+
+    async def runner() -> None:
+        async with huge_pages.always(setting):
+            seen.append(setting.read_text())
+            await asyncio.sleep(0.5)
+        seen.append(setting.read_text().strip())
+
+    async def both() -> None:
+        await asyncio.gather(runner(), runner())
+
+    asyncio.run(both())
+    assert seen == ["always", "madvise", "always", "madvise"]
+    assert capsys.readouterr().err.count("waits for another runner") == 1
+
+
+def test_runs_with_the_hosts_setting_wait_for_it(setting):
+    async def untouched() -> str:
+        async with huge_pages.untouched(setting), huge_pages.untouched(setting):  # which do not exclude each other
+            return setting.read_text().strip()
+
+    async def both() -> list[str]:
+        async with huge_pages.always(setting):
+            waiting = asyncio.create_task(untouched())
+            await asyncio.sleep(0.3)
+            assert not waiting.done()
+        return await waiting
+
+    assert asyncio.run(both()) == "madvise"
+
+
+def test_the_keeper_of_a_killed_runner_holds_the_lock(setting):
+    """Until it has put the old setting back; here it cannot, since it stands still."""
+    command = [sys.executable, "-c", HOLDER, str(setting), str(Path(huge_pages.__file__).parent)]
+    runner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert runner.stdout.readline() == b"set\n"
+    (kept,) = map(int, Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split())
+    os.kill(kept, signal.SIGSTOP)
+    runner.kill()
+    runner.wait()
+    with setting.open() as file:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        os.kill(kept, signal.SIGCONT)
+        fcntl.flock(file, fcntl.LOCK_SH)
     assert setting.read_text().strip() == "madvise"
 
 
@@ -63,8 +146,9 @@ def test_a_runner_that_is_killed_leaves_the_old_setting(setting, number):
 def test_a_kernel_without_them_is_told_and_left_alone(tmp_path):
     none = tmp_path / "enabled"
     assert huge_pages.unavailable(none) == "this kernel has no transparent huge pages"
-    with huge_pages.always(none):
-        assert not none.exists()
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(during(none))
+    assert not none.exists()
 
 
 def test_who_is_not_root_is_told(setting, monkeypatch):
@@ -74,4 +158,4 @@ def test_who_is_not_root_is_told(setting, monkeypatch):
 
 def test_looking_whether_it_can_be_set_changes_nothing(setting):
     assert huge_pages.unavailable(setting) is None
-    assert setting.read_text().strip() == "madvise"
+    assert setting.read_text() == "always [madvise] never\n"

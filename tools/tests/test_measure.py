@@ -12,6 +12,7 @@ from definitions import ROOT
 
 MISBEHAVIOUR = {
     "crash": ("failed", "killed by SIGSEGV: no word on stderr"),
+    "realtime": ("failed", "killed by signal 40: no word on stderr"),
     "hang": ("failed", "killed at the time limit of 5 s"),
     "flood": ("failed", "killed: it printed more than 16 MiB"),
     "torrent": ("failed", "killed: it printed more than 16 MiB"),
@@ -35,7 +36,7 @@ def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(pr
         assert runs[behaviour].status == status
         assert (runs[behaviour].reason or "").startswith(reason)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "memtest: 10 of 13 runs failed; each says why in out"
+    assert done.stderr.splitlines()[-1] == "memtest: 11 of 14 runs failed; each says why in out"
     assert "Traceback" not in done.stderr
     assert project.processes() == []
 

@@ -86,8 +86,18 @@ def test_the_reason_names_the_process_that_failed_first(pair, client, server, st
     assert any(ended_in_time() for _ in range(3))  # three tries: the machine may be busy
 
 
-def test_the_time_limit_ends_both(pair):
-    assert pair("obey", "hang", limit_s=1).reason == "killed at the time limit of 1 s"
+@pytest.mark.parametrize(
+    ("client", "server", "reason"),
+    [
+        ("obey", "hang", "the server's process: killed at the time limit of 1 s"),
+        ("hang", "obey", "the client's process: killed at the time limit of 1 s"),
+        ("stop", "obey", "the client's process: killed at the time limit of 1 s: it had been stopped by a signal"),
+        ("obey", "stop", "the server's process: killed at the time limit of 1 s: it had been stopped by a signal"),
+        ("hang", "hang", "killed at the time limit of 1 s"),
+    ],
+)
+def test_at_the_time_limit_the_one_that_stood_still_is_named(pair, client, server, reason):
+    assert pair(client, server, limit_s=1).reason == reason
 
 
 def test_what_cannot_be_started_ends_the_other(pair, tmp_path):
