@@ -1,0 +1,56 @@
+"""What attribution may cost is a limit: a sentence and exit 1 beyond it; no stack whose memory is not seen."""
+
+import sys
+
+import pytest
+
+import bench_attribution as bench
+
+PLAIN, SITES = bench.WAYS[0], next(way for way in bench.WAYS if way.name == "sites")
+SLOW_PLAIN, MASSIF = (
+    next(way for way in bench.WAYS if way.part > 1 and way.name == name) for name in ("plain", "massif")
+)
+WITHIN = {PLAIN: [1.0, 2.0, 1.0], SITES: [1.1, 2.0, 1.3]}
+BEYOND = {PLAIN: [1.0, 2.0, 1.0], SITES: [1.2, 2.0, 1.3]}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """run(CPU seconds by way, stack): the status or sentence of the script's exit, and its table."""
+
+    def main(taken, stack="openssl@3.5.5"):
+        words = ["bench_attribution.py", "--stacks", stack, "--suites", "tls13-rsa-aes256", "--n", "20"]
+        monkeypatch.setattr(sys, "argv", words)
+        monkeypatch.setattr(bench, "rounds", lambda *_: taken)
+        monkeypatch.setattr(bench, "WAYS", tuple(taken))
+        try:
+            bench.main()
+        except SystemExit as ended:
+            return ended.code, capsys.readouterr().out
+        return 0, capsys.readouterr().out
+
+    return main
+
+
+def test_a_cost_within_the_limit_is_no_word(run):
+    status, table = run(WITHIN)
+    assert status == 0 and "yes (1.10)" in table
+
+
+def test_a_cost_beyond_the_limit_fails_with_a_sentence(run):
+    status, table = run(BEYOND)
+    said = "sites costs 1.200 times the plain run, more than 1.10"
+    assert status == f"memtest: openssl@3.5.5, tls13-rsa-aes256, N = 20: {said}" and "no (1.10)" in table
+
+
+def test_slow_profilers_stand_beside_a_plain_run_of_their_own(run, monkeypatch):
+    monkeypatch.setattr(bench.shutil, "which", lambda _: "/usr/bin/there")
+    status, table = run(WITHIN | {SLOW_PLAIN: [0.5] * 3, MASSIF: [20.0] * 3})
+    assert status == 0 and "40.000" in table
+    assert "stand beside a plain run of their own" in " ".join(table.split())
+
+
+def test_a_stack_that_brings_its_own_allocator_is_refused(run):
+    status, table = run(WITHIN, "openssl@3.5.5 rustls+aws-lc+jemalloc-rust@0.23.46")
+    said = "brings its own allocator, jemalloc-rust, which neither meter nor profiler sees"
+    assert status == f"memtest: rustls+aws-lc+jemalloc-rust@0.23.46: {said}" and not table
