@@ -2,7 +2,8 @@
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import costs
 import intervals
@@ -10,25 +11,54 @@ import repeats
 from costs import MIB
 from lines import Env
 from repeats import INSIDE, ONCE, Change
+from rss_costs import RSS, quantity, unreached
 from selection import Selection
 from series import Series
-from settings import cells_of, columns_of, constant
+from settings import cells_of, columns_of, constant, held
 from tables import Cell, Column, Table, hole, word
 
 LAB: Env = "lab"
 
-Figures = Callable[[Series], list[float]]
-QUANTITIES: dict[str, tuple[float, str, Figures]] = {  # unit, its form, and the figure of each repeat
-    "peak RSS, bytes per {}": (1, ",.0f", lambda series: repeats.slopes(series, costs.peak_rss)),
-    "C10K peak RSS, MiB": (MIB, ",.1f", repeats.c10ks),
-}
+
+@dataclass(frozen=True)
+class Figure:
+    """Of RSS: `of` has its value in each repeat."""
+
+    name: str
+    unit: float  # bytes
+    form: str
+    of: Callable[[Series], list[float]]
+    phase: str | None = None
+    sessions: int | None = None  # None: it takes a line
+
+    def hole(self, series: Series) -> Cell:
+        runs = series.runs("rss", self.sessions)
+        missing = "too few N for a line" if runs else series.reason("rss", self.sessions)
+        return hole(unreached(series, self.phase) or missing)
+
+    def values(self, series: Series) -> list[float]:
+        return [] if unreached(series, self.phase) else self.of(series)
 
 
-def figure_cell(series: Series, values: Sequence[float], unit: float, form: str) -> Cell:
+def figures(selection: Selection, unit_of_slope: str) -> Iterator[Figure]:
+    """All RSS that other tables have: slopes, what is there at no sessions, each N, and the C10K figure."""
+    for name, phase in RSS.items():
+        slopes = partial(repeats.slopes, quantity=quantity(phase))
+        yield Figure(f"{name}, bytes per {unit_of_slope}", 1, ",.0f", slopes, phase)
+    none = partial(repeats.intercepts, quantity=costs.peak_rss)
+    yield Figure("peak at no sessions, MiB", MIB, ",.2f", none)
+    for sessions in selection.sessions():
+        peaks = partial(repeats.peaks, sessions=sessions)
+        yield Figure(f"peak at N = {sessions:,}, MiB", MIB, ",.1f", peaks, sessions=sessions)
+    yield Figure("C10K peak, MiB", MIB, ",.1f", repeats.c10ks)
+
+
+def figure_cell(figure: Figure, series: Series) -> Cell:
     """The median, and the range of the repeats."""
+    values, form = [value / figure.unit for value in figure.values(series)], figure.form
     if not values:
-        return hole(series.reason("rss") if not series.runs("rss") else "too few N for a line")
-    low, middle, high = (value / unit for value in (min(values), statistics.median(values), max(values)))
+        return figure.hole(series)
+    low, middle, high = min(values), statistics.median(values), max(values)
     data = {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3), "repeats": len(values)}
     if len(values) == 1:
         return Cell(f"{middle:{form}}", data, "measured once")
@@ -38,6 +68,8 @@ def figure_cell(series: Series, values: Sequence[float], unit: float, form: str)
 def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
     if not before or not after:
         return hole("nothing to compare with")
+    if min(*before, *after) <= 0:
+        return hole("a ratio takes figures above nought")
     change, found = Change(tuple(before), tuple(after)), intervals.ratio(before, after)
     data = {"ratio": round(1 + change.share, 5)}
     if not found:
@@ -48,24 +80,21 @@ def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
     return Cell(f"{1 + change.share:.3f} ({found.low:.3f} to {found.high:.3f})", data)
 
 
-def rows_of(series: dict[Env, Series], unit_of_slope: str) -> Iterator[list[Cell]]:
-    """One a quantity: a figure for each environment, then its ratio to the laboratory's for each other."""
-    for name, (unit, form, figures) in QUANTITIES.items():
-        found = {env: figures(one) for env, one in series.items()}
-        cells = [figure_cell(one, found[env], unit, form) for env, one in series.items()]
-        yield [
-            word(name.format(unit_of_slope)),
-            *cells,
-            *(ratio_cell(found[LAB], found[env]) for env in series if env != LAB),
-        ]
+def row(figure: Figure, series: dict[Env, Series]) -> list[Cell]:
+    """The figure in each environment, then its ratio to the laboratory's for each other."""
+    values = {env: figure.values(one) for env, one in series.items()}
+    ratios = [ratio_cell(values[LAB], values[env]) for env in series if env != LAB]
+    return [*(figure_cell(figure, one) for one in series.values()), *ratios]
 
 
 def deployed(selection: Selection) -> Table:
-    selection = selection.where(lambda setting: setting.peer is None and setting.roles in ("together", "split"))
+    """Rows of a setting by figure, so that the stacks of each stand beside each other."""
+    selection = selection.where(lambda setting: setting.peer is None)
     envs = list(dict.fromkeys(setting.env for setting in selection.settings))
     elsewhere = {replace(setting, env=LAB) for setting in selection.settings if setting.env != LAB}
     in_lab = selection.where(lambda setting: setting in elsewhere)
-    names = [Column(name, name, left=True) for name in ("stack", "process", "quantity")]
+    names = [Column("quantity", "RSS", left=True), Column("stack", "stack", left=True)]
+    names.append(Column("process", "process", left=True, usual="both"))
     columns = [*columns_of(in_lab), *names, *(Column(env, env) for env in envs)]
     columns += [Column(f"{env}_to_{LAB}", f"{env} to {LAB}") for env in envs if env != LAB]
     caption = (
@@ -76,10 +105,12 @@ def deployed(selection: Selection) -> Table:
     )
     table = Table("deployed", "As deployed", caption, columns)
     for setting in in_lab.settings:
-        for stack in in_lab.stacks:
-            for process in dict.fromkeys(setting.processes.values()):
-                names = [*cells_of(in_lab, setting), word(stack), word(process)]
-                series = {env: selection.series(stack, replace(setting, env=env), process) for env in envs}
-                rows = rows_of(series, "pair" if process == "both" else "session")
-                table.rows += [[*names, *row] for row in rows]
+        beside = {env: replace(setting, env=env) for env in envs}
+        of_setting = selection.where(lambda one, beside=beside: one in beside.values())
+        for figure in figures(of_setting, "pair" if setting.roles == "together" else "session"):
+            for stack in of_setting.stacks:
+                for holder, process in held(setting).items():
+                    series = {env: selection.series(stack, one, process) for env, one in beside.items()}
+                    names = map(word, (figure.name, stack, holder))
+                    table.rows.append([*cells_of(in_lab, setting), *names, *row(figure, series)])
     return table

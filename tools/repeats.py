@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import costs
-from costs import Quantity
+from costs import Line, Quantity
 from records import Record
 from series import Series
 from tables import Cell
@@ -24,10 +24,25 @@ def of_each(runs: Sequence[Record]) -> list[list[Record]]:
     return [found for found in repeats if {run.sessions for run in found} == everything]
 
 
+def lines(series: Series, quantity: Quantity) -> list[Line]:
+    """Of each repeat; none for one N."""
+    found = (costs.line(costs.medians(runs, quantity)) for runs in of_each(series.full("rss")))
+    return [line for line in found if line]
+
+
 def slopes(series: Series, quantity: Quantity) -> list[float]:
-    """Bytes per pair, in the process of one role per session: the slope of each repeat's line; none for one N."""
-    lines = (costs.line(costs.medians(runs, quantity)) for runs in of_each(series.full("rss")))
-    return [2 * line.slope for line in lines if line]
+    """Bytes per pair, in the process of one role per session: the slope of each repeat's line."""
+    return [2 * line.slope for line in lines(series, quantity)]
+
+
+def intercepts(series: Series, quantity: Quantity) -> list[float]:
+    """Bytes at no sessions: of each repeat's line."""
+    return [line.intercept for line in lines(series, quantity)]
+
+
+def peaks(series: Series, sessions: int) -> list[int]:
+    """Peak RSS at this N: of each repeat."""
+    return [costs.peak_rss(run) for run in series.runs("rss", sessions)]
 
 
 def c10ks(series: Series) -> list[float]:
