@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import results
 from accounts import accounts
 from bends import bending, bent
+from call_sites import call_sites
 from closing import closings, closings_in_short
 from environments import deployed
 from interop import interop
@@ -29,6 +30,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "bends": bent,
     "sites": closings_in_short,
     "closings": closings,
+    "call-sites": call_sites,
     "law": results.laws,
 }
 TABLES = tuple(MAKERS)
@@ -51,6 +53,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "bends": "a line that bends, and none does",
     "sites": SITES,
     "closings": SITES,
+    "call-sites": SITES,
     "law": TOGETHER,
 }
 
@@ -72,5 +75,5 @@ def build(
 
 def unasked(selection: Selection) -> list[str]:
     where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
-    where_they_tell["closings"] = False  # a row a phase: for who asks
+    where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     return [name for name in TABLES if where_they_tell.get(name, True)]
