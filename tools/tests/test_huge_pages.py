@@ -7,11 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import huge_pages
+import recorder
+from campaign import SYSTEM, Run
+from runner import Runner
+from slots import complete
+from verdict import Outcome
 
 HOLDER = """
 import asyncio, sys
@@ -74,6 +81,27 @@ def test_what_cannot_be_put_back_is_told_with_the_command(setting, monkeypatch):
 
     with pytest.raises(huge_pages.NotPutBack, match=rf"put them back: echo madvise > {setting}$"):
         asyncio.run(during(setting, hinder))
+
+
+def test_a_host_that_is_left_changed_is_exit_1_with_the_command(monkeypatch):
+    @asynccontextmanager
+    async def stuck():
+        yield
+        raise huge_pages.NotPutBack("put them back: echo madvise > enabled")
+
+    async def nothing(*_) -> Outcome:
+        return Outcome("measured", None, [], "", 0)
+
+    made = []
+    runner = Runner(SimpleNamespace(record=lambda *_: "a record"), None)
+    monkeypatch.setattr(huge_pages, "always", stuck)
+    monkeypatch.setattr(recorder, "append", lambda _, record: made.append(record))
+    monkeypatch.setattr(runner, "run", nothing)
+    monkeypatch.setattr(runner, "look_again", nothing)
+    run = Run("null@c", "none", SYSTEM, "all", 20, "rss", 1, env="deployed-thp")
+    with pytest.raises(SystemExit, match=r"^memtest: put them back: echo madvise > enabled$"):
+        complete(runner.record_all([run], [0], Path("out")), "stopped")
+    assert made == ["a record"]
 
 
 def test_two_runners_take_turns(setting, capsys):
