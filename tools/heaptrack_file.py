@@ -5,6 +5,7 @@ addresses and call stacks, which do not grow with the length of the run, and one
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ FORMAT = 3
 MARK = "meter_mark"  # the function whose allocations are marks: of memtest/meter.c
 CHUNK = 1 << 18
 LONGEST_LINE = 1 << 20
+NUMBER = re.compile(rb"[0-9a-f]{1,16}")  # hexadecimal, of 64 bits, as heaptrack writes them
 ZSTD, GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 
 
@@ -63,6 +65,7 @@ class Reader:
         self.profile, self.mark = Profile(), mark
         self.marks: set[int] = set()  # sites that are marks
         self.live: list[int] = []  # blocks by site
+        self.sites: dict[bytes, int] = {}  # by what stands after + or -: their number has one spelling
         self.announced: dict[str, int] = {}  # the last lines of a file say how much it has
         self.entries = {b"v": self.version, b"x": self.raw, b"X": self.command, b"s": self.string, b"i": self.place}
         self.entries |= {b"t": self.stack, b"a": self.site, b"#": self.comment}
@@ -83,12 +86,12 @@ class Reader:
     def take(self, lines: list[bytes], live_bytes: int) -> int:
         """The cost of a long file is this loop: no function is called for a block. Live bytes before and after."""
         entries, marks, sizes, live, line = self.entries, self.marks, self.profile.sizes, self.live, b""
-        peak_bytes = self.profile.peak_bytes
+        sites, peak_bytes = self.sites, self.profile.peak_bytes
         try:
             for line in lines:
                 kind = line[:1]
                 if kind == b"+":
-                    site = int(line[2:], 16)
+                    site = sites[line[1:]]
                     if site in marks:
                         self.profile.marks.append(self.moment(live_bytes))
                     live[site] += 1
@@ -96,8 +99,10 @@ class Reader:
                     if live_bytes > peak_bytes:
                         peak_bytes = live_bytes
                 elif kind == b"-":
-                    site = int(line[2:], 16)
+                    site = sites[line[1:]]
                     live[site] -= 1
+                    if live[site] < 0:
+                        raise Unreadable("no sound heaptrack file: more blocks of a site are freed than were allocated")
                     live_bytes -= sizes[site]
                 else:
                     entries[kind](line[2:])
@@ -112,7 +117,7 @@ class Reader:
         return Moment(live_bytes, sum(self.live), self.live.copy())
 
     def version(self, rest: bytes) -> None:
-        found = int(rest.split()[1], 16)
+        found = numbers(rest)[1]
         if found != FORMAT:
             raise Unreadable(f"heaptrack's format {found}; read is {FORMAT}, that of heaptrack 1.3 and later")
 
@@ -124,13 +129,13 @@ class Reader:
 
     def string(self, rest: bytes) -> None:
         size, _, text = rest.partition(b" ")
-        if len(text) != int(size, 16):
+        if len(text) != number(size):
             raise ValueError
         self.profile.strings.append(text.decode(errors="replace"))
 
     def place(self, rest: bytes) -> None:
         """ADDRESS MODULE, then FUNCTION FILE LINE of each function that is there; a last one may lack its file."""
-        address, module, *words = (*(int(word, 16) for word in rest.split()), 0)
+        address, module, *words = (*numbers(rest), 0)
         names, frames = self.profile.strings, []
         for at in range(0, len(words) - 1, 3):
             function, file, line = (*words[at:-1], 0, 0)[:3]
@@ -138,30 +143,40 @@ class Reader:
         self.profile.places.append(Place(address, names[module], tuple(frames)))
 
     def stack(self, rest: bytes) -> None:
-        place, caller = (int(word, 16) for word in rest.split())
+        place, caller = numbers(rest)
         self.profile.places[place], self.profile.stacks[caller]  # must be there already
         self.profile.stacks.append((place, caller))
 
     def site(self, rest: bytes) -> None:
-        size, stack = (int(word, 16) for word in rest.split())
+        size, stack = numbers(rest)
         place = self.profile.places[self.profile.stacks[stack][0]]
         if any(frame.function == self.mark for frame in place.frames):
             self.marks.add(len(self.live))
+        self.sites[b" %x" % len(self.live)] = len(self.live)
         self.profile.sizes.append(size)
         self.profile.sites.append(stack)
         self.live.append(0)
 
     def comment(self, rest: bytes) -> None:
-        what, _, count = rest.decode(errors="replace").partition(": ")
-        if what in ("strings", "ips"):
-            self.announced[what] = int(count)
+        found = re.fullmatch(rb"(strings|ips): ([0-9]{1,20})", rest)
+        if found:
+            self.announced[found[1].decode()] = int(found[2])
 
     def check(self) -> None:
         """What heaptrack_interpret writes last tells a whole file from one whose program or compressor was killed."""
         if self.announced != {"strings": len(self.profile.strings) - 1, "ips": len(self.profile.places) - 1}:
             raise Unreadable("cut off: the counts that end a heaptrack file are missing, or are others'")
-        if min(self.live, default=0) < 0:
-            raise Unreadable("no sound heaptrack file: more blocks of a site are freed than were allocated")
+
+
+def numbers(words: bytes) -> list[int]:
+    return [number(word) for word in words.split(b" ")]
+
+
+def number(word: bytes) -> int:
+    """Strictly: int() also takes signs, spaces, underscores and 0x."""
+    if not NUMBER.fullmatch(word):
+        raise ValueError
+    return int(word, 16)
 
 
 def ignored(_: bytes) -> None:

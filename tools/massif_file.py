@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -11,8 +11,9 @@ from unreadable import Unreadable
 HEADER = ("desc", "cmd", "time_unit")
 NUMBERS = ("time", "mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")
 KINDS = ("empty", "detailed", "peak")
-DEEPEST = 500  # levels of a tree: massif's own --depth ends at 200
-NODE = re.compile(r" *n(\d+): (\d+) (.+)")
+DEEPEST = 500  # levels of a tree: massif's own --depth ends at 200, and inlined functions are levels too
+NUMBER = re.compile(r"[0-9]{1,20}")  # of 64 bits, as massif's are
+NODE = re.compile(rf"n({NUMBER.pattern}): ({NUMBER.pattern}) (.+)")
 PLACE = re.compile(r"(0x[0-9A-F]+): (.*?)(?: \((?:in )?([^()]*)\))?")
 
 
@@ -98,28 +99,52 @@ class Reader:
         kind = self.expect("heap_tree=")
         if kind not in KINDS:
             raise Unreadable(f"line {self.number}: heap_tree is one of {', '.join(KINDS)}")
-        tree = None if kind == "empty" else self.node(0)
+        tree = None if kind == "empty" else self.tree()
         if tree and tree.heap_bytes != numbers[1]:
             raise Unreadable(f"snapshot {number}: mem_heap_B is {numbers[1]}, its tree holds {tree.heap_bytes}")
         return Snapshot(number, *numbers, kind, tree)
 
     def value(self, name: str) -> int:
         text = self.expect(f"{name}=")
-        if not text.isascii() or not text.isdigit():
-            raise Unreadable(f"line {self.number}: {name} is a number")
+        if not NUMBER.fullmatch(text):
+            raise Unreadable(f"line {self.number}: {name} is a number of at most 20 digits")
         return int(text)
 
-    def node(self, depth: int) -> Node:
-        """A line `nCALLERS: BYTES PLACE`, and that many nodes, indented by one more."""
-        line = self.expect(" " * depth + "n")
-        found = NODE.fullmatch("n" + line)
-        if not found or depth > DEEPEST:
+    def tree(self) -> Node:
+        """The root, and below each node as many as it says, indented by one more. Without recursion: trees are deep."""
+        path = [self.node(0)]
+        while True:
+            while len(path[-1].callers) == path[-1].wanted:
+                done = path.pop().closed()
+                if not path:
+                    return done
+                path[-1].callers.append(done)
+            path.append(self.node(len(path)))
+
+    def node(self, depth: int) -> "Unfinished":
+        """A line `nCALLERS: BYTES PLACE`."""
+        found = NODE.fullmatch("n" + self.expect(" " * depth + "n"))
+        if not found:
             raise Unreadable(f"line {self.number} is no node of a heap tree")
-        callers = tuple(self.node(depth + 1) for _ in range(int(found[1])))
-        heap_bytes = int(found[2])
-        if callers and sum(caller.heap_bytes for caller in callers) != heap_bytes:
-            raise Unreadable(f"line {self.number}: a place holds other bytes than those who call it")
-        return Node(heap_bytes, *place(found[3]), callers)
+        if depth > DEEPEST:
+            raise Unreadable(f"line {self.number}: a heap tree of more than {DEEPEST} levels")
+        return Unfinished(self.number, int(found[1]), int(found[2]), found[3])
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A node whose callers are still being read."""
+
+    line: int
+    wanted: int
+    heap_bytes: int
+    text: str
+    callers: list[Node] = field(default_factory=list)
+
+    def closed(self) -> Node:
+        if self.callers and sum(caller.heap_bytes for caller in self.callers) != self.heap_bytes:
+            raise Unreadable(f"line {self.line}: a place holds other bytes than those who call it")
+        return Node(self.heap_bytes, *place(self.text), tuple(self.callers))
 
 
 def place(text: str) -> tuple[int | None, str, str | None]:

@@ -1,6 +1,7 @@
 """heaptrack's files: by hand, by chance against a plain model, and one that heaptrack itself wrote."""
 
 import gzip
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -91,6 +92,11 @@ def test_a_file_that_is_cut_off_is_a_sentence(tmp_path, pack, part):
         heaptrack_file.read(file)
 
 
+# What int() takes for a number, or a table for an index from its end.
+LOOSE = ["+ -1", "+ 0x1", "+ 01", "+ +1", "+  1", "+x1", "a -10 1", "a 1_0 1", "a +10 0x1", "a 10", "t -1 0", "t 1 -1"]
+LOOSE += ["i 1 -1", "i -1 1", "i 1 1 -1", "s -1 x", "a A 1", f"a {'1' * 17} 1"]
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -106,6 +112,8 @@ def test_a_file_that_is_cut_off_is_a_sentence(tmp_path, pack, part):
         (TABLES + "- 1\n" + END, "more blocks of a site are freed than were allocated"),
         (TABLES + "+ 1\n", "cut off: the counts that end a heaptrack file"),
         (TABLES + "# strings: 7\n# ips: 3\n", "cut off: the counts that end a heaptrack file"),
+        (TABLES + "- 1\n+ 1\n" + END, "more blocks of a site are freed than were allocated"),
+        *((TABLES + line + "\n" + END, f"no line of heaptrack's format 3: {re.escape(line)}") for line in LOOSE),
         ("v 10400 3\n" + "a" * 2_000_000, "cut off in the middle of a line"),
     ],
 )

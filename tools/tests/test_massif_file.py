@@ -74,6 +74,10 @@ def test_a_file_of_one_snapshot_has_one(tmp_path, count):
         (" n0: 30 ", " n0: 31 ", "a place holds other bytes than those who call it"),
         (" n1: 60", " n2: 60", "starts with `  n`, and this one does not"),
         (" n0: 30 0x4846720: ???", " n: 30 ???", "is no node of a heap tree"),
+        ("mem_heap_B=100", f"mem_heap_B={'1' * 5000}", "mem_heap_B is a number of at most 20 digits"),
+        ("n3: 100 ", f"n3: {'1' * 5000} ", "is no node of a heap tree"),
+        ("n3: 100 ", f"n{'1' * 5000}: 100 ", "is no node of a heap tree"),
+        ("n3: 100 ", "n3: \u0661 ", "is no node of a heap tree"),
     ],
 )
 def test_what_is_not_sound_is_a_sentence(tmp_path, was, becomes, sentence):
@@ -81,6 +85,24 @@ def test_what_is_not_sound_is_a_sentence(tmp_path, was, becomes, sentence):
     file.write_text((HEAD + DETAILED).replace(was, becomes, 1))
     with pytest.raises(Unreadable, match=f"^{file}: .*{sentence}"):
         list(massif_file.read(file))
+
+
+def chain(levels: int) -> str:
+    """A snapshot whose tree has one node on each level below its root."""
+    nodes = [f"{' ' * level}n{int(level < levels)}: 100 0x1: f (f.c:1)\n" for level in range(levels + 1)]
+    return HEAD + DETAILED.partition("n3:")[0] + "".join(nodes)
+
+
+def test_a_tree_may_be_deep_and_has_an_end(tmp_path):
+    file = tmp_path / "massif"
+    file.write_text(chain(massif_file.DEEPEST))
+    node, levels = massif_file.only(file).tree, 0
+    while node.callers:
+        (node,), levels = node.callers, levels + 1
+    assert levels == massif_file.DEEPEST
+    file.write_text(chain(massif_file.DEEPEST + 1))
+    with pytest.raises(Unreadable, match=f"^{file}: line 513: a heap tree of more than 500 levels"):
+        massif_file.only(file)
 
 
 WHOLE = HEAD + EMPTY + DETAILED
