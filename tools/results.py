@@ -68,7 +68,6 @@ def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
 
 # The C10K figure
 
-
 HELD = {"both": "5,000 clients and 5,000 servers", "client": "10,000 clients", "server": "10,000 servers"}
 
 
