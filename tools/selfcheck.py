@@ -100,7 +100,11 @@ def arguments() -> argparse.Namespace:
 
 
 def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
-    """Exits with a sentence at a suite whose bytes differ from run to run; a stack without TLS has but one suite."""
+    """Exits with a sentence at a suite whose bytes differ from run to run, and at a stack whose allocations nobody
+    sees; a stack without TLS has but one suite."""
+    for stack in stacks:
+        if brought := definitions.stacks()[stack].brings:
+            sys.exit(f"memtest: {stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
     for suite in suites:
         if not repeats(definitions.suites()[suite].model_dump()):
             sys.exit(f"memtest: {suite}: its live bytes differ from run to run; RSA suites without tickets repeat")
@@ -113,7 +117,7 @@ def main() -> None:
     given = arguments()
     chosen = subjects(names.listed(given.stacks), names.listed(given.suites), int(given.n))
     try:
-        witnesses.ready()
+        witnesses.ready(given.meter.resolve())
         found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve(), given.quick))
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")

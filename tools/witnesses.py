@@ -3,6 +3,7 @@
 All runs hold both roles, on the system's allocator, with randomised addresses: a harness that switches that off starts
 itself again, out of a profiler's sight."""
 
+import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,9 @@ PACKAGES = {"valgrind": "valgrind", "heaptrack": "heaptrack"}  # of Debian, by c
 MASSIF_OPTIONS = ["--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=1", "--max-snapshots=10"]
 # What DHAT tells is what is live at the very end: glibc must not free what is its own before that.
 DHAT_OPTIONS = ["--run-libc-freeres=no", "--run-cxx-freeres=no"]
+
+PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
+BUILDS = ": run `make selfcheck`, which builds it"
 
 
 class Failed(Exception):
@@ -73,12 +77,25 @@ SITES, DHAT = "sites run", "DHAT"
 DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
 
 
-def ready() -> None:
-    """Failed when a profiler is not there, before anything is run."""
+def ready(meter: Path) -> None:
+    """Failed when a profiler or a library is not there, before anything is run."""
     for name in PACKAGES:
         path(name)
-    if not MARKS.exists():
-        raise Failed(f"{MARKS.relative_to(definitions.ROOT)} is not built: run `make selfcheck`")
+    for library in (MARKS, meter):
+        if why := unfit(library):
+            raise Failed(f"{library}: {why}" + BUILDS * library.is_relative_to(definitions.ROOT / "build"))
+
+
+def unfit(library: Path) -> str | None:
+    """Why the loader would pass over a library that is preloaded."""
+    try:
+        with library.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        return f"it cannot be preloaded: {error.strerror}"
+    if start != b"\x7fELF":
+        return "not a shared library"
+    return "a library that is preloaded has no space and no colon in its path" if PARTED.search(str(library)) else None
 
 
 async def heap_meter(subject: Subject, meter: Path) -> Statement:
@@ -128,7 +145,11 @@ async def massif(subject: Subject, folder: Path) -> Statement:
     whole = f"--massif-out-file={folder / 'massif.whole'}"
     argv = [path("valgrind"), "-q", "--tool=massif", *MASSIF_OPTIONS, whole, *subject.argv("marks=1")]
     phases = await run("massif", argv, {"LD_PRELOAD": str(MARKS), "MARKS_DIRECTORY": str(folder)})
-    snapshots = [massif_file.only(folder / f"massif.{mark}") for mark in range(len(phases))]
+    files = [folder / f"massif.{mark}" for mark in range(len(phases))]
+    if not all(file.exists() for file in files):
+        marks = MARKS.relative_to(definitions.ROOT)
+        raise Failed(f"massif: it wrote no snapshot at a mark: is {marks} current? run `make selfcheck`")
+    snapshots = [massif_file.only(file) for file in files]
     readings = zip(phases, snapshots, strict=True)
     return Statement("massif", {phase.phase: Reading(one.heap_bytes, None) for phase, one in readings})
 

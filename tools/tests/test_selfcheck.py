@@ -1,5 +1,6 @@
 """The heap meter is held against profilers that are not ours, and a faulty one is found out by name."""
 
+import asyncio
 import re
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import selfcheck
+import witnesses
+from preload import HEAP_METER as METER
 
 ROOT = Path(selfcheck.__file__).resolve().parent.parent
 COMMAND = [sys.executable, str(ROOT / "tools/selfcheck.py"), "--quick", "--n=2", "--suites=tls13-rsa-aes256"]
@@ -49,9 +52,46 @@ def test_a_meter_that_forgets_realloc_s_old_size_is_named(tmp_path):
 
 @needs_all
 def test_a_library_that_is_no_meter_is_a_sentence():
-    done = check("--stacks=openssl@3.5.5", "--meter=/no/such.so")
+    done = check("--stacks=openssl@3.5.5", f"--meter={witnesses.MARKS}")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("memtest: heap meter: /no/such.so was preloaded, and ")
+    assert done.stderr.splitlines()[-1].startswith(f"memtest: heap meter: {witnesses.MARKS} was preloaded, and ")
+
+
+def test_what_the_loader_would_pass_over_is_refused_before_anything_is_run(tmp_path):
+    spaced, text = tmp_path / "a meter.so", tmp_path / "meter.so"
+    shutil.copy(shutil.which("true"), spaced)
+    text.write_text("no library")
+    told = {file: witnesses.unfit(file) for file in (tmp_path / "none.so", tmp_path, spaced, text)}
+    assert list(told.values()) == [
+        "it cannot be preloaded: No such file or directory",
+        "it cannot be preloaded: Is a directory",
+        "a library that is preloaded has no space and no colon in its path",
+        "not a shared library",
+    ]
+    assert witnesses.unfit(Path(shutil.which("true"))) is None
+
+
+@needs_all
+def test_a_meter_that_is_not_there_is_a_sentence():
+    done = check("--stacks=openssl@3.5.5", "--meter=/no/such.so")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "memtest: /no/such.so: it cannot be preloaded: No such file or directory\n",
+    )
+
+
+@needs_all
+def test_marks_that_are_not_made_are_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(witnesses, "MARKS", ROOT / METER)  # a library, and not the one that marks
+    subject = witnesses.Subject("openssl@3.5.5", "tls13-rsa-aes256", 2)
+    with pytest.raises(witnesses.Failed, match=r"^massif: it wrote no snapshot at a mark: is build/core/.* current"):
+        asyncio.run(witnesses.massif(subject, tmp_path))
+
+
+def test_a_stack_with_an_allocator_of_its_own_is_refused():
+    done = check("--stacks=rustls+aws-lc+jemalloc-rust@0.23.46")
+    assert done.returncode == 1
+    assert "brings its own allocator, jemalloc-rust, which neither meter nor profiler sees" in done.stderr
 
 
 def test_a_profiler_that_is_missing_is_named_with_its_package(tmp_path):
