@@ -13,7 +13,7 @@ from lines import Env
 from repeats import INSIDE, ONCE, Change
 from rss_costs import RSS, quantity, unreached
 from selection import Selection
-from series import Series
+from series import Series, in_common
 from settings import cells_of, columns_of, constant, held
 from tables import Cell, Column, Table, hole, word
 
@@ -82,6 +82,8 @@ def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
 
 def row(figure: Figure, series: dict[Env, Series]) -> list[Cell]:
     """The figure in each environment, then its ratio to the laboratory's for each other."""
+    if figure.sessions is None:
+        series = dict(zip(series, in_common(series.values()), strict=True))
     values = {env: figure.values(one) for env, one in series.items()}
     ratios = [ratio_cell(values[LAB], values[env]) for env in series if env != LAB]
     return [*(figure_cell(figure, one) for one in series.values()), *ratios]

@@ -8,7 +8,7 @@ import repeats
 from lines import Role
 from repeats import Change
 from selection import Selection
-from series import Series, Setting
+from series import Series, Setting, in_common
 from session_costs import heap_cell, heap_holes
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
@@ -62,7 +62,14 @@ def rss_cells(end: End) -> list[Cell]:
     if not line:
         return [hole(end.mixed.reason("rss"))] * 2
     slope = Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1))
-    return [slope, compared(end, lambda of: repeats.slopes(of, costs.peak_rss), False)]
+    alone, mixed = in_common((end.alone, end.mixed))
+    if peak_slopes(end.alone) and not peak_slopes(alone):
+        return [slope, hole("no two N in common with pairs of the same stack")]
+    return [slope, compared(replace(end, alone=alone, mixed=mixed), peak_slopes, False)]
+
+
+def peak_slopes(series: Series) -> list[float]:
+    return repeats.slopes(series, costs.peak_rss)
 
 
 def interop(selection: Selection) -> Table:

@@ -1,6 +1,7 @@
 """The runs of one stack in one setting: what one line can go through. Of a split run either process has its own."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import costs
@@ -91,3 +92,15 @@ class Series:
         firsts = {record.sessions: record for record in reversed(self.runs("heap"))}
         small_and_large = sorted(firsts)[:2]
         return tuple(firsts[sessions] for sessions in small_and_large) if len(small_and_large) == 2 else None
+
+
+def in_common(several: Iterable[Series]) -> list[Series]:
+    """With RSS runs of the sessions only that all of them have that have any: a line through other N is another line."""
+    several = list(several)
+    counts = [{run.sessions for run in one.runs("rss")} for one in several]
+    shared = set.intersection(*found) if (found := [one for one in counts if one]) else set()
+
+    def kept(run: Record) -> bool:
+        return run.meter != "rss" or run.status != "measured" or run.sessions in shared
+
+    return [replace(one, records=tuple(filter(kept, one.records))) for one in several]

@@ -77,3 +77,14 @@ def test_without_the_stack_itself_as_peer_the_difference_is_a_hole():
 def test_figures_that_are_exact_need_no_repeats():
     assert Change((100.0,), (100.1,), exact=True).beyond_spread
     assert not Change((100.0,), (100.1,)).beyond_spread
+
+
+def test_lines_go_through_the_same_n_or_are_not_compared():
+    """The pairs of one stack bend at an N that the mixed ones do not have."""
+    alone = [synthetic.record(A, SUITE, sessions, roles="split") for sessions in (100, 1000)]
+    alone.append(synthetic.scaled(synthetic.record(A, SUITE, 5000, roles="split"), 1.3, 1))
+    mixed = [synthetic.record(A, SUITE, sessions, roles="split", client=B) for sessions in (100, 1000)]
+    assert dict(texts(table([*alone, *mixed]), "process", "rss_change"))["server"] == "none"
+    note = "no two N in common with pairs of the same stack"
+    other = [synthetic.record(A, SUITE, sessions, roles="split", client=B) for sessions in (200, 2000)]
+    assert {row[-1].note for row in table([*alone, *other]).rows if row[2].value == "server"} == {note}
