@@ -7,7 +7,8 @@
     tools/heap.py --once 1234                   as it is now
 
 Shown are the bytes and blocks that each program requested: live, at their peak, and in all. With a command the exit
-status is the command's (128 + the signal's number if one ended it), and signals are passed on to it.
+status is the command's (128 + the signal's number if one ended it), and signals are passed on to it; it is followed
+to its end though nobody reads the reports any more.
 """
 
 # ruff: noqa: E402
@@ -18,7 +19,6 @@ environment.activate()
 
 import argparse
 import io
-import os
 import shlex
 import signal
 import sys
@@ -26,7 +26,6 @@ import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TextIO
 
 import rich.console
 import rich.text
@@ -35,16 +34,18 @@ from rich.live import Live
 import forms
 import heap_process
 import heap_report
+import heap_tree
 import tables
+from heap_listener import Listener
 from heap_tree import Tree
 
 POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
 
 
 class Watch:
-    """Follows a tree and reports on `out` every interval, and once more at the end."""
+    """Follows a tree and reports on `out` every interval, and once more at the end, while somebody listens."""
 
-    def __init__(self, tree: Tree, given: argparse.Namespace, out: TextIO) -> None:
+    def __init__(self, tree: Tree, given: argparse.Namespace, out: Listener) -> None:
         self.tree, self.given, self.out = tree, given, out
         self.console = rich.console.Console(file=out, width=None if out.isatty() else 120, highlight=False)
         self.began = self.said = time.monotonic()
@@ -54,7 +55,7 @@ class Watch:
 
     def tick(self) -> None:
         self.tree.poll()
-        if not self.given.once and time.monotonic() - self.said >= self.given.interval:
+        if not self.given.once and not self.out.gone and time.monotonic() - self.said >= self.given.interval:
             self.said = time.monotonic()
             self.report()
 
@@ -68,6 +69,8 @@ class Watch:
 
     def summary(self) -> None:
         self.said = time.monotonic()
+        if self.out.gone:
+            return
         if self.given.json:
             self.report()
         elif self.tree.programs:
@@ -121,29 +124,46 @@ def seconds(text: str) -> float:
 
 
 @contextmanager
-def opened(given: argparse.Namespace) -> Iterator[TextIO]:
-    if not given.out:
-        yield sys.stderr if given.command else sys.stdout
-        return
+def opened(given: argparse.Namespace) -> Iterator[Listener]:
+    """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
     try:
-        with open(given.out, "w") as out:
-            yield out
+        standard = sys.stderr if given.command else sys.stdout
+        stream = open(given.out, "w") if given.out else nullcontext(standard)  # noqa: SIM115, it is closed below
     except OSError as error:
         sys.exit(f"memtest: {given.out}: {error.strerror}")
+    with stream as file:
+        out = Listener(file)
+        yield out
+        out.flush()
+        if out.gone and not isinstance(out.gone, BrokenPipeError):
+            tell(f"{given.out or file.name}: {out.gone.strerror}; what was to be reported after that is not there")
 
 
-def attach(given: argparse.Namespace, out: TextIO) -> int:
-    """Until the process has ended, or ^C."""
+def tell(sentence: str) -> None:
+    """Whether somebody listens or not."""
+    errors = Listener(sys.stderr)
+    errors.write(f"memtest: {sentence}\n")
+    errors.flush()
+
+
+def attach(given: argparse.Namespace, out: Listener) -> int:
+    """Until the process has ended, ^C, or nobody listens."""
     watch = Watch(heap_process.attached(given.pid), given, out)
     signal.pthread_sigmask(signal.SIG_BLOCK, heap_process.SIGNALS)
     watch.tree.poll()
+
+    def ended(info: signal.struct_siginfo | None) -> bool:
+        asked = info is not None and info.si_signo != signal.SIGCHLD
+        return asked or given.pid not in watch.tree.current or out.gone is not None
+
     if not given.once:
-        watch.run(lambda info: given.pid not in watch.tree.current or (info and info.si_signo != signal.SIGCHLD))
+        watch.run(ended)
     watch.summary()
-    return 0
+    out.flush()
+    return int(lost(watch.tree) or out.gone is not None)
 
 
-def follow(given: argparse.Namespace, out: TextIO) -> int:
+def follow(given: argparse.Namespace, out: Listener) -> int:
     """Until the command has ended; what it leaves running stays under the meter."""
     command = heap_process.Command(given.command)
     watch = Watch(command.tree, given, out)
@@ -151,18 +171,23 @@ def follow(given: argparse.Namespace, out: TextIO) -> int:
     watch.summary()
     command.tree.remove_pages()
     for sentence in command.remarks():
-        print(f"memtest: {sentence}", file=sys.stderr)
+        tell(sentence)
+    lost(command.tree)
     return command.status
+
+
+def lost(tree: Tree) -> bool:
+    """Says which programs could not be followed to their end."""
+    found = [program for program in tree.programs if program.state == heap_tree.LOST]
+    for program in found:
+        tell(f"{heap_report.name(program)}: its page was damaged; what is shown of it is from before that")
+    return bool(found)
 
 
 def main() -> None:
     given = arguments()
     with opened(given) as out:
-        try:
-            status = (follow if given.command else attach)(given, out)
-        except BrokenPipeError:  # whoever read has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-            status = 1
+        status = (follow if given.command else attach)(given, out)
     sys.exit(status)
 
 

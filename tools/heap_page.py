@@ -89,17 +89,21 @@ class Open:
 
     def __init__(self, pid: int) -> None:
         """OSError when it is not there or not ours to read; Foreign when it is something else."""
+        self.pid = pid
         self.descriptor = os.open(path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             self.inode = os.fstat(self.descriptor).st_ino
-            if self.read().pid != pid:
-                raise Foreign("it says to be another process's")
+            self.first = self.read()
         except (OSError, Foreign):
             self.close()
             raise
 
     def read(self) -> Page:
-        return parse(os.pread(self.descriptor, BYTES + 1, 0))
+        """OSError or Foreign too: others may write there."""
+        page = parse(os.pread(self.descriptor, BYTES + 1, 0))
+        if page.pid != self.pid:
+            raise Foreign("it says to be another process's")
+        return page
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -14,11 +14,12 @@ import pages
 from heap_page import Foreign, Page
 
 RUNNING, ENDED, REPLACED = "running", "ended", "replaced"  # replaced: by exec, in the same process
+LOST = "lost"  # its page was no page any more when it was last read
 
 
 @dataclass(eq=False)
 class Program:
-    """One program of one process; `page` is the last reading, the final one when it does not run any more."""
+    """One program of one process; `page` is the last reading, the final one when it has ended or was replaced."""
 
     open: heap_page.Open
     page: Page
@@ -27,9 +28,12 @@ class Program:
 
     def update(self, state: str) -> None:
         """A page whose process has ended is read once more, and closed."""
-        self.page, self.state = self.open.read(), state
-        self.threads = threads(self.page.pid) if state == RUNNING else 0
-        if state != RUNNING:
+        try:
+            self.page, self.state = self.open.read(), state
+        except (Foreign, OSError):
+            self.state = LOST
+        self.threads = threads(self.page.pid) if self.state == RUNNING else 0
+        if self.state != RUNNING:
             self.open.close()
 
     @property
@@ -57,12 +61,12 @@ class Tree:
             page.close()
         for pid, program in list(self.current.items()):
             program.update(RUNNING if pages.alive(pid) else ENDED)  # in this order: the final reading is final
-            if program.state == ENDED:
+            if program.state != RUNNING:
                 del self.current[pid]
 
     def descends(self, page: heap_page.Open) -> bool:
         """By what its page says, which outlives it; else by a living chain of parents, of which some have no page."""
-        said = page.read()
+        said = page.first
         members = {self.root} | {program.page.pid for program in self.programs}
         if said.pid == self.root or said.parent in members:
             return True
@@ -72,7 +76,7 @@ class Tree:
         return ancestor > 1
 
     def join(self, page: heap_page.Open) -> None:
-        program = Program(page, page.read())
+        program = Program(page, page.first)
         if before := self.current.get(program.page.pid):
             before.update(REPLACED)
         self.current[program.page.pid] = program
