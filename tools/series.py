@@ -95,7 +95,7 @@ class Series:
 
 
 def in_common(several: Iterable[Series]) -> list[Series]:
-    """With RSS runs of the sessions only that all of them have that have any: a line through other N is another line."""
+    """With RSS runs of those sessions only that all have that have any: a line through other N is another line."""
     several = list(several)
     counts = [{run.sessions for run in one.runs("rss")} for one in several]
     shared = set.intersection(*found) if (found := [one for one in counts if one]) else set()
