@@ -18,8 +18,8 @@ BEYOND = {PLAIN: [1.0, 2.0, 1.0], SITES: [1.2, 2.0, 1.3]}
 def run(monkeypatch, capsys):
     """run(CPU seconds by way, stack): the status or sentence of the script's exit, and its table."""
 
-    def main(taken, stack="openssl@3.5.5"):
-        words = ["bench_attribution.py", "--stacks", stack, "--suites", "tls13-rsa-aes256", "--n", "20"]
+    def main(taken, stack="openssl@3.5.5", n="10000"):
+        words = ["bench_attribution.py", "--stacks", stack, "--suites", "tls13-rsa-aes256", "--n", n]
         monkeypatch.setattr(sys, "argv", words)
         monkeypatch.setattr(bench, "rounds", lambda *_: taken)
         monkeypatch.setattr(bench, "WAYS", tuple(taken))
@@ -40,7 +40,7 @@ def test_a_cost_within_the_limit_is_no_word(run):
 def test_a_cost_beyond_the_limit_fails_with_a_sentence(run):
     status, table = run(BEYOND)
     said = "sites costs 1.200 times the plain run, more than 1.10"
-    assert status == f"memtest: openssl@3.5.5, tls13-rsa-aes256, N = 20: {said}" and "no (1.10)" in table
+    assert status == f"memtest: openssl@3.5.5, tls13-rsa-aes256, N = 10,000: {said}" and "no (1.10)" in table
 
 
 def test_slow_profilers_stand_beside_a_plain_run_of_their_own(run, monkeypatch):
@@ -54,3 +54,8 @@ def test_a_stack_that_brings_its_own_allocator_is_refused(run):
     status, table = run(WITHIN, "openssl@3.5.5 rustls+aws-lc+jemalloc-rust@0.23.46")
     said = "brings its own allocator, jemalloc-rust, which neither meter nor profiler sees"
     assert status == f"memtest: rustls+aws-lc+jemalloc-rust@0.23.46: {said}" and not table
+
+
+def test_at_few_sessions_the_limit_is_shown_and_not_judged(run):
+    status, table = run(BEYOND, n="20")
+    assert status == 0 and "no (1.10)" in table
