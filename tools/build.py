@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 import definitions
 import flags
@@ -29,6 +29,8 @@ import stamps
 from commands import CONSOLE, Failed
 from definitions import ROOT, Stack, campaigns, stacks
 from sources import sha256
+
+PIPE_WIDTH = 1000  # columns: no line of a list is so long
 
 
 def compiled(stack: Stack) -> dict[str, str]:
@@ -91,11 +93,12 @@ def alone(root: Path):
 
 
 def show_all(known: dict[str, Stack]) -> None:
-    table = Table("stack", "harness", "built", "licence", box=None)
+    """Names are whole, however narrow the terminal; a pipe has no width."""
+    table = Table(Column("stack", no_wrap=True, overflow="ignore"), "harness", "built", "licence", box=None)
     for name, stack in known.items():
         built = (ROOT / "build/harness" / f"{name}.stamp").is_file()
         table.add_row(name, stack.harness, "yes" if built else "no", stack.licence)
-    Console(highlight=False).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)
 
 
 def arguments(known: dict[str, Stack]) -> argparse.Namespace:

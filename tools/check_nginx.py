@@ -105,7 +105,7 @@ def quotient(total: int, count: int) -> Cell:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("connections", nargs="*", type=count, metavar="N", help="how many (default: 500 1000 2000)")
-    parser.add_argument("--format", choices=forms.FORMATS, default=forms.TABLE, help="(default: %(default)s)")
+    parser.add_argument("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
     return parser.parse_args()
 
 

@@ -17,6 +17,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
+import conclusion
 import definitions
 import forecast
 import pages
@@ -47,7 +48,8 @@ def main() -> None:
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
     if not arguments.list:
         prepare(recording, campaign)
-    plan = Plan(arguments.campaign, campaign, recording, runner.provenance, arguments.fresh)
+    title = conclusion.title(arguments.campaign, campaign, definitions.campaigns()[arguments.campaign])
+    plan = Plan(title, campaign, recording, runner.provenance, arguments.fresh)
     if arguments.list:
         with stdout.checked():
             plan.show()
@@ -172,6 +174,9 @@ def show_results(plan: Plan) -> bool:
         return False
     with stdout.checked():
         print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
+        if any(record.meter == "sites" and record.status == "measured" for record in made):
+            print(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
+        print("", *conclusion.sentences(selection), sep="\n")
     for finding in found:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
     return not found

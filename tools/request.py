@@ -85,6 +85,8 @@ def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
         return {"stacks": listed(arguments.server), "peers": listed(arguments.client), "roles": ["split"]}
     if arguments.keep:
         windows = {} if arguments.window else {"windows": [KEEP_WINDOW if pairs > KEEP_WINDOW else "all"]}
+        if KEEP_WINDOW in windows.get("windows", []):
+            print(f"memtest: KEEP={arguments.keep} is by windows: WINDOW={KEEP_WINDOW}", file=sys.stderr)
         return {"roles": [f"keep-{arguments.keep}"], "peers": []} | windows
     if arguments.roles == "together":
         return {"peers": []}

@@ -1,5 +1,7 @@
 """What check-nginx says of figures that are not as they must be, and of those that are."""
 
+from dataclasses import replace
+
 import pytest
 
 import check_nginx
@@ -39,6 +41,16 @@ def test_what_is_not_so_is_one_sentence(runs, sentence):
 def test_a_remainder_is_shown_in_the_table():
     (row,) = check_nginx.table([held(500, extra=1)], "nginx").rows
     assert [cell.text for cell in row[:4]] == ["TLS 1.3, RSA-2048", "500", "14,148.002", "41"]
+
+
+def test_a_pipe_gets_markdown_which_has_no_width(monkeypatch, capsys):
+    monkeypatch.setattr(check_nginx, "hold", lambda kind, connections: replace(held(connections), kind=kind))
+    monkeypatch.setattr(nginx, "allow_descriptors", lambda _: None)
+    monkeypatch.setattr(nginx, "version", lambda: "nginx/1.2.3")
+    monkeypatch.setattr("sys.argv", ["check_nginx.py", "500"])
+    with pytest.raises(SystemExit):
+        check_nginx.main()
+    assert "| TLS 1.3, RSA-2048 |         500 |" in capsys.readouterr().out
 
 
 def test_without_nginx_it_is_one_sentence(monkeypatch):

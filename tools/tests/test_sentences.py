@@ -18,6 +18,23 @@ def test_heap_runs_that_another_allocator_does_not_get_are_told(project, allocat
     assert ("heap runs are made on the system allocator only" in done.stderr) == told
 
 
+@pytest.mark.parametrize(("words", "told"), [((), True), (("--window=10",), False)])
+def test_the_window_of_kept_sessions_is_told_where_it_was_not_given(project, words, told):
+    done = project.measure("--list", "--keep=server", *words, stacks=project.install("obey"), n=2_000)
+    assert (done.stderr == "memtest: KEEP=server is by windows: WINDOW=100\n") == told
+
+
+def test_the_last_lines_are_the_answer_and_where_pictures_and_call_stacks_are(project):
+    done = project.measure("--keep=server", stacks=project.install("obey"), n=20)
+    last = done.stdout.splitlines()[-5:]
+    assert last[:3] == [
+        "recording: out",
+        "pictures: out/mem-keep-server.png, out/mem-keep-server.svg",
+        "call stacks: tools/tabulate.py out --table call-sites",
+    ]
+    assert last[4].startswith("tls13-rsa-aes256, obey@1: a server session keeps ")
+
+
 @pytest.mark.parametrize("words", [["--list"], ["--verify"], ["--heap=0"]])
 def test_a_stdout_that_is_full_is_a_sentence(project, words):
     stacks = project.install("obey")
