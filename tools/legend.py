@@ -22,28 +22,38 @@ def heading(selection: Selection, setting: Setting, process: Process) -> str:
     return name
 
 
-def numbers(meter: Meter, selection: Selection) -> str:
-    """The N that this meter's line in the lower row is of: the largest of each setting."""
-    counts = [selection.where(setting.__eq__).sessions(meter) for setting in selection.settings]
-    most = {found[-1] for found in counts if found}
-    return f"N = {most.pop():,}" if len(most) == 1 else "the largest N"
+def numbers(meter: Meter, selection: Selection, sessions: int | None = None) -> str:
+    """The N that this meter's line in the lower row is of, in a process: this one, or the largest of each setting."""
+    most = set()
+    for setting in selection.settings:
+        share = 1 if setting.roles == "together" else 2
+        found = [sessions] if sessions else selection.where(setting.__eq__).sessions(meter)[-1:]
+        most |= {(one // share, share) for one in found}
+    if len(most) != 1:
+        return "the largest N"
+    count, share = most.pop()
+    return f"N = {count:,}" if share == 1 else f"{count:,} sessions of the process"
 
 
-def keys(selection: Selection, sessions: int | None, whiskers: bool, compared: bool) -> list[Line2D]:
+def owners(selection: Selection) -> list[str]:
+    """The stacks of processes, in the order of their colours: of mixed pairs the clients' too."""
+    return list(dict.fromkeys([*selection.stacks, *(one.peer for one in selection.settings if one.peer)]))
+
+
+def keys(selection: Selection, sessions: int | None, drawn: set[str], compared: bool) -> list[Line2D]:
     """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
     found = []
-    for index, stack in enumerate(selection.stacks):
+    for index, stack in enumerate(owners(selection)):
         look = panels.style(index)
-        name = f"servers are {stack}" if selection.settings[0].peer else stack
-        found.append(Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=panels.INK, label=name))
+        found.append(Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=panels.INK, label=stack))
     if compared:
         return found
-    grey = {"color": "#666666", "marker": "o"}
-    of_rss = f"N = {sessions:,}" if sessions else numbers("rss", selection)
-    found.append(Line2D([], [], label=f"RSS, {of_rss}", **grey))
-    if whiskers:
-        found.append(Line2D([], [], label="peak RSS inside a phase", color="#666666", marker="_", linestyle="none"))
-    if selection.sessions("heap"):
+    grey = {"color": "#666666"}  # without a marker: those are the stacks'
+    found.append(Line2D([], [], label=f"RSS, {numbers('rss', selection, sessions)}", **grey))
+    if "peak" in drawn:
+        mark = {"color": "#666666", "marker": "_", "markersize": 9, "linestyle": "none"}
+        found.append(Line2D([], [], label="peak RSS inside a phase", **mark))
+    if "heap" in drawn:
         label = f"live heap, {numbers('heap', selection)}"
-        found.append(Line2D([], [], label=label, linestyle="--", markerfacecolor="white", **grey))
+        found.append(Line2D([], [], label=label, linestyle="--", **grey))
     return found

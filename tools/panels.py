@@ -2,24 +2,22 @@
 has a marker of its own, so that the figure reads in grey."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 
 import costs
 from costs import KIB, MIB
+from ends import INK, End
 from lines import Meter
 from records import Phase, Record
 from series import Series
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00")
 MARKERS = "osD^vPX"
-INK = "#222222"
-HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
 READABLE = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
+SEEN = 0.04  # of the highest dot: a whisker that is shorter hides behind its dot
 NOTES = 3  # failures spelt out in a panel
 
 
@@ -31,6 +29,13 @@ class Style:
 
 def style(index: int) -> Style:
     return Style(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+
+
+def looks(stacks: list[Series], owners: Sequence[str]) -> list[Style]:
+    """Of each line: that of the stack whose process it is; where this is one for several lines, the server's."""
+    names = [series.owner for series in stacks]
+    alike = len(set(names)) < len(names)
+    return [style(owners.index(series.stack if alike else series.owner)) for series in stacks]
 
 
 def slope_text(series: Series, line: costs.Line | None) -> str:
@@ -47,14 +52,11 @@ def counted(series: Series) -> str:
     return f"{series.process if series.setting.roles == 'split' else next(iter(series.setting.processes))} sessions"
 
 
-End = tuple[int, float, str]  # sessions, MiB, and what is said there
-
-
-def by_sessions(axes: Axes, stacks: list[Series]) -> list[End]:
-    """Peak RSS of every run, and the line through them; returns where the lines end, for `label`."""
+def by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) -> list[End]:
+    """Peak RSS of every run, and the line through them; returns where the lines end, for `ends.label`."""
     ends = []
-    for index, series in enumerate(stacks):
-        runs, look = series.runs("rss"), style(index)
+    for series, look in zip(stacks, looks(stacks, owners), strict=True):
+        runs = series.runs("rss")
         medians = costs.medians(series.full("rss"), costs.peak_rss)
         points = {sessions // series.share: peak for sessions, peak in medians.items()}
         line = costs.line(points)
@@ -71,32 +73,6 @@ def by_sessions(axes: Axes, stacks: list[Series]) -> list[End]:
     axes.set_xlim(0, 1.04 * max((sessions for sessions, *_ in ends), default=1))
     explain_holes(axes, stacks)
     return ends
-
-
-def top(ends: list[End]) -> float:
-    """Of an axis with room for the texts, which are pushed up where lines end close to each other."""
-    heights = sorted(mebibytes for _, mebibytes, _ in ends) or [1.0]
-    close = any(high - low < 0.2 * heights[-1] for low, high in pairwise(heights))
-    return heights[-1] * (1.6 if close else 1.35)
-
-
-def label(axes: Axes, ends: list[End]) -> None:
-    """Each text at its line's end and above the text below it; the axis has its limits by now.
-
-    Up to two stand above the ends with the stack's name; more stand beside them, where no line goes."""
-    crowded = len(ends) > 2
-    height, free = axes.get_ylim()[1], 0.0
-    style = {"va": "bottom", "color": INK, "path_effects": HALO, "zorder": 4, "linespacing": 1.1}
-    style |= {"fontsize": 8, "ha": "left"} if crowded else {"fontsize": 8.5, "ha": "right"}
-    for sessions, mebibytes, text in sorted(ends, key=lambda end: end[1]):
-        bottom = max(mebibytes + (-0.03 if crowded else 0.03) * height, free)
-        place = 0.03 * axes.get_xlim()[1] if crowded else 0
-        axes.text(sessions + place, bottom, text.split("\n")[-1] if crowded else text, **style)
-        free = bottom + (0.075 if crowded else 0.15) * height
-    if crowded:
-        widest = max(sessions for sessions, *_ in ends)
-        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
-        axes.set_xlim(0, 1.52 * widest)
 
 
 def explain_holes(axes: Axes, stacks: list[Series]) -> None:
@@ -132,22 +108,38 @@ def place(phase: str) -> tuple:
     return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
 
 
-def by_phase(axes: Axes, stacks: list[Series], sessions: int | None) -> bool:
+def of_n(series: Series, sessions: int | None) -> list[Record]:
+    return series.runs("rss", sessions) if sessions else largest(series, "rss")
+
+
+def resident(series: Series, sessions: int | None) -> tuple[dict[str, float], dict[str, float]]:
+    """By phase: at its end, and the peak inside."""
+    runs = of_n(series, sessions)
+    return shape(runs, rss, series.share), shape(runs, peak, series.share)
+
+
+def highest(stacks: list[Series], sessions: int | None) -> float:
+    found = [size for series in stacks for sizes in resident(series, sessions) for size in sizes.values()]
+    return max(found, default=0)
+
+
+def by_phase(axes: Axes, stacks: list[Series], owners: Sequence[str], sessions: int | None, highest: float) -> set[str]:
     """RSS at each phase's end, a whisker to its peak inside, live heap; KiB per session beyond `contexts`.
 
-    Of this N, or of the largest (None). Returns whether there is a whisker."""
-    chosen = [series.runs("rss", sessions) if sessions else largest(series, "rss") for series in stacks]
-    shares = [series.share for series in stacks]
-    shapes = [(shape(runs, rss, by), shape(runs, peak, by)) for runs, by in zip(chosen, shares, strict=True)]
-    heaps = [shape(largest(series, "heap"), live, series.share) for series in stacks]
+    Of this N, or of the largest (None). Returns which of `peak` and `heap` were drawn; `highest` is of all panels."""
+    chosen = [of_n(series, sessions) for series in stacks]
+    shapes = [resident(series, sessions) for series in stacks]
+    metered = [alike_in_window(largest(series, "heap"), runs) for series, runs in zip(stacks, chosen, strict=True)]
+    heaps = [shape(runs, live, series.share) for runs, series in zip(metered, stacks, strict=True)]
+    least = SEEN * highest
     phases = sorted(
         dict.fromkeys(name for found in [*(ends for ends, _ in shapes), *heaps] for name in found), key=place
     )
-    for index, ((ends, peaks), heap) in enumerate(zip(shapes, heaps, strict=True)):
-        look, shift = style(index), 0.12 * (index - (len(stacks) - 1) / 2)
+    for index, ((ends, peaks), heap, look) in enumerate(zip(shapes, heaps, looks(stacks, owners), strict=True)):
+        shift = 0.12 * (index - (len(stacks) - 1) / 2)
         at = {name: number + shift for number, name in enumerate(phases)}
-        for name in beyond(ends, peaks):
-            axes.plot([at[name]] * 2, [ends[name], peaks[name]], "-_", color=look.colour, linewidth=1)
+        for name in beyond(ends, peaks, least):
+            axes.plot([at[name]] * 2, [ends[name], peaks[name]], "-_", color=look.colour, linewidth=1, markersize=9)
         filled = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5}
         axes.plot([at[name] for name in ends], list(ends.values()), f"-{look.marker}", markersize=5, zorder=3, **filled)
         hollow = {"color": look.colour, "markerfacecolor": "white"}
@@ -158,13 +150,20 @@ def by_phase(axes: Axes, stacks: list[Series], sessions: int | None) -> bool:
     axes.set_xticks(range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_xlabel("end of phase")
     axes.set_ylabel("KiB per session above contexts")
-    return any(beyond(ends, peaks) for ends, peaks in shapes)
+    drawn = {"peak"} if any(beyond(ends, peaks, least) for ends, peaks in shapes) else set()
+    return drawn | ({"heap"} if any(heaps) else set())
 
 
-def beyond(ends: dict[str, float], peaks: dict[str, float]) -> list[str]:
-    """Phases whose peak is above where they began and where they ended, by more than the eye can miss."""
+def beyond(ends: dict[str, float], peaks: dict[str, float], least: float) -> list[str]:
+    """Phases whose peak is above where they began and where they ended, by more than `least`."""
     began = [0.0, *ends.values()]
-    return [name for name, start in zip(ends, began, strict=False) if peaks[name] > 1.02 * max(start, ends[name])]
+    return [name for name, start in zip(ends, began, strict=False) if peaks[name] - max(start, ends[name]) > least]
+
+
+def alike_in_window(heap: list[Record], rss: list[Record]) -> list[Record]:
+    """The heap runs, if as large a part of their pairs is in the handshake at once as in the RSS runs; else none."""
+    parts = {min(1, run.window / (run.sessions // 2)) if run.window != "all" else 1 for run in (*heap, *rss)}
+    return heap if len(parts) == 1 else []
 
 
 def shape(runs: list[Record], quantity: Callable[[Phase], int], share: int) -> dict[str, float]:

@@ -17,11 +17,12 @@ import matplotlib
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import dots
+import ends
+import layout
 import legend
 import panels
 import records
@@ -38,7 +39,6 @@ EXAMPLES = """examples:
   tools/plot_mem.py data/2026-01-31-some-cpu -o roles.png --roles split     clients and servers beside each other
   tools/plot_mem.py data/2026-01-31-some-cpu -o env.png --env lab --env deployed        each repeat beside the lab's"""
 FORMATS = (".png", ".svg")
-COLUMNS = 3  # panels side by side; more settings go below
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -57,47 +57,30 @@ def shown(selection: Selection) -> list[tuple[Setting, Process]]:
     return [(one, process) for one in settings for process in dict.fromkeys(one.processes.values())]
 
 
-def grid_of(count: int, columns: int) -> tuple[Figure, list[tuple[Axes, Axes]]]:
-    """Upper and lower axes of each panel, in blocks of two rows; 16:9 for one block."""
-    columns, blocks = min(count, columns), -(-count // columns)
-    size = {"figsize": (12.8, 7.2 * blocks), "layout": "constrained", "squeeze": False}
-    made, grid = pyplot.subplots(2 * blocks, columns, **size)
-    pairs = [(grid[2 * block][at], grid[2 * block + 1][at]) for block in range(blocks) for at in range(columns)]
-    for spare in pairs[count:]:
-        for axes in spare:
-            axes.remove()
-    return made, pairs[:count]
-
-
 def figure(selection: Selection, sessions: int | None = None) -> Figure:
     """Above memory by sessions, below by phase (of the largest N, or of `sessions`), or by environment where there are
     several; one scale for all panels of a kind."""
     wanted, compared = shown(selection), dots.comparison(selection)
     apart = any(process != "both" for _, process in wanted)
-    made, axes_of = grid_of(len(wanted), 2 if apart else COLUMNS)  # clients and servers stand beside each other
-    ends, whiskers = {}, False
-    for (setting, process), (upper, lower) in zip(wanted, axes_of, strict=True):
-        stacks = [selection.series(stack, setting, process) for stack in selection.stacks]
+    made, axes_of = layout.grid_of(
+        len(wanted), 2 if apart else layout.COLUMNS
+    )  # clients and servers stand beside each other
+    said, drawn, owners = {}, set(), legend.owners(selection)
+    lines = [[selection.series(stack, *one) for stack in selection.stacks] for one in wanted]
+    highest = max(panels.highest(stacks, sessions) for stacks in lines)
+    for (setting, process), stacks, (upper, lower) in zip(wanted, lines, axes_of, strict=True):
         upper.set_title(legend.heading(selection, setting, process), fontsize=9)
-        ends[upper] = panels.by_sessions(upper, stacks)
+        said[upper] = panels.by_sessions(upper, stacks, owners)
         if compared:
             dots.by_environment(lower, selection, setting, process)
         else:
-            whiskers |= panels.by_phase(lower, stacks, sessions)
-    level([lower for _, lower in axes_of], from_zero=not compared)
-    for axes, of_panel in ends.items():
-        axes.set_ylim(0, max(map(panels.top, ends.values())))
-        panels.label(axes, of_panel)
-    frame(made, selection, legend.keys(selection, sessions, whiskers, compared))
+            drawn |= panels.by_phase(lower, stacks, owners, sessions, highest)
+    layout.level([lower for _, lower in axes_of], from_zero=not compared)
+    for axes, of_panel in said.items():
+        axes.set_ylim(0, max(map(ends.top, said.values())))
+        ends.label(axes, of_panel)
+    frame(made, selection, legend.keys(selection, sessions, drawn, compared))
     return made
-
-
-def level(lowers: list[Axes], from_zero: bool) -> None:
-    """One scale for all."""
-    low = 0 if from_zero else min(axes.get_ylim()[0] for axes in lowers)
-    high = max(axes.get_ylim()[1] for axes in lowers)
-    for axes in lowers:
-        axes.set_ylim(low, high)
 
 
 def frame(made: Figure, selection: Selection, handles: list[Line2D]) -> None:

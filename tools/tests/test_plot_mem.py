@@ -77,6 +77,18 @@ def test_no_text_lies_over_another(made):
     assert overlaps(made) == []
 
 
+def test_a_text_stands_above_both_lines_where_they_end_together():
+    runs = synthetic.campaign(["null@c"], SUITES[:1])
+    higher = [synthetic.scaled(run, 1.12, 1) if run.meter == "rss" else run for run in runs]
+    other = [run.model_copy(update={"stack": "null@rust"}) for run in higher]
+    made = drawn([*runs, *other])
+    upper = made.axes[0]
+    end = max(line.get_ydata()[-1] for line in upper.lines)
+    labels = [text for text in upper.texts if "per session" in text.get_text()]
+    assert len(labels) == 2 and all(text.get_position()[1] > end for text in labels)
+    pyplot.close(made)
+
+
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_lines_that_end_together_are_told_apart(count):
     alike = [
@@ -137,6 +149,47 @@ def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
     ends = [text.get_text().split("\n")[0] for text in shown(made) if "KiB per session\n" in text.get_text() + "\n"]
     assert ends[:2] == [STACKS[1], STACKS[0]] and f"clients are {STACKS[1]}" in made.axes[0].get_title()
     pyplot.close(made)
+
+
+def test_a_process_has_the_colour_of_its_stack_whichever_end_it_is():
+    made = drawn(KINDS["mixed"]())
+    colours = [axes.lines[0].get_color() for axes in made.axes if axes.get_title()]
+    assert colours == [panels.style(1).colour, panels.style(0).colour] * (len(colours) // 2)
+    assert {text.get_text() for text in made.legends[0].get_texts()} >= set(STACKS[:2])
+    pyplot.close(made)
+
+
+def test_the_legend_counts_the_sessions_of_the_process():
+    made = drawn(KINDS["split"]())
+    said = [text.get_text() for text in made.legends[0].get_texts()]
+    assert "RSS, 5,000 sessions of the process" in said and "live heap, 500 sessions of the process" in said
+    pyplot.close(made)
+
+
+@pytest.mark.parametrize("counts", [(100, 1000, 5000), (10, 20)])
+def test_heap_of_all_pairs_at_once_is_not_drawn_over_rss_by_windows(counts):
+    made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1], counts, roles="keep-server", window=10))
+    said = [text.get_text().split(",")[0] for text in made.legends[0].get_texts()]
+    assert ("live heap" in said) == (counts[-1] == 20)
+    pyplot.close(made)
+
+
+def test_many_panels_are_wider_than_high():
+    made = drawn(synthetic.campaign(STACKS[:2], SUITES, roles="split"))
+    width, height = made.get_size_inches()
+    assert 4 / 3 < width / height < 16 / 9
+    pyplot.close(made)
+
+
+def test_a_whisker_that_nobody_sees_is_in_no_legend():
+    for factor, there in (1.02, False), (1.3, True):
+        runs = [run for run in synthetic.campaign(STACKS[:1], SUITES[:1]) if run.meter == "rss"]
+        phases = [phase.model_dump() for phase in runs[-1].phases]
+        phases[3]["peak_rss_bytes"] = round(factor * max(phase["rss_bytes"] for phase in phases))
+        made = drawn([*runs[:-1], runs[-1].model_validate(runs[-1].model_dump(by_alias=True) | {"phases": phases})])
+        said = [text.get_text() for text in made.legends[0].get_texts()]
+        assert ("peak RSS inside a phase" in said) == there
+        pyplot.close(made)
 
 
 def test_every_repeat_of_an_environment_is_a_dot_beside_the_laboratory():
