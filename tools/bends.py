@@ -90,7 +90,7 @@ def parts(runs: list[Record], phase: str) -> dict[str, Measure]:
     """Those that the records tell of."""
     ends = [costs.phase_of(run, phase) for run in runs]
     told = BOOKS if not any(books.untold(books.USABLE, end) for end in ends) else {}
-    mapped = MAPPED if all("glibc" in (end.allocator or {}) for end in ends) else {}
+    mapped = MAPPED if all("hblkhd_bytes" in (end.allocator or {}).get("glibc", {}) for end in ends) else {}
     return mapped | told | PAGES
 
 

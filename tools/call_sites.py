@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import costs
 from accounts import names
+from call_stacks import Frame
 from lines import Role
-from records import Frame, Record
+from records import Record
 from selection import Selection
 from settings import columns_of
 from tables import Cell, Column, Table, word

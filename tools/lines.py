@@ -1,10 +1,19 @@
 """What a harness prints: one JSON object a line, a run, its phases and an end. See docs/records.md."""
 
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
@@ -13,6 +22,7 @@ Role = Literal["client", "server"]
 Process = Literal["both", "client", "server"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
 Env = Literal["lab", "deployed", "deployed-thp"]
+Book = Annotated[dict[Annotated[str, Field(pattern="_bytes$")], NonNegativeInt], Field(min_length=1)]
 
 
 class Model(BaseModel):
@@ -66,17 +76,23 @@ class PhaseSites(Model):
     live: list[Live]
     stack_bytes: StackDepth
 
+    @model_validator(mode="after")
+    def counted(self) -> Self:
+        if not self.identical <= self.alike <= self.pairs:
+            raise ValueError("of the pairs some are alike, and of these some are identical: no more than there are")
+        return self
+
 
 class Phase(Model):
     """The meters at the end of one phase of one process; a peak is that of the phase."""
 
     phase: str
     process: Process
-    rss_bytes: NonNegativeInt
+    rss_bytes: PositiveInt
     rss_anon_bytes: NonNegativeInt
     rss_file_bytes: NonNegativeInt
     rss_shmem_bytes: NonNegativeInt
-    peak_rss_bytes: NonNegativeInt
+    peak_rss_bytes: PositiveInt
     minor_faults: NonNegativeInt
     major_faults: NonNegativeInt
     wire_bytes: NonNegativeInt
@@ -88,7 +104,7 @@ class Phase(Model):
     rollup_anon_bytes: NonNegativeInt | None = None
     huge_bytes: NonNegativeInt | None = None
     # By meter:
-    allocator: dict[str, dict[str, NonNegativeInt]] | None = None  # its own books, by allocator: RSS runs
+    allocator: dict[str, Book] | None = None  # its own books, by allocator: RSS runs
     heap: Heaps | None = None  # heap runs and sites runs
     sites: PhaseSites | None = None  # sites runs
 

@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from records import TORN, Record, load_file, torn
+from records import Record, load_file
+from torn import TORN, torn
 
 held: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
 

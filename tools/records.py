@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
 
+from call_stacks import Sites
 from lines import Env, Environment, Meter, Model, Negotiated, Phase, Roles, Sessions, Window, sentence
+from torn import TORN, cut_off
 
 SCHEMA = 2
-TORN = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
 
 SLOTS = ("cpu=", "wires=", "barrier=")
@@ -44,23 +45,6 @@ class Peer(Model):
     compiler: str
     flags: str
     licence: str
-
-
-class Frame(Model):
-    """One function of a call stack, as its module's debug information names it."""
-
-    function: str | None
-    file: str | None
-    line: PositiveInt | None
-    module: str
-    offset: NonNegativeInt
-
-
-class Sites(Model):
-    """Call stacks of a sites run: frames are indices, innermost first; inlined functions are frames of their own."""
-
-    frames: list[Frame]
-    stacks: list[list[NonNegativeInt]]
 
 
 class AllocatorRecord(Model):
@@ -126,6 +110,11 @@ class Record(Model):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")
             if any((phase.sites is None) != (self.meter != "sites") for phase in self.phases):
                 raise ValueError("every phase has its sites in a sites run, and none in others")
+            if len({(phase.process, phase.phase) for phase in self.phases}) < len(self.phases):
+                raise ValueError("a process goes through each phase once")
+            stacks = len(self.sites.stacks) if self.sites else 0
+            if any(live.stack >= stacks for phase in self.phases if phase.sites for live in phase.sites.live):
+                raise ValueError("a phase has blocks from a call stack that is not among the run's")
         elif not self.reason:
             raise ValueError(f"a run that is {self.status} says why")
         return self
@@ -194,30 +183,6 @@ def parse(line: bytes, place: str) -> Record:
         return Record.model_validate_json(line)
     except ValidationError as error:
         sys.exit(f"{place} is not a record of schema {SCHEMA}: {sentence(error)}")
-
-
-def cut_off(lines: list[bytes]) -> set[int]:
-    """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
-
-    A mark may be cut off itself; it then is what is left of TORN, and marks nevertheless."""
-    found = set()
-    for number in range(len(lines), 0, -1):
-        after = lines[number] if number < len(lines) else TORN
-        marked = after == TORN or (number + 1 in found and TORN.startswith(after))
-        if marked and torn(lines[number - 1]):
-            found.add(number)
-    return found
-
-
-def torn(line: bytes) -> bool:
-    """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
-    try:
-        json.loads(line)
-    except RecursionError:  # no record is so deep, nor the beginning of one
-        return False
-    except ValueError:
-        return line.startswith(b"{")
-    return False
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from call_stacks import Frame, Sites
 from lines import StackLine
-from records import Frame, Sites
 
 ADDR2LINE = ["addr2line", "--functions", "--demangle", "--inlines", "--addresses"]
 ADDRESS = re.compile(r"0x[0-9a-f]+")

@@ -70,7 +70,7 @@ def row_of(table, **wanted):
     return next(row for row in rows if all(row[key].text == text for key, text in wanted.items()))
 
 
-ends = st.builds(End, *[AMOUNT] * 8)
+ends = st.builds(End, *[AMOUNT] * 5, st.integers(1, 10**13), *[AMOUNT] * 2)  # no process is without a file's pages
 recorded = st.lists(st.tuples(st.integers(1, 10**6), ends), min_size=2, max_size=6)
 
 

@@ -22,7 +22,7 @@ def with_sites(run: Record, explained: float = 1, alike: int = PAIRS, lost: int 
         live = [WHERE | {"role": role} | of_pair(heap, explained, lost) for role, heap in held.items()]
         counts = {"pair": 25, "pairs": PAIRS, "alike": alike, "identical": alike}
         phase["sites"] = counts | {"live": live, "stack_bytes": {"client": 4096, "server": None}}
-    changed = {"meter": "sites", "phases": phases}
+    changed = {"meter": "sites", "phases": phases, "sites": {"frames": [], "stacks": [[]]}}
     return Record.model_validate(run.model_dump(by_alias=True) | changed | changes)
 
 

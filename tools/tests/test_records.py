@@ -13,7 +13,7 @@ from synthetic import failed, record
 
 import recorder
 import records
-from lines import sentence
+from lines import Phase, sentence
 from records import Record
 
 STACK = "null@c"
@@ -127,6 +127,54 @@ def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, 
 def test_a_measured_run_without_phases_is_refused():
     with pytest.raises(ValueError, match="a measured run has phases"):
         Record.model_validate(RUNS[0].model_dump(by_alias=True) | {"phases": []})
+
+
+def test_glibc_s_books_and_the_memory_of_a_process_are_there():
+    phase = RUNS[0].model_dump(by_alias=True)["phases"][0]
+    for changed, said in (
+        ({"allocator": {"glibc": {}}}, "at least 1 item"),
+        ({"allocator": {"glibc": {"arena": 1}}}, "should match pattern"),
+        ({"rss_bytes": 0}, "greater than 0"),
+        ({"peak_rss_bytes": 0}, "greater than 0"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            Phase.model_validate(phase | changed)
+
+
+FRAME = {"function": "main", "file": None, "line": None, "module": "x", "offset": 1}
+LIVE = {"role": "client", "since": "sessions", "stack": 0, "blocks": 1, "bytes": 1}
+
+
+def sites_run(of_phase: dict, frames: int = 1) -> Record:
+    """A call stack of one frame, and a block from it; the phase's counts and the run's frames may be changed."""
+    run = record(STACK, "none", 4, "sites")
+    phases = [phase.model_dump() for phase in run.phases]
+    phases[3]["sites"] |= {"live": [LIVE]} | of_phase
+    sites = {"frames": [FRAME] * frames, "stacks": [[0]]}
+    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases, "sites": sites})
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"of_phase": {"live": [LIVE | {"stack": 1}]}}, "a call stack that is not among the run's"),
+        ({"of_phase": {}, "frames": 0}, "a frame that is not among its frames"),
+        ({"of_phase": {"pairs": 1}}, "no more than there are"),
+        ({"of_phase": {"alike": 1}}, "no more than there are"),
+    ],
+)
+def test_a_sites_run_that_contradicts_itself_is_refused(changed, said):
+    assert sites_run({}).phases[3].sites.live
+    with pytest.raises(ValidationError, match=said):
+        sites_run(**changed)
+
+
+def test_a_phase_comes_once_in_a_process():
+    fields = RUNS[0].model_dump(by_alias=True)
+    with pytest.raises(ValidationError, match="a process goes through each phase once"):
+        Record.model_validate(fields | {"phases": [*fields["phases"], fields["phases"][0]]})
+    split = record(STACK, "none", 4, roles="split")
+    assert len({phase.phase for phase in split.phases}) < len(split.phases)
 
 
 def test_a_full_disk_is_told_and_changes_nothing(small_disk):
