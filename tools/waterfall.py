@@ -23,6 +23,7 @@ COLUMNS = (
 )
 APART = "requested bytes are not told apart by allocator"
 WHOLE = "the kernel tells of the process, not of an allocator"
+COARSE = "the allocator's books move in larger steps than these N; take larger N"
 Step = tuple[Fraction | None, str | None]  # bytes per pair, or why they are not known
 
 
@@ -59,12 +60,21 @@ def reached(one: Step) -> Cell:
 
 def row(series: Series, asked: Step, of: str | None = None) -> list[Cell]:
     """Steps and what each adds. Of one allocator among two only what its own books tell."""
-    live, kept = step(series, books.USABLE, of), step(series, books.HELD, of)
+    live, kept = possible(asked, step(series, books.USABLE, of), step(series, books.HELD, of))
     resident = (None, WHOLE) if of else slope(series, lambda phase: phase.rss_anon_bytes)
     cells = [reached(asked)]
     for before, after in pairwise((asked, live, kept, resident)):
         cells += [between(before, after), reached(after)]
     return cells
+
+
+def possible(asked: Step, live: Step, kept: Step) -> tuple[Step, Step]:
+    """Usable and held, but for those that cannot be: an allocator gives out no less than is requested, and has it."""
+    if kept[0] is not None and kept[0] < max(asked[0] or 0, live[0] or 0):
+        kept = None, COARSE
+    if None not in (asked[0], live[0]) and live[0] < asked[0]:
+        live = None, COARSE
+    return live, kept
 
 
 def allocators(runs: list[Record]) -> list[str]:
