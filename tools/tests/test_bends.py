@@ -110,3 +110,9 @@ def test_a_straight_line_has_no_row():
 def test_two_n_are_a_dash_with_the_reason():
     table = bends.bent(select(list(recorded())[:2]))
     assert {row[-1].note for row in table.rows} == {"two increments need three N"}
+
+
+def test_books_without_the_figure_of_large_blocks_have_no_such_part():
+    for book, there in (({"arena_bytes": 1}, False), ({"arena_bytes": 1, "hblkhd_bytes": 1}, True)):
+        told = run(100, End(0, 0, 0, 0, 1, 1, 0), {"allocator": {"glibc": book}})
+        assert (set(bends.MAPPED) <= set(bends.parts([told], "established"))) is there
