@@ -187,7 +187,8 @@ def names(selection: Selection, series: Series) -> list[Cell]:
 
 def accounts(selection: Selection) -> Table:
     caption = (
-        f"Bytes that one more pair adds at `{AT}`: slopes by least squares through the means of RSS runs; requested is "
+        f"Bytes that one more pair adds, in a process of one role one more session, at `{AT}`: slopes by "
+        "least squares through the means of RSS runs; requested is "
         "from heap runs, exact. Allocator: what it holds beyond that. Untouched: private memory that is not resident. "
         "Outside: private memory that is not the allocator's. Not counted: what a walk of the page tables finds beyond "
         f"the kernel's counters. Each figure is rounded by itself. {constant(selection)}."

@@ -83,7 +83,8 @@ def allocators(runs: list[Record]) -> list[str]:
 
 def waterfall(selection: Selection) -> Table:
     caption = (
-        f"Bytes per pair at `{AT}`: requested from heap runs, exact; the others are slopes by least squares through "
+        f"Bytes per pair, in a process of one role per session, at `{AT}`: requested from heap runs, exact; the "
+        "others are slopes by least squares through "
         "the means of RSS runs. Usable and allocator-held are the allocator's own figures, resident is RssAnon. What "
         f"lies between two of them is named and signed. {constant(selection)}."
     )
