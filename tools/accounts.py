@@ -14,6 +14,7 @@ from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
 
 AT = "established"
+UNREQUESTED = "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
 Measure = Callable[[Phase], int]
 
 
@@ -117,7 +118,7 @@ def requested(selection: Selection, stack: str, setting: Setting, process: Proce
         return Requested(None, f"the heap meter cannot see what {brought[0]} gives out")
     pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
     if not pair:
-        return Requested(None, "no heap runs at two N in this selection")
+        return Requested(None, UNREQUESTED)
     quotient = costs.live_cost(*pair, "total", AT).bytes
     return Requested(Fraction(quotient.amount, quotient.sessions), None)
 

@@ -130,7 +130,7 @@ def test_requested_bytes_are_the_systems_under_any_allocator():
 def test_without_heap_runs_the_account_still_closes():
     row = row_of(accounts.accounts(select(rss_runs())), stack=STACK)
     assert (row["requested_bytes"].text, row["allocator_bytes"].text) == ("–", "150,000")
-    assert row["requested_bytes"].note == "no heap runs at two N in this selection"
+    assert row["requested_bytes"].note == accounts.UNREQUESTED
 
 
 def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason():
