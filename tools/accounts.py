@@ -162,6 +162,8 @@ def row(series: Series, asked: Requested) -> list[Cell]:
         first = [hole(asked.why), replace(figure(found.held), note="all that is held: requested is not known apart")]
     else:
         first = [figure(asked.amount), figure(found.held - asked.amount)]
+    if found.held < (asked.amount or 0):  # nobody holds less than was requested
+        first[1] = parts[1] = hole(books.COARSE)
     return [*first, *parts, *by_walk]
 
 

@@ -19,6 +19,7 @@ HELD = {
     "tcmalloc": ("heap_size_bytes",),
     "mimalloc": ("committed_bytes",),
 }
+COARSE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
 
 
 def told(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:

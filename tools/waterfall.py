@@ -23,7 +23,6 @@ COLUMNS = (
 )
 APART = "requested bytes are not told apart by allocator"
 WHOLE = "the kernel tells of the process, not of an allocator"
-COARSE = "the allocator's books move in larger steps than these N; take larger N"
 Step = tuple[Fraction | None, str | None]  # bytes per pair, or why they are not known
 
 
@@ -71,9 +70,9 @@ def row(series: Series, asked: Step, of: str | None = None) -> list[Cell]:
 def possible(asked: Step, live: Step, kept: Step) -> tuple[Step, Step]:
     """Usable and held, but for those that cannot be: an allocator gives out no less than is requested, and has it."""
     if kept[0] is not None and kept[0] < max(asked[0] or 0, live[0] or 0):
-        kept = None, COARSE
+        kept = None, books.COARSE
     if None not in (asked[0], live[0]) and live[0] < asked[0]:
-        live = None, COARSE
+        live = None, books.COARSE
     return live, kept
 
 

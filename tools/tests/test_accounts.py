@@ -159,6 +159,14 @@ def with_books(named: dict):
         yield run(sessions, straight(pairs), {"allocator": told})
 
 
+@pytest.mark.parametrize(("held", "known"), [(116_000, True), (115_999, False)])
+def test_an_allocator_that_seems_to_hold_less_than_was_requested_has_no_figure(held, known):
+    runs = with_books({"mimalloc": {"committed_bytes": held}})
+    row = row_of(accounts.accounts(select([*runs, *heap_runs()])), stack=STACK)
+    assert [row[key].note for key in ("allocator_bytes", "outside_bytes")] == [None if known else books.COARSE] * 2
+    assert row["rss_bytes"].text == "130,000"
+
+
 def test_an_allocator_that_tells_no_live_figure_has_a_dash_with_the_reason():
     runs = with_books({"mimalloc": {"committed_bytes": 160_000, "peak_committed_bytes": 170_000}})
     row = row_of(waterfall.waterfall(select([*runs, *heap_runs()])), stack=STACK)

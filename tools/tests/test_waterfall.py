@@ -4,6 +4,7 @@ import pytest
 from test_accounts import heap_runs, row_of, with_books
 
 import waterfall
+from books import COARSE
 from selection import select
 
 STEPS = [key for key, _ in waterfall.COLUMNS]
@@ -29,8 +30,8 @@ def test_what_cannot_be_is_a_hole(books, known):
     row = row_of(waterfall.waterfall(select([*with_books(books), *heap_runs()])), stack="openssl@3.5.5")
     assert [key for key in STEPS if row[key].value is not None] == known
     notes = {row[key].note for key in STEPS if key not in known}
-    assert notes <= {waterfall.COARSE, "mimalloc tells no live figure"}
-    assert "held_bytes" in known or row["held_bytes"].note == waterfall.COARSE
+    assert notes <= {COARSE, "mimalloc tells no live figure"}
+    assert "held_bytes" in known or row["held_bytes"].note == COARSE
 
 
 def test_books_that_fall_are_a_hole():
@@ -38,4 +39,4 @@ def test_books_that_fall_are_a_hole():
     for phase in (phase for run in runs for phase in run.phases if phase.allocator):
         phase.allocator["mimalloc"]["committed_bytes"] = 10**9 - phase.allocator["mimalloc"]["committed_bytes"]
     row = row_of(waterfall.waterfall(select([*runs, *heap_runs()])), stack="openssl@3.5.5")
-    assert (row["held_bytes"].value, row["held_bytes"].note) == (None, waterfall.COARSE)
+    assert (row["held_bytes"].value, row["held_bytes"].note) == (None, COARSE)
