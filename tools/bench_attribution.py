@@ -12,7 +12,6 @@ import environment
 
 environment.activate()
 
-import argparse
 import asyncio
 import shutil
 import statistics
@@ -28,7 +27,7 @@ import campaign
 import definitions
 import names
 import process
-from bench_meter import LIMIT_S, children, cpu_time
+from bench_meter import LIMIT_S, arguments, children, cpu_time
 from lines import Meter
 from machine import allowed_cpus
 
@@ -159,18 +158,8 @@ def refuse(stacks: list[str]) -> None:
             sys.exit(f"memtest: {name}: brings its own allocator, {brought}, which neither meter nor profiler sees")
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for knob, default in DEFAULTS.items():
-        meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
-        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
-    given = parser.parse_args()
-    names.insist({knob: getattr(given, knob.lower()) for knob in DEFAULTS})
-    return given
-
-
 def main() -> None:
-    given, cpu, found = arguments(), allowed_cpus()[0], []
+    given, cpu, found = arguments(__doc__, DEFAULTS), allowed_cpus()[0], []
     refuse(names.listed(given.stacks))
     columns = ("stack", "way", "N", "CPU s", "over plain", "smallest", "largest", "within")
     table = Table(*columns, box=None, caption=CAPTION, caption_justify="left")

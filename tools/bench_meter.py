@@ -57,10 +57,9 @@ def ratios(stack: str, suite: str, sessions: int, repeats: int, cpu: int) -> lis
     return sorted(1 / (cpu_time(plain, cpu) / cpu_time(metered, cpu)) for _ in range(repeats))
 
 
-def arguments() -> argparse.Namespace:
-    mem = names.defaults()
-    defaults = {"STACKS": mem["STACKS"], "SUITES": mem["SUITES"], "N": "2000", "REPEATS": "7"}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description: str, defaults: dict[str, str]) -> argparse.Namespace:
+    """Of a benchmark: these knobs, checked."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for knob, default in defaults.items():
         meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
@@ -77,7 +76,9 @@ def pairs(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
 
 def main() -> None:
     names.insist({})  # the defaults are read from the definitions
-    given, cpu = arguments(), allowed_cpus()[0]
+    mem = names.defaults()
+    defaults = {"STACKS": mem["STACKS"], "SUITES": mem["SUITES"], "N": "2000", "REPEATS": "7"}
+    given, cpu = arguments(__doc__, defaults), allowed_cpus()[0]
     table = Table("suite", "stack", "metered/plain", "smallest", "largest", f"at most {AIM}", box=None)
     with Console(stderr=True).status("measuring, one run at a time") as status:
         for suite, stack in pairs(names.listed(given.stacks), names.listed(given.suites)):

@@ -1,12 +1,12 @@
 """Sites runs on the null stack: exact blocks, their stacks, pairs that are not alike, and the stack below a call."""
 
 import json
-import os
 import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import test_core
 
 ROOT = Path(__file__).resolve().parents[2]
 METER = ROOT / "build/core/libheapmeter.so"
@@ -18,13 +18,7 @@ CALLED = {"client 1": ["client"], "server 2": ["server"], "payload": ["client", 
 
 def run(harness, *arguments, preload=METER, sites="1", **environment):
     """The finished process of one sites run."""
-    variables = os.environ | environment | {"LD_PRELOAD": str(preload), "HEAPMETER_SITES": sites}
-    with subprocess.Popen(
-        [harness, *arguments], env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        out, err = process.communicate(timeout=60)
-    Path(f"/dev/shm/heapmeter.{process.pid}").unlink(missing_ok=True)
-    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+    return test_core.run(harness, *arguments, LD_PRELOAD=str(preload), HEAPMETER_SITES=sites, **environment)
 
 
 def lines(harness, sessions, *arguments, **environment):
