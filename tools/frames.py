@@ -1,0 +1,62 @@
+"""Frames of call stacks, whoever recorded them: what people read of one, whose session it worked for, who allocates."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+Owner = Literal["client", "server", "client context", "server context", "harness"]
+OWNERS: tuple[Owner, ...] = ("client", "server", "client context", "server context", "harness")
+
+# The functions of memtest/frames.c, through which the core makes every call of a driver.
+ENTRANCE = re.compile(r"(client|server)_(context_(?:new|free)|session_(?:new|free)|handshake|write|read|release)")
+
+ALLOCATORS = (  # functions that allocate for others; who called them is what a reader looks for
+    r"(__libc_)?(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|str(n)?dup)",
+    r"CRYPTO_(\w*alloc|memdup|str(n)?dup)",
+    r"(\w+_)?OPENSSL_(\w*alloc|memdup|str(n)?dup)",  # aws-lc's have a prefix
+    r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",
+    r"<*alloc::.*|<T as alloc::.*|.*::to_vec(_in)?(::.*)?",  # Rust's own: Box, Vec, Arc
+)
+ALLOCATOR = re.compile("|".join(f"(?:{one})" for one in ALLOCATORS))
+
+
+class Frame(NamedTuple):
+    """One function of a call stack. None: not known. `function` is demangled, without a hash; `file` begins at its
+    package, or at the root of the repository; `address` is as the tool has it, in the module or absolute."""
+
+    function: str | None
+    file: str | None
+    line: int | None
+    module: str | None
+    address: int | None
+
+    def __str__(self) -> str:
+        return said(self)
+
+
+def said(frame: Frame, whole: bool = False) -> str:
+    """`function (file:line)`; what has no name is where it is in its module."""
+    file = frame.file if whole or not frame.file else frame.file.rpartition("/")[2]
+    module = frame.module or "?"
+    at = module if whole else module.rpartition("/")[2]
+    where = f"{file}:{frame.line}" if file and frame.line else file or f"{at}+{frame.address or 0:#x}"
+    return f"{frame.function or '?'} ({where})"
+
+
+def allocates(frame: Frame) -> bool:
+    return ALLOCATOR.fullmatch(frame.function or "") is not None
+
+
+def callers(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """From the first frame on that is no allocator's, innermost first; all of them where every one is."""
+    inner = next((at for at, frame in enumerate(frames) if not allocates(frame)), 0)
+    return frames[inner:]
+
+
+def owner(frames: Iterable[Frame]) -> Owner:
+    """Whose the memory is, by the outermost entrance to a driver among the frames."""
+    found: Owner = "harness"
+    for frame in frames:
+        if entrance := ENTRANCE.fullmatch(frame.function or ""):
+            found = f"{entrance[1]} context" if entrance[2].startswith("context") else entrance[1]
+    return found
