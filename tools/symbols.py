@@ -14,7 +14,7 @@ from lines import StackLine
 ADDR2LINE = ["addr2line", "--functions", "--demangle", "--inlines", "--addresses"]
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
-PACKED = re.compile(r"^.*/(cargo/registry/src/[^/]+|\.\./sources)/")  # where the packages of a build lie
+PACKED = re.compile(r"^(.*/)?(cargo/registry/src/[^/]+|\.\./sources|rustc/[0-9a-f]{40})/")  # where packages lie
 LIMIT_S = 120
 OUTERMOST = "main"  # what called it is the C library's, and the same for all
 
