@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tables import Cell, Column, Table, hole, word
+from tables import Cell, Column, Table, hole, quotient, word
 from witnesses import DHAT, SITES, Constant, Reading, Statement, Subject
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
@@ -114,12 +114,6 @@ def row(subject: Subject, statements: Sequence[Statement], phase: str) -> list[C
     cells += [none if blocks is None else Cell(f"{blocks:,}", blocks)]
     cells += [each if phase not in WITHOUT_PAIRS else hole("no pair is live here, and contexts are not a pair's")]
     return [*cells, Cell("yes" if equal else "NO", equal)]
-
-
-def quotient(total: int, pairs: int) -> Cell:
-    """Whole where pairs are alike to the byte."""
-    value = total // pairs if total % pairs == 0 else total / pairs
-    return Cell(f"{value:,}" if isinstance(value, int) else f"{value:,.2f}", value)
 
 
 def number(one: Statement, phase: str) -> Cell:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import forms
 import nginx
 from nginx import Level, Nginx
-from tables import Cell, Column, Table, word
+from tables import Cell, Column, Table, quotient, word
 
 KINDS = {"tls": "TLS 1.3, RSA-2048", "http": "plain HTTP"}
 CONNECTIONS = [500, 1000, 2000]
@@ -88,18 +88,10 @@ def table(runs: list[Held], version: str) -> Table:
 
 
 def row(run: Held) -> list[Cell]:
-    each = [quotient(run.added(what), run.connections) for what in ("live_bytes", "live_blocks")]
+    each = [quotient(run.added(what), run.connections, 3) for what in ("live_bytes", "live_blocks")]
     left = [Cell(f"{run.left(what):,}", run.left(what)) for what in ("live_bytes", "live_blocks")]
     rss = Cell(f"{run.rss_anon_each:,.0f}", run.rss_anon_each)
     return [word(KINDS[run.kind]), Cell(f"{run.connections:,}", run.connections), *each, *left, rss]
-
-
-def quotient(total: int, count: int) -> Cell:
-    return (
-        Cell(f"{total // count:,}", total // count)
-        if total % count == 0
-        else Cell(f"{total / count:,.3f}", total / count)
-    )
 
 
 def arguments() -> argparse.Namespace:

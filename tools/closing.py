@@ -12,7 +12,7 @@ from lines import Phase, StackDepth
 from records import Record
 from remainders import given, repeats
 from selection import Selection
-from tables import Cell, Column, Table, hole, word
+from tables import Cell, Column, Table, hole, whole, word
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere
@@ -181,10 +181,6 @@ def figures(one: Closed, shown: Iterable[str]) -> Iterator[Cell]:
             yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks})
         else:
             yield whole(getattr(one, key))
-
-
-def whole(number: int) -> Cell:
-    return Cell(f"{number:,}", number)
 
 
 def deepest(depths: Sequence[StackDepth]) -> Iterator[Cell]:

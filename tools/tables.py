@@ -24,6 +24,16 @@ def word(text: str) -> Cell:
     return Cell(text, text)
 
 
+def whole(number: int) -> Cell:
+    return Cell(f"{number:,}", number)
+
+
+def quotient(amount: int, count: int, digits: int = 2) -> Cell:
+    """Whole where it is: what is shared alike to the byte is seen to be."""
+    value = amount // count if amount % count == 0 else amount / count
+    return whole(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
+
+
 def hole(why: str) -> Cell:
     return Cell(HOLE, None, why)
 
