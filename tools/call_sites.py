@@ -1,29 +1,22 @@
 """The call stacks that hold one pair's live heap: the largest of each role, and all others in one row."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 import costs
+import sites_profile
 from accounts import names
-from call_stacks import Frame
+from frames import Frame, callers, said
+from heap_profile import Stacks
 from lines import Role
 from records import Record
 from selection import Selection
 from settings import columns_of
-from tables import Cell, Column, Table, word
+from tables import Cell, Column, Table, whole, word
 
 AT = "established"
 ROWS = 10  # of a role
 FRAMES = 3  # of a stack
-WRAPPERS = (  # functions that allocate for others; who called them is what a reader looks for
-    r"(__libc_)?(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|str(n)?dup)",
-    r"CRYPTO_(\w*alloc|memdup|str(n)?dup)",
-    r"(\w+_)?OPENSSL_(\w*alloc|memdup|str(n)?dup)",  # aws-lc's have a prefix
-    r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",
-    r"<*alloc::.*|<T as alloc::.*|.*::to_vec(_in)?(::.*)?",  # Rust's own: Box, Vec, Arc
-)
-WRAPPER = re.compile("|".join(f"(?:{one})" for one in WRAPPERS))
 CAPTION = (
     "Of one pair, which all others are like: bytes and blocks live at the end of `{}`, the phase that allocated them, "
     "and who called the allocator, innermost first. The {} largest of a role; its rows add up to all that it holds."
@@ -32,27 +25,13 @@ CAPTION = (
 Site = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by whom
 
 
-def callers(run: Record, stack: int) -> tuple[Frame, ...]:
-    """The first frames that are no allocator's; all that there is where every frame is one."""
-    frames = [run.sites.frames[at] for at in run.sites.stacks[stack]]
-    inner = next((at for at, frame in enumerate(frames) if not WRAPPER.fullmatch(frame.function or "")), 0)
-    return tuple(frames[inner : inner + FRAMES])
-
-
-def said(frame: Frame, whole: bool = False) -> str:
-    """`function (file:line)`; what has no name is where it is in its module."""
-    file = frame.file if whole or not frame.file else frame.file.rpartition("/")[2]
-    where = f"{file}:{frame.line}" if file and frame.line else file or f"{frame.module}+{frame.offset:#x}"
-    return f"{frame.function or '?'} ({where})"
-
-
 def held(run: Record, role: Role, phase: str = AT) -> tuple[Counter[Site], Counter[Site]]:
     """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
-    sizes: Counter[Site] = Counter()
-    blocks: Counter[Site] = Counter()
+    stacks, sizes, blocks = Stacks(), Counter[Site](), Counter[Site]()
+    numbers = sites_profile.numbered(run.sites, stacks)
     for live in costs.phase_of(run, phase).sites.live:
         if live.role == role:
-            site = (live.since, callers(run, live.stack))
+            site = (live.since, tuple(callers(stacks.frames(numbers[live.stack]))[:FRAMES]))
             sizes[site] += live.bytes
             blocks[site] += live.blocks
     return sizes, blocks
@@ -69,10 +48,6 @@ def rows(run: Record, role: Role, phase: str = AT) -> Iterator[list[Cell]]:
     if rest := largest[ROWS:]:
         others = word(f"{len(rest):,} other{'s'[: len(rest) > 1]}")
         yield [whole(sum(sizes[site] for site in rest)), whole(sum(blocks[site] for site in rest)), word("any"), others]
-
-
-def whole(number: int) -> Cell:
-    return Cell(f"{number:,}", number)
 
 
 def call_sites(selection: Selection) -> Table:

@@ -3,7 +3,8 @@
 import synthetic
 
 import catalogue
-from call_sites import ROWS, WRAPPER
+from call_sites import ROWS
+from frames import ALLOCATOR
 from records import Record
 from selection import select
 
@@ -68,8 +69,8 @@ def test_processes_of_their_own_have_their_role_each():
 
 def test_allocators_are_known_by_name():
     inside = ["malloc", "CRYPTO_secure_zalloc", "aws_lc_0_47_0_OPENSSL_malloc", "<alloc::alloc::Global>::alloc_impl"]
-    assert all(map(WRAPPER.fullmatch, [*inside, "<[u8]>::to_vec_in::<alloc::alloc::Global>"]))
-    assert not any(map(WRAPPER.fullmatch, ["BUF_MEM_new", "allocate_buffers", "buffer_new", ""]))
+    assert all(map(ALLOCATOR.fullmatch, [*inside, "<[u8]>::to_vec_in::<alloc::alloc::Global>"]))
+    assert not any(map(ALLOCATOR.fullmatch, ["BUF_MEM_new", "allocate_buffers", "buffer_new", ""]))
 
 
 def test_it_is_for_who_asks():
