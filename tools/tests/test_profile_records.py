@@ -1,0 +1,115 @@
+"""The record beside a profile: it says which file it is of, and there is never one without its whole profile."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+from synthetic import failed, record
+
+import profile_records
+from profile_records import ProfileRecord
+from unreadable import Unreadable
+
+CONTENT = b"a profile"
+RUN = record("null@c", "none", 2)
+NAME = "null@c.none.2.heaptrack.zst"
+
+
+def made(**changes) -> ProfileRecord:
+    fields = {"tool": "heaptrack", "tool_version": "1.4.0", "command": ["heaptrack", "true"], "file": NAME}
+    fields |= {"file_sha256": hashlib.sha256(CONTENT).hexdigest(), "run": RUN}
+    return ProfileRecord(**fields | changes)
+
+
+def saved(folder: Path, **changes) -> Path:
+    profile = folder / "scratch"
+    profile.write_bytes(CONTENT)
+    found = made(**changes)
+    profile_records.save(found, folder / "null@c.none.2.heaptrack.json", profile)
+    return folder / NAME
+
+
+def said(call, *arguments) -> str:
+    with pytest.raises(Unreadable) as refused:
+        call(*arguments)
+    return str(refused.value)
+
+
+def test_what_was_saved_is_found_beside_its_profile(tmp_path):
+    file = saved(tmp_path)
+    assert profile_records.beside(file) == profile_records.load(file.with_suffix(".json")) == made()
+    assert file.read_bytes() == CONTENT
+
+
+def test_a_profile_that_nobody_recorded_has_no_record(tmp_path):
+    assert profile_records.beside(tmp_path / "heaptrack.app.123.zst") is None
+    assert profile_records.beside(saved(tmp_path).with_suffix(".json")) is None
+
+
+def test_a_profile_that_is_not_the_one_recorded_is_a_sentence(tmp_path):
+    file = saved(tmp_path)
+    file.write_bytes(CONTENT[:-1])
+    wrong = f"{file}: not the profile that {file.stem}.json beside it records: its SHA-256 is another"
+    assert said(profile_records.beside, file) == wrong
+
+
+def test_the_record_of_another_file_is_a_sentence(tmp_path):
+    other = saved(tmp_path).with_suffix(".gz")
+    other.write_bytes(CONTENT)
+    assert said(profile_records.beside, other).endswith(f"is the record of {NAME}")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", json.dumps({"schema": 2}), made().text().replace('"run"', '"ran"')])
+def test_no_record_is_a_sentence_that_names_the_file(tmp_path, text):
+    file = tmp_path / "x.json"
+    file.write_text(text)
+    assert said(profile_records.load, file).startswith(f"{file}: no record of a profile of schema 1: ")
+
+
+def test_what_cannot_be_read_is_a_sentence(tmp_path):
+    assert said(profile_records.load, tmp_path / "none.json").endswith(
+        "none.json: cannot read it: No such file or directory"
+    )
+    file = saved(tmp_path)
+    file.unlink()
+    assert said(profile_records.beside, file).endswith("cannot read it: No such file or directory")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"file": None},
+        {"file": None, "file_sha256": None},
+        {"file_sha256": "no checksum"},
+        {"file": f"elsewhere/{NAME}"},
+        {"tool": "perf"},
+        {"tool": "sites"},
+        {"tool": "sites", "file": None, "file_sha256": None},  # of a run under another meter
+        {"run": failed("null@c", "none", 2, "killed by SIGSEGV")},
+        {"run": record("null@c", "none", 2, "heap")},
+        {"more": 1},
+    ],
+)
+def test_a_record_that_contradicts_itself_is_refused(changes):
+    with pytest.raises(ValidationError):
+        made(**changes)
+
+
+def test_a_sites_run_has_no_file():
+    made(tool="sites", file=None, file_sha256=None, run=record("null@c", "none", 2, "sites"))
+
+
+@pytest.mark.parametrize("keeps", [0, 1])
+def test_a_full_disk_leaves_what_was_there_and_nothing_half(small_disk, tmp_path, keeps):
+    if keeps:
+        saved(small_disk)
+        (small_disk / "scratch").unlink()
+    large = tmp_path / "large"
+    large.write_bytes(bytes(1 << 20))
+    with pytest.raises(OSError, match="No space left"):
+        profile_records.save(made(), small_disk / "null@c.none.2.heaptrack.json", large)
+    kept = sorted(file.name for file in small_disk.iterdir())
+    assert kept == ["null@c.none.2.heaptrack.json", NAME] * keeps
+    assert not keeps or profile_records.beside(small_disk / NAME) == made()
