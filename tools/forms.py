@@ -74,13 +74,18 @@ def terminal(table: Table, console: rich.console.Console) -> None:
         side = "left" if column.left else "right"
         drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=column.key in UNBROKEN)
     for row in rows:
-        drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
+        drawn.add_row(*map(rich.text.Text, map(below, row)), style="bold" if len(row) == 1 else None)
     console.print(rich.text.Text(table.title, style="bold"))
     console.print(rich.text.Text(table.caption, style="dim"))
     console.print(drawn)
     for note in table.footnotes():
         console.print(rich.text.Text(note))
     console.print()
+
+
+def below(text: str) -> str:
+    """Each caller of a call stack on a line of its own."""
+    return text.replace(" < ", "\n< ")
 
 
 def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
