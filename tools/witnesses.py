@@ -15,6 +15,7 @@ import definitions
 import dhat_file
 import heaptrack_file
 import massif_file
+from heap_profile import END, PEAK, Held, Moment, Profile, total
 from lines import LINE, EndLine, PhaseLine
 from process import started
 
@@ -127,18 +128,23 @@ async def heaptrack(subject: Subject, folder: Path) -> Statement:
     if len(files) != 1:
         raise Failed("heaptrack: it wrote no file")
     profile = heaptrack_file.read(files[0])
-    if len(profile.marks) != len(phases):
-        raise Failed(f"heaptrack: {len(profile.marks)} marks of {len(phases)} phases are in its file")
-    own = Constant(
-        "the emergency pool of libstdc++, which is there for heaptrack alone",
-        *profile.from_module(profile.marks[0], "libstdc++"),
-    )
+    marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
+    if len(marks) != len(phases):
+        raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
+    pool = of_module(profile, marks[0], "libstdc++")
+    own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     live_bytes, live_blocks = (own.live_bytes + DLERROR.live_bytes, own.live_blocks + DLERROR.live_blocks)
-    moments = zip(phases, profile.marks, strict=True)
-    readings = {
-        phase.phase: Reading(one.live_bytes - live_bytes, one.live_blocks - live_blocks) for phase, one in moments
-    }
+    held = [total(mark.live) for mark in marks]
+    moments = zip(phases, held, strict=True)
+    readings = {phase.phase: Reading(one.bytes - live_bytes, one.blocks - live_blocks) for phase, one in moments}
     return Statement("heaptrack", readings, [own, DLERROR])
+
+
+def of_module(profile: Profile, moment: Moment, module: str) -> Held:
+    """What code of a module (the start of its file's name) allocated by itself."""
+    inner = {stack: next(iter(profile.stacks.frames(stack)), None) for stack in moment.live}
+    own = [stack for stack, frame in inner.items() if frame and Path(frame.module or "").name.startswith(module)]
+    return total({stack: moment.live[stack] for stack in own})
 
 
 async def massif(subject: Subject, folder: Path) -> Statement:
