@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import choice
+import short_names
 from comparable import named
 from diff_rows import Figures, Part, Row, summed
-from frames import callers, said
+from frames import callers
 from heap_profile import BASE, END, PEAK
 from joining import INNERMOST
 
@@ -26,7 +28,8 @@ WHERE = {
     "harness": "the harness",
     "warm-up": "what was there before any session",
 }
-MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end"}
+MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end of the run"}
+UNEXPLAINED = "what no call stack explains"
 
 
 def all_of(diff: Diff) -> list[str]:
@@ -110,7 +113,7 @@ def nameless(diff: Diff) -> Iterator[str]:
 
 
 def at(moment: str) -> str:
-    return MOMENTS.get(moment, f"at the end of `{moment}`")
+    return MOMENTS.get(moment) or choice.when(moment)
 
 
 def place(diff: Diff, part: Part) -> str:
@@ -121,12 +124,15 @@ def place(diff: Diff, part: Part) -> str:
 
 
 def path(row: Row) -> str:
-    """The innermost callers; of the first all lines, up to four."""
-    words = list(map(said, callers(row.frames)[:INNERMOST]))
+    """The innermost callers, shortened; the first with its lines."""
+    first, *others = [*callers(row.frames)[:INNERMOST]] or [None]
+    if first is None:
+        return UNEXPLAINED
+    text = short_names.said(first)
     if len(row.lines) > 1:
         lines = ", ".join(map(str, sorted(row.lines)[:LINES])) + (", ..." if len(row.lines) > LINES else "")
-        words[0] = re.sub(r":\d+\)$", f":{lines})", words[0])
-    return " < ".join(words) or "what no call stack explains"
+        text = re.sub(r":\d+\)$", f":{lines})", text)
+    return " < ".join([text, *map(short_names.named, others)])
 
 
 def absent(row: Row) -> str | None:

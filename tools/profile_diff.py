@@ -3,15 +3,18 @@
 Rows are the sites of both, joined as far as names allow (joining.py). Their bytes add up to what each process holds."""
 
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
+import choice
 import diff_sentences
+import folded
+import joining
 import unlike
+from choice import Pattern
 from comparable import named
 from diff_rows import PARTS, SESSIONS, WARM_UP, Figures, Part, Row, summed
 from diff_tables import tables
@@ -62,13 +65,12 @@ class Diff:
                 found[innermost(inside(row.frames))].append(row)
         return sorted(map(summed, found.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
 
-    def only(self, part: Part | None = None, pattern: str | None = None) -> "Diff":
-        """The rows of one part; those with a frame whose function, file or module the pattern is found in."""
-        found = re.compile(pattern or "")
+    def only(self, part: Part | None = None, wanted: Pattern = None) -> "Diff":
+        """The rows of one part; those with a frame whose function, file or module the pattern finds."""
         kept = (row for row in self.rows if part in (None, row.part))
-        return replace(
-            self, rows=tuple(row for row in kept if not pattern or any(map(found.search, words(row.frames))))
-        )
+        if wanted is not None:
+            kept = (row for row in kept if any(choice.named(frame, wanted) for frame in row.frames))
+        return replace(self, rows=tuple(kept))
 
     def folded(self, part: Part | None = None) -> Iterator[tuple[str, int, int]]:
         """Functions, root first, joined by `;`, with OLD's and NEW's bytes; what either side holds in all.
@@ -80,7 +82,7 @@ class Diff:
             if part in (None, row.part):
                 sides = zip(self.divisors(row.part), (row.old, row.new), strict=True)
                 for at, (divisor, side) in enumerate(sides):
-                    sums[folded(row.frames)][at] += round(Fraction(side.bytes * max(self.divisors(row.part)), divisor))
+                    sums[path(row.frames)][at] += round(Fraction(side.bytes * max(self.divisors(row.part)), divisor))
         for line, (old, new) in sums.items():
             if old > 0 or new > 0:
                 yield line, max(old, 0), max(new, 0)
@@ -141,12 +143,7 @@ def held(stacks: Iterable[Stack]) -> Held:
     return total(dict(enumerate(one for _, one in stacks)))
 
 
-def words(frames: Iterable[Frame]) -> Iterator[str]:
-    """What a pattern is looked for in."""
-    return (word for frame in frames for word in (frame.function, frame.file, frame.module) if word)
-
-
-def folded(frames: Sequence[Frame]) -> str:
-    """What has no name is its module."""
-    names = (frame.function or f"[{posixpath.basename(frame.module or '?')}]" for frame in reversed(frames))
-    return ";".join(name.replace(";", ",") for name in names) or "[no call stack]"
+def path(frames: Sequence[Frame]) -> str:
+    """What has no name is its module: that is what it was joined by."""
+    named = (one if one.function else one._replace(function=joining.name(one)) for one in reversed(frames))
+    return ";".join(map(folded.safe, named)) or folded.UNKNOWN

@@ -72,7 +72,7 @@ def test_growth_is_said_with_its_direction_its_place_and_per_session():
         "NEW holds 1,408 B (70.4 %) more per server session when established: "
         "OLD 2,000 B in 1 block, NEW 3,408 B in 1 block.",
         "NEW holds 1,408 B more per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < "
-        "ssl3_read_n (ssl_lib.c:30) < server_handshake (frames.c:69).",
+        "ssl3_read_n < server_handshake.",
     ]
     swapped = compare(new, old).sentences()
     assert swapped[3].startswith("NEW holds 1,408 B (41.3 %) less per server session")
@@ -199,7 +199,7 @@ def test_whole_processes_are_compared_where_sessions_are_not_known():
     assert "NEW holds 7 B (7.0 %) more in all server sessions at the peak: OLD 100 B in 2 blocks" in diff.sentences()[2]
     foreign = (frame("f", 3, "a.c"), frame("main", 4, "a.c"))
     diff = compare(*(profile({PEAK: {foreign: size}}, None) for size in (100, 107)))
-    assert "more in the process in f (a.c:3) < main (a.c:4)." in diff.sentences()[-1]
+    assert "more in the process in f (a.c:3) < main." in diff.sentences()[-1]
 
 
 def test_a_tool_that_counts_no_blocks():
@@ -256,7 +256,7 @@ def test_folded_has_functions_from_the_root_with_both_sides():
     path = "main;server_handshake;ssl3_read_n;ssl3_setup_read_buffer;CRYPTO_malloc"
     assert sorted(diff.folded()) == [
         ("main;client_handshake;SSL_new;CRYPTO_malloc", 0, 8),
-        ("main;server_handshake;[libssl.so.3];f<[u8, 4]>", 2, 2),
+        ("main;server_handshake;[libssl.so.3];f<[u8: 4]>", 2, 2),
         (path, 4, 6),
     ]
     assert list(diff.folded("client")) == [("main;client_handshake;SSL_new;CRYPTO_malloc", 0, 8)]
@@ -267,7 +267,7 @@ def test_folded_has_functions_from_the_root_with_both_sides():
 def test_rows_can_be_chosen_by_part_and_pattern():
     diff = compare(profile({BUFFER: 4, OTHER: 2}), profile({BUFFER: 6, OTHER: 8}))
     assert [row.part for row in diff.only("client").rows] == ["client"]
-    assert [row.part for row in diff.only(pattern="read_n$").rows] == ["server"]
+    assert [row.part for row in diff.only(wanted="read_n$").rows] == ["server"]
     assert diff.only("client", "read_n$").rows == ()
     assert "Neither OLD nor NEW holds anything then." in diff.only("client", "read_n$").sentences()
 
