@@ -2,7 +2,6 @@
 
 import shlex
 from collections import defaultdict
-from itertools import groupby
 
 import costs
 from call_stacks import Frame as Recorded
@@ -11,6 +10,7 @@ from frames import Frame
 from heap_profile import Held, Moment, Profile, Stacks
 from lines import Live, Process
 from records import Phase, Record
+from stack_lists import StackLists
 from symbols import shorter
 from unreadable import Unreadable
 
@@ -51,21 +51,9 @@ def moment(name: str, live: list[Live], numbers: list[int]) -> Moment:
 
 def numbered(sites: Sites, stacks: Stacks) -> list[int]:
     """The record's stacks, by their numbers, added to `stacks`."""
-    named = [
-        Frame(one.function, one.file and shorter(one.file), one.line, one.module, one.offset) for one in sites.frames
-    ]
-    places: dict[tuple[int, ...], int] = {}
-    found = []
-    for stack in sites.stacks:
-        caller = 0
-        for frames in reversed(at_one_address(stack, sites.frames)):
-            if frames not in places:
-                places[frames] = stacks.place(tuple(named[at] for at in frames))
-            caller = stacks.add(places[frames], caller)
-        found.append(caller)
-    return found
+    lists = StackLists(stacks, [frame(one) for one in sites.frames])
+    return [lists.stack(numbers) for numbers in sites.stacks]
 
 
-def at_one_address(stack: list[int], frames: list[Recorded]) -> list[tuple[int, ...]]:
-    """Innermost first: a function with those that were inlined there."""
-    return [tuple(same) for _, same in groupby(stack, key=lambda at: (frames[at].module, frames[at].offset))]
+def frame(one: Recorded) -> Frame:
+    return Frame(one.function, one.file and shorter(one.file), one.line, one.module, one.offset)
