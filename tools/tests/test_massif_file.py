@@ -1,15 +1,19 @@
-"""massif's and DHAT's files."""
+"""massif's files: whole ones to the byte, torn ones to the tear, all others a sentence."""
 
-import json
+import gzip
+import re
 import shutil
 import subprocess
 
 import pytest
+import zstandard
+from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import dhat_file
 import massif_file
+import massif_tree
+from heap_profile import PEAK, Held, total
 from unreadable import Unreadable
 
 HEAD = "desc: --time-unit=B\ncmd: ./harness\ntime_unit: B\n"
@@ -40,20 +44,80 @@ n3: 100 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
 """
 
 
-def test_snapshots_come_in_order_with_their_trees(tmp_path):
+PEAK_OF_ALL = DETAILED.replace("snapshot=1", "snapshot=2").replace("=detailed", "=peak")
+LATER = DETAILED.replace("snapshot=1", "snapshot=3").replace(" n0: 30", " n0: 20").replace("=100", "=90")
+LATER = LATER.replace("n3: 100", "n3: 90")
+WHOLE = HEAD + EMPTY + DETAILED + PEAK_OF_ALL + LATER
+
+
+def written(tmp_path, content: str | bytes):
     file = tmp_path / "massif"
-    file.write_text(HEAD + EMPTY + DETAILED)
-    empty, detailed = massif_file.read(file)
-    assert (empty.heap_bytes, empty.kind, empty.tree) == (0, "empty", None)
-    assert (detailed.number, detailed.time, detailed.heap_bytes) == (1, 160, 100)
-    assert (detailed.extra_bytes, detailed.stacks_bytes) == (24, 8)
-    root = detailed.tree
-    assert [(one.heap_bytes, one.address, one.where) for one in root.callers] == [
-        (60, 0x2B6F80, "mem.c:213"),
-        (30, 0x4846720, "/lib/libc.so.6"),
-        (10, None, None),
-    ]
-    assert root.callers[0].callers[0].function == "operator()(int)"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+def stacks_of(profile, name):
+    """Bytes by the functions, modules or files of each call stack."""
+    live = profile.live(name).items()
+    return {" < ".join(map(str, profile.stacks.frames(stack))): held.bytes for stack, held in live}
+
+
+def test_moments_are_the_snapshots_with_call_stacks_and_the_peak_is_last(tmp_path):
+    found = massif_file.profile(written(tmp_path, WHOLE))
+    assert list(found.moments) == ["snapshot 1", "snapshot 3", PEAK]
+    assert [moment.bytes for moment in found.moments.values()] == [100, 90, 100]
+    assert (found.tool, found.command, found.runtime_s, found.warnings) == ("massif", "./harness", None, [])
+    assert stacks_of(found, "snapshot 1") == {
+        "CRYPTO_malloc (mem.c:213) < operator()(int) (mem.c:233)": 60,
+        "? (libc.so.6+0x4846720)": 30,
+        "": 10,
+    }
+    assert stacks_of(found, "snapshot 3")["? (libc.so.6+0x4846720)"] == 20
+    assert total(found.live(PEAK)) == Held(100, None)
+
+
+def test_what_is_below_the_threshold_is_its_caller_s(tmp_path):
+    below = "  n0: 25 in 1 place, below massif's threshold (1.00%)\n"
+    tree = " n2: 60 0x2B6F80: CRYPTO_malloc (mem.c:213)\n" + below
+    content = DETAILED.replace(" n1: 60 0x2B6F80: CRYPTO_malloc (mem.c:213)\n", tree).replace("n0: 60", "n0: 35")
+    assert stacks_of(massif_file.profile(written(tmp_path, HEAD + content)), "snapshot 1") == {
+        "CRYPTO_malloc (mem.c:213) < operator()(int) (mem.c:233)": 35,
+        "CRYPTO_malloc (mem.c:213)": 25,
+        "? (libc.so.6+0x4846720)": 30,
+        "": 10,
+    }
+
+
+def test_a_run_in_milliseconds_has_a_runtime(tmp_path):
+    assert massif_file.profile(written(tmp_path, WHOLE.replace("unit: B", "unit: ms"))).runtime_s == 0.16
+
+
+def test_functions_that_were_inlined_share_a_place(tmp_path):
+    content = HEAD + DETAILED.replace("0x2B70E0", "0x2B6F80")
+    found = massif_file.profile(written(tmp_path, content))
+    assert [len(place) for place in found.stacks.places] == [0, 2, 1]
+    assert "CRYPTO_malloc (mem.c:213) < operator()(int) (mem.c:233)" in stacks_of(found, "snapshot 1")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_a_file_may_be_packed(tmp_path, pack):
+    told = []
+    found = massif_file.profile(written(tmp_path, pack(WHOLE.encode())), told.append)
+    assert [moment.bytes for moment in found.moments.values()] == [100, 90, 100]
+    assert told[-1] == (tmp_path / "massif").stat().st_size
+
+
+def test_a_packed_file_may_be_torn_between_snapshots(tmp_path):
+    found = massif_file.profile(written(tmp_path, gzip.compress(WHOLE.encode()) + gzip.compress(LATER.encode())[:15]))
+    assert list(found.moments) == ["snapshot 1", "snapshot 3", PEAK]
+    assert len(found.warnings) == 1 and "cut off in line" in found.warnings[0]
+
+
+def test_a_packed_file_may_be_torn(tmp_path):
+    long = WHOLE + "".join(LATER.replace("snapshot=3", f"snapshot={number}") for number in range(4, 9999))
+    found = massif_file.profile(written(tmp_path, gzip.compress(long.encode())[:-100]))
+    assert 100 < len(found.moments) < 9999
+    assert len(found.warnings) == 1 and "the snapshots before are used" in found.warnings[0]
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -71,97 +135,128 @@ def test_a_file_of_one_snapshot_has_one(tmp_path, count):
         ("time=160", "time=soon", "time is a number"),
         ("heap_tree=detailed", "heap_tree=rich", "heap_tree is one of"),
         ("mem_heap_B=100", "mem_heap_B=101", "mem_heap_B is 101, its tree holds 100"),
-        (" n0: 30 ", " n0: 31 ", "a place holds other bytes than those who call it"),
-        (" n1: 60", " n2: 60", "starts with `  n`, and this one does not"),
+        (" n0: 30 ", " n0: 31 ", "mem_heap_B is 100, its tree holds 101"),
+        (" n1: 60", " n2: 60", "line 17 is no node of a heap tree"),
+        ("  n0: 60", "   n0: 60", "line 14 is indented by more than one more"),
+        ("\nn3: 100", "\n n3: 100", "line 12 is indented by more than one more"),
         (" n0: 30 0x4846720: ???", " n: 30 ???", "is no node of a heap tree"),
         ("mem_heap_B=100", f"mem_heap_B={'1' * 5000}", "mem_heap_B is a number of at most 20 digits"),
-        ("n3: 100 ", f"n3: {'1' * 5000} ", "is no node of a heap tree"),
+        (" n0: 30 ", " n0: +30 ", "is no node of a heap tree"),
+        ("mem_heap_B=100", "mem_heap_B=1_00", "mem_heap_B is a number of at most 20 digits"),
+        (" n0: 30 ", f" n0: {'1' * 5000} ", "is no node of a heap tree"),
         ("n3: 100 ", f"n{'1' * 5000}: 100 ", "is no node of a heap tree"),
-        ("n3: 100 ", "n3: \u0661 ", "is no node of a heap tree"),
+        (" n0: 30 ", " n0: \u0661 ", "is no node of a heap tree"),
     ],
 )
 def test_what_is_not_sound_is_a_sentence(tmp_path, was, becomes, sentence):
     file = tmp_path / "massif"
-    file.write_text((HEAD + DETAILED).replace(was, becomes, 1))
+    file.write_text((HEAD + DETAILED + LATER).replace(was, becomes, 1))
     with pytest.raises(Unreadable, match=f"^{file}: .*{sentence}"):
-        list(massif_file.read(file))
+        massif_file.profile(file)
+
+
+def test_without_call_stacks_there_is_no_profile(tmp_path):
+    with pytest.raises(Unreadable, match="no whole snapshot has call stacks; with massif's --detailed-freq=1"):
+        massif_file.profile(written(tmp_path, HEAD + EMPTY))
+
+
+def test_two_snapshots_of_one_number_are_a_sentence(tmp_path):
+    with pytest.raises(Unreadable, match="snapshot 1 stands in it twice"):
+        massif_file.profile(written(tmp_path, HEAD + DETAILED + DETAILED))
 
 
 def chain(levels: int) -> str:
     """A snapshot whose tree has one node on each level below its root."""
-    nodes = [f"{' ' * level}n{int(level < levels)}: 100 0x1: f (f.c:1)\n" for level in range(levels + 1)]
+    nodes = [f"{' ' * level}n{int(level < levels)}: 100 0x{level}: f (f.c:1)\n" for level in range(levels + 1)]
     return HEAD + DETAILED.partition("n3:")[0] + "".join(nodes)
 
 
 def test_a_tree_may_be_deep_and_has_an_end(tmp_path):
-    file = tmp_path / "massif"
-    file.write_text(chain(massif_file.DEEPEST))
-    node, levels = massif_file.only(file).tree, 0
-    while node.callers:
-        (node,), levels = node.callers, levels + 1
-    assert levels == massif_file.DEEPEST
-    file.write_text(chain(massif_file.DEEPEST + 1))
-    with pytest.raises(Unreadable, match=f"^{file}: line 513: a heap tree of more than 500 levels"):
-        massif_file.only(file)
+    found = massif_file.profile(written(tmp_path, chain(massif_tree.DEEPEST)))
+    (stack,) = found.live("snapshot 1")
+    assert len(found.stacks.frames(stack)) == massif_tree.DEEPEST
+    with pytest.raises(Unreadable, match="line 513 is in a heap tree of more than 500 levels"):
+        massif_file.profile(written(tmp_path, chain(massif_tree.DEEPEST + 1)))
 
 
-WHOLE = HEAD + EMPTY + DETAILED
-BOUNDARIES = (len(HEAD), len(HEAD + EMPTY))
+def test_a_line_has_an_end(tmp_path):
+    with pytest.raises(Unreadable, match=r"line 1 has more than 1,048,576 bytes"):
+        massif_file.profile(written(tmp_path, "desc: " + "a" * (2 << 20)))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.integers(0, len(WHOLE) - 1).filter(lambda at: at not in BOUNDARIES))
-def test_a_file_that_is_cut_off_within_a_snapshot_is_a_sentence(tmp_path, at):
-    file = tmp_path / "massif"
-    file.write_text(WHOLE[:at])
-    with pytest.raises(Unreadable, match=f"^{file}: "):
-        list(massif_file.read(file))
+ENDS = [len(HEAD + EMPTY), len(HEAD + EMPTY + DETAILED), len(HEAD + EMPTY + DETAILED + PEAK_OF_ALL), len(WHOLE)]
+MOMENTS = (["snapshot 1"], ["snapshot 1", PEAK], ["snapshot 1", "snapshot 3", PEAK])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@given(st.integers(0, len(WHOLE) - 1))
+def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, at):
+    file = written(tmp_path, WHOLE[:at])
+    if at < ENDS[1]:
+        with pytest.raises(Unreadable, match=f"^{file}: "):
+            massif_file.profile(file)
+        return
+    found = massif_file.profile(file)
+    assert list(found.moments) == MOMENTS[sum(end <= at for end in ENDS[1:]) - 1]
+    assert bool(found.warnings) == (at not in ENDS)
+    assert all(
+        re.match(f"{file}: cut off (in|after) line .*; the snapshots before are used", one) for one in found.warnings
+    )
+    assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
 @given(st.integers(0, len(WHOLE)), st.binary(max_size=4))
 def test_no_damage_is_worse_than_a_sentence(tmp_path, at, damage):
-    file = tmp_path / "massif"
-    file.write_bytes(WHOLE.encode()[:at] + damage + WHOLE.encode()[at + len(damage) :])
+    file = written(tmp_path, WHOLE.encode()[:at] + damage + WHOLE.encode()[at + len(damage) :])
     try:
-        list(massif_file.read(file))
+        found = massif_file.profile(file)
+        assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
     except Unreadable as error:
         assert str(error).startswith(f"{file}: ")
 
 
-POINTS = [{"eb": 100, "ebk": 2, "fs": [0]}, {"eb": 24, "ebk": 1, "fs": [1]}]
-DHAT = {"dhatFileVersion": 2, "mode": "heap", "pps": POINTS}
+def massif(file, *options: str, command: list[str]) -> None:
+    argv = ["valgrind", "-q", "--tool=massif", f"--massif-out-file={file}", *options, *command]
+    subprocess.run(argv, stdout=subprocess.DEVNULL, check=True, timeout=120)
 
 
-def test_what_is_live_at_the_end_is_the_sum_of_dhat_s_points(tmp_path):
-    file = tmp_path / "dhat"
-    file.write_text(json.dumps(DHAT))
-    assert dhat_file.end(file) == dhat_file.End(124, 3)
+def own_totals(file) -> list[int]:
+    """mem_heap_B of the snapshots with call stacks, as massif wrote them."""
+    blocks = file.read_text().split("#-----------\nsnapshot=")[1:]
+    return [int(re.search(r"mem_heap_B=(\d+)", block)[1]) for block in blocks if "heap_tree=empty" not in block]
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (json.dumps(DHAT)[:-3], "cut off, or no DHAT file"),
-        ("[" * 100_000, "cut off, or no DHAT file"),
-        ("[]", "no DHAT file of version 2"),
-        (json.dumps(DHAT | {"dhatFileVersion": 3}), "no DHAT file of version 2"),
-        (json.dumps(DHAT | {"mode": "copy"}), "no DHAT file of version 2 in mode heap"),
-        (json.dumps(DHAT | {"pps": [{"eb": 1}]}), "lack eb or ebk"),
-        (json.dumps(DHAT | {"pps": None}), "lack eb or ebk"),
-    ],
-)
-def test_no_dhat_file_is_a_sentence(tmp_path, content, sentence):
-    file = tmp_path / "dhat"
-    file.write_text(content)
-    with pytest.raises(Unreadable, match=f"^{file}: .*{sentence}"):
-        dhat_file.end(file)
+OPTIONS = [
+    [],
+    ["--threshold=0", "--depth=3"],
+    ["--detailed-freq=1", "--threshold=10"],
+    ["--pages-as-heap=yes"],
+    ["--stacks=yes", "--time-unit=ms"],
+]
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
-@pytest.mark.parametrize("options", [[], ["--threshold=0", "--depth=3"], ["--detailed-freq=1", "--threshold=10"]])
-def test_a_file_that_massif_wrote_is_sound(tmp_path, options):
+@pytest.mark.parametrize("options", OPTIONS)
+def test_totals_are_massif_s_own_of_any_program(tmp_path, options):
     file = tmp_path / "massif"
-    command = ["valgrind", "-q", "--tool=massif", f"--massif-out-file={file}", *options, "ls", "/"]
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=120)
-    assert max(one.heap_bytes for one in massif_file.read(file)) > 0
+    massif(file, *options, command=["ls", "/"])
+    found = massif_file.profile(file)
+    assert sorted(moment.bytes for moment in found.moments.values()) == sorted(own_totals(file))
+    assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
+    assert found.command == "ls /" and not found.warnings
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+def test_null_s_sessions_are_found_by_their_owner(tmp_path):
+    """4,072 bytes for each of ten sessions of a role."""
+    suite = [f"{name}=none" for name in ("protocol", "cipher", "group", "certs", "auth")]
+    harness = [str(ROOT / "build/harness/null@c"), "memory", "sessions=20", *suite, "aslr=on", "marks=1"]
+    file = tmp_path / "massif"
+    massif(file, "--threshold=0", "--peak-inaccuracy=0", "--depth=50", command=harness)
+    found = massif_file.profile(file)
+    assert found.moments[PEAK].bytes == max(own_totals(file))
+    assert {role: total(found.live(PEAK, role)).bytes for role in ("client", "server")} == {
+        "client": 40_720,
+        "server": 40_720,
+    }
