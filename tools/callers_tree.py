@@ -115,7 +115,7 @@ def table(profile: Profile, root: Node, title: str, rows: int = ROWS) -> Table:
     columns += [Column("share", "share"), BY_WHOM]
     made = Table("callers", title, about, columns)
     for depth, node in nodes(root, root.bytes, rows):
-        blocks = hole(NOT_COUNTED.format(profile.tool)) if node.blocks is None else whole(node.blocks)
+        blocks = hole(NOT_COUNTED.format(choice.tool(profile))) if node.blocks is None else whole(node.blocks)
         by = Cell(named(node), frames.said(node.frame, whole=True) if node.frame else named(node))
         made.rows.append([whole(depth), whole(node.bytes), blocks, share(node.bytes, root.bytes), by])
     return made

@@ -37,6 +37,11 @@ def moment(profile: Profile, name: str | None = None) -> Moment:
     return profile.moments[name or (PEAK if PEAK in profile.moments else fullest(profile))]
 
 
+def tool(profile: Profile) -> str:
+    """For sentences."""
+    return "a sites run" if profile.tool == "sites" else profile.tool
+
+
 def phases(profile: Profile) -> list[str]:
     return [name for name in profile.moments if name not in (PEAK, END)]
 

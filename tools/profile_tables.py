@@ -8,8 +8,9 @@ import choice
 from frames import Owner
 from heap_profile import BASE, END, PEAK, Held, Moment, Profile, total
 from records import Record
+from short_names import clean
 from tables import Cell, Column, Table, hole, whole, word
-from top_sites import HOW_MANY, ROWS, per_session, share, top
+from top_sites import HOW_MANY, ROWS, amount, per_session, share, top
 
 BAR = 24  # characters of the longest
 WIDEST = 100  # of a command
@@ -40,13 +41,17 @@ def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
     columns = [Column("what", "what", left=True), Column("value", "", left=True)]
     return Table(
-        "summary", f"A profile by {profile.tool}", "Bytes are requested.", columns, list(facts(profile, sessions))
+        "summary",
+        f"A profile by {choice.tool(profile)}",
+        "Bytes are requested.",
+        columns,
+        list(facts(profile, sessions)),
     )
 
 
 def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     yield fact("file", profile.file)
-    yield [word("command"), Cell(textwrap.shorten(profile.command, WIDEST, placeholder=" …"), profile.command)]
+    yield [word("command"), Cell(textwrap.shorten(clean(profile.command), WIDEST, placeholder=" …"), profile.command)]
     if profile.run:
         yield fact("run", run(profile.run))
     if (per := choice.divisor(profile, sessions)) and not of_pair(profile):
@@ -66,7 +71,7 @@ LABELS = {PEAK: "peak", END: "live at the end"}
 
 
 def fact(what: str, value: str) -> list[Cell]:
-    return [word(what), word(value)]
+    return [word(what), Cell(clean(value), value)]
 
 
 def run(record: Record) -> str:
@@ -81,8 +86,7 @@ def extremes(profile: Profile) -> list[Moment]:
 
 
 def held(moment: Moment) -> Cell:
-    blocks = total(moment.live).blocks
-    return Cell(f"{moment.bytes:,} B" + ("" if blocks is None else f" in {blocks:,} blocks"), moment.bytes)
+    return Cell(amount(Held(moment.bytes, total(moment.live).blocks)), moment.bytes)
 
 
 def churn(profile: Profile) -> Iterator[list[Cell]]:
@@ -132,7 +136,7 @@ def of_pair(profile: Profile) -> bool:
 def sizes(profile: Profile, bars: bool = False) -> Table:
     """How many blocks of which size were allocated, in powers of two. ValueError where the tool does not tell."""
     if profile.sizes is None:
-        raise ValueError(f"{profile.file}: {profile.tool} does not tell the sizes of blocks; heaptrack does")
+        raise ValueError(f"{profile.file}: {choice.tool(profile)} does not tell the sizes of blocks; heaptrack does")
     blocks, size = Counter[int](), Counter[int]()
     for one, count in profile.sizes.items():
         blocks[power(one)] += count

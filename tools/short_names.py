@@ -22,14 +22,17 @@ def short(function: str) -> str:
 
 def said(frame: Frame) -> str:
     """`function (file:line)`, or where it is in its module."""
-    if not frame.function:
-        return str(frame)
-    return str(frame._replace(function=short(frame.function)))
+    return clean(str(frame._replace(function=short(frame.function)) if frame.function else frame))
 
 
 def named(frame: Frame) -> str:
     """As said, without where a function with a name is."""
-    return short(frame.function) if frame.function else str(frame)
+    return clean(short(frame.function)) if frame.function else said(frame)
+
+
+def clean(text: str) -> str:
+    """Of a file that anybody may have made: nothing in it moves a terminal's cursor or breaks a line."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def within(inside: str) -> str:

@@ -8,6 +8,7 @@ import choice
 import frames
 import short_names
 from choice import Pattern
+from closing import in_blocks
 from frames import Frame, Owner
 from heap_profile import BASE, END, Allocated, Held, Profile, total
 from tables import Cell, Column, Table, hole, quotient, whole, word
@@ -57,7 +58,7 @@ def live(
 ) -> Table:
     held = choice.live(profile, moment, owner, pattern)
     if by == "blocks" and total(held).blocks is None:
-        raise ValueError(f"{profile.file}: {NOT_COUNTED.format(profile.tool)}; take --by bytes")
+        raise ValueError(f"{profile.file}: {NOT_COUNTED.format(choice.tool(profile))}; take --by bytes")
     per = choice.divisor(profile, sessions)
     of_sessions = choice.of_sessions(profile, moment, owner, pattern)
     now, above = (grouped(profile, one, lambda one: (one.bytes, one.blocks or 0)) for one in (held, of_sessions))
@@ -83,7 +84,7 @@ class Columns:
         return [*found, Column("owner", "of", left=True), BY_WHOM]
 
     def held(self, sizes: Figures) -> list[Cell]:
-        blocks = whole(sizes[1]) if self.counts else hole(NOT_COUNTED.format(self.profile.tool))
+        blocks = whole(sizes[1]) if self.counts else hole(NOT_COUNTED.format(choice.tool(self.profile)))
         return [whole(sizes[0]), blocks, share(sizes[0], self.every.bytes)]
 
     def each(self, names: list[Site], sizes: Figures) -> list[Cell]:
@@ -115,7 +116,7 @@ def of_run(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern:
     """Blocks and bytes allocated from the first to the last, and those freed before anything else was allocated."""
     if profile.allocated is None:
         raise ValueError(
-            f"{profile.file}: {profile.tool} does not tell what was allocated over the run, only what lived"
+            f"{profile.file}: {choice.tool(profile)} does not tell what was allocated over the run, only what lived"
         )
     found = {
         stack: one
@@ -126,11 +127,11 @@ def of_run(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern:
         raise choice.Unmatched(f"{profile.file}: no call stack that allocated has a frame that --filter finds")
     counts = all(one.temporary is not None for one in profile.allocated.values())
     if by == "temporary" and not counts:
-        raise ValueError(f"{profile.file}: {profile.tool} does not tell which allocations were temporary")
+        raise ValueError(f"{profile.file}: {choice.tool(profile)} does not tell which allocations were temporary")
     sites = grouped(profile, found, lambda one: (one.blocks, one.bytes, one.temporary or 0))
     every = sums(sites.values(), 3)
     at = OF_RUN.index(by)
-    unknown = hole(f"{profile.tool} does not tell which allocations were temporary")
+    unknown = hole(f"{choice.tool(profile)} does not tell which allocations were temporary")
     made = [
         [whole(s[0]), whole(s[1]), whole(s[2]) if counts else unknown, share(s[at], every[at]), *said(names)]
         for names, s in ranked(sites, at, rows)
@@ -193,10 +194,13 @@ def title(moment: str) -> str:
     return f"{live} {choice.when(moment)}, by call site"
 
 
+def amount(held: Held) -> str:
+    return f"{held.bytes:,} B" if held.blocks is None else in_blocks(held.bytes, held.blocks)
+
+
 def caption(profile: Profile, moment: str, owner: Owner | None, held: Held, per: int | None) -> str:
-    blocks = "" if held.blocks is None else f" in {held.blocks:,} blocks"
     of = f" of {owner}" if owner else ""
-    about = f"{held.bytes:,} B{blocks}{of}. Who called the allocator, innermost first."
+    about = f"{amount(held)}{of}. Who called the allocator, innermost first."
     if profile.tool == "sites":
         return f"{about} Of {OF_ONE}."
     if per is None or moment == BASE:
