@@ -14,19 +14,17 @@ from comparable import named
 from diff_rows import Figures, Part, Row, summed
 from frames import callers
 from heap_profile import BASE, END, PEAK
-from joining import INNERMOST
+from joining import INNERMOST, inside
 
 if TYPE_CHECKING:
     from profile_diff import Diff, Side
 
 LARGEST, LINES = 3, 4  # sites of a part, lines of a site
 WHERE = {
-    "client": "client session",
-    "server": "server session",
-    "client context": "the client's context",
-    "server context": "the server's context",
-    "harness": "the harness",
-    "warm-up": "what was there before any session",
+    "client context": "in the client's context",
+    "server context": "in the server's context",
+    "harness": "in the harness",
+    "warm-up": "from before any session",
 }
 MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end of the run"}
 UNEXPLAINED = "what no call stack explains"
@@ -103,10 +101,9 @@ def unjoined(diff: Diff) -> Iterator[str]:
 
 
 def nameless(diff: Diff) -> Iterator[str]:
-    modules = {
-        frame.module or "?" for row in diff.rows for frame in callers(row.frames)[:INNERMOST] if frame.file is None
-    }
-    if modules:
+    frames = {frame for row in diff.rows for frame in inside(callers(row.frames))}
+    known = {frame.module for frame in frames if frame.file}
+    if modules := {frame.module or "?" for frame in frames} - known:
         yield f"Names are missing or guessed, since there is no debug information, in {', '.join(sorted(modules))}."
     if any(row.stage == "module only" for row in diff.rows):
         yield "Frames without a name are compared by their module only: sites of one module are then one."
@@ -118,9 +115,9 @@ def at(moment: str) -> str:
 
 def place(diff: Diff, part: Part) -> str:
     if part in ("client", "server"):
-        return f"per {WHERE[part]}" if diff.old.sessions else f"in all {WHERE[part]}s"
+        return f"per {part} session" if diff.old.sessions else f"in all {part} sessions"
     ours = diff.old.profile.run or diff.new.profile.run
-    return f"in {WHERE[part]}" if ours or part != "harness" else "in the process"
+    return WHERE[part] if ours or part != "harness" else "in the process"
 
 
 def path(row: Row) -> str:

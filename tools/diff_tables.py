@@ -27,6 +27,7 @@ OF = Column("part", "of", left=True)
 NO_BLOCKS = "the tool does not count blocks"
 CAPTION = "OLD is {}, NEW is {}. Bytes live {}{}."
 PER_SESSION = ": of client and server per session, above what was live before any; of others in the process"
+BEFORE = " Warm-up: what calls for clients and servers left before any session was made."
 SITES = (
     " By who called the allocator, innermost first: the {} of each that grew most, then those that shrank most; "
     "all rows of a kind add up to all that it holds."
@@ -43,9 +44,9 @@ def tables(diff: Diff, rows: int = ROWS) -> list[Table]:
 
 def caption(diff: Diff) -> str:
     moments = dict.fromkeys((diff.old.moment, diff.new.moment))
-    return CAPTION.format(
-        diff.old.label, diff.new.label, " and ".join(map(at, moments)), PER_SESSION if diff.old.sessions else ""
-    )
+    per_session = PER_SESSION if diff.old.sessions else ""
+    before = BEFORE if any(row.part == "warm-up" for row in diff.rows) else ""
+    return CAPTION.format(diff.old.label, diff.new.label, " and ".join(map(at, moments)), per_session) + before
 
 
 def totals(diff: Diff) -> Table:

@@ -8,23 +8,21 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from frames import ENTRANCE, Frame, callers
 from heap_profile import Held
 
 Stage = Literal[
-    "no call stack", "module only", "file and line", "file", "function names", "3 innermost callers", "not joined"
-]
-STAGES: tuple[Stage, ...] = (  # from the best to the worst; a site of several has the worst
-    "file and line",
-    "file",
-    "function names",
+    "name, file and line",
+    "name and file",
+    "name",
     "3 innermost callers",
     "no call stack",
     "module only",
     "not joined",
-)
+]
+STAGES: tuple[Stage, ...] = get_args(Stage)  # from the best to the worst; a site of several has the worst
 INNERMOST = 3
 
 # What another version or compiler writes otherwise: versions of packages, a hash of rustc, suffixes of clones.
@@ -93,7 +91,7 @@ def name(frame: Frame) -> str:
 @cache
 def file(frame: Frame) -> str | None:
     """Without the versions of packages in its path."""
-    return frame.file if frame.function and frame.file is None else frame.function and PACKAGE.sub("", frame.file)
+    return PACKAGE.sub("", frame.file) if frame.function and frame.file else None
 
 
 def whole(frames: Sequence[Frame]) -> Hashable:
@@ -114,8 +112,8 @@ def innermost(frames: Sequence[Frame]) -> Hashable:
 
 
 KEYS: dict[Stage, Callable[[Sequence[Frame]], Hashable]] = {
-    "file and line": whole,
-    "file": files,
-    "function names": names,
+    "name, file and line": whole,
+    "name and file": files,
+    "name": names,
     "3 innermost callers": innermost,
 }

@@ -96,16 +96,14 @@ def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
 def test_no_change_is_said():
     diff = compare(profile({BUFFER: 4000, OTHER: 200}), profile({BUFFER: 4000, OTHER: 200}))
     assert "No site differs." in diff.sentences()
-    assert [row.stage for row in diff.rows] == ["file and line"] * 2
+    assert [row.stage for row in diff.rows] == ["name, file and line"] * 2
     assert "No site differs." not in compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)})).sentences()
 
 
 def test_what_is_the_same_in_another_version():
     same = frame("ssl_new", 10, "rustls-0.23.46/src/conn.rs"), frame("ssl_new", 10, "rustls-0.24.0-dev.1/src/conn.rs")
-    assert joined((same[0], *SERVER), (same[1], *SERVER)) == ["file and line"]
-    assert joined((frame("f", 10, "ssl-tls/a.c"), *SERVER), (frame("f", 10, "ssl-dtls/a.c"), *SERVER)) == [
-        "function names"
-    ]
+    assert joined((same[0], *SERVER), (same[1], *SERVER)) == ["name, file and line"]
+    assert joined((frame("f", 10, "ssl-tls/a.c"), *SERVER), (frame("f", 10, "ssl-dtls/a.c"), *SERVER)) == ["name"]
     for old, new in {
         "aws_lc_0_47_0_EVP_PKEY_keygen": "aws_lc_0_50_1_EVP_PKEY_keygen",
         "ring_core_0_17_14__x25519": "ring_core_0_17_15__x25519",
@@ -115,7 +113,7 @@ def test_what_is_the_same_in_another_version():
         "tls_setup.part.0.cold": "tls_setup",
         "a::{{closure}}": "a::{closure#2}",
     }.items():
-        assert joined((frame(old), *SERVER), (frame(new), *SERVER)) == ["file and line"], old
+        assert joined((frame(old), *SERVER), (frame(new), *SERVER)) == ["name, file and line"], old
     for old, new in {"sha_1_2_3": "sha_1_2_4", "a_512": "a_256", "f[u8; 32]": "f[u8; 64]"}.items():
         assert joined((frame(old), *SERVER), (frame(new), *SERVER)) == ["not joined"] * 2, old
 
@@ -125,25 +123,25 @@ def test_what_is_not_known_of_all_frames_is_joined_by_less():
         names = [frame(name, line, file) for name in inner]
         return (allocator, *names, frame(middle, 5), *SERVER)
 
-    assert joined(stack(), stack(line=23)) == ["file"]
-    assert joined(stack(), stack(file="ssl/other.c")) == ["function names"]
-    assert joined(stack(), stack(allocator=frame("CRYPTO_zalloc"))) == ["function names"]
+    assert joined(stack(), stack(line=23)) == ["name and file"]
+    assert joined(stack(), stack(file="ssl/other.c")) == ["name"]
+    assert joined(stack(), stack(allocator=frame("CRYPTO_zalloc"))) == ["name"]
     assert joined(stack(), stack(middle="renamed")) == ["3 innermost callers"]
     assert joined(stack(), stack(inner=("a", "b", "d"))) == ["not joined"] * 2
     outside = (*stack()[:-1], frame("_start", 1), frame("other_main", 2))
-    assert joined(stack(), outside) == ["file and line"]
+    assert joined(stack(), outside) == ["name, file and line"]
 
 
 def test_the_best_join_comes_first():
     moved = (BUFFER[0], frame("ssl3_setup_read_buffer", 99), *BUFFER[2:])
     diff = compare(profile({BUFFER: 10, moved: 2}), profile({BUFFER: 10, moved: 4}))
-    assert sorted(rows(diff)) == [("server", "file and line", 2, 4), ("server", "file and line", 10, 10)]
+    assert sorted(rows(diff)) == [("server", "name, file and line", 2, 4), ("server", "name, file and line", 10, 10)]
 
 
 def test_several_lines_of_a_function_are_one_site_once_lines_moved():
     at = [(MALLOC, frame("ssl_cert_dup", line), *SERVER) for line in (97, 107, 120, 130)]
     diff = compare(profile({at[0]: 100, at[1]: 200}), profile({at[2]: 200, at[3]: 120}))
-    assert rows(diff) == [("server", "file", 300, 320)]
+    assert rows(diff) == [("server", "name and file", 300, 320)]
     assert "ssl_cert_dup (ssl_lib.c:120, 130) < " in "\n".join(diff.sentences())
 
 
@@ -184,7 +182,7 @@ def test_sessions_are_divided_and_what_was_there_before_is_apart():
     }
     said = "\n".join(diff.sentences())
     assert "NEW holds 20 B (66.7 %) more in the server's context when established" in said
-    assert "NEW holds 20 B (20.0 %) more in what was there before any session" in said
+    assert "NEW holds 20 B (20.0 %) more from before any session" in said
     at_base = compare(old, new, BASE)
     assert {row.part: at_base.figures(row)[:2] for row in at_base.totals()} == {
         "server": (100, 120),
@@ -318,7 +316,7 @@ def test_a_diff_turned_round_is_the_same_with_another_sign(old_live, new_live):
 @given(lives)
 def test_nothing_differs_from_itself(live):
     diff = compare(profile(live), profile(live))
-    assert all(row.stage in ("file and line", "module only", "no call stack") for row in diff.rows)
+    assert all(row.stage in ("name, file and line", "module only", "no call stack") for row in diff.rows)
     assert not any(diff.figures(row).differ for row in diff.rows)
 
 
@@ -330,7 +328,7 @@ def recorded(stack: str, suite: str) -> Profile:
 def test_the_recorded_stacks_tell_the_heap_meters_figures():
     one = recorded("openssl@3.5.5", "tls13-rsa-aes256")
     same = compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256"))
-    assert "No site differs." in same.sentences() and {row.stage for row in same.rows} == {"file and line"}
+    assert "No site differs." in same.sentences() and {row.stage for row in same.rows} == {"name, file and line"}
     other = compare(one, recorded("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"))
     assert [(row.part, row.old, row.new) for row in other.totals()] == [
         ("client", Held(47_592, 194), Held(9_712, 12)),
