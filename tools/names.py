@@ -129,6 +129,7 @@ def check(knobs: dict[str, str]) -> None:
     check_place()
     for kind in ("stacks", "suites", "allocators", "campaigns"):
         shapes.check(kind, table(kind))
+    shapes.check_buckets(table("buckets"))
     check_campaigns()
     for knob, value in knobs.items():
         check_knob(knob, value)

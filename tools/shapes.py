@@ -4,6 +4,8 @@ definitions.py asks more of them (what is missing, ranges, patterns), once its p
 and types here equal to those there. Standard library only.
 """
 
+import re
+
 TEXT, NUMBER, TABLE = "text", "a whole number", "a table"
 TEXTS = f"a list of {TEXT}"
 WIDTH, WIDTHS = f'{NUMBER} or "all"', 'a list of whole numbers or "all"'
@@ -47,6 +49,7 @@ KEYS = {
         WIDTH: "heap",
         WIDTHS: "windows",
     },
+    "rules": {TEXT: "bucket why source", TEXTS: "by within"},
 }
 
 
@@ -72,3 +75,33 @@ def check_table(kind: str, place: str, entry: object) -> None:
             raise ValueError(f"{place}: {key} must be {known[key]}")
         if known[key] == TABLE:
             check_table(key, f"{place}: {key}", value)
+
+
+def check_buckets(tables: dict) -> None:
+    """Of memtest/buckets.toml, which has lists of rules; ValueError as check."""
+    buckets = tables.get("buckets", {})
+    if not table(buckets) or not all(map(text, buckets.values())):
+        raise ValueError("memtest/buckets.toml: [buckets] must be a table of texts")
+    for family, rules in tables.items():
+        if family == "buckets":
+            continue
+        if not isinstance(rules, list):
+            raise ValueError(f"memtest/buckets.toml: [[{family}]] must be a list of tables")
+        for number, rule in enumerate(rules, start=1):
+            check_rule(f"memtest/buckets.toml: [[{family}]], rule {number}", rule, buckets)
+
+
+def check_rule(place: str, rule: object, buckets: dict) -> None:
+    check_table("rules", place, rule)
+    for key in ("bucket", "why", "source"):
+        if not rule.get(key):
+            raise ValueError(f"{place}: {key} is missing")
+    if rule["bucket"] not in buckets:
+        raise ValueError(f"{place}: no bucket {rule['bucket']}; there are: {'; '.join(buckets)}")
+    if not (rule.get("by") or rule.get("within")):
+        raise ValueError(f"{place}: by and within are missing; it needs one of them")
+    for pattern in (*rule.get("by", ()), *rule.get("within", ())):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{place}: {pattern!r} is no regular expression: {error}") from None

@@ -27,7 +27,7 @@ import shapes
     ],
 )
 def test_a_wrong_key_or_type_names_file_table_and_key(tmp_path, monkeypatch, kind, text, what):
-    for other in "stacks", "suites", "allocators", "campaigns":
+    for other in "stacks", "suites", "allocators", "campaigns", "buckets":
         (tmp_path / f"{other}.toml").touch()
     (tmp_path / f"{kind}.toml").write_text(text)
     monkeypatch.setattr(names, "DEFINITIONS", tmp_path)
