@@ -7,16 +7,11 @@ import environment
 environment.activate()
 
 import argparse
-import os
 import signal
 import sys
 from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -28,6 +23,7 @@ import panels
 import records
 import stdout
 from lines import Process
+from picture import STYLE, save
 from selection import Selection, of_campaign, select
 from series import Setting
 from settings import constant, dates, machine_of
@@ -38,17 +34,6 @@ EXAMPLES = """examples:
   tools/plot_mem.py data/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
   tools/plot_mem.py data/2026-01-31-some-cpu -o roles.png --roles split     clients and servers beside each other
   tools/plot_mem.py data/2026-01-31-some-cpu -o env.png --env lab --env deployed        each repeat beside the lab's"""
-FORMATS = (".png", ".svg")
-STYLE = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 1.6,
-    "svg.hashsalt": "memtest",  # else element names, and so the file, differ each time
-}
 
 
 def shown(selection: Selection) -> list[tuple[Setting, Process]]:
@@ -94,39 +79,6 @@ def frame(made: Figure, selection: Selection, handles: list[Line2D]) -> None:
     made.legend(handles=handles, **place)
     recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. {constant(selection)}."
     made.text(0.5, 0.1 * inch, recorded, fontsize=8, color="#444444", ha="center", va="bottom")
-
-
-def files(output: Path) -> list[Path]:
-    """ValueError for no name and for a suffix that is no picture; both formats when there is none of ours."""
-    if not output.name:
-        raise ValueError(f"-o {str(output)!r} names no file")
-    if output.suffix in FORMATS:
-        return [output]
-    if output.suffix in (".pdf", ".jpg", ".jpeg", ".svgz", ".gif", ".webp"):
-        raise ValueError(f"pictures are made as .png or .svg, not as {output.name}")
-    return [Path(f"{output}{suffix}") for suffix in FORMATS]
-
-
-def put(made: Figure, file: Path) -> None:
-    """All of it or nothing: what stood there stays when the disk is full."""
-    partial = file.with_name(f"{file.name}.partial")
-    metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
-    try:
-        made.savefig(partial, format=file.suffix[1:], dpi=150, metadata=metadata)
-        os.replace(partial, file)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from None
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def save(made: Figure, output: Path) -> list[Path]:
-    """The same records give the same bytes: no date, no version."""
-    written = files(output)
-    for file in written:
-        put(made, file)
-    pyplot.close(made)
-    return written
 
 
 def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:

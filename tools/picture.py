@@ -1,0 +1,57 @@
+"""What pictures have in common: how they look, and how one becomes a file."""
+
+
+import os
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg")
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "svg.hashsalt": "memtest",  # else element names, and so the file, differ each time
+}
+
+
+def files(output: Path) -> list[Path]:
+    """ValueError for no name and for a suffix that is no picture; both formats when there is none of ours."""
+    if not output.name:
+        raise ValueError(f"-o {str(output)!r} names no file")
+    if output.suffix in FORMATS:
+        return [output]
+    if output.suffix in (".pdf", ".jpg", ".jpeg", ".svgz", ".gif", ".webp"):
+        raise ValueError(f"pictures are made as .png or .svg, not as {output.name}")
+    return [Path(f"{output}{suffix}") for suffix in FORMATS]
+
+
+def put(made: Figure, file: Path) -> None:
+    """All of it or nothing: what stood there stays when the disk is full."""
+    partial = file.with_name(f"{file.name}.partial")
+    metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
+    try:
+        made.savefig(partial, format=file.suffix[1:], dpi=150, metadata=metadata)
+        os.replace(partial, file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def save(made: Figure, output: Path) -> list[Path]:
+    """The same records give the same bytes: no date, no version."""
+    written = files(output)
+    for file in written:
+        put(made, file)
+    pyplot.close(made)
+    return written
