@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+import buckets
 import results
 from accounts import accounts
 from bends import bending, bent
@@ -30,6 +31,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "bends": bent,
     "sites": closings_in_short,
     "closings": closings,
+    "buckets": buckets.of_selection,
     "call-sites": call_sites,
     "law": results.laws,
 }
@@ -53,6 +55,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "bends": "a line that bends, and none does",
     "sites": SITES,
     "closings": SITES,
+    "buckets": SITES,
     "call-sites": SITES,
     "law": TOGETHER,
 }
