@@ -9,6 +9,7 @@ from heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
 from names import nearest
 
 ROLES: tuple[Owner, ...] = ("client", "server")
+AFTER = ("freed", END)
 UNNAMED = re.compile(r"(mark|snapshot) [0-9]+")  # moments of which nobody says which phase ended there
 
 Pattern = re.Pattern[str] | str | None
@@ -118,9 +119,18 @@ def divisor(profile: Profile, sessions: int | None = None) -> int | None:
     return sessions // 2
 
 
-def of_sessions(profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None) -> dict[int, Held]:
-    """By stack, what sessions hold: of the roles, above BASE; all in a program without roles, nothing at BASE."""
+def without_sessions(profile: Profile, name: str) -> str | None:
+    """Why what is live above BASE is no session's; None where it is."""
     if name == BASE:
+        return f"what is live at `{BASE}` is no session's"
+    if name in AFTER and BASE in profile.moments:
+        return f"the sessions are freed, and so is what was live at `{BASE}`"
+    return None
+
+
+def of_sessions(profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None) -> dict[int, Held]:
+    """By stack, what sessions hold: of the roles, above BASE; all in a program without roles; nothing where none is."""
+    if without_sessions(profile, name):
         return {}
     above = matched(profile.stacks, profile.of_sessions(name, owner), wanted)
     roles = has_roles(profile)

@@ -1,5 +1,6 @@
 """Tables of a heap profile: what it is, a session by phase, who holds the memory at a moment, sizes of blocks."""
 
+import posixpath
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ def summary(profile: Profile, sessions: int | None = None) -> Table:
 
 
 def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
-    yield fact("file", profile.file)
+    yield [word("file"), Cell(clean(posixpath.basename(profile.file)), profile.file)]
     yield [word("command"), Cell(textwrap.shorten(clean(profile.command), WIDEST, placeholder=" …"), profile.command)]
     if profile.run:
         yield fact("run", run(profile.run))
@@ -115,8 +116,8 @@ def by_phase(profile: Profile, sessions: int | None = None) -> Table:
 
 
 def of_role(profile: Profile, name: str, role: Owner, per: int | None) -> Cell:
-    if name == BASE:
-        return hole(f"before the first session; what is live at `{BASE}` is no session's")
+    if none := choice.without_sessions(profile, name):
+        return hole(none)
     found: Held = total(profile.of_sessions(name, role))
     return per_session((found.bytes, found.blocks or 0), per or 1, found.blocks is not None)
 
@@ -141,7 +142,7 @@ def sizes(profile: Profile, bars: bool = False) -> Table:
     for one, count in profile.sizes.items():
         blocks[power(one)] += count
         size[power(one)] += one * count
-    columns = [Column("size", "block of B"), Column("blocks", "blocks"), Column("share_of_blocks", "share")]
+    columns = [Column("size", "size (B)"), Column("blocks", "blocks"), Column("share_of_blocks", "share")]
     columns += [Column("bytes", "bytes"), Column("share_of_bytes", "share of bytes")]
     columns += [Column("bar", "blocks", left=True)] if bars else []
     about = f"Over the whole run: {blocks.total():,} blocks, {size.total():,} B requested."

@@ -23,7 +23,6 @@ UNKNOWN = "no call stack is known"
 NOT_COUNTED = "{} does not count blocks"
 NOBODY = "what the harness and the contexts hold is no session's"
 HOW_MANY = "how many sessions there were is not known; --sessions N says it"
-BEFORE = f"what is live at `{BASE}` is no session's"
 OF_ONE = "one session of each role"  # of which a sites run tells
 
 Figures = tuple[int, ...]
@@ -96,8 +95,8 @@ class Columns:
 
     def none_each(self, owners: set[Owner]) -> str | None:
         """Why there is no figure of one session. Others together have one where they are of one role."""
-        if self.moment == BASE:
-            return BEFORE
+        if none := choice.without_sessions(self.profile, self.moment):
+            return none
         if self.roles and not owners & {*choice.ROLES}:
             return NOBODY
         if self.roles and len(owners) > 1:
@@ -203,7 +202,8 @@ def caption(profile: Profile, moment: str, owner: Owner | None, held: Held, per:
     about = f"{amount(held)}{of}. Who called the allocator, innermost first."
     if profile.tool == "sites":
         return f"{about} Of {OF_ONE}."
-    if per is None or moment == BASE:
+    if per is None or choice.without_sessions(profile, moment):
         return about
-    roles = f"what is above `{BASE}`, over {per:,} sessions of the role" if choice.has_roles(profile) else f"of {per:,}"
-    return f"{about} Per session: bytes and blocks, {roles}."
+    above = f"what is above `{BASE}`, over " if BASE in profile.moments else "over "
+    role = " of the role" if choice.has_roles(profile) else ""
+    return f"{about} Per session: bytes and blocks, {above}{per:,} sessions{role}."

@@ -71,6 +71,10 @@ def test_without_a_number_of_sessions_it_is_said_how_to_give_it():
 def test_nothing_is_a_session_s_before_there_are_any():
     found = top(handmade.profile(), "contexts")
     assert {note(found, row, "per_session") for row in range(3)} == {"what is live at `contexts` is no session's"}
+    assert "are freed" in note(top(handmade.profile(), "end"), 0, "per_session")
+    one = handmade.profile(moments=("sessions", "end"))  # nothing is known to have been there before
+    one.moments["end"].live[2] = Held(4, 2)
+    assert "are freed" not in str(top(one, "end").rows)
 
 
 def test_a_program_without_roles_is_shared_by_all_its_sessions():
@@ -138,7 +142,7 @@ def test_a_session_by_phase():
         ("contexts", "–", "–", "700", "64", "774"),
         ("sessions", "1,000 in 1", "1,512.50 in 3.50", "700", "64", "5,799"),
         ("peak", "2,000 in 2", "1,500 in 2", "700", "290", "8,000"),
-        ("end", "0", "-5 in -0.50", "0", "64", "64"),
+        ("end", "–", "–", "0", "64", "64"),
     ]
     without = by_phase(handmade.profile(sessions=None))
     assert "--sessions N" in without.caption and texts(without, "client")[1] == ("2,000 in 2",)
