@@ -62,11 +62,17 @@ def stacks_of(profile, name):
     return {" < ".join(map(str, profile.stacks.frames(stack))): held.bytes for stack, held in live}
 
 
+def cuts(profile) -> list[str]:
+    return [warning for warning in profile.warnings if "no names for the functions" not in warning]
+
+
 def test_moments_are_the_snapshots_with_call_stacks_and_the_peak_is_last(tmp_path):
     found = massif_file.profile(written(tmp_path, WHOLE))
     assert list(found.moments) == ["snapshot 1", "snapshot 3", PEAK]
     assert [moment.bytes for moment in found.moments.values()] == [100, 90, 100]
-    assert (found.tool, found.command, found.runtime_s, found.warnings) == ("massif", "./harness", None, [])
+    assert (found.tool, found.command, found.runtime_s) == ("massif", "./harness", None)
+    (warning,) = found.warnings
+    assert "no names for the functions that hold 30% of the bytes at peak, in libc.so.6" in warning
     assert stacks_of(found, "snapshot 1") == {
         "CRYPTO_malloc (mem.c:213) < operator()(int) (mem.c:233)": 60,
         "? (libc.so.6+0x4846720)": 30,
@@ -110,14 +116,14 @@ def test_a_file_may_be_packed(tmp_path, pack):
 def test_a_packed_file_may_be_torn_between_snapshots(tmp_path):
     found = massif_file.profile(written(tmp_path, gzip.compress(WHOLE.encode()) + gzip.compress(LATER.encode())[:15]))
     assert list(found.moments) == ["snapshot 1", "snapshot 3", PEAK]
-    assert len(found.warnings) == 1 and "cut off in line" in found.warnings[0]
+    assert len(cuts(found)) == 1 and "cut off in line" in cuts(found)[0]
 
 
 def test_a_packed_file_may_be_torn(tmp_path):
     long = WHOLE + "".join(LATER.replace("snapshot=3", f"snapshot={number}") for number in range(4, 9999))
     found = massif_file.profile(written(tmp_path, gzip.compress(long.encode())[:-100]))
     assert 100 < len(found.moments) < 9999
-    assert len(found.warnings) == 1 and "the snapshots before are used" in found.warnings[0]
+    assert len(cuts(found)) == 1 and "the snapshots before are used" in cuts(found)[0]
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -198,9 +204,9 @@ def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, at):
         return
     found = massif_file.profile(file)
     assert list(found.moments) == MOMENTS[sum(end <= at for end in ENDS[1:]) - 1]
-    assert bool(found.warnings) == (at not in ENDS)
+    assert bool(cuts(found)) == (at not in ENDS)
     assert all(
-        re.match(f"{file}: cut off (in|after) line .*; the snapshots before are used", one) for one in found.warnings
+        re.match(f"{file}: cut off (in|after) line .*; the snapshots before are used", one) for one in cuts(found)
     )
     assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
 
@@ -244,7 +250,7 @@ def test_totals_are_massif_s_own_of_any_program(tmp_path, options):
     found = massif_file.profile(file)
     assert sorted(moment.bytes for moment in found.moments.values()) == sorted(own_totals(file))
     assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
-    assert found.command == "ls /" and not found.warnings
+    assert found.command == "ls /" and not cuts(found)
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
