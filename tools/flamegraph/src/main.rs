@@ -1,0 +1,38 @@
+//! Folded stacks on standard input, an SVG on standard output: `flamegraph TITLE SUBTITLE COUNT`.
+//!
+//! A line is frames, root first, joined by `;`, a space and a count. With two counts, old and new, widths are the
+//! new one's; a frame that itself holds more is red, one that holds less is blue.
+
+use inferno::flamegraph::color::{BackgroundColor, MultiPalette, Palette};
+use inferno::flamegraph::{from_reader, Direction, Options, TextTruncateDirection};
+use std::io::{stdin, stdout, BufWriter, Write};
+use std::process::ExitCode;
+
+fn options(arguments: Vec<String>) -> Option<Options<'static>> {
+    let [title, subtitle, count_name] = <[String; 3]>::try_from(arguments).ok()?;
+    let mut options = Options::default();
+    options.title = title;
+    options.subtitle = Some(subtitle);
+    options.count_name = count_name;
+    options.colors = Palette::Multi(MultiPalette::Rust);
+    options.hash = true; // a function has the same colour in every picture
+    options.bgcolors = Some(BackgroundColor::Flat((255, 255, 255).into()));
+    options.direction = Direction::Inverted;
+    options.text_truncate_direction = TextTruncateDirection::Right;
+    Some(options)
+}
+
+fn main() -> ExitCode {
+    let Some(mut options) = options(std::env::args().skip(1).collect()) else {
+        eprintln!("usage: flamegraph TITLE SUBTITLE COUNT < FOLDED > SVG");
+        return ExitCode::from(2);
+    };
+    let mut picture = BufWriter::new(stdout().lock());
+    match from_reader(&mut options, stdin().lock(), &mut picture).and_then(|()| picture.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("flamegraph: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,78 @@
+// What the page says, and in which colours.
+const COLOURS = 9;
+const READABLE = { sessions: "created", payload: "1 KiB sent", reply: "1 KiB back" };
+
+const whole = (number) => Math.round(number).toLocaleString("en");
+const tenth = (number) => number.toLocaleString("en", { maximumFractionDigits: 1 });
+const bytesSaid = (bytes) => `${tenth(bytes)} B`;
+const blocksSaid = (blocks) => (Number.isNaN(blocks) ? "" : ` in ${tenth(blocks)} block${blocks === 1 ? "" : "s"}`);
+const shareSaid = (part, all) => (all ? `${((100 * part) / all).toFixed(1)} %` : "0 %");
+const momentSaid = (name) => READABLE[name] || name;
+
+// For buttons: exact as long as there is room.
+function compact(bytes) {
+  if (Math.abs(bytes) < 1e6) return `${whole(bytes)} B`;
+  const [unit, name] = Math.abs(bytes) < 2 ** 30 ? [2 ** 20, "MiB"] : [2 ** 30, "GiB"];
+  return `${tenth(bytes / unit)} ${name}`;
+}
+
+function where(node) {
+  const { file, module } = frameOf(node);
+  const lines = nodes[node][AT.lines];
+  const some = lines.slice(0, 6).join(", ") + (lines.length > 6 ? `, and ${lines.length - 6} more` : "");
+  return [file && (some ? `${file}:${some}` : file), module].filter(Boolean).join(" · ");
+}
+
+const deltaOf = (node, role) => held(node, 1, role).bytes - held(node, 0, role).bytes;
+
+// In a comparison sessions' bytes are said of one session; what both hold together has no such divisor.
+function unitOf(node, role) {
+  const whose = node === 0 ? role : roleOf[node];
+  const isSession = about.sessions && (whose === "client" || whose === "server");
+  return isSession ? { by: about.sessions, said: ` per ${whose} session` } : { by: 1, said: "" };
+}
+
+function deltaSaid(node, role) {
+  const unit = unitOf(node, role);
+  const [old, now] = [0, 1].map((moment) => held(node, moment, role).bytes / unit.by);
+  if (old === now) return `NEW holds as much as OLD${unit.said}: ${bytesSaid(old)}`;
+  const more = `${bytesSaid(Math.abs(now - old))} ${now > old ? "more" : "less"}${unit.said}`;
+  return `NEW (${about.diff.new}) holds ${more}: ${bytesSaid(old)} in OLD (${about.diff.old}), ${bytesSaid(now)} in NEW`;
+}
+
+// The sentences of the tooltip and of the line above the figure.
+function said(node, moment, role) {
+  if (about.diff) return [deltaSaid(node, role)];
+  const { bytes, blocks } = held(node, moment, role);
+  const all = held(0, moment, role).bytes;
+  const session = perSession(node, moment, role);
+  const above = session && session.above ? `, above ${moments[about.base]}` : "";
+  const each = session ? `${bytesSaid(session.bytes)}${blocksSaid(session.blocks)} per ${session.unit}${above}` : "";
+  const sentences = session && session.bytes === bytes ? [each] : [`${bytesSaid(bytes)}${blocksSaid(blocks)}`, each];
+  if (bytes !== all) sentences.push(`${shareSaid(bytes, all)} of what is shown`);
+  if (node && by_bucket && kindOf[node] >= 0) sentences.push(kinds[kindOf[node]]);
+  return sentences.filter(Boolean);
+}
+
+// By area; in a comparison red where NEW holds more and blue where it holds less, the stronger the larger the share.
+function colourOf(node, role) {
+  if (about.diff) {
+    const delta = deltaOf(node, role);
+    const most = Math.max(held(node, 0, role).bytes, held(node, 1, role).bytes);
+    const strength = delta ? Math.round(25 + 75 * Math.min(1, Math.abs(delta) / most)) : 0;
+    return `color-mix(in srgb, ${delta > 0 ? "#ee6a50" : "#5b9bd9"} ${strength}%, #dde1e5)`;
+  }
+  return node === 0 ? "var(--rest)" : colourOfKind(kindOf[node]);
+}
+
+const colourOfKind = (kind) => (kind >= 0 && kind < COLOURS && kinds[kind] !== "other" ? `var(--a${kind})` : "var(--rest)");
+
+function labelOf(node, role) {
+  const frame = frameOf(node);
+  const label = node === 0 ? (role === "all" ? "all" : role) : frame.short;
+  if (!about.diff) return label;
+  const delta = deltaOf(node, role) / unitOf(node, role).by;
+  return delta ? `${delta > 0 ? "▲" : "▼"} ${label} ${delta > 0 ? "+" : "−"}${bytesSaid(Math.abs(delta))}` : label;
+}
+
+const paragraph = (text, kind) => Object.assign(document.createElement("p"), { textContent: text, className: kind || "" });

@@ -1,0 +1,86 @@
+"""Pictures of one moment, drawn by inferno: known functions with known bytes, and sentences where there is none."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from test_flame_page import made, of_sites
+
+import choice
+import flamegraph
+import profile_diff
+from commands import Failed
+
+NAMES = {"svg": "http://www.w3.org/2000/svg"}
+
+
+def titles(file) -> list[str]:
+    """What a picture says of each function: `NAME (BYTES bytes, SHARE)`."""
+    return [one.text for one in ElementTree.parse(file).iterfind(".//svg:g/svg:title", NAMES)]
+
+
+def test_a_picture_has_the_functions_and_bytes_of_its_moment(tmp_path):
+    flamegraph.write(of_sites("openssl@3.5.5"), tmp_path / "it.svg", "established", "client")
+    said = titles(tmp_path / "it.svg")
+    assert any(one.startswith("all (47,592 bytes") for one in said)
+    assert any(one.startswith("SSL_new (6,468 bytes") for one in said)
+    text = (tmp_path / "it.svg").read_text()
+    assert "openssl@3.5.5, tls13-rsa-aes256" in text and "client" in text
+
+
+def test_names_of_functions_are_text(tmp_path):
+    flamegraph.write(made([(["a<b> & c", "operator<"], [(10, 1)]), (["d"], [(5, 1)])]), tmp_path / "it.svg")
+    assert "a<b> & c (10 bytes, 66.67%)" in titles(tmp_path / "it.svg")
+
+
+def test_a_diff_is_red_where_new_holds_more_and_blue_where_less(tmp_path):
+    old = made([(["main", "grows"], [(100, 1)]), (["main", "shrinks"], [(300, 1)])])
+    new = made([(["main", "grows"], [(300, 1)]), (["main", "shrinks"], [(100, 1)])])
+    new.file = "new.zst"
+    flamegraph.write_diff(profile_diff.compare(old, new, "mark 1"), tmp_path / "it.svg")
+    found = {}
+    for group in ElementTree.parse(tmp_path / "it.svg").iterfind(".//svg:g", NAMES):
+        title, box = group.find("svg:title", NAMES), group.find("svg:rect", NAMES)
+        if title is not None and box is not None:
+            found[title.text.split(" ")[0]] = [int(part) for part in re.findall(r"\d+", box.get("fill"))]
+    assert found["grows"][0] > found["grows"][2] and found["shrinks"][2] > found["shrinks"][0]
+    assert "red: NEW" in (tmp_path / "it.svg").read_text()
+
+
+def test_a_diff_may_be_a_page(tmp_path):
+    old, new = made([(["f"], [(1, 1)])]), made([(["f"], [(2, 1)])])
+    new.file = "new.zst"
+    flamegraph.write_diff(profile_diff.compare(old, new, "mark 1"), tmp_path / "it.html")
+    assert "OLD" in (tmp_path / "it.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["it.png", "it", "it.svgz"])
+def test_other_suffixes_are_refused(name, tmp_path):
+    for write, what in ((flamegraph.write, made([(["f"], [(1, 1)])])), (flamegraph.write_diff, None)):
+        with pytest.raises(ValueError, match=rf"{name}: a flamegraph is a \.svg of one moment or a \.html of all"):
+            write(what, tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+def test_what_cannot_be_drawn_is_said_so(tmp_path):
+    profile = made([(["f"], [(1, 1)]), (["g"], [(0, 0)])])
+    with pytest.raises(ValueError, match=r"it\.zst: no moment peek"):
+        flamegraph.write(profile, tmp_path / "it.svg", "peek")
+    with pytest.raises(ValueError, match=r"it\.zst: no moment peek"):
+        flamegraph.write(profile, tmp_path / "it.html", "peek")
+    with pytest.raises(choice.Unmatched):
+        flamegraph.write(profile, tmp_path / "it.svg", None, None, "nothing")
+    with pytest.raises(choice.Unmatched):
+        flamegraph.write(profile, tmp_path / "it.html", None, None, "nothing")
+
+
+def test_a_moment_without_bytes_has_no_picture(tmp_path):
+    with pytest.raises(ValueError, match=r"it\.zst: nothing is live at mark 1"):
+        flamegraph.write(made([(["f"], [(0, 0)])]), tmp_path / "it.svg")
+
+
+def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(flamegraph, "BINARY", tmp_path / "flamegraph")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Failed, match=r"cargo is not installed.* \.html"):
+        flamegraph.write(made([(["f"], [(1, 1)])]), tmp_path / "it.svg")
