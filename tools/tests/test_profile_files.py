@@ -213,6 +213,7 @@ CORPUS = {
     "zip in name only": (b"PK\x03\x04" + b"\xff" * 100, "a zip that is cut off or damaged"),
     "zip of massif's": (zipped(contexts=massif(1)), "contexts: cut off, or no DHAT file: it is not JSON"),
     "JSON of others": (b'{"traceEvents": []}', f"no profile: {KNOWN}"),
+    "JSON with one of a recording's keys": (b'{"key": [1]}', f"no profile: {KNOWN}"),
     "JSON, a list": (b"[1, 2]", f"no profile: {KNOWN}"),
     "JSON, deep": (b"{" + b'"a":{' * 100_000, f"no profile: {KNOWN}"),
     "JSON with DHAT's key": (b'{"dhatFileVersion": 1}', "no DHAT file of version 2"),
