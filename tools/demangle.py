@@ -4,7 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterable
 
-CXXFILT = ["c++filt", "--no-verbose"]
+CXXFILT = ["c++filt"]
 LIMIT_S = 60
 MANGLED = re.compile(r"_(R|ZN?)[0-9A-Za-z_.$]+")
 HASH = re.compile(r"::h[0-9a-f]{16}$")  # of legacy Rust, one per build

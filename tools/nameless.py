@@ -3,8 +3,8 @@
 from collections import Counter
 from pathlib import PurePath
 
-from frames import Frame, callers
-from heap_profile import END, PEAK, Moment, Profile
+from frames import Frame, allocates
+from heap_profile import END, PEAK, Moment, Profile, Stacks
 
 TOO_MUCH = 0.1  # of the bytes of the moment
 NAMED = 3  # modules
@@ -36,11 +36,19 @@ def by_module(profile: Profile, moment: Moment) -> Counter[str]:
     """Bytes of the stacks whose first frame that is no allocator's has no name."""
     held: Counter[str] = Counter()
     for stack, live in moment.live.items():
-        inner = callers(profile.stacks.frames(stack))[:1]
-        if inner and inner[0].function is None:
-            held[named(inner[0])] += live.bytes
+        frame = caller(profile.stacks, stack)
+        if frame and frame.function is None:
+            held[PurePath(frame.module).name if frame.module else "no module"] += live.bytes
     return held
 
 
-def named(frame: Frame) -> str:
-    return PurePath(frame.module).name if frame.module else "no module"
+def caller(stacks: Stacks, stack: int) -> Frame | None:
+    """As frames.callers() tells it, without reading a whole stack: there may be millions."""
+    inner = None
+    while stack:
+        place, stack = stacks.nodes[stack]
+        for frame in stacks.places[place]:
+            if not allocates(frame):
+                return frame
+            inner = inner or frame
+    return inner

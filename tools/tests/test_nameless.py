@@ -34,6 +34,12 @@ def test_the_libraries_are_named_with_their_share(moment):
     assert "openssl@3.5.5" in sentence
 
 
+def test_it_is_the_peak_that_counts():
+    whole = profile(PEAK, 1000, NAMED, UNNAMED, OTHER)
+    whole.moments = {"mark 1": Moment("mark 1", 5000, {}), **whole.moments, END: Moment(END, 0, {})}
+    assert len(nameless.warnings(whole)) == 1
+
+
 def test_a_tenth_is_not_too_much():
     assert nameless.warnings(profile(PEAK, 1500, (1300, NAMED[1]), UNNAMED, (0, OTHER[1]))) == []
     assert nameless.warnings(profile(PEAK, 1499, (1299, NAMED[1]), UNNAMED, (0, OTHER[1]))) != []
@@ -41,6 +47,12 @@ def test_a_tenth_is_not_too_much():
 
 def test_who_called_an_unnamed_function_does_not_count():
     assert nameless.warnings(profile(PEAK, 100, (100, [("SSL_new", SSL), (None, None)]))) == []
+
+
+def test_of_allocators_alone_the_innermost_counts():
+    assert nameless.warnings(profile(PEAK, 100, (100, [("malloc", None), ("CRYPTO_malloc", CRYPTO)]))) == []
+    stacks = profile(PEAK, 100, (100, [("CRYPTO_malloc", CRYPTO), ("malloc", None)])).stacks
+    assert nameless.caller(stacks, 2).function == "CRYPTO_malloc"
 
 
 def test_few_modules_are_named_and_one_may_be_unknown():
