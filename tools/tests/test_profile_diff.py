@@ -83,6 +83,7 @@ def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
     gone = (MALLOC, frame("ssl_old_table"), *SERVER)
     diff = compare(profile({gone: 80}, "openssl@3.4.1"), profile({BUFFER: 40}))
     assert rows(diff) == [("server", "not joined", 80, 0), ("server", "not joined", 0, 40)]
+    assert (diff.old.label, diff.new.label) == ("openssl@3.4.1", "openssl@3.5.5")
     said = "\n".join(diff.sentences())
     assert "NEW holds 20 B per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < " in said
     assert "OLD holds 40 B per server session in ssl_old_table (ssl_lib.c:10) < " in said
@@ -90,6 +91,14 @@ def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
     assert [(row[0].text, row[1].text, row[-2].text) for row in tables(diff)[1].rows] == [
         ("server", "20 more", "only in NEW"),
         ("server", "40 less", "only in OLD"),
+    ]
+
+
+def test_what_could_not_be_joined_is_told_of_each_part():
+    said = compare(profile({OTHER: 80}), profile({BUFFER: 40})).sentences()
+    assert [one.split(" could")[0] for one in said if "could not be joined" in one] == [
+        "40 B of OLD and 0 B of NEW per client session",
+        "0 B of OLD and 20 B of NEW per server session",
     ]
 
 
@@ -132,10 +141,24 @@ def test_what_is_not_known_of_all_frames_is_joined_by_less():
     assert joined(stack(), outside) == ["name, file and line"]
 
 
+def test_the_call_of_the_driver_tells_sites_apart():
+    inner, main = (MALLOC, frame("SSL_new")), SERVER[1]
+    entrances = (Frame(f"server_{name}", "memtest/frames.c", 69, "harness", 9) for name in ("handshake", "session_new"))
+    assert joined(*((*inner, entrance, main) for entrance in entrances)) == ["not joined"] * 2
+
+
 def test_the_best_join_comes_first():
     moved = (BUFFER[0], frame("ssl3_setup_read_buffer", 99), *BUFFER[2:])
     diff = compare(profile({BUFFER: 10, moved: 2}), profile({BUFFER: 10, moved: 4}))
     assert sorted(rows(diff)) == [("server", "name, file and line", 2, 4), ("server", "name, file and line", 10, 10)]
+
+
+def test_a_site_of_several_stacks_is_as_well_joined_as_the_worst():
+    inner = (MALLOC, frame("a"), frame("b"), frame("c"))
+    ways = [(*inner, frame("d", line), *SERVER) for line in (1, 2, 3)]
+    diff = compare(profile({ways[0]: 10, ways[1]: 2}), profile({ways[0]: 20, ways[2]: 4}))
+    assert sorted(rows(diff)) == [("server", "name and file", 2, 4), ("server", "name, file and line", 10, 20)]
+    assert [row[-2].text for row in tables(diff)[1].rows] == ["name and file"]
 
 
 def test_several_lines_of_a_function_are_one_site_once_lines_moved():
@@ -205,6 +228,8 @@ def test_a_tool_that_counts_no_blocks():
     assert "No site differs." in diff.sentences()
     assert diff.sentences()[-1].endswith("OLD 50 B, NEW 50 B.")
     assert "the tool does not count blocks" in forms.markdown(tables(diff)[0])
+    other = profile({BUFFER: (100, 2)}, tool="DHAT")
+    assert "No site differs." in compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True).sentences()
 
 
 def test_half_a_byte_is_not_rounded_away():
