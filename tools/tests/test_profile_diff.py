@@ -1,4 +1,4 @@
-"""Diffs of heap profiles: what is joined, what is said of it, what is refused, and that everything adds up."""
+"""Diffs of heap profiles: what is said of them, what is refused, and that everything adds up."""
 
 from collections import Counter
 from fractions import Fraction
@@ -7,57 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic import record
+from pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 
 import forms
-import joining
 import records
 import sites_profile
 from frames import Frame
-from heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
-from profile_diff import Diff, compare, tables
+from heap_profile import BASE, END, PEAK, Held, Profile
+from profile_diff import compare, tables
 
 RECORDING = Path(__file__).resolve().parent.parent.parent / "data/2026-11-21-amd-epyc-2"
-AT = "established"
-SSL = "openssl-src-300.5.5+3.5.5/openssl/ssl"
-SERVER = (Frame("server_handshake", "memtest/frames.c", 69, "harness", 9), Frame("main", "main.c", 1, "harness", 9))
-CLIENT = (Frame("client_handshake", "memtest/frames.c", 68, "harness", 8), Frame("main", "main.c", 1, "harness", 9))
-MALLOC = Frame("CRYPTO_malloc", "openssl-src-300.5.5+3.5.5/openssl/crypto/mem.c", 213, "harness", 1)
-
-
-def frame(function: str | None, line: int | None = 10, file: str | None = f"{SSL}/ssl_lib.c", module: str = "harness"):
-    return Frame(function, file if function else None, line if function else None, module, 7)
-
-
-BUFFER = (MALLOC, frame("ssl3_setup_read_buffer", 20), frame("ssl3_read_n", 30), *SERVER)
-OTHER = (MALLOC, frame("SSL_new", 40), *CLIENT)
-
-
-def profile(live: dict, stack: str | None = "openssl@3.5.5", **given) -> Profile:
-    """`live`: bytes (and blocks, else 2) by frames at `established`; or by moment and frames. 2 sessions of a role."""
-    moments = live if live and all(isinstance(name, str) for name in live) else {BASE: {}, AT: live}
-    stacks, numbers = Stacks(), {(): 0}
-    found = {}
-    for name, held in moments.items():
-        sizes = {}
-        for frames, size in held.items():
-            if frames not in numbers:
-                numbers[frames] = stacks.add(stacks.place(frames), 0)
-            sizes[numbers[frames]] = Held(*size) if isinstance(size, tuple) else Held(size, 2)
-        found[name] = Moment(name, sum(one.bytes for one in sizes.values()), sizes)
-    asked = given.pop("suite", "tls13-rsa-aes256"), given.pop("sessions", 4)
-    run = record("openssl@3.5.5", *asked).model_copy(update={"stack": stack}) if stack else None
-    made = {"tool": "heaptrack", "file": f"{stack or 'foreign'}.zst", "run": run}
-    return Profile(**made | {"command": "", "stacks": stacks, "moments": found, "sessions_of_role": run and 2} | given)
-
-
-def rows(diff: Diff) -> list[tuple]:
-    return [(row.part, row.stage, row.old.bytes, row.new.bytes) for row in diff.rows]
-
-
-def joined(old: tuple, new: tuple) -> list[str]:
-    """The stages by which one stack of each was joined."""
-    return [row.stage for row in compare(profile({old: 2}), profile({new: 4})).rows]
 
 
 def test_growth_is_said_with_its_direction_its_place_and_per_session():
@@ -107,90 +66,6 @@ def test_no_change_is_said():
     assert "No site differs." in diff.sentences()
     assert [row.stage for row in diff.rows] == ["name, file and line"] * 2
     assert "No site differs." not in compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)})).sentences()
-
-
-def test_what_is_the_same_in_another_version():
-    same = frame("ssl_new", 10, "rustls-0.23.46/src/conn.rs"), frame("ssl_new", 10, "rustls-0.24.0-dev.1/src/conn.rs")
-    assert joined((same[0], *SERVER), (same[1], *SERVER)) == ["name, file and line"]
-    assert joined((frame("f", 10, "ssl-tls/a.c"), *SERVER), (frame("f", 10, "ssl-dtls/a.c"), *SERVER)) == ["name"]
-    for old, new in {
-        "aws_lc_0_47_0_EVP_PKEY_keygen": "aws_lc_0_50_1_EVP_PKEY_keygen",
-        "ring_core_0_17_14__x25519": "ring_core_0_17_15__x25519",
-        "a::new::h0123456789abcdef": "a::new::hfedcba9876543210",
-        "core[0123456789abcdef]::f": "core[fedcba9876543210]::f",
-        "tls_setup.isra.0": "tls_setup.constprop.1",
-        "tls_setup.part.0.cold": "tls_setup",
-        "a::{{closure}}": "a::{closure#2}",
-    }.items():
-        assert joined((frame(old), *SERVER), (frame(new), *SERVER)) == ["name, file and line"], old
-    for old, new in {"sha_1_2_3": "sha_1_2_4", "a_512": "a_256", "f[u8; 32]": "f[u8; 64]"}.items():
-        assert joined((frame(old), *SERVER), (frame(new), *SERVER)) == ["not joined"] * 2, old
-
-
-def test_what_is_not_known_of_all_frames_is_joined_by_less():
-    def stack(line=20, file=f"{SSL}/ssl_lib.c", middle="middle", inner=("a", "b", "c"), allocator=MALLOC):
-        names = [frame(name, line, file) for name in inner]
-        return (allocator, *names, frame(middle, 5), *SERVER)
-
-    assert joined(stack(), stack(line=23)) == ["name and file"]
-    assert joined(stack(), stack(file="ssl/other.c")) == ["name"]
-    assert joined(stack(), stack(allocator=frame("CRYPTO_zalloc"))) == ["name"]
-    assert joined(stack(), stack(middle="renamed")) == ["3 innermost callers"]
-    assert joined(stack(), stack(inner=("a", "b", "d"))) == ["not joined"] * 2
-    outside = (*stack()[:-1], frame("_start", 1), frame("other_main", 2))
-    assert joined(stack(), outside) == ["name, file and line"]
-
-
-def test_the_call_of_the_driver_tells_sites_apart():
-    inner, main = (MALLOC, frame("SSL_new")), SERVER[1]
-    entrances = (Frame(f"server_{name}", "memtest/frames.c", 69, "harness", 9) for name in ("handshake", "session_new"))
-    assert joined(*((*inner, entrance, main) for entrance in entrances)) == ["not joined"] * 2
-
-
-def test_the_best_join_comes_first():
-    moved = (BUFFER[0], frame("ssl3_setup_read_buffer", 99), *BUFFER[2:])
-    diff = compare(profile({BUFFER: 10, moved: 2}), profile({BUFFER: 10, moved: 4}))
-    assert sorted(rows(diff)) == [("server", "name, file and line", 2, 4), ("server", "name, file and line", 10, 10)]
-
-
-def test_a_site_of_several_stacks_is_as_well_joined_as_the_worst():
-    inner = (MALLOC, frame("a"), frame("b"), frame("c"))
-    ways = [(*inner, frame("d", line), *SERVER) for line in (1, 2, 3)]
-    diff = compare(profile({ways[0]: 10, ways[1]: 2}), profile({ways[0]: 20, ways[2]: 4}))
-    assert sorted(rows(diff)) == [("server", "name and file", 2, 4), ("server", "name, file and line", 10, 20)]
-    assert [row[-2].text for row in tables(diff)[1].rows] == ["name and file"]
-
-
-def test_several_lines_of_a_function_are_one_site_once_lines_moved():
-    at = [(MALLOC, frame("ssl_cert_dup", line), *SERVER) for line in (97, 107, 120, 130)]
-    diff = compare(profile({at[0]: 100, at[1]: 200}), profile({at[2]: 200, at[3]: 120}))
-    assert rows(diff) == [("server", "name and file", 300, 320)]
-    assert "ssl_cert_dup (ssl_lib.c:120, 130) < " in "\n".join(diff.sentences())
-
-
-def test_a_clients_memory_is_never_joined_with_a_servers():
-    mine, yours = (MALLOC, frame("f"), *CLIENT), (MALLOC, frame("f"), *SERVER)
-    inner = (MALLOC, frame("a"), frame("b"), frame("c"))
-    assert joined(mine, yours) == joined((*inner, *CLIENT), (*inner, *SERVER)) == ["not joined"] * 2
-
-
-def test_frames_without_a_name_are_joined_by_their_module_only_and_it_is_said():
-    def stack(module, address):
-        return (Frame(None, None, None, module, address), *SERVER)
-
-    diff = compare(profile({stack("/lib/libssl.so.3", 1): 8}), profile({stack("/opt/libssl.so.3", 2): 8}))
-    assert rows(diff) == [("server", "module only", 8, 8)]
-    assert any("compared by their module only" in one for one in diff.sentences())
-    assert any("no debug information, in /opt/libssl.so.3" in one for one in diff.sentences())
-    harness = stack("build/harness/openssl@3.4.1", 1), stack("build/harness/openssl@3.5.5", 2)
-    assert joined(*harness) == ["module only"]
-    assert joined(stack("libssl.so.3", 1), stack("libcrypto.so.3", 1)) == ["not joined"] * 2
-
-
-def test_what_no_stack_explains_is_shown():
-    diff = compare(profile({(): 8, BUFFER: 2}), profile({(): 12, BUFFER: 2}))
-    assert ("harness", "no call stack", 8, 12) in rows(diff)
-    assert any("4 B more in the harness in what no call stack explains" in one for one in diff.sentences())
 
 
 def test_sessions_are_divided_and_what_was_there_before_is_apart():
@@ -362,10 +237,3 @@ def test_the_recorded_stacks_tell_the_heap_meters_figures():
     assert {row.stage for row in other.rows} == {"not joined"}
     with pytest.raises(ValueError, match="OLD has suite tls13-rsa-aes256, NEW tls13-rsa-aes256-pq"):
         compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256-pq"))
-
-
-def test_each_stack_is_joined_once():
-    held = [((frame("f", line), *SERVER), Held(line, 1)) for line in (1, 2, 3)]
-    found = list(joining.join(held, [*held[1:], ((frame("g"), *SERVER), Held(7, 1))]))
-    assert sorted(held.bytes for one in found for _, held in one.old) == [1, 2, 3]
-    assert sorted(held.bytes for one in found for _, held in one.new) == [2, 3, 7]
