@@ -1,6 +1,6 @@
-"""Every knob of `make mem`, what it may be, and which do not go together. Standard library only."""
+"""Every knob of make, what it may be, and which do not go together. Standard library only."""
 
-KNOBS = {
+KNOBS = {  # of `make mem`
     "N": "sessions, client and server together; a positive even number",
     "STACKS": "what to measure, first the one that others are compared with (names: tools/build.py --list)",
     "SUITES": "protocol configurations (memtest/suites.toml)",
@@ -20,15 +20,26 @@ KNOBS = {
 DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU", "KEEP": "both"}
 DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself")
 WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs"}  # of a campaign, where they are not the knob's
+OF_PROFILE = {  # which takes some of the others too
+    "STACK": "what to profile, one stack (names: tools/build.py --list)",
+    "SUITE": "its protocol configuration (memtest/suites.toml)",
+    "TOOL": "who looks: sites (the heap meter), heaptrack, massif or dhat",
+}
+EVERY = KNOBS | OF_PROFILE
+PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
+PROFILE |= {knob: DEFAULTS[knob] for knob in ("JOBS", "OUT", "FRESH")}
 MOST = {"REPEATS": 1000} | dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)  # memtest/arguments.c's own
 LEAST = {"N": 2, "HEAP": 0}  # else 1
 LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator", "CLIENT": "stack", "SERVER": "stack"}
+LISTS |= {"STACK": "stack", "SUITE": "suite"}
 ONE = {"ALLOCATOR": "a process has one malloc", "CLIENT": "it is one stack", "SERVER": "it is one stack"}
+ONE |= dict.fromkeys(("STACK", "SUITE"), "a profile is of one run")
 CHOICES = {
     "ROLES": ("together", "split"),
     "KEEP": ("client", "server"),
     "ENV": ("lab", "deployed", "both"),
     "FRESH": ("0", "1"),
+    "TOOL": ("sites", "heaptrack", "massif", "dhat"),
 }
 
 

@@ -20,7 +20,7 @@ except ModuleNotFoundError:
 
 import shapes
 import stdout
-from knobs import CHOICES, DEFAULTS, KNOBS, LEAST, LISTS, MOST, ONE, WORDS, check_together
+from knobs import CHOICES, DEFAULTS, EVERY, KNOBS, LEAST, LISTS, MOST, ONE, PROFILE, WORDS, check_together
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
@@ -89,9 +89,9 @@ def check_directory(value: str) -> None:
         raise ValueError(f"OUT={value} is a file; it must be a directory")
 
 
-def check_knob(knob: str, value: str) -> None:
-    if knob not in KNOBS:
-        raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob.upper(), KNOBS)}")
+def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
+    if knob not in known:
+        raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob.upper(), known)}")
     if knob in LISTS:
         check_names(knob, value)
     elif knob == "OUT":
@@ -99,7 +99,7 @@ def check_knob(knob: str, value: str) -> None:
     elif knob in CHOICES:
         if value not in CHOICES[knob]:
             *first, last = CHOICES[knob]
-            raise ValueError(f"{knob}={value} must be {', '.join(first)} or {last}")
+            raise ValueError(f"{knob}={value} must be {', '.join(first)} or {last}{nearest(value, CHOICES[knob])}")
     else:
         check_number(knob, value)
 
@@ -124,30 +124,31 @@ def check_place() -> None:
         )
 
 
-def check(knobs: dict[str, str]) -> None:
-    """ValueError with one sentence at the first knob or definition that cannot be."""
+def check(knobs: dict[str, str], known: Iterable[str] = KNOBS) -> None:
+    """ValueError with one sentence at the first knob, none but `known` being any, or definition that cannot be."""
     check_place()
     for kind in ("stacks", "suites", "allocators", "campaigns"):
         shapes.check(kind, table(kind))
     shapes.check_buckets(table("buckets"))
     check_campaigns()
     for knob, value in knobs.items():
-        check_knob(knob, value)
+        check_knob(knob, value, known)
     check_together(knobs)
 
 
 def check_taken(knobs: Iterable[str], taken: list[str]) -> None:
     """ValueError with one sentence at the first knob that this target of make does not have."""
     for knob in knobs:
-        if knob in KNOBS and knob not in taken:
-            raise ValueError(f"{knob} is no knob of this target; it takes {', '.join(taken)}")
+        if knob in EVERY and knob not in taken:
+            near = nearest(knob, taken) or f"; it takes {', '.join(taken)}"
+            raise ValueError(f"{knob} is no knob of this target{near}")
 
 
 def insist(knobs: dict[str, str], taken: list[str] | None = None) -> None:
     """As check, for commands: exits with 2 and the sentence."""
     try:
         check_taken(knobs, list(KNOBS) if taken is None else taken)
-        check(knobs)
+        check(knobs, EVERY)
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)
@@ -163,22 +164,23 @@ def defaults() -> dict[str, str]:
     return text | DEFAULTS
 
 
-def show_all() -> None:
-    for knob, default in defaults().items():
-        print(f"  {knob:<12}{KNOBS[knob]}\n{'':14}default: {default}")
+def show_all(target: str) -> None:
+    for knob, default in (PROFILE if target == "profile" else defaults()).items():
+        print(f"  {knob:<12}{EVERY[knob]}\n{'':14}default: {default}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
     parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
-    parser.add_argument("--list", action="store_true", help="show every knob with its meaning and default")
+    targets, shows = ("mem", "profile"), "show the knobs of a target (default: mem) with meanings and defaults"
+    parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)
     given = parser.parse_args()
     insist(dict(knob.partition("=")[::2] for knob in given.knobs), given.takes)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     if given.list:
         with stdout.checked():
-            show_all()
+            show_all(given.list)
 
 
 if __name__ == "__main__":

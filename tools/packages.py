@@ -16,12 +16,15 @@ from functools import partial
 
 import names
 
+BUILD = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 PURPOSES = {
-    "mem": ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"],
+    "mem": BUILD,
     "selfcheck": ["valgrind", "heaptrack"],
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
     "check-nginx": ["nginx-light"],
+    "profile": BUILD,  # and the tool's
 }
+PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 TAKEN = ("STACKS", "CLIENT", "SERVER", "ALLOCATOR")
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
 
@@ -128,9 +131,12 @@ def arguments() -> argparse.Namespace:
     for knob in TAKEN:
         default = "" if knob in ("CLIENT", "SERVER") else f" (default: {campaign[knob]})"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, help=f"of mem{default}")
+    for knob in ("STACK", "TOOL"):
+        default = names.PROFILE[knob]
+        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=f"of profile (default: {default})")
     given = parser.parse_args()
-    asked = {knob: getattr(given, knob.lower()) for knob in TAKEN}
-    names.insist({knob: value for knob, value in asked.items() if value is not None})
+    asked = {knob: getattr(given, knob.lower()) for knob in (*TAKEN, "STACK", "TOOL")}
+    names.insist({knob: value for knob, value in asked.items() if value is not None}, list(asked))
     mixed = f"{given.client} {given.server}" if given.client else None
     given.stacks = given.stacks or mixed or campaign["STACKS"]
     given.allocator = given.allocator or campaign["ALLOCATOR"]
@@ -149,6 +155,9 @@ def main() -> None:
         elif given.purpose == "mem":
             require_cargo_for(names.listed(given.stacks))
             require([*PURPOSES["mem"], *(one for name in names.listed(given.allocator) for one in allocator(name))])
+        elif given.purpose == "profile":
+            require_cargo_for([given.stack])
+            require([*PURPOSES["profile"], *PROFILERS[given.tool]])
         else:
             require(PURPOSES[given.purpose])
     except ValueError as error:

@@ -187,6 +187,27 @@ def test_ends_that_do_not_go_together(knobs, said):
     assert refusal(**knobs) == said
 
 
+@pytest.mark.parametrize(
+    ("target", "knobs", "said"),
+    [
+        ("profile", "STACKS=null@c", "STACKS is no knob of this target; did you mean STACK?"),
+        ("mem", "STACK=null@c", "STACK is no knob of this target; did you mean STACKS?"),
+        ("profile", "STACK=null@d", "no stack null@d among those of memtest/stacks.toml; did you mean null@c"),
+        ("profile", "SUITE=a,b", "SUITE=a,b is more than one; a profile is of one run"),
+        ("profile", "TOOL=dhta", "TOOL=dhta must be sites, heaptrack, massif or dhat; did you mean dhat?"),
+    ],
+)
+def test_the_knobs_of_a_profile_are_its_own(target, knobs, said):
+    done = make(target, knobs)
+    assert done.returncode == 2 and done.stderr.startswith(f"memtest: {said}") and not done.stdout
+
+
+def test_the_knobs_of_both_are_listed():
+    said = make("help").stdout
+    mem, profile = said.partition("knobs of mem:")[2].split("knobs of profile:")
+    assert "  TOOL " in profile and "  STACK " in profile and "  TOOL " not in mem and "  STACKS " in mem
+
+
 def test_what_is_kept_and_split_processes_do_not_go_together():
     assert refusal(KEEP="server", ROLES="split").startswith("KEEP=server frees the peers within one process")
     names.check({"KEEP": "server", "ROLES": "together"})
@@ -215,7 +236,7 @@ def test_the_most_is_accepted():
     [("suites", "tls13-rsa-aes256-qp"), ("stacks", "openssl@3.5.6"), ("allocators", "jemaloc")],
 )
 def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
-    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns")}
+    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "buckets")}
     tables["campaigns"]["law"][key].append(there_is_none)
     monkeypatch.setattr(names, "table", tables.get)
     said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"

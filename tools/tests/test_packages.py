@@ -122,6 +122,18 @@ def test_what_cannot_be_is_a_sentence(arguments, said):
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("tool", "brings"),
+    [("sites", []), ("heaptrack", ["heaptrack"]), ("massif", ["valgrind"]), ("dhat", ["valgrind"])],
+)
+def test_a_profile_needs_its_own_tool_alone(monkeypatch, tool, brings):
+    asked = []
+    monkeypatch.setattr(packages, "require", asked.extend)
+    monkeypatch.setattr(sys, "argv", ["packages.py", "profile", "--stack=openssl@system", f"--tool={tool}"])
+    packages.main()
+    assert asked == [*packages.BUILD, *brings]
+
+
 @pytest.mark.parametrize("entry", [{"package": "p"}, {"library": "l"}, {"package": 1, "library": "l"}])
 def test_half_an_allocator_is_a_sentence(monkeypatch, entry):
     monkeypatch.setattr(packages.names, "table", {"allocators": {"mine": entry}}.get)
