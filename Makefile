@@ -28,10 +28,13 @@ fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
 .PHONY: help
 help: ## this list
 	@echo 'usage: make TARGET [KNOB=VALUE ...]     for instance: make mem N=10000'
+	@echo '                                        and: make profile STACK=openssl@3.5.5 TOOL=heaptrack'
 	@echo; echo 'targets:'
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 16
 	@echo; echo 'knobs of mem:'
 	@tools/names.py --list
+	@echo; echo 'knobs of profile:'
+	@tools/names.py --list profile
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
@@ -59,6 +62,13 @@ selfcheck: takes := STACKS SUITES N JOBS
 selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
 selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: two minutes
 	@.venv/bin/python tools/selfcheck.py $(call flags,$(takes))
+
+.PHONY: profile
+marks := $(call if_given,TOOL,$(if $(filter massif dhat,$(TOOL)),build/core/libmarks.so))
+profile: takes := STACK SUITE N TOOL JOBS OUT FRESH
+profile: names packages-profile setup core $(marks) stack-profile
+profile: ## which call stacks hold the bytes of a session, at the end of every phase
+	@.venv/bin/python tools/profile_heap.py $(call flags,$(filter-out FRESH,$(takes))) $(fresh)
 
 .PHONY: prove
 prove: takes := OUT JOBS FRESH
@@ -92,7 +102,8 @@ clean: ## forget all that was built and installed; recordings stay
 
 # What the targets above stand on.
 
-.PHONY: names packages-mem packages-check packages-check-nginx packages-selfcheck stacks-mem stacks-all
+.PHONY: names packages-mem packages-check packages-check-nginx packages-selfcheck packages-profile stacks-mem stacks-all
+.PHONY: stack-profile
 names:
 	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
 
@@ -102,8 +113,14 @@ packages-mem:
 packages-check packages-check-nginx packages-selfcheck:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
+packages-profile:
+	@tools/packages.py profile $(call flags,STACK TOOL)
+
 stacks-mem:
 	@tools/build.py $(or $(foreach knob,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(knob))),--campaign mem)
+
+stack-profile:
+	@tools/build.py $(call if_given,STACK,$(call quote,STACK),openssl@3.5.5)
 
 stacks-all:
 	@tools/build.py
@@ -135,7 +152,7 @@ build/core/libheapmeter.so: $(METER:memtest/%.c=build/core/%.o)
 	@echo 'core: $@'
 	@gcc -shared $(filter %.o,$^) -o $@ -ldl
 
-# Only where valgrind and its headers are: for tools/selfcheck.py.
+# Only where valgrind and its headers are: for tools/profile_heap.py and selfcheck.py.
 build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 	@echo 'core: $@'
 	@gcc $(FLAGS) -fPIC -shared $< -o $@

@@ -1,5 +1,5 @@
-/* libmarks.so: at each phase's end valgrind's tools are told so. Preloaded by tools/selfcheck.py, and a library of its
- * own so that the core builds without valgrind's headers. Does nothing outside of valgrind. */
+/* libmarks.so: at each phase's end valgrind's tools are told so. Preloaded by tools/profile_heap.py and selfcheck.py,
+ * and a library of its own so that the core builds without valgrind's headers. Does nothing outside of valgrind. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,16 +15,29 @@ static void leave(int status, void *nothing)
     _exit(status);
 }
 
-/* By dlsym from meter_mark. massif writes a snapshot with all call stacks to MARKS_DIRECTORY/massif.K, K from 0. */
+static void valgrind(const char *command, const char *file, unsigned mark)
+{
+    char words[1024];
+    snprintf(words, sizeof words, "%s %s.%u", command, file, mark);
+    VALGRIND_MONITOR_COMMAND(words);
+}
+
+/* By dlsym from meter_mark. massif writes a snapshot with all call stacks to MARKS_DIRECTORY/massif.K, K from 0, and
+ * with MARKS_XTREE the same for KCachegrind to MARKS_DIRECTORY/xtree.K. */
 void memtest_marked(const char *phase)
 {
     static unsigned marks;
-    char command[1024];
     const char *directory = getenv("MARKS_DIRECTORY");
+    char file[1000];
     (void)phase;
     if (marks == 0 && on_exit(leave, NULL) != 0)
         abort();
-    snprintf(command, sizeof command, "detailed_snapshot %s/massif.%u", directory ? directory : ".", marks++);
-    if (directory)
-        VALGRIND_MONITOR_COMMAND(command);
+    if (directory) {
+        snprintf(file, sizeof file, "%s/massif", directory);
+        valgrind("detailed_snapshot", file, marks);
+        snprintf(file, sizeof file, "%s/xtree", directory);
+        if (getenv("MARKS_XTREE"))
+            valgrind("xtmemory", file, marks);
+    }
+    marks++;
 }

@@ -1,11 +1,13 @@
 """What is known of a profile taken here: the tool, its command and the record of the run, in a file beside it."""
 
 import hashlib
+import io
 import os
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal, Self
+from typing import BinaryIO, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -78,14 +80,24 @@ def sha256(file: Path | str) -> str:
 def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
     """At `place` (X.heaptrack.json), with `profile` as `record.file` beside it; replaces what was there.
 
-    However it ends there is never a record without its whole profile. OSError when it cannot be written."""
-    if profile and record.file:
-        with open(profile, "rb") as content, Replacement(place.with_name(record.file)) as made:
-            shutil.copyfileobj(content, made)
-            made.flush()
-            place.unlink(missing_ok=True)  # the record of what is replaced
-    with Replacement(place) as made:
-        made.write(record.text().encode())
+    Both are whole before either takes its name, the profile first. OSError when they cannot be written."""
+    with ExitStack() as made:  # which is left in reverse order
+        write(made.enter_context(Replacement(place)), io.BytesIO(record.text().encode()))
+        if profile and record.file:
+            with open(profile, "rb") as content:
+                write(made.enter_context(Replacement(place.with_name(record.file))), content)
+
+
+def replace(place: Path, file: Path) -> None:
+    """By a copy of `file`, whole or not at all. OSError when it cannot be written."""
+    with open(file, "rb") as content, Replacement(place) as made:
+        write(made, content)
+
+
+def write(made: BinaryIO, content: BinaryIO) -> None:
+    shutil.copyfileobj(content, made)
+    made.flush()
+    os.fsync(made.fileno())
 
 
 class Replacement:
@@ -103,9 +115,7 @@ class Replacement:
             with self.file as file:
                 if kind:
                     return
-                file.flush()
                 os.fchmod(file.fileno(), 0o644)
-                os.fsync(file.fileno())
             os.replace(file.name, self.place)
         finally:
             Path(self.file.name).unlink(missing_ok=True)

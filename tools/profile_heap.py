@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Profile one run of a stack: which call stacks hold the bytes, at the end of every phase.
+
+The run is made under a profiler, on the system's allocator and without address randomisation; it is no measurement of
+RSS or time. What it comes to is kept beside a recording, in OUT/profiles: the tool's own file, compressed, and the
+record of the run. A profile of the same run that is there already is not taken again."""
+
+# ruff: noqa: E402
+import environment
+
+environment.activate()
+
+import argparse
+import sys
+from datetime import date
+from pathlib import Path
+
+import definitions
+import forms
+import names
+import profile_files
+import profile_store
+import profile_tables
+import profilers
+import stdout
+from campaign import SYSTEM, Run, tls
+from definitions import ROOT
+from machine import cpu_model, recording_name
+from measure import shown, slots_cpus
+from preload import HEAP_METER
+from profile_store import Place
+from profiled import Subject
+from profilers import MARKS, PROFILERS, Failed
+from provenance import Provenance, manifest
+from request import seconds
+from unreadable import Unreadable
+
+EXAMPLES = """examples:
+  tools/profile_heap.py                                     OpenSSL's sessions under heaptrack
+  tools/profile_heap.py --stack rustls+aws-lc@0.23.46 --tool massif
+  tools/profile_heap.py --tool dhat --n 100 --out /tmp/mine  minutes: a run for each phase"""
+
+TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 5), "dhat": (120, 1 / 2)}  # a session
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for knob, default in names.PROFILE.items():
+        if knob == "FRESH":
+            parser.add_argument("--fresh", action="store_true", help="take a profile again that is there already")
+        else:
+            meaning = f"{names.EVERY[knob]} (default: {default})"
+            given = None if knob == "OUT" else default
+            parser.add_argument(f"--{knob.lower()}", metavar=knob, default=given, help=meaning)
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
+    parser.add_argument(
+        "--format", choices=forms.FORMATS, help="of tables; default: table on a terminal, else markdown"
+    )
+    given = parser.parse_args()
+    asked = {knob: getattr(given, knob.lower()) for knob in names.PROFILE if knob != "FRESH"}
+    names.insist({knob: value for knob, value in asked.items() if value is not None}, list(names.PROFILE))
+    return given
+
+
+def subject(given: argparse.Namespace) -> Subject:
+    """Failed, or an exit with a sentence, when it cannot be profiled here."""
+    refuse(given.stack, given.tool)
+    suite, sessions = given.suite if tls(given.stack) else "none", int(given.n)
+    run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)
+    fixed, each = TIME_S[given.tool]
+    known = {"limit_s": given.timeout or fixed + each * sessions}
+    known["provenance"] = Provenance(definitions.suites(), definitions.allocators())
+    if given.tool == "sites":
+        return Subject(run, "sites", known["provenance"].declared(run)["meter_sha256"], before=(), **known)
+    profiler = PROFILERS[given.tool]
+    return Subject(run, profiler.tool, profiler.version(), before=unrandomised(), **known)
+
+
+def refuse(stack: str, tool: str) -> None:
+    """What cannot be seen, and what is not built."""
+    if brought := definitions.stacks()[stack].brings:
+        raise Failed(f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
+    manifest(stack)
+    library = {"sites": HEAP_METER, "massif": MARKS, "dhat": MARKS}.get(tool)
+    if library and not (ROOT / library).exists():
+        raise Failed(f"{library}: it is not there; make it with `make {library}`")
+
+
+def unrandomised() -> tuple[str, ...]:
+    before = profilers.unrandomised()
+    if not before:
+        print("memtest: setarch may not switch address randomisation off here: addresses are random", file=sys.stderr)
+    return before
+
+
+def tell(place: Place, file: Path) -> None:
+    """Where it lies, and what can be asked of it."""
+    extra = place.file(".xtree.zip")
+    inspect = f"tools/inspect_heaptrack.py {shown(file)}"
+    with stdout.checked():
+        print(f"profile: {shown(file)}")
+        if extra.exists():
+            print(f"for KCachegrind, by phase: {shown(extra)}")
+        print(f"by phase and role: {inspect} --phase established --role server")
+        print(f"as a picture: {inspect} --flamegraph {place.stem}.html")
+        print(f"what changed: tools/inspect_heaptrack.py --diff OLD {shown(file)}")
+
+
+def main() -> None:
+    given = arguments()
+    try:
+        asked = subject(given)
+        recording = Path(given.out) if given.out else ROOT / "data" / recording_name(date.today(), cpu_model())
+        place = profile_store.place(recording, asked)
+        record = None if given.fresh else profile_store.kept(place, asked)
+        if record:
+            print(f"memtest: {shown(place.record)} is there already; --fresh takes it again", file=sys.stderr)
+            profile = profile_files.open_profile(place.profile(record))
+        else:
+            record, profile = profile_store.take(place, asked, slots_cpus(given.jobs))
+    except (Failed, Unreadable) as error:
+        sys.exit(f"memtest: {error}")
+    profile.file = shown(place.profile(record))
+    for warning in profile.warnings:
+        print(f"memtest: {warning}", file=sys.stderr)
+    forms.print_all(profile_tables.overview(profile), given.format)
+    if given.format in (None, *forms.FORMATS[:2]):
+        tell(place, place.profile(record))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

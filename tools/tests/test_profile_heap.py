@@ -1,0 +1,276 @@
+"""One command from a run to a profile that is whole, or a sentence and nothing kept."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import Project
+
+import profile_files
+import profile_records
+import profilers
+from packed import chunks
+from profilers import PROFILERS
+
+ROOT = Path(profilers.__file__).resolve().parent.parent
+BUILT = [ROOT / "build/harness/null@c", ROOT / profilers.MARKS, ROOT / "build/core/libheapmeter.so"]
+PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2", "established", "payload", "reply"]
+PHASES += ["idle", "closed", "trimmed", "freed"]
+NAMES = {"heaptrack": "heaptrack.zst", "massif": "massif.zst", "dhat": "dhat.zip", "sites": "sites.json"}
+HELD_BYTES = 4072  # by a session of the null stack
+
+needs_all = pytest.mark.skipif(
+    not (shutil.which("valgrind") and shutil.which("heaptrack") and all(file.exists() for file in BUILT)),
+    reason="needs valgrind, heaptrack, null@c and build/core/libmarks.so: make selfcheck brings them",
+)
+
+
+def command(root: Path, *words: str) -> list[str]:
+    return [sys.executable, str(root / "tools/profile_heap.py"), *words]
+
+
+def profile(root: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    given = command(root, *words)
+    return subprocess.run(given, cwd=root, env=os.environ | variables, capture_output=True, text=True, timeout=300)
+
+
+def sentence(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 1 and not done.stdout and "Traceback" not in done.stderr, done
+    return done.stderr.splitlines()[-1].removeprefix("memtest: ")
+
+
+def path(folder: Path, text: str, name: str = "heaptrack") -> str:
+    """PATH with a program before all others, which tells its version as the script `text` does not."""
+    folder.mkdir(exist_ok=True)
+    version = 'case "$1" in --version) echo "heaptrack 1.4.0"; exit;; esac\n'
+    (folder / name).write_text(f"#!/bin/sh\n{version * ('--version' not in text)}{text}\n")
+    (folder / name).chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def on(project: Project, behaviour: str, folder: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A stack that behaves so, under a heaptrack that is this script."""
+    (stack,) = project.install(behaviour)
+    given = (f"--stack={stack}", "--n=2", "--out=out", *words)
+    return profile(project.root, *given, PATH=path(folder / "bin", text), TMPDIR=str(folder))
+
+
+def empty(folder: Path) -> bool:
+    """Nothing is kept, and nothing is left of what was tried."""
+    return not list((folder / "project/out/profiles").iterdir()) and not list(folder.glob("profile.*"))
+
+
+RUNS = "shift 2; exec $*"  # the harness alone: a heaptrack that writes nothing
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "script", "words", "said"),
+    [
+        ("obey", "sleep 3600", ["--timeout=1"], "killed at the time limit of 1 s: --timeout=SECONDS gives it more"),
+        ("obey", "kill -SEGV $$", [], "killed by SIGSEGV: no word on stderr"),
+        ("obey", "echo no room >&2; exit 3", [], "exit 3: no room"),
+        ("obey", "exit 0", [], "no end line, so no measurement"),
+        ("obey", RUNS, [], "it wrote no file"),
+        ("fail", RUNS, [], "exit 1: memtest: pretender: handshakes incomplete after 10 steps"),
+        ("short", RUNS, [], "its phases are not those of docs/records.md, each in its place"),
+        ("weak", RUNS, [], "cipher: asked for TLS_AES_256_GCM_SHA384, but the harness says NULL"),
+    ],
+)
+def test_what_comes_to_no_profile_is_a_sentence_and_leaves_nothing(project, tmp_path, behaviour, script, words, said):
+    done = on(project, behaviour, tmp_path, script, *words)
+    assert sentence(done) == f"heaptrack: {behaviour}@1, tls13-rsa-aes256, 2 sessions: {said}"
+    assert empty(tmp_path) and not project.processes()
+
+
+def test_a_suite_that_the_stack_cannot_do_is_told_with_the_reason(project, tmp_path):
+    said = sentence(on(project, "refuse", tmp_path, RUNS))
+    assert said == "refuse@1 cannot do tls13-rsa-aes256: pretender: no TLS at all" and empty(tmp_path)
+
+
+def test_a_file_that_is_no_profile_is_not_kept(project, tmp_path):
+    done = on(project, "obey", tmp_path, "echo no profile > $2.gz; " + RUNS)
+    assert "heaptrack" in sentence(done) and empty(tmp_path)
+
+
+def test_a_profiler_that_is_missing_is_named_with_its_package(project, tmp_path):
+    project.install("obey")
+    for tool, package in {"heaptrack": "heaptrack", "massif": "valgrind", "dhat": "valgrind"}.items():
+        (project.root / profilers.MARKS).touch()
+        done = profile(project.root, "--stack=obey@1", f"--tool={tool}", PATH=str(tmp_path / "none"))
+        assert sentence(done) == f"{package}: it is not installed; install it with: sudo apt-get install -y {package}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("heaptrack", "echo heaptrack 1.2.0", "heaptrack: version 1.2.0 is installed, and 1.4 or later is needed"),
+        ("valgrind", "echo valgrind-3.9.0", "valgrind: version 3.9.0 is installed, and 3.19 or later is needed"),
+        ("heaptrack", "echo nothing", "heaptrack: `heaptrack --version` names no version; 1.4 or later is needed"),
+    ],
+)
+def test_a_profiler_that_is_too_old_is_refused(tmp_path, monkeypatch, name, text, said):
+    monkeypatch.setenv("PATH", path(tmp_path, f"{text} # --version", name))
+    with pytest.raises(profilers.Failed) as refused:
+        PROFILERS["heaptrack" if name == "heaptrack" else "dhat"].version()
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("version", ["1.4.0", "1.5.0", "1.10.1"])
+def test_a_later_heaptrack_is_kept_from_opening_its_window(tmp_path, monkeypatch, version):
+    monkeypatch.setenv("PATH", path(tmp_path, f"echo heaptrack {version} # --version"))
+    words = profilers.command("heaptrack", PROFILERS["heaptrack"].version(), tmp_path, (), ["true"])
+    assert ("--record-only" in words) == (version != "1.4.0")
+
+
+@pytest.mark.parametrize(
+    ("source", "sees"), [("void *malloc(unsigned long n) { return (void *)n; }", False), ("", True)]
+)
+def test_a_program_with_a_malloc_of_its_own_would_hang_heaptrack(tmp_path, source, sees):
+    binary = tmp_path / "program"
+    (tmp_path / "program.c").write_text(f'#include <stdio.h>\n{source}\nint main(void) {{ return puts(""); }}\n')
+    subprocess.run(["gcc", "-w", "-fno-builtin", tmp_path / "program.c", "-o", binary], check=True)
+    said = profilers.unfit(binary)
+    assert said is None if sees else said == "program defines malloc itself, and heaptrack sees the C library's only"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--n=3"], "N=3: sessions come in pairs of client and server, so N is a positive even number"),
+        (
+            ["--stack=opensl@3.5.5"],
+            "no stack opensl@3.5.5 among those of memtest/stacks.toml; did you mean openssl@3.5.5",
+        ),
+        (["--stack=null@c null@rust"], "STACK=null@c null@rust is more than one; a profile is of one run"),
+        (["--suite=tls13-rsa-aes25"], "no suite tls13-rsa-aes25 among those of memtest/suites.toml; did you mean "),
+        (["--tool=heaptrak"], "TOOL=heaptrak must be sites, heaptrack, massif or dhat; did you mean heaptrack"),
+        (["--out=Makefile"], "OUT=Makefile is a file; it must be a directory"),
+    ],
+)
+def test_names_and_numbers_are_checked_first(words, said):
+    done = profile(ROOT, *words)
+    assert done.returncode == 2 and done.stderr.startswith(f"memtest: {said}")
+
+
+def test_a_stack_that_is_not_built_or_not_seen_is_refused(project):
+    not_built = sentence(profile(project.root, "--stack=null@c", "--tool=sites"))
+    assert not_built == "null@c is not built: make it with `tools/build.py null@c`"
+    unseen = sentence(profile(project.root, "--stack=rustls+aws-lc+jemalloc-rust@0.23.46", "--tool=sites"))
+    assert unseen.endswith("brings its own allocator, jemalloc-rust, which neither meter nor profiler sees")
+
+
+@pytest.mark.parametrize("tool", ["massif", "sites"])
+def test_a_library_that_is_not_there_is_named_with_what_makes_it(project, tool):
+    project.install("obey")
+    shutil.rmtree(project.root / "build/core")
+    library = "build/core/libheapmeter.so" if tool == "sites" else "build/core/libmarks.so"
+    said = sentence(profile(project.root, "--stack=obey@1", f"--tool={tool}"))
+    assert said == f"{library}: it is not there; make it with `make {library}`"
+
+
+def test_where_nothing_can_be_kept_nothing_is_run(project, tmp_path):
+    done = on(project, "obey", tmp_path, RUNS, "--out=/proc/none")
+    assert sentence(done) == "/proc/none/profiles: cannot keep a profile here: No such file or directory"
+
+
+def test_ctrl_c_leaves_nothing(project, tmp_path):
+    project.install("obey")
+    given = command(project.root, "--stack=obey@1", "--n=2", "--out=out")
+    variables = os.environ | {"PATH": path(tmp_path / "bin", "sleep 3600"), "TMPDIR": str(tmp_path)}
+    running = subprocess.Popen(given, cwd=project.root, env=variables, stderr=subprocess.PIPE, text=True)
+    while "..." not in running.stderr.readline():
+        assert running.poll() is None
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode == 130 and said.endswith("memtest: stopped; nothing is kept of this profile\n")
+    assert empty(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory) -> Path:
+    """Where each tool has profiled the null stack, with two sessions."""
+    folder = tmp_path_factory.mktemp("taken")
+    for tool in NAMES:
+        done = profile(ROOT, "--stack=null@c", "--n=4", f"--tool={tool}", f"--out={folder}", "--jobs=1")
+        assert done.returncode == 0, done.stderr
+        assert f"profile: {folder}/profiles/null@c.none.4.{NAMES[tool]}\n" in done.stdout
+    return folder / "profiles"
+
+
+@needs_all
+@pytest.mark.parametrize("tool", NAMES)
+def test_a_profile_lies_beside_its_record_and_is_whole(taken, tool):
+    file = taken / f"null@c.none.4.{NAMES[tool]}"
+    record = profile_records.load(taken / f"null@c.none.4.{tool}.json")
+    assert (record.file, record.run.stack, record.run.sessions) == (file.name if tool != "sites" else None, "null@c", 4)
+    assert [phase.phase for phase in record.run.phases] == PHASES
+    assert record.run.environment.aslr == "off" and not record.run.environment.notes
+    assert not any(str(word).startswith("/") for word in record.command)
+    assert tool == "sites" or (profile_records.beside(file) == record and "marks=1" in record.run.argv)
+
+
+@needs_all
+@pytest.mark.parametrize("tool", NAMES)
+def test_what_a_session_holds_is_told_to_the_byte(taken, tool):
+    found = profile_files.open_profile(taken / f"null@c.none.4.{NAMES[tool]}")
+    for role in ("client", "server"):
+        held = found.of_sessions("established", role)
+        assert sum(one.bytes for one in held.values()) == HELD_BYTES * found.sessions_of_role
+    assert [name for name in found.moments if name not in ("peak", "end")] == PHASES
+
+
+@needs_all
+def test_massif_s_file_is_legal_and_its_trees_are_one_for_each_phase(taken, tmp_path):
+    plain = tmp_path / "massif"
+    plain.write_bytes(b"".join(chunks(taken / "null@c.none.4.massif.zst")))
+    assert str(ROOT) not in plain.read_text()
+    printed = subprocess.run(["ms_print", plain], capture_output=True, text=True, check=True).stdout
+    assert f"Number of snapshots: {len(PHASES) + 1}\n" in printed and " (peak)" in printed
+    with zipfile.ZipFile(taken / "null@c.none.4.massif.xtree.zip") as trees:
+        assert trees.namelist() == [f"callgrind.out.{phase}" for phase in PHASES]
+        assert trees.read("callgrind.out.established").startswith(b"# callgrind format\n")
+    with zipfile.ZipFile(taken / "null@c.none.4.dhat.zip") as runs:
+        assert runs.namelist() == [f"{phase}.json" for phase in PHASES]
+
+
+@needs_all
+def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken, tmp_path):
+    folder = tmp_path / "profiles"
+    shutil.copytree(taken, folder)
+    file, words = folder / "null@c.none.4.heaptrack.zst", ["--stack=null@c", "--n=4", f"--out={tmp_path}"]
+    begun = file.stat().st_ino
+
+    def changed(*more: str) -> bool:
+        nonlocal begun
+        done, before = profile(ROOT, *words, *more), begun
+        begun = file.stat().st_ino
+        assert done.returncode == 0 and ("is there already; --fresh takes it again" in done.stderr) == (begun == before)
+        assert profile_records.beside(file)
+        return begun != before
+
+    assert not changed()
+    assert changed("--fresh")
+    file.write_bytes(file.read_bytes()[:-1])
+    assert changed()
+
+
+@needs_all
+def test_a_full_disk_is_a_sentence(small_disk):
+    (small_disk / "others").write_bytes(bytes(36 << 10))
+    done = profile(ROOT, "--stack=null@c", "--n=4", f"--out={small_disk}")
+    assert sentence(done).endswith("cannot keep the profile: No space left on device")
+    assert not list((small_disk / "profiles").glob("*"))
+
+
+@needs_all
+def test_why_a_harness_failed_is_told_though_its_profiler_speaks_last(project, tmp_path):
+    done = on(project, "fail", tmp_path, f"exec {shutil.which('heaptrack')} $*")
+    assert sentence(done).endswith("exit 1: memtest: pretender: handshakes incomplete after 10 steps")
+    assert empty(tmp_path)
