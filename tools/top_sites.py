@@ -80,7 +80,7 @@ class Columns:
     def columns(self) -> list[Column]:
         found = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("share", "share")]
         found += [Column("per_session", "per session")] if self.profile.tool != "sites" else []
-        return [*found, Column("owner", "of", left=True), BY_WHOM]
+        return [*found, Column("owner", "of", left=True, usual="harness"), BY_WHOM]
 
     def held(self, sizes: Figures) -> list[Cell]:
         blocks = whole(sizes[1]) if self.counts else hole(NOT_COUNTED.format(choice.tool(self.profile)))
@@ -140,7 +140,7 @@ def of_run(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern:
         Column("allocated_bytes", "bytes"),
         Column("temporary", "temporary"),
     ]
-    columns += [Column("share", "share"), Column("owner", "of", left=True), BY_WHOM]
+    columns += [Column("share", "share"), Column("owner", "of", left=True, usual="harness"), BY_WHOM]
     of = f" of {owner}" if owner else ""
     about = f"Over the whole run{of}: {every[0]:,} allocations, {every[1]:,} B. "
     about += "Temporary: freed before anything else was allocated. " if counts else ""

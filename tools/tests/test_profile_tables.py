@@ -49,6 +49,8 @@ def test_others_share_a_row_and_are_of_a_session_where_they_are_of_one_role():
     assert note(found, 2, "per_session") == "not of one role"
     (*_, others) = texts(top(handmade.profile(), "sessions", "server", rows=1), "bytes", "per_session", "owner")
     assert others == ("35", "12.50 in 1.50", "server")  # (20 + 5) B in (2 + 1) blocks, of two sessions
+    *_, last = texts(top(handmade.profile(), "sessions", rows=5), "bytes", "callers")
+    assert last == ("5", "? (libfoo.so.1+0xbeef) < server_session_new < open_sessions")  # one is itself
 
 
 def test_what_went_since_the_contexts_is_less_than_nothing_for_a_session():

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Where the bytes are: who holds the memory of a heap profile, at which moment, and for how many sessions.
+
+PROFILE is a file of heaptrack, massif or DHAT, of any program, as the tool left it or compressed; or a recording of
+this repository, whose sites run is taken. Without a choice of what to see: a summary, a session by phase, the top
+sites. Tables are drawn on a terminal, Markdown in a pipe, or as --format says."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import signal
+import sys
+
+import choice
+import forms
+import profile_input
+import profile_output
+import profile_views
+import top_sites
+from commands import Failed
+from frames import OWNERS
+from profile_views import FILES, VIEWS
+from unreadable import Unreadable
+
+EXAMPLES = """examples:
+  tools/inspect_heaptrack.py heaptrack.nginx.1234.zst                  any program's profile
+  tools/inspect_heaptrack.py PROFILE --phase "server 1" --role server  who holds a server's bytes at its peak
+  tools/inspect_heaptrack.py PROFILE --phase end                       what was never freed
+  tools/inspect_heaptrack.py PROFILE --by temporary --top 20           allocated and freed at once
+  tools/inspect_heaptrack.py PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
+  tools/inspect_heaptrack.py PROFILE --sessions 1000                   per session, where the record is not there
+  tools/inspect_heaptrack.py data/2026-01-31-some-cpu/openssl@3.5.5.jsonl --suite tls13-rsa-aes256 --phase idle
+  tools/inspect_heaptrack.py PROFILE --flamegraph flames.html          all moments, in one page
+  tools/inspect_heaptrack.py PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
+  tools/inspect_heaptrack.py --diff OLD NEW --phase established        what changed"""
+
+NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
+
+
+def parser() -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    made.add_argument("profile", nargs="?", metavar="PROFILE", help="what to look at")
+    made.add_argument("--diff", nargs=2, metavar=("OLD", "NEW"), help="two profiles instead: what NEW holds more")
+    made.add_argument("--force", action="store_true", help="compare although suite or N differ")
+    made.add_argument("--suite", help="of a recording: whose sites run")
+    made.add_argument("--stack", help="the same")
+    chosen = made.add_argument_group("what to look at")
+    chosen.add_argument("--phase", metavar="MOMENT", help="a phase, `peak` or `end` (default: where most is live)")
+    chosen.add_argument("--role", choices=OWNERS, help="whose memory (default: everybody's)")
+    chosen.add_argument("--by", choices=top_sites.BY, help="what makes a site large (default: bytes that are live)")
+    chosen.add_argument("--top", type=count, metavar="K", help=f"sites to show (default: {top_sites.ROWS})")
+    chosen.add_argument("--sessions", type=count, metavar="N", help="of both roles together, where no record says it")
+    chosen.add_argument("--filter", metavar="REGEX", help="stacks with such a function, file or module")
+    views = made.add_argument_group("how; may be combined")
+    views.add_argument("--callers", action="store_true", help="a tree of who called the allocator")
+    views.add_argument("--sizes", action="store_true", help="how many blocks of which size")
+    views.add_argument("--buckets", action="store_true", help="what a session's bytes are for, and why")
+    views.add_argument("--folded", nargs="?", const="-", metavar="FILE", help="folded stacks (default FILE: stdout)")
+    views.add_argument("--speedscope", metavar="FILE", help="for speedscope: every moment; - is stdout")
+    views.add_argument("--flamegraph", metavar="FILE", help="FILE.svg: one moment; FILE.html: a page with all moments")
+    views.add_argument("--format", choices=forms.FORMATS, help="of tables; default: table on a terminal, else markdown")
+    views.add_argument("--json", dest="format", action="store_const", const=forms.JSON, help="as --format json")
+    return made
+
+
+def count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:12]) <= 10**10:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number from 1 on")
+    return int(text)
+
+
+def check(given: argparse.Namespace) -> None:
+    """ValueError with a sentence for what cannot go together, before anything is read."""
+    sources = given.diff or [given.profile]
+    if not sources[0]:
+        after = f" before --folded, or as --folded={given.folded}" if given.folded not in (None, "-") else ""
+        raise ValueError(f"name a PROFILE{after}, or --diff OLD NEW")
+    if given.diff and given.profile:
+        raise ValueError(f"--diff has its two profiles; {given.profile} is one too many")
+    if given.force and not given.diff:
+        raise ValueError("--force is for --diff")
+    for name in NOT_OF_DIFFS:
+        if given.diff and getattr(given, name):
+            raise ValueError(f"--{name} is of one profile; leave it out with --diff")
+    if given.by in top_sites.OF_RUN and given.phase:
+        raise ValueError(f"--by {given.by} is of the whole run; leave --phase out")
+    if given.flamegraph:
+        import flamegraph
+
+        flamegraph.suffix(given.flamegraph)
+    profile_output.check([getattr(given, name) for name in FILES], sources)
+
+
+def inspect(given: argparse.Namespace) -> int:
+    """0, or 1 when a part of the profile is missing. ValueError and OSError with a sentence."""
+    check(given)
+    given.filter = choice.pattern(given.filter) if given.filter else None
+    profiles = [profile_input.opened(file, given.suite, given.stack) for file in given.diff or [given.profile]]
+    for profile in profiles:
+        if choice.has_roles(profile):
+            profile.sessions_of_role = choice.divisor(profile, given.sessions)
+    if given.diff:
+        profile_views.difference(*profiles, given)
+    else:
+        profile_views.show(profiles[0], given)
+    return int(any(map(profile_input.torn, profiles)))
+
+
+def main() -> None:
+    given = parser().parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        sys.exit(inspect(given))
+    except (Unreadable, choice.Unmatched, Failed) as error:
+        sys.exit(f"memtest: {error}")
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        sys.exit(f"memtest: {error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

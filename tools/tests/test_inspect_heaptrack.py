@@ -1,0 +1,260 @@
+"""The script on files that are read as any program's and as a recording: what it shows, where it goes, how it ends."""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import synthetic
+from test_call_sites import frame
+
+import flamegraph
+import inspect_heaptrack
+from commands import Failed
+from definitions import ROOT
+from records import Record
+
+SCRIPT = ROOT / "tools/inspect_heaptrack.py"
+MASSIF = """desc: --peak-inaccuracy=0
+cmd: ./prog --serve
+time_unit: B
+#-----------
+snapshot=0
+#-----------
+time=0
+mem_heap_B=0
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree=empty
+#-----------
+snapshot=1
+#-----------
+time=1000
+mem_heap_B=1000
+mem_heap_extra_B=8
+mem_stacks_B=0
+heap_tree=detailed
+n2: 1000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n1: 600 0x1001: table_new (table.c:10)
+  n0: 600 0x1002: main (main.c:1)
+ n1: 400 0x1003: read_file (io.c:20)
+  n0: 400 0x1002: main (main.c:1)
+#-----------
+snapshot=2
+#-----------
+time=3000
+mem_heap_B=3000
+mem_heap_extra_B=8
+mem_stacks_B=0
+heap_tree=peak
+n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n2: 3000 0x1001: table_new (table.c:10)
+  n0: 2000 0x1002: main (main.c:1)
+  n0: 1000 0x1004: grow (table.c:30)
+"""
+
+
+FRAMES = [frame("CRYPTO_malloc", 1), frame("SSL_new", 2), frame(None), frame("client_session_new", 3)]
+FRAMES += [frame("server_session_new", 4)]
+STACKS = {"server": [0, 1, 4], "server, unnamed": [2, 4], "client": [2, 3]}
+
+
+def sites_run(*sizes: int) -> bytes:
+    """A recording of 100 sessions: of the one pair whose stacks are known, a block of each in every phase."""
+    made = synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 100, "sites").model_dump(by_alias=True)
+    live = [
+        {"role": name[:6], "since": "sessions", "stack": stack, "blocks": 1, "bytes": size}
+        for stack, (name, size) in enumerate(zip(STACKS, sizes, strict=True))
+    ]
+    for phase in made["phases"]:
+        phase["sites"]["live"] = live if phase["phase"] != "contexts" else []
+    return Record.model_validate(made | {"sites": {"frames": FRAMES, "stacks": [*STACKS.values()]}}).line()
+
+
+def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def refused(status: int, *arguments: object) -> str:
+    """The one sentence with which it ends."""
+    done = inspect(*arguments)
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    assert done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("memtest: ").rstrip()
+
+
+@pytest.fixture
+def massif(tmp_path: Path) -> Path:
+    (tmp_path / "massif.out.1").write_text(MASSIF)
+    return tmp_path / "massif.out.1"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    (tmp_path / "tls.jsonl").write_bytes(sites_run(100, 50, 9))
+    return tmp_path / "tls.jsonl"
+
+
+def tables(*arguments: object) -> dict[str, list[dict]]:
+    done = inspect(*arguments, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+
+
+def test_any_program_s_profile(massif):
+    done = inspect(massif)
+    assert (done.returncode, done.stderr) == (0, "") and "\x1b" not in done.stdout
+    assert "| command | ./prog --serve" in re.sub(" +", " ", done.stdout)
+    assert "at the peak, by call site**" in done.stdout and "table_new (table.c:10) < main" in done.stdout
+    found = tables(massif)["sites"]
+    assert [(row["bytes"], row["owner"]) for row in found] == [(2000, "harness"), (1000, "harness")]
+
+
+def test_a_recording(recording):
+    found = tables(recording)
+    assert list(found) == ["summary", "by-phase", "sites"]
+    assert {row["moment"]: row["server"] for row in found["by-phase"]}["idle"] == {"bytes": 150, "blocks": 2}
+    (site,) = tables(recording, "--phase", "idle", "--role", "server", "--filter", "SSL_new")["sites"]
+    assert (site["bytes"], site["blocks"], site["callers"][:7]) == (100, 1, "SSL_new")
+
+
+def test_a_choice_shows_its_table_alone(massif):
+    assert list(tables(massif, "--phase", "snapshot 1")) == ["sites"]
+    assert list(tables(massif, "--callers")) == ["callers"]
+    assert list(tables(massif, "--callers", "--by", "bytes")) == ["sites", "callers"]
+
+
+def test_the_tree_is_plain_text_in_a_pipe(massif):
+    assert inspect(massif, "--callers").stdout.splitlines() == [
+        "Who called the allocator for what is live at the peak",
+        "└── 3,000 B, 100.0% table_new (table.c:10)",
+        "    ├── 2,000 B, 66.7% main (main.c:1)",
+        "    └── 1,000 B, 33.3% grow (table.c:30)",
+    ]
+
+
+def test_csv_holds_whole_names(massif):
+    rows = list(csv.DictReader(io.StringIO(inspect(massif, "--by", "bytes", "--format", "csv").stdout)))
+    assert [row["bytes"] for row in rows] == ["2000", "1000"] and rows[0]["callers"].endswith("main (main.c:1)")
+
+
+def test_files_are_written_whole(massif, tmp_path):
+    done = inspect(massif, "--folded", "a", "--speedscope", "b", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (tmp_path / "a").read_text() == "grow;table_new 1000\nmain;table_new 2000\n"
+    assert [one["endValue"] for one in json.loads((tmp_path / "b").read_text())["profiles"]] == [1000, 3000]
+    assert inspect(massif, "--folded").stdout == (tmp_path / "a").read_text()
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_a_link_and_a_device_stay_what_they_are(massif, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        assert [inspect(massif, "--folded", tmp_path / name).returncode for name in ("link", "pipe")] == [0, 0]
+        assert reader.stdout.read() == (tmp_path / "target").read_bytes()
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "pipe").is_fifo()
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
+    for name in ("no/such/folder/f", "."):
+        assert refused(1, massif, "--folded", tmp_path / name).startswith(str(tmp_path / name))
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, SCRIPT, massif, "--callers"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(massif):
+    command = f"{sys.executable} {SCRIPT} {massif} --folded | head -c 1"
+    assert subprocess.run(["sh", "-c", command], capture_output=True, check=False).stderr == b""
+
+
+def test_a_profile_is_never_written_over(massif, tmp_path):
+    (tmp_path / "link").symlink_to(massif)
+    for name in (massif, tmp_path / "link", f"{tmp_path}/./massif.out.1"):
+        assert "is the profile itself" in refused(2, massif, "--folded", name)
+    assert "--folded=" in refused(2, "--folded", massif)
+    assert massif.read_text() == MASSIF
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--phase", "snapshot 2"], 2, "no moment snapshot 2 among snapshot 1, peak; did you mean snapshot 1?"),
+        (["--filter", "("], 2, "--filter (: no regular expression"),
+        (["--filter", "nosuch"], 1, "has a frame that --filter finds"),
+        (["--role", "server", "--filter", "main"], 1, "has a frame that --filter finds"),
+        (["--by", "blocks"], 2, "massif does not count blocks; take --by bytes"),
+        (["--by", "temporary"], 2, "does not tell what was allocated over the run"),
+        (["--by", "temporary", "--phase", "peak"], 2, "is of the whole run; leave --phase out"),
+        (["--sizes"], 2, "massif does not tell the sizes of blocks"),
+        (["--flamegraph", "x.png"], 2, "x.png"),
+        (["--force"], 2, "--force is for --diff"),
+        (["--diff", "OLD", "NEW"], 2, "is one too many"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(massif, arguments, status, said):
+    assert said in refused(status, massif, *arguments)
+
+
+def test_without_a_profile(tmp_path):
+    assert refused(2) == "name a PROFILE, or --diff OLD NEW"
+    assert "nosuch" in refused(1, tmp_path / "nosuch")
+    assert "by is of one profile" in refused(2, "--diff", "OLD", "NEW", "--by", "bytes")
+    for count in ("0", "-1", "x", "1.5", "²"):
+        done = inspect("x", "--top", count)
+        assert done.returncode == 2 and "no whole number" in done.stderr
+
+
+def test_sessions_that_the_record_does_not_have_are_refused(recording, massif):
+    assert "leave --sessions out" in refused(2, recording, "--sessions", 50)
+    assert tables(massif, "--sessions", 3, "--by", "bytes")["sites"][1]["per_session"] == {"bytes": 1000 / 3}
+
+
+def test_what_is_torn_is_shown_and_told(massif):
+    massif.write_text(MASSIF[: MASSIF.rindex("mem_heap_B")])
+    done = inspect(massif, "--folded")
+    assert (done.returncode, done.stdout) == (1, "main;read_file 400\nmain;table_new 600\n")
+    assert done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1
+
+
+def test_two_profiles_are_compared(recording, tmp_path):
+    (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
+    done = inspect("--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--role", "server")
+    assert done.returncode == 0 and "NEW holds 10 B" in done.stdout, done.stderr
+    folded = inspect("--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--folded").stdout
+    assert sorted(line.rsplit(" ", 2)[1:] for line in folded.splitlines()) == [["100", "160"], ["50", "0"], ["9", "9"]]
+    refusal = refused(1, "--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--filter", "nosuch")
+    assert "no call stack of either" in refusal
+
+
+def test_on_a_terminal_nothing_is_wider_than_it(recording):
+    command = f"stty cols 100; {sys.executable} {SCRIPT} {recording}; {sys.executable} {SCRIPT} {recording} --callers"
+    shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
+    assert any("A session by phase" in line for line in lines) and "\x1b[1m" in shown
+    assert max(map(len, lines)) <= 100
+
+
+def test_pictures_are_of_what_was_chosen(massif, monkeypatch):
+    """How they are drawn, and by what, is another test's."""
+    asked = []
+
+    def write(profile, file, **chosen):
+        asked.append((profile.tool, file, chosen))
+        raise Failed("npm: not installed")
+
+    monkeypatch.setattr(flamegraph, "write", write)
+    words = [str(massif), "--flamegraph", "x.svg", "--filter", "grow", "--phase", "peak", "--role", "harness"]
+    monkeypatch.setattr(sys, "argv", ["inspect_heaptrack.py", *words])
+    with pytest.raises(SystemExit) as ended:
+        inspect_heaptrack.main()
+    assert ended.value.code == "memtest: npm: not installed"
+    assert asked == [("massif", "x.svg", {"moment": "peak", "owner": "harness", "pattern": re.compile("grow")})]
