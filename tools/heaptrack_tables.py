@@ -20,6 +20,7 @@ class Tables:
 
     def __init__(self, mark: str):
         self.mark, self.events, self.command = mark, Events(self.other), ""
+        self.in_command = False
         self.time_ms: int | None = None
         self.strings: list[str] = [""]
         self.places: list[Place] = [(0, 0, [])]
@@ -52,6 +53,9 @@ class Tables:
         except (LookupError, ValueError) as error:
             if isinstance(error, Unreadable):
                 raise
+            if self.in_command:
+                self.command += "\n" + line.decode(errors="replace")
+                return
             what = f"no line of heaptrack's format {FORMAT}" if b"a " in self.entries else "no heaptrack file"
             raise Unreadable(f"{what}: {line[:60].decode(errors='replace')}") from None
 
@@ -60,15 +64,20 @@ class Tables:
         if found != FORMAT:
             raise Unreadable(f"heaptrack's format {found}; read is {FORMAT}, that of heaptrack 1.3 and later")
         self.entries |= {b"s ": self.string, b"i ": self.place, b"t ": self.stack, b"a ": self.site, b"+ ": self.marked}
-        self.entries |= {b"X ": self.debuggee, b"c ": self.time, b"x ": raw, b"m ": raw}
-        self.entries |= dict.fromkeys((b"R ", b"I ", b"A", b"S "), ignored)  # RSS, page size, attached, suppressions
+        self.entries |= {b"X ": self.debuggee, b"c ": self.time, b"I ": self.system, b"x ": raw, b"m ": raw}
+        self.entries |= dict.fromkeys((b"R ", b"A", b"S "), ignored)  # RSS, attached, suppressions
 
     def comment(self, rest: bytes) -> None:
         if found := END_COUNTS.fullmatch(rest):
             self.announced[found[1]] = int(found[2])
 
     def debuggee(self, rest: bytes) -> None:
-        self.command = rest.decode(errors="replace")
+        """heaptrack writes arguments as they are: a line break goes on in a line of any kind, up to that of `I`."""
+        self.command, self.in_command = rest.decode(errors="replace"), True
+
+    def system(self, rest: bytes) -> None:
+        _page_size, _pages = numbers(rest)
+        self.in_command = False
 
     def time(self, rest: bytes) -> None:
         self.time_ms = max(self.time_ms or 0, *numbers(rest))

@@ -62,6 +62,20 @@ def test_a_call_stack_is_innermost_first_and_inlined_functions_are_frames(tmp_pa
     )
 
 
+def test_a_command_of_several_lines_is_whole(tmp_path):
+    command = "./harness -c import json\ns = 5\n+ 1\nt 1 2\nI am\nI 1\n\nend"
+    profile = heaptrack_file.read(written(tmp_path, "+ 1\n", TABLES.replace("./harness memory", command)))
+    assert profile.command == command.replace("\n\n", "\n")  # heaptrack has empty lines of its own
+    assert profile.moments[END].bytes == 16
+
+
+def test_progress_is_told(tmp_path):
+    told = []
+    file = written(tmp_path, "+ 1\n")
+    heaptrack_file.read(file, progress=told.append)
+    assert told[-1] == file.stat().st_size
+
+
 def test_functions_are_demangled_and_files_begin_at_their_package(tmp_path):
     long = "/home/a/cargo/registry/src/index.crates.io-6f17/rustls-0.23.46/src/vecbuf.rs"
     name = "rustls..vecbuf..ChunkVecBuffer$LT$T$GT$::append::h0123456789abcdef"
