@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, model_validator
 
 import nameless
+import shallow
 from heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks
 from lines import sentence
 from packed import Progress, Torn, chunks
@@ -83,7 +84,7 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     found.allocated = points.allocated(content)
     if missing := points.lists.demangle():
         found.warnings.append(f"{file}: {missing}")
-    found.warnings += nameless.warnings(found)
+    found.warnings += nameless.warnings(found) + shallow.warnings(found)
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nameless
+import shallow
 from heap_profile import PEAK, Held, Moment, Profile
 from massif_tree import DIGITS, Cut, Lines, Trees, whole
 from packed import Progress, chunks
@@ -67,7 +68,7 @@ def finished(found: Profile, reader: "Reader", time: int) -> Profile:
         found.moments[PEAK] = found.moments.pop(PEAK)
     if missing := reader.trees.lists.demangle():
         found.warnings.append(f"{found.file}: {missing}")
-    found.warnings += nameless.warnings(found)
+    found.warnings += nameless.warnings(found) + shallow.warnings(found)
     found.command = reader.header["cmd"]
     found.runtime_s = time / 1000 if reader.header["time_unit"] == "ms" else None
     return found
