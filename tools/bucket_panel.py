@@ -10,7 +10,6 @@ from bucket_sums import Sums
 from costs import KIB
 from ends import INK
 from frames import Owner
-from heap_profile import BASE
 from panels import READABLE, place
 
 LAST = "idle"  # what comes after it is nobody's session
@@ -46,7 +45,7 @@ Stacked = dict[str, dict[str, float]]  # KiB of one session by bucket, by phase
 
 def stacked(sums: Sums, role: Owner) -> Stacked:
     """In order of time, from the first phase that has sessions to LAST."""
-    phases = [name for name in sums.phases() if name != BASE]
+    phases = sums.phases()
     phases = sorted(phases[: phases.index(LAST) + 1] if LAST in phases else phases, key=place)
     found = {name: sums.held(name, role) for name in phases}
     return {name: {bucket: float(sums.each(one)) / KIB for bucket, one in held.items()} for name, held in found.items()}

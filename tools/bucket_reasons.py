@@ -8,7 +8,7 @@ from typing import NamedTuple
 import bucket_rules
 from bucket_sums import Sums
 from frames import Owner
-from heap_profile import PEAK, Profile
+from heap_profile import Profile
 
 SAID, OF_BUCKET = Fraction(95, 100), Fraction(3, 4)  # of a difference, bucket by bucket; of a bucket, rule by rule
 
@@ -19,6 +19,11 @@ class Side(NamedTuple):
     sums: Sums
     role: Owner
     moment: str
+    at: str = ""  # the moment, where each side has its own
+
+    @property
+    def name(self) -> str:
+        return f"{self.sums.stack}{self.at}"
 
     def bytes(self, bucket: str) -> Fraction:
         return self.sums.each(self.sums.held(self.moment, self.role).get(bucket))
@@ -63,6 +68,8 @@ def of_pair(one: Sums, other: Sums, given: set[str]) -> Iterator[str]:
     for role in one.roles():
         for when, moment in moments:
             sides = [Side(sums, role, moment(sums, role)) for sums in (one, other)]
+            if moment == Sums.fullest:
+                sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
             if all(side.moment in side.sums.profile.moments for side in sides):
                 larger, smaller = sorted(sides, key=lambda side: side.whole, reverse=True)
                 yield from of_moment(when, larger, smaller, given)
@@ -73,9 +80,9 @@ def of_moment(when: str, larger: Side, smaller: Side, given: set[str]) -> Iterat
     if not smaller.whole or not more:
         return
     times = f"{float(larger.whole / smaller.whole):.1f} times"
-    holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {of_stack(larger)} holds"
+    holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {larger.name} holds"
     sizes = f"{said(larger.whole)} B against {said(smaller.whole)} B"
-    yield f"{holds} {times} as much as one of {of_stack(smaller)}: {sizes}:"
+    yield f"{holds} {times} as much as one of {smaller.name}: {sizes}:"
     differences = {bucket: larger.bytes(bucket) - smaller.bytes(bucket) for bucket in bucket_rules.buckets()}
     largest = sorted(filter(differences.get, differences), key=lambda bucket: -abs(differences[bucket]))
     explained_so_far = Fraction(0)
@@ -85,11 +92,6 @@ def of_moment(when: str, larger: Side, smaller: Side, given: set[str]) -> Iterat
             return
         explained_so_far += differences[bucket]
         yield of_bucket(bucket, larger, smaller, given)
-
-
-def of_stack(side: Side) -> str:
-    at = {PEAK: " (at the peak)", "established": "", "reply": ""}.get(side.moment, f" (`{side.moment}`)")
-    return f"{side.sums.stack}{at}"
 
 
 def of_bucket(bucket: str, larger: Side, smaller: Side, given: set[str]) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import bucket_rules
 from bucket_rules import CONTEXT, OTHER, Rule
 from frames import Owner
-from heap_profile import END, PEAK, Held, Profile, total
+from heap_profile import BASE, END, PEAK, Held, Profile, total
 
 
 @dataclass
@@ -54,8 +54,8 @@ class Sums:
         return total(self.profile.of_sessions(moment, owner))
 
     def phases(self) -> list[str]:
-        """Moments that are ends of phases, in order of time."""
-        return [name for name in self.profile.moments if name not in (PEAK, END)]
+        """Moments that are ends of phases with sessions, in order of time."""
+        return [name for name in self.profile.moments if name not in (BASE, PEAK, END)]
 
     def fullest(self, owner: Owner) -> str | None:
         """The tool's own peak; where it tells none, the first of the phases at whose end the role holds most."""

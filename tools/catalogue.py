@@ -79,4 +79,5 @@ def build(
 def unasked(selection: Selection) -> list[str]:
     where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
+    where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
     return [name for name in TABLES if where_they_tell.get(name, True)]
