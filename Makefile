@@ -82,7 +82,7 @@ check-nginx: names packages-check-nginx setup core ## what an idle connection co
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md; do \
+	@for page in README.md docs/results.md docs/buckets.md; do \
 	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
 	done | bash -eux
 
