@@ -71,5 +71,12 @@ def test_stacks_that_begin_where_a_thread_does_are_whole():
     assert not shallow.warnings(profile(10, 0, "start_thread"))
 
 
+def test_stacks_of_other_depths_were_not_ended_by_valgrind():
+    made = profile(10, 0)
+    live = made.moments[PEAK].live
+    made.moments[PEAK].live = {**live, made.stacks.add(1, next(iter(live))): Held(1, None)}
+    assert not shallow.warnings(made)
+
+
 def test_an_empty_profile_has_no_shallow_stacks():
     assert not shallow.warnings(Profile("massif", "file", "", Stacks(), {}))
