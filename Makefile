@@ -80,6 +80,11 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte
 	@.venv/bin/python tools/check_nginx.py
 
+.PHONY: check-pages
+check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles in a browser; screenshots into build/pages
+	@.venv/bin/python tools/page/tests/examples.py build/pages
+	@build/pages-venv/bin/python -m pytest tools/page/tests
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
 	@for page in README.md docs/results.md docs/buckets.md; do \
@@ -102,7 +107,7 @@ clean: ## forget all that was built and installed; recordings stay
 
 # What the targets above stand on.
 
-.PHONY: names packages-mem packages-check packages-check-nginx packages-selfcheck packages-profile stacks-mem stacks-all
+.PHONY: names packages-mem packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile stacks-mem stacks-all
 .PHONY: stack-profile
 names:
 	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
@@ -110,7 +115,7 @@ names:
 packages-mem:
 	@tools/packages.py mem $(call flags,STACKS CLIENT SERVER ALLOCATOR)
 
-packages-check packages-check-nginx packages-selfcheck:
+packages-check packages-check-nginx packages-check-pages packages-selfcheck:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 packages-profile:
@@ -129,6 +134,12 @@ stacks-all:
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
 	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt
+	@touch $@
+
+build/pages-venv/ready: tools/requirements-pages.txt
+	@echo 'check-pages: what drives a browser into build/pages-venv'
+	@rm -rf build/pages-venv && mkdir -p build && python3 -m venv build/pages-venv
+	@build/pages-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-pages.txt
 	@touch $@
 
 # The core: memtest/*.c into one archive, but for the heap meter and the marks, which are libraries to preload.
@@ -162,6 +173,7 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 TESTS := build/tests/test_wire build/tests/test_threads build/tests/test_heapmeter
 C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch] harness-c/*.[ch] harness-c/drivers/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
+FLAMEGRAPH := tools/flamegraph/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
 .PHONY: check-style check-c check-rust check-python check-smoke check-selfcheck
 
@@ -169,10 +181,11 @@ check-style:
 	@echo 'check: style'
 	@clang-format --dry-run -Werror $(C_FILES)
 	@gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -O2 -Imemtest $(filter %.c,$(C_FILES))
-	@for manifest in harness-rust/Cargo.toml $(RUSTLS); do cargo fmt --check --manifest-path $$manifest; done
+	@for manifest in harness-rust/Cargo.toml $(RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust -- -D warnings
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features ring -- -D warnings
+	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(FLAMEGRAPH) -- -D warnings
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
 
 check-c: $(TESTS) build/tests/faulty

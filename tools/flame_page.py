@@ -16,6 +16,7 @@ from heap_profile import BASE, Profile
 from profile_diff import Diff
 
 MOST = 2_000_000  # bytes of a page
+SIDES = ("OLD", "NEW", "change")  # the moments of a diff
 ROLE = {"client": "client", "server": "server", "client context": "contexts", "server context": "contexts"}
 
 
@@ -55,9 +56,9 @@ def diff_page(diff: Diff) -> str:
     run = diff.new.profile.run
     shared = max(diff.old.sessions or 0, diff.new.sessions or 0) or None
     about = {
-        "title": " → ".join(side.label.removeprefix("the run of ") for side in (diff.old, diff.new)),
-        "subtitle": ", ".join(filter(None, [run and run.suite, choice.when(diff.new.moment).replace("`", "")])),
-        "moments": ["OLD", "NEW", "change"],
+        "title": title_of(diff),
+        "subtitle": ", ".join(filter(None, [run and run.suite, when(diff.new.moment)])),
+        "moments": [*SIDES],
         "opens": {"phase": "NEW", "role": "all"},
         "base": None,
         "sessions": shared,
@@ -66,6 +67,14 @@ def diff_page(diff: Diff) -> str:
         "warnings": [*diff.sentences()[:1], *diff.old.profile.warnings, *diff.new.profile.warnings],
     }
     return made(about, flame_tree.of_diff(diff))
+
+
+def title_of(diff: Diff) -> str:
+    return " → ".join(side.label.removeprefix("the run of ") for side in (diff.old, diff.new))
+
+
+def when(moment: str) -> str:
+    return choice.when(moment).replace("`", "")
 
 
 def made(about: dict, tree: flame_tree.Tree) -> str:

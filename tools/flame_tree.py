@@ -74,7 +74,7 @@ class Tree:
     def kinds(self) -> list[str]:
         """In the order of their colours."""
         if self.known:
-            return [bucket for bucket in self.known if bucket in self.buckets]
+            return [*self.known]
         sizes: Counter[str] = Counter()
         for node, held in enumerate(self.held):
             sizes[self.kind(node)] += sum(one.bytes for one in held.values())

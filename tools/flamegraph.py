@@ -2,17 +2,19 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import choice
 import commands
 import flame_page
+import flame_tree
 import stamps
 from commands import Failed
 from definitions import ROOT
-from folded import folded, lines
-from frames import Owner
-from heap_profile import Profile
+from folded import safe
+from frames import Frame, Owner
+from heap_profile import Held, Profile
 from profile_diff import Diff
 
 CRATE = ROOT / "tools/flamegraph"
@@ -32,25 +34,47 @@ def write(
     if suffix(file) == ".html":
         picture = flame_page.page(profile, moment, owner, pattern)
     else:
-        name = choice.moment(profile, moment).name
-        about = flame_page.heading(profile)
-        subtitle = f"{about['subtitle']}; live bytes {choice.when(name)}{f', {owner}' if owner else ''}"
-        stacks = folded(profile, name, owner, pattern)
-        if not stacks:
-            raise ValueError(f"{profile.file}: nothing is live {choice.when(name)}, so there is no picture of it")
-        picture = drawn(lines(stacks), about["title"], subtitle, file)
+        picture = of_moment(profile, choice.moment(profile, moment).name, owner, pattern)
     Path(file).write_text(picture, encoding="utf-8")
 
 
 def write_diff(diff: Diff, file: Path | str) -> None:
     """As write."""
-    if suffix(file) == ".html":
-        picture = flame_page.diff_page(diff)
-    else:
-        subtitle = "red: NEW itself holds more there; blue: NEW holds less; the width is what NEW holds"
-        text = "".join(f"{stack} {old} {new}\n" for stack, old, new in sorted(diff.folded()))
-        picture = drawn(text, f"OLD: {diff.old.label}, NEW: {diff.new.label}", subtitle, file)
+    picture = flame_page.diff_page(diff) if suffix(file) == ".html" else of_diff(diff)
     Path(file).write_text(picture, encoding="utf-8")
+
+
+def of_moment(profile: Profile, name: str, owner: Owner | None, pattern: choice.Pattern) -> str:
+    tree = flame_tree.of_profile(profile, choice.live(profile, name, owner, pattern))
+    sizes = ((stack, held.get(name)) for stack, held in folded(tree, [*profile.moments]))
+    lines = [f"{stack} {held.bytes}" for stack, held in sizes if held and held.bytes]
+    if not lines:
+        raise ValueError(f"{profile.file}: nothing is live {choice.when(name)}, so there is no picture of it")
+    about = flame_page.heading(profile)
+    subtitle = f"{about['subtitle']}; live bytes {flame_page.when(name)}{f', {owner}' if owner else ''}"
+    return drawn(lines, about["title"], subtitle)
+
+
+def of_diff(diff: Diff) -> str:
+    """Widths are the larger of both, which inferno takes to be the second: what NEW no longer has is seen too."""
+    lines = []
+    for stack, held in folded(flame_tree.of_diff(diff), flame_page.SIDES):
+        old, new = (held[side].bytes if side in held else 0 for side in flame_page.SIDES[:2])
+        lines.append(f"{stack} {max(old, new) + old - new} {max(old, new)}")
+    if not lines:
+        raise ValueError("neither OLD nor NEW holds anything then, so there is no picture of what changed")
+    subtitle = "red: NEW itself holds more there; blue: NEW holds less; the width is the larger of OLD and NEW"
+    return drawn(lines, flame_page.title_of(diff), subtitle)
+
+
+def folded(tree: flame_tree.Tree, moments: Sequence[str]) -> Iterator[tuple[str, dict[str, Held]]]:
+    """Functions, root first, joined by `;`, and what each itself holds, by moment."""
+    texts = [""]
+    for node in range(1, len(tree.keys)):
+        name = safe(Frame(tree.keys[node][0], None, None, None, None))
+        texts.append(f"{texts[tree.callers[node]]};{name}".removeprefix(";"))
+        if tree.held[node]:
+            yield texts[node], {moments[at]: held for at, held in tree.held[node].items()}
 
 
 def suffix(file: Path | str) -> str:
@@ -59,12 +83,14 @@ def suffix(file: Path | str) -> str:
     return found
 
 
-def drawn(stacks: str, title: str, subtitle: str, file: Path | str) -> str:
+def drawn(lines: Iterable[str], title: str, subtitle: str) -> str:
     """The SVG."""
     build()
-    done = subprocess.run([BINARY, title, subtitle, "bytes"], input=stacks.encode(), capture_output=True)
+    done = subprocess.run(
+        [BINARY, title, subtitle, "bytes"], input="\n".join(sorted(lines)).encode(), capture_output=True
+    )
     if done.returncode:
-        raise Failed(f"{file}: not drawn: {done.stderr.decode(errors='replace').strip()}")
+        raise Failed(f"not drawn: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout.decode()
 
 

@@ -20,8 +20,9 @@ BUILD = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 PURPOSES = {
     "mem": BUILD,
     "selfcheck": ["valgrind", "heaptrack"],
-    "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
+    "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev", "npm"],
     "check-nginx": ["nginx-light"],
+    "check-pages": ["python3-venv", "chromium", "npm"],
     "profile": BUILD,  # and the tool's
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}

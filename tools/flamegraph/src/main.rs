@@ -1,9 +1,9 @@
 //! Folded stacks on standard input, an SVG on standard output: `flamegraph TITLE SUBTITLE COUNT`.
 //!
-//! A line is frames, root first, joined by `;`, a space and a count. With two counts, old and new, widths are the
-//! new one's; a frame that itself holds more is red, one that holds less is blue.
+//! A line is frames, root first, joined by `;`, a space and a count. With two counts widths are the second's; a
+//! frame is red where it is more than the first, and blue where it is less.
 
-use inferno::flamegraph::color::{BackgroundColor, MultiPalette, Palette};
+use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Palette};
 use inferno::flamegraph::{from_reader, Direction, Options, TextTruncateDirection};
 use std::io::{stdin, stdout, BufWriter, Write};
 use std::process::ExitCode;
@@ -14,9 +14,9 @@ fn options(arguments: Vec<String>) -> Option<Options<'static>> {
     options.title = title;
     options.subtitle = Some(subtitle);
     options.count_name = count_name;
-    options.colors = Palette::Multi(MultiPalette::Rust);
+    options.colors = Palette::Basic(BasicPalette::Aqua);
     options.hash = true; // a function has the same colour in every picture
-    options.bgcolors = Some(BackgroundColor::Flat((255, 255, 255).into()));
+    options.bgcolors = Some(BackgroundColor::Flat((226, 230, 234).into()));
     options.direction = Direction::Inverted;
     options.text_truncate_direction = TextTruncateDirection::Right;
     Some(options)

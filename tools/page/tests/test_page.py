@@ -1,0 +1,245 @@
+"""Pages of heap profiles in a browser: Debian's chromium, driven by playwright. `make check-pages` runs it."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+PAGES = ROOT / "build/pages"
+MOST = 2_000_000
+WIDE, NARROW = (1400, 900), (420, 860)
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium has no sandbox for root
+        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=root)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Open]:
+    """Opens a page; in the end nothing was complained of, and nothing was loaded but the page."""
+    said, asked, contexts = [], [], []
+
+    def open_page(name: str, fragment: str = "", size=WIDE, scheme: str = "light") -> Page:
+        width, height = size
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{(PAGES / name).as_uri()}{fragment}")
+        expect(page.locator("#figure g.frame").first).to_be_visible()
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert {url.partition("#")[0] for url in asked} <= {file.as_uri() for file in PAGES.glob("*.html")}
+
+
+def labels(page: Page) -> list[str]:
+    return page.locator("#figure g.frame").evaluate_all("all => all.map(one => one.getAttribute('name'))")
+
+
+def frame(page: Page, name: str):
+    return page.locator("#figure").locator(f'g.frame[name="{name}"]').first
+
+
+def phase(page: Page, name: str):
+    return page.locator("#phases button").filter(has_text=re.compile(rf"^{name}"))
+
+
+@pytest.mark.parametrize("name", ["openssl.html", "rustls.html", "diff.html", "by-hand.html"])
+def test_pages_load_and_are_small(opened, name):
+    assert (PAGES / name).stat().st_size < MOST
+    assert len(labels(opened(name))) > 3
+
+
+def test_another_phase_is_another_figure(opened):
+    page = opened("openssl.html")
+    before = labels(page)
+    expect(page.locator("#details")).to_contain_text("84,878 B in 242 blocks")
+    phase(page, "server 1").click()
+    expect(page.locator("#details")).to_contain_text("148,294 B")
+    assert labels(page) != before
+    assert page.url.endswith("#phase=server+1")
+
+
+def test_a_role_is_a_part_of_the_figure(opened):
+    page = opened("openssl.html")
+    page.get_by_role("button", name="client", exact=True).click()
+    expect(page.locator("#details")).to_contain_text("47,592 B in 194 blocks per client session")
+    assert "client_handshake" in labels(page) and "server_handshake" not in labels(page)
+    expect(phase(page, "established")).to_contain_text("47,592 B")
+    page.get_by_role("button", name="server", exact=True).click()
+    expect(page.locator("#details")).to_contain_text("37,286 B in 48 blocks per server session")
+
+
+def test_search_finds_a_function_and_says_its_bytes(opened):
+    page = opened("openssl.html", "#role=client")
+    page.keyboard.press("/")
+    page.keyboard.type("ssl_new$")
+    expect(page.locator("#found")).to_have_text("1 found: 6,468 B, 13.6 %, 6,468 B per client session")
+    assert frame(page, "SSL_new").locator("rect").get_attribute("fill") == "var(--match)"
+    page.keyboard.press("Escape")
+    expect(page.locator("#found")).to_be_empty()
+    page.locator("#search").fill("no such (")
+    expect(page.locator("#found")).to_have_text("nothing found here")
+
+
+def test_the_tooltip_says_what_a_session_holds(opened):
+    page = opened("by-hand.html")
+    frame(page, "SSL_new").hover()
+    tip = page.locator("#tip")
+    expect(tip).to_contain_text("it/SSL_.c:3 · it")
+    expect(tip).to_contain_text("700 B in 20 blocks")
+    expect(tip).to_contain_text("70 B in 2 blocks per server session")
+    expect(tip).to_contain_text("31.7 % of what is shown")
+    frame(page, "client_session_new").hover()
+    expect(tip).to_contain_text("50 B in 1 block per client session, above contexts")
+    frame(page, "CTX_new").hover()
+    expect(tip).to_contain_text("1,000 B in 4 blocks")
+    expect(tip).not_to_contain_text("per ")
+    expect(page.locator("#details")).to_contain_text("CTX_new")
+
+
+def test_names_are_never_read_as_html(opened):
+    page = opened("by-hand.html")
+    assert "taken" not in page.title().replace('"taken"', "")
+    expect(page.locator("h1")).to_contain_text("<b>&amp;")
+    page.locator("#search").fill("document")
+    expect(page.locator("#found")).to_contain_text("1 found: 508 B")
+    assert page.locator("#figure b, h1 b").count() == 0
+
+
+def test_a_click_shows_one_function_alone(opened):
+    page = opened("openssl.html")
+    frame(page, "client_session_new").click()
+    expect(page.locator("#reset")).to_be_visible()
+    expect(page.locator("#details")).to_contain_text("client_session_new")
+    assert "server_handshake" not in labels(page)
+    phase(page, "server 1").click()
+    expect(page.locator("#details")).to_contain_text("client_session_new")
+    assert "server_handshake" not in labels(page)
+    page.locator("#reset").click()
+    assert "server_handshake" in labels(page)
+
+
+def test_arrows_go_from_phase_to_phase(opened):
+    page = opened("openssl.html")
+    page.keyboard.press("ArrowRight")
+    expect(phase(page, "1 KiB sent")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(phase(page, "server 2")).to_have_attribute("aria-pressed", "true")
+    for _ in range(30):
+        page.keyboard.press("ArrowRight")
+    expect(phase(page, "freed")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#figure")).to_have_text("Nothing is live here at freed.")
+
+
+def test_an_address_says_all_that_is_chosen(opened):
+    page = opened("openssl.html", "#phase=server+1&role=client&search=SSL_new&order=flame&theme=dark")
+    expect(phase(page, "server 1")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#details")).to_contain_text("81,056 B in 39 blocks per client session")
+    expect(page.locator("#search")).to_have_value("SSL_new")
+    expect(page.locator("#found")).to_contain_text("6,468 B")
+    expect(page.locator("#order")).to_have_text("view: flame")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.evaluate("location.hash = '#phase=idle'")
+    expect(phase(page, "idle")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#search")).to_have_value("")
+    page.evaluate("location.hash = '#phase=none&role=nobody&zoom=-3&order=up&theme=pink'")
+    expect(phase(page, "established")).to_have_attribute("aria-pressed", "true")
+
+
+def test_flame_and_icicle_grow_the_other_way(opened):
+    page = opened("openssl.html")
+
+    def root_is_above() -> bool:
+        return frame(page, "all").bounding_box()["y"] < frame(page, "client_handshake").bounding_box()["y"]
+
+    assert root_is_above()
+    page.locator("#order").click()
+    assert not root_is_above()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(opened, scheme):
+    page = opened("openssl.html", scheme=scheme)
+    for place in ("body", "#details", ".d3-flame-graph-label"):
+        text = luminance(page.locator(place).first.evaluate("one => getComputedStyle(one).color"))
+        behind = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        if place.startswith(".d3"):
+            fills = page.locator("#figure rect").evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
+            assert min(contrast(text, luminance(fill)) for fill in fills) > 4.5
+        else:
+            assert contrast(text, behind) > 4.5
+    toggle = page.locator("#theme")
+    toggle.click()
+    expect(toggle).to_have_text("colours: light")
+    assert luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) > 0.9
+    toggle.click()
+    assert luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) < 0.1
+
+
+def luminance(colour: str) -> float:
+    """Relative, as WCAG has it, of `rgb(r, g, b)`."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: float, other: float) -> float:
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def test_a_diff_says_in_words_which_holds_more(opened):
+    page = opened("diff.html")
+    page.get_by_role("button", name="server", exact=True).click()
+    expect(page.locator("#details")).to_contain_text("holds 15,731 B less per server session: 53,017 B in OLD")
+    phase(page, "change").click()
+    assert any(label.startswith("▼") for label in labels(page)) and any(label.startswith("▲") for label in labels(page))
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW, (800, 400)])
+def test_a_page_is_never_wider_than_its_window(opened, size):
+    for name in ("openssl.html", "diff.html", "by-hand.html"):
+        page = opened(name, size=size)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_window_that_changes_is_filled_again(opened):
+    page = opened("openssl.html")
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    page.wait_for_function("document.querySelector('#figure svg').getBoundingClientRect().width < 420")
+
+
+SHOTS = {
+    "light": ("openssl.html", "", WIDE, "light"),
+    "dark": ("openssl.html", "#phase=server+1&role=client&search=SSL_new", WIDE, "dark"),
+    "flame": ("rustls.html", "#order=flame", WIDE, "light"),
+    "narrow": ("rustls.html", "", NARROW, "light"),
+    "diff": ("diff.html", "#phase=NEW", WIDE, "light"),
+    "diff-dark": ("diff.html", "#phase=change&role=client", WIDE, "dark"),
+}
+
+
+@pytest.mark.parametrize("shot", SHOTS)
+def test_screenshots_to_be_looked_at(opened, shot):
+    page = opened(*SHOTS[shot])
+    page.locator("#figure g.frame").nth(12).hover()
+    page.wait_for_timeout(400)  # labels come after the rectangles
+    page.screenshot(path=PAGES / f"{shot}.png")
