@@ -51,9 +51,16 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         yield callers_tree.table(profile, root, title(moment), rows)
     if given.buckets:
-        import buckets
+        yield of_buckets(profile)
 
-        yield buckets.table([profile])
+
+def of_buckets(profile: Profile) -> Table:
+    """ValueError with a sentence where nothing is a session's."""
+    import buckets
+
+    if not choice.has_roles(profile):
+        raise ValueError(f"{profile.file}: no session is in it: --buckets is for profiles of this project's harnesses")
+    return buckets.table([profile])
 
 
 def form(given: argparse.Namespace) -> str:

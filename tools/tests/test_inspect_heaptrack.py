@@ -194,6 +194,7 @@ def test_a_profile_is_never_written_over(massif, tmp_path):
         (["--by", "blocks"], 2, "massif does not count blocks; take --by bytes"),
         (["--by", "temporary"], 2, "does not tell what was allocated over the run"),
         (["--by", "temporary", "--phase", "peak"], 2, "is of the whole run; leave --phase out"),
+        (["--buckets"], 2, "--buckets is for profiles of this project's harnesses"),
         (["--sizes"], 2, "massif does not tell the sizes of blocks"),
         (["--flamegraph", "x.png"], 2, "x.png"),
         (["--force"], 2, "--force is for --diff"),
