@@ -65,7 +65,7 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
         yield [word("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
     yield fact("moments", ", ".join(profile.moments))
     for warning in profile.warnings:
-        yield fact("warning", warning)
+        yield fact("warning", warning.removeprefix(f"{profile.file}: "))
 
 
 LABELS = {PEAK: "peak", END: "live at the end"}

@@ -165,7 +165,7 @@ def test_a_summary():
         "of them temporary": "76.9%",
         "runtime": "1.2 s",
         "moments": "contexts, sessions, peak, end",
-        "warning": "one.zst: cut off",
+        "warning": "cut off",
     }
 
 
