@@ -103,7 +103,7 @@ def unjoined(diff: Diff) -> Iterator[str]:
 def nameless(diff: Diff) -> Iterator[str]:
     frames = {frame for row in diff.rows for frame in inside(callers(row.frames))}
     known = {frame.module for frame in frames if frame.file}
-    if modules := {frame.module or "?" for frame in frames} - known:
+    if modules := {frame.module for frame in frames if frame.module} - known:
         yield f"Names are missing or guessed, since there is no debug information, in {', '.join(sorted(modules))}."
     if any(row.stage == "module only" for row in diff.rows):
         yield "Frames without a name are compared by their module only: sites of one module are then one."
@@ -145,7 +145,7 @@ def amount(number: Fraction) -> str:
 
 def more(figures: Figures, share: bool = False) -> str:
     """1,408 B more; with a share it is that of OLD's."""
-    of_old = f" ({100 * float(abs(figures.more / figures.old_bytes)):.1f} %)" if share and figures.old_bytes else ""
+    of_old = f" ({100 * float(abs(figures.more / figures.old_bytes)):,.1f} %)" if share and figures.old_bytes else ""
     return f"{amount(abs(figures.more))} B{of_old} {'more' if figures.more > 0 else 'less'}"
 
 

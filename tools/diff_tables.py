@@ -23,7 +23,7 @@ FIGURES = [
     Column("old_blocks", "OLD blocks"),
     Column("new_blocks", "NEW blocks"),
 ]
-OF = Column("part", "of", left=True)
+OF = Column("part", "of", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
 CAPTION = "OLD is {}, NEW is {}. Bytes live {}{}."
 PER_SESSION = ": of client and server per session, above what was live before any; of others in the process"
@@ -87,7 +87,7 @@ def rest(diff: Diff, rows: list[Row], words: str) -> Iterator[list[Cell]]:
 
 
 def joined(diff: Diff) -> Table:
-    columns = [OF, Column("joined", "joined by", left=True), Column("sites", "call stacks"), *FIGURES]
+    columns = [OF, Column("joined", "joined by", left=True), Column("sites", "sites"), *FIGURES]
     table = Table("diff-joined", "How OLD's call stacks were joined with NEW's", caption(diff) + JOINED, columns)
     for total in diff.totals():
         for stage in STAGES:

@@ -74,9 +74,16 @@ def worse(stage: Stage, stacks: Iterable[Stack]) -> Stage:
 
 def inside(frames: Sequence[Frame]) -> Sequence[Frame]:
     """From the entrance to the driver inwards, or from main: what is outside is the same for all, or the compiler's."""
-    outermost = [at for at, frame in enumerate(frames) if ENTRANCE.fullmatch(frame.function or "")]
-    outermost = outermost or [at for at, frame in enumerate(frames) if frame.function == "main"]
-    return frames[: outermost[-1] + 1] if outermost else frames
+    for outermost in (enters, "main".__eq__):
+        for at in range(len(frames), 0, -1):
+            if outermost(frames[at - 1].function):
+                return frames[:at]
+    return frames
+
+
+@cache
+def enters(function: str | None) -> bool:
+    return ENTRANCE.fullmatch(function or "") is not None
 
 
 @cache
@@ -94,8 +101,13 @@ def file(frame: Frame) -> str | None:
     return PACKAGE.sub("", frame.file) if frame.function and frame.file else None
 
 
+@cache
+def place(frame: Frame) -> tuple[str, str | None, int | None]:
+    return name(frame), file(frame), frame.line if frame.function else None
+
+
 def whole(frames: Sequence[Frame]) -> Hashable:
-    return tuple((name(frame), file(frame), frame.function and frame.line) for frame in frames)
+    return tuple(map(place, frames))
 
 
 def files(frames: Sequence[Frame]) -> Hashable:

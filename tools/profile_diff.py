@@ -116,7 +116,7 @@ def labels(old: Profile, new: Profile) -> tuple[str, str]:
 
 def rows(old: Side, new: Side) -> Iterator[Row]:
     parts = of_parts(old), of_parts(new)
-    for part in PARTS:
+    for part in SESSIONS if unlike.sessions_alone(old.profile, new.profile) else PARTS:
         if part in parts[0] or part in parts[1]:
             yield from (row(part, joined) for joined in join(parts[0].get(part, ()), parts[1].get(part, ())))
 

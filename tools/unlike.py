@@ -39,7 +39,8 @@ def nearest(profile: Profile, name: str) -> str:
 def differences(old: Profile, new: Profile, moment: str) -> Iterator[str]:
     """Clauses, each of which is reason enough to refuse."""
     if old.tool != new.tool:
-        yield f"OLD is by {old.tool}, NEW by {new.tool}, which name functions each in its own way"
+        alone = "; a sites run tells of sessions alone, so others are left out" if sessions_alone(old, new) else ""
+        yield f"OLD is by {old.tool}, NEW by {new.tool}, which name functions each in its own way{alone}"
     for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
         if profile.run is None and other.run is not None:
             yield f"{side} ({profile.file}) has no record of a run: it may be of any program"
@@ -56,3 +57,8 @@ def differences(old: Profile, new: Profile, moment: str) -> Iterator[str]:
 
 def per_session(profile: Profile) -> bool:
     return profile.sessions_of_role is not None and BASE in profile.moments
+
+
+def sessions_alone(old: Profile, new: Profile) -> bool:
+    """Whether one of them cannot tell what anybody else holds."""
+    return old.tool != new.tool and "sites" in (old.tool, new.tool)

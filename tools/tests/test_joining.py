@@ -80,7 +80,7 @@ def test_frames_without_a_name_are_joined_by_their_module_only_and_it_is_said():
     diff = compare(profile({stack("/lib/libssl.so.3", 1): 8}), profile({stack("/opt/libssl.so.3", 2): 8}))
     assert rows(diff) == [("server", "module only", 8, 8)]
     assert any("compared by their module only" in one for one in diff.sentences())
-    assert any("no debug information, in /opt/libssl.so.3" in one for one in diff.sentences())
+    assert any(one.endswith("no debug information, in /opt/libssl.so.3.") for one in diff.sentences())
     harness = stack("build/harness/openssl@3.4.1", 1), stack("build/harness/openssl@3.5.5", 2)
     assert joined(*harness) == ["module only"]
     assert joined(stack("libssl.so.3", 1), stack("libcrypto.so.3", 1)) == ["not joined"] * 2

@@ -135,6 +135,13 @@ def test_what_is_unlike_is_refused_unless_forced(name):
         assert "OLD is taken when established, NEW at the peak." in diff.sentences()
 
 
+def test_beside_a_sites_run_only_sessions_are_compared():
+    new = profile({BUFFER: 2, (): 7}, tool="sites")
+    diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new, force=True)
+    assert rows(diff) == [("server", "name, file and line", 2, 2)]
+    assert "a sites run tells of sessions alone" in diff.sentences()[1]
+
+
 def test_the_usual_moment_is_one_that_both_have():
     old = profile({BASE: {}, PEAK: {BUFFER: 2}, AT: {}, END: {}})
     assert compare(old, old).new.moment == AT
