@@ -160,6 +160,12 @@ def test_the_tool_s_own_peak_goes_before_the_fullest_phase():
     assert (found[0]["most"], found[0]["most_in"]) == ("5", PEAK)
 
 
+def test_what_was_live_before_any_session_is_nobody_s_fullest_phase():
+    made = profile({BASE: {READ: Held(900, 9)}, "established": {READ: Held(905, 10)}}, stack="openssl@1")
+    found = rows(buckets.table([made]))
+    assert (found[0]["most"], found[0]["most_in"]) == ("5", "established")
+
+
 def test_without_rules_all_is_other_and_the_caption_says_so():
     for made in (
         profile({"established": {READ: Held(9, 1)}}),
