@@ -8,10 +8,7 @@ import re
 import subprocess
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-import flame_data
 import flame_page
 import flame_tree
 import page_scripts
@@ -25,7 +22,6 @@ from heap_profile import Held, Moment, Profile, Stacks, total
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>alert("1")</script><!-- & \u2028 operator<'
-FUNCTIONS = ["malloc", "client_handshake", "server_context_new", "f", "g<T>", WICKED]
 
 
 def of_sites(stack: str, suite: str = "tls13-rsa-aes256") -> Profile:
@@ -76,46 +72,6 @@ def held_by(tree: dict, moment: int, owner: str) -> tuple[int, int]:
             inside.add(at)
     bytes_, blocks = zip(*(own(tree["nodes"][node], moment) for node in inside), strict=True)
     return sum(bytes_), None if None in blocks else sum(blocks)
-
-
-def read(profile: Profile, room: int = 10**6) -> dict:
-    stacks = {stack for moment in profile.moments.values() for stack in moment.live}
-    return json.loads(flame_data.fitting(flame_tree.of_profile(profile, stacks), room))
-
-
-HELD = st.tuples(st.integers(0, 10**12), st.none() | st.integers(0, 10**6))
-STACKS = st.lists(st.tuples(st.lists(st.sampled_from(FUNCTIONS), max_size=6), st.lists(HELD, min_size=3, max_size=3)))
-
-
-@given(STACKS)
-def test_what_a_page_holds_adds_up_to_the_profile(stacks):
-    profile = made(stacks)
-    tree = read(profile)
-    assert [whole(tree, at) for at in range(len(profile.moments))] == [one.bytes for one in profile.moments.values()]
-    assert tree["smaller"] is None
-    assert all(node[0] < at for at, node in enumerate(tree["nodes"]) if at)
-
-
-@given(STACKS, st.integers(0, 40))
-def test_whatever_is_put_together_totals_stay(stacks, count):
-    profile = made(stacks)
-    tree = flame_tree.of_profile(profile, {stack for one in profile.moments.values() for stack in one.live})
-    totals, first = tree.totals(), [0, *tree.owners()]
-    order = first + sorted(set(range(len(totals))) - set(first), key=lambda at: (-max(totals[at].values()), at))
-    small, rest = flame_data.pruned(tree, set(order[: max(len(first), count)]))
-    assert small.totals()[0] == totals[0]
-    merged = [at for at, key in enumerate(small.keys) if key[0] == flame_tree.SMALLER]
-    for moment, size in rest.items():
-        assert size == sum(small.held[at][moment].bytes for at in merged if moment in small.held[at])
-    assert small.owners().keys() == {at for at in range(1, len(small.keys)) if small.callers[at] == 0}
-    assert set(small.owners().values()) == set(tree.owners().values())
-
-
-@given(st.dictionaries(st.integers(0, 8), st.builds(Held, st.integers(0, 3), st.none() | st.integers(0, 3))))
-def test_changes_say_what_is_held_at_each_moment(held):
-    node = [0, 0, 0, [], flame_data.changes(held)]
-    for moment in range(10):
-        assert own(node, moment) == held.get(moment, (0, 0))
 
 
 def test_figures_of_a_recorded_sites_run():
@@ -187,21 +143,6 @@ def test_a_page_is_never_larger_than_it_may_be():
     merged = [node for node in tree["nodes"] if tree["frames"][node[1]][0] == numbers[flame_tree.SMALLER]]
     assert dict(tree["smaller"]["bytes"])[0] == sum(own(node, 0)[0] for node in merged) > 0
     assert tree["smaller"]["at_most"] > 0
-
-
-@settings(max_examples=20)
-@given(STACKS, st.integers(400, 3000))
-def test_what_fits_is_no_larger_than_its_room(stacks, room):
-    profile = made(stacks)
-    try:
-        tree = read(profile, room)
-    except ValueError as error:
-        assert "cannot be made to fit" in str(error)
-    else:
-        assert len(flame_data.packed(tree).encode()) <= room
-        assert [whole(tree, at) for at in range(len(profile.moments))] == [
-            one.bytes for one in profile.moments.values()
-        ]
 
 
 def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():

@@ -1,52 +1,12 @@
 """Pages of heap profiles in a browser: Debian's chromium, driven by playwright. `make check-pages` runs it."""
 
-import os
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from conftest import PAGES
+from playwright.sync_api import Page, expect
 
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
-PAGES = ROOT / "build/pages"
 MOST = 2_000_000
-WIDE, NARROW = (1400, 900), (420, 860)
-
-Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium has no sandbox for root
-        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=root)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def opened(browser: Browser) -> Iterator[Open]:
-    """Opens a page; in the end nothing was complained of, and nothing was loaded but the page."""
-    said, asked, contexts = [], [], []
-
-    def open_page(name: str, fragment: str = "", size=WIDE, scheme: str = "light") -> Page:
-        width, height = size
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{(PAGES / name).as_uri()}{fragment}")
-        expect(page.locator("#figure g.frame").first).to_be_visible()
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert {url.partition("#")[0] for url in asked} <= {file.as_uri() for file in PAGES.glob("*.html")}
 
 
 def labels(page: Page) -> list[str]:
@@ -176,70 +136,9 @@ def test_flame_and_icicle_grow_the_other_way(opened):
     assert not root_is_above()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_light_and_dark(opened, scheme):
-    page = opened("openssl.html", scheme=scheme)
-    for place in ("body", "#details", ".d3-flame-graph-label"):
-        text = luminance(page.locator(place).first.evaluate("one => getComputedStyle(one).color"))
-        behind = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        if place.startswith(".d3"):
-            fills = page.locator("#figure rect").evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
-            assert min(contrast(text, luminance(fill)) for fill in fills) > 4.5
-        else:
-            assert contrast(text, behind) > 4.5
-    toggle = page.locator("#theme")
-    toggle.click()
-    expect(toggle).to_have_text("colours: light")
-    assert luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) > 0.9
-    toggle.click()
-    assert luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) < 0.1
-
-
-def luminance(colour: str) -> float:
-    """Relative, as WCAG has it, of `rgb(r, g, b)`."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one: float, other: float) -> float:
-    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
-
-
 def test_a_diff_says_in_words_which_holds_more(opened):
     page = opened("diff.html")
     page.get_by_role("button", name="server", exact=True).click()
     expect(page.locator("#details")).to_contain_text("holds 15,731 B less per server session: 53,017 B in OLD")
     phase(page, "change").click()
     assert any(label.startswith("▼") for label in labels(page)) and any(label.startswith("▲") for label in labels(page))
-
-
-@pytest.mark.parametrize("size", [WIDE, NARROW, (800, 400)])
-def test_a_page_is_never_wider_than_its_window(opened, size):
-    for name in ("openssl.html", "diff.html", "by-hand.html"):
-        page = opened(name, size=size)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-def test_a_window_that_changes_is_filled_again(opened):
-    page = opened("openssl.html")
-    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
-    page.wait_for_function("document.querySelector('#figure svg').getBoundingClientRect().width < 420")
-
-
-SHOTS = {
-    "light": ("openssl.html", "", WIDE, "light"),
-    "dark": ("openssl.html", "#phase=server+1&role=client&search=SSL_new", WIDE, "dark"),
-    "flame": ("rustls.html", "#order=flame", WIDE, "light"),
-    "narrow": ("rustls.html", "", NARROW, "light"),
-    "diff": ("diff.html", "#phase=NEW", WIDE, "light"),
-    "diff-dark": ("diff.html", "#phase=change&role=client", WIDE, "dark"),
-}
-
-
-@pytest.mark.parametrize("shot", SHOTS)
-def test_screenshots_to_be_looked_at(opened, shot):
-    page = opened(*SHOTS[shot])
-    page.locator("#figure g.frame").nth(12).hover()
-    page.wait_for_timeout(400)  # labels come after the rectangles
-    page.screenshot(path=PAGES / f"{shot}.png")
