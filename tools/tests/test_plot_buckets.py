@@ -32,10 +32,11 @@ def made(shown):
 
 
 def heights(axes) -> list[float]:
-    """Of the stacked bars, in KiB, by place."""
+    """Of the stacked bars, in KiB, by place: each part stands on the one below."""
     found: dict[float, float] = {}
     for bar in axes.patches:
-        found[bar.get_x()] = found.get(bar.get_x(), 0.0) + bar.get_height()
+        assert bar.get_y() == pytest.approx(found.get(bar.get_x(), 0.0))
+        found[bar.get_x()] = bar.get_y() + bar.get_height()
     return [found[place] for place in sorted(found)]
 
 
