@@ -116,8 +116,8 @@ def at(moment: str) -> str:
 def place(diff: Diff, part: Part) -> str:
     if part in ("client", "server"):
         return f"per {part} session" if diff.old.sessions else f"in all {part} sessions"
-    ours = diff.old.profile.run or diff.new.profile.run
-    return WHERE[part] if ours or part != "harness" else "in the process"
+    foreign = all(row.part == "harness" for row in diff.rows) and diff.new.profile.run is None
+    return "in the process" if foreign else WHERE[part]
 
 
 def path(row: Row) -> str:

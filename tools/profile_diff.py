@@ -94,6 +94,8 @@ class Diff:
 def compare(old: Profile, new: Profile, moment: str | None = None, force: bool = False) -> Diff:
     """ValueError with a sentence when they are not alike in all but the stack; with `force` the diff says so itself."""
     chosen = moment or unlike.default(old, new, force)
+    if chosen not in {**old.moments, **new.moments}:
+        new.moment(chosen)  # says so
     forced = tuple(unlike.differences(old, new, chosen))
     if forced and not force:
         raise ValueError(f"not compared: {'; '.join(forced)}; --force compares them all the same")

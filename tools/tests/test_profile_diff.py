@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 
@@ -151,6 +151,8 @@ def test_the_usual_moment_is_one_that_both_have():
         compare(old, new)
     forced = compare(old, new, force=True)
     assert (forced.old.moment, forced.new.moment) == (AT, "server 1")
+    with pytest.raises(ValueError, match="no moment client 9; there are contexts, peak, established, end"):
+        compare(old, old, "client 9", force=True)
     with pytest.raises(ValueError, match=r"openssl@3\.5\.5\.zst: no moment"):
         compare(old, profile({}, moments={}), force=True)
 
@@ -188,6 +190,7 @@ sizes = st.tuples(st.integers(0, 10**6), st.integers(0, 99))
 lives = st.dictionaries(st.one_of(stacks, st.just(())), sizes, max_size=12)
 
 
+@settings(deadline=None)
 @given(lives, lives, lives, lives, st.integers(1, 7))
 def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
     old, new = profile({BASE: old_base, AT: old_live}), profile({BASE: new_base, AT: new_live})
@@ -211,6 +214,7 @@ def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
     assert forms.text_of(tables(diff, rows_shown), "json") and diff.sentences()
 
 
+@settings(deadline=None)
 @given(lives, lives)
 def test_a_diff_turned_round_is_the_same_with_another_sign(old_live, new_live):
     a, b = profile(old_live), profile(new_live)
@@ -220,6 +224,7 @@ def test_a_diff_turned_round_is_the_same_with_another_sign(old_live, new_live):
     assert sum(new for _, _, new in there.folded()) == sum(held.bytes for held in b.live(AT).values())
 
 
+@settings(deadline=None)
 @given(lives)
 def test_nothing_differs_from_itself(live):
     diff = compare(profile(live), profile(live))
