@@ -74,9 +74,9 @@ def title(moment: str) -> str:
 def draw(root: callers_tree.Node, heading: str, rows: int) -> None:
     """On a terminal in its width; else as wide as it is."""
     console = rich.console.Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
-    with stdout.checked(), console.capture() as drawn:
-        console.print(callers_tree.drawn(root, heading, rows))
     with stdout.checked():
+        with console.capture() as drawn:
+            console.print(callers_tree.drawn(root, heading, rows))
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
 
 
