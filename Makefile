@@ -82,8 +82,8 @@ check-nginx: names packages-check-nginx setup core ## what an idle connection co
 
 .PHONY: check-pages
 check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles in a browser; screenshots into build/pages
-	@.venv/bin/python tools/page/tests/examples.py build/pages
-	@build/pages-venv/bin/python -m pytest tools/page/tests
+	@.venv/bin/python tools/flames/page/tests/examples.py build/pages
+	@build/pages-venv/bin/python -m pytest tools/flames/page/tests
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
@@ -173,7 +173,7 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 TESTS := build/tests/test_wire build/tests/test_threads build/tests/test_heapmeter
 C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch] harness-c/*.[ch] harness-c/drivers/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
-FLAMEGRAPH := tools/flamegraph/Cargo.toml
+FLAMEGRAPH := tools/flames/flamegraph/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
 .PHONY: check-style check-c check-rust check-python check-smoke check-selfcheck
 
@@ -206,7 +206,7 @@ check-rust:
 
 check-python: build/tests/faulty
 	@echo 'check: Python tests'
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest -n auto --dist loadfile
 
 check-smoke:
 	@echo 'check: every stack in every suite, 2 sessions'

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import costs
-import sites_profile
 from accounts import names
-from frames import Frame, callers, said
-from heap_profile import Stacks
 from lines import Role
+from profiles import sites_profile
+from profiles.frames import Frame, callers, said
+from profiles.heap_profile import Stacks
 from records import Record
 from selection import Selection
 from settings import columns_of

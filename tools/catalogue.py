@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-import buckets
 import results
 from accounts import accounts
 from bends import bending, bent
+from buckets import bucket_table as buckets
 from call_sites import call_sites
 from closing import closings, closings_in_short
 from environments import deployed

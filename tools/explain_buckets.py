@@ -11,11 +11,11 @@ environment.activate()
 import argparse
 from pathlib import Path
 
-import bucket_reasons
-import buckets
 import embedding
 import reading
 import stdout
+from buckets import bucket_reasons
+from buckets import bucket_table as buckets
 from selection import select
 
 EXAMPLES = """examples:

@@ -15,16 +15,12 @@ import argparse
 import signal
 import sys
 
-import choice
 import forms
-import profile_input
-import profile_output
-import profile_views
-import top_sites
 from commands import Failed
-from frames import OWNERS
-from profile_views import FILES, VIEWS
-from unreadable import Unreadable
+from profiles.frames import OWNERS
+from profiles.unreadable import Unreadable
+from views import choice, profile_input, profile_output, profile_views, top_sites
+from views.profile_views import FILES, VIEWS
 
 EXAMPLES = """examples:
   tools/inspect_heaptrack.py heaptrack.nginx.1234.zst                  any program's profile
@@ -90,7 +86,7 @@ def check(given: argparse.Namespace) -> None:
     if given.by in top_sites.OF_RUN and given.phase:
         raise ValueError(f"--by {given.by} is of the whole run; leave --phase out")
     if given.flamegraph:
-        import flamegraph
+        from flames import flamegraph
 
         flamegraph.suffix(given.flamegraph)
     profile_output.check([getattr(given, name) for name in FILES], sources)

@@ -1,6 +1,5 @@
 """What pictures have in common: how they look, and how one becomes a file."""
 
-
 import os
 from pathlib import Path
 

@@ -16,17 +16,17 @@ import matplotlib
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-import bucket_panel
-import buckets
-import profile_files
 import records
 import stdout
-from bucket_sums import Sums
-from heap_profile import Profile
+from buckets import bucket_panel
+from buckets import bucket_table as buckets
+from buckets.bucket_sums import Sums
 from picture import STYLE, save
+from profiles import profile_files
+from profiles.heap_profile import Profile
+from profiles.unreadable import Unreadable
 from selection import select
 from settings import dates, machine_of
-from unreadable import Unreadable
 
 EXAMPLES = """examples:
   tools/plot_buckets.py data/2026-01-31-some-cpu -o buckets --suite tls13-rsa-aes256      both buckets.png and .svg

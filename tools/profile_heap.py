@@ -18,22 +18,21 @@ from pathlib import Path
 import definitions
 import forms
 import names
-import profile_files
-import profile_store
-import profile_tables
-import profilers
 import stdout
 from campaign import SYSTEM, Run, tls
+from capture import profile_store, profilers
+from capture.profile_store import Place
+from capture.profiled import Subject
+from capture.profilers import MARKS, PROFILERS, Failed
 from definitions import ROOT
 from machine import cpu_model, recording_name
 from measure import shown, slots_cpus
 from preload import HEAP_METER
-from profile_store import Place
-from profiled import Subject
-from profilers import MARKS, PROFILERS, Failed
+from profiles import profile_files
+from profiles.unreadable import Unreadable
 from provenance import Provenance, manifest
 from request import seconds
-from unreadable import Unreadable
+from views import profile_tables
 
 EXAMPLES = """examples:
   tools/profile_heap.py                                     OpenSSL's sessions under heaptrack

@@ -29,8 +29,8 @@ import forms
 import names
 import preload
 import witnesses
+from profiles.unreadable import Unreadable
 from remainders import repeats
-from unreadable import Unreadable
 from witnesses import Failed, Statement, Subject
 
 DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}

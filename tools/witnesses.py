@@ -12,12 +12,10 @@ from pydantic import ValidationError
 
 import campaign
 import definitions
-import dhat_file
-import heaptrack_file
-import massif_file
-from heap_profile import END, PEAK, Held, Moment, Profile, total
 from lines import LINE, EndLine, PhaseLine
 from process import started
+from profiles import dhat_file, heaptrack_file, massif_file
+from profiles.heap_profile import END, PEAK, Held, Moment, Profile, total
 
 LIMIT_S = 300
 MARKS = definitions.ROOT / "build/core/libmarks.so"

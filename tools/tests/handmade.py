@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from frames import Frame
-from heap_profile import Allocated, Held, Moment, Profile, Stacks
+from profiles.frames import Frame
+from profiles.heap_profile import Allocated, Held, Moment, Profile, Stacks
 
 MODULE = "build/harness/tls@1"
 

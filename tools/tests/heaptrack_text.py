@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from heap_profile import Held, Profile
+from profiles.heap_profile import Held, Profile
 
 # Two modules; place 2 is `other`, inlined into main. Sites: 1 B at a mark, 16 B, 32 B of a place without a name, and
 # 32 B of the stack that has the 16 B. Bytes and stacks of the four:

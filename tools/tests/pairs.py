@@ -2,9 +2,9 @@
 
 from synthetic import record
 
-from frames import Frame
-from heap_profile import BASE, Held, Moment, Profile, Stacks
-from profile_diff import Diff, compare
+from diffs.profile_diff import Diff, compare
+from profiles.frames import Frame
+from profiles.heap_profile import BASE, Held, Moment, Profile, Stacks
 
 AT = "established"
 SSL = "openssl-src-300.5.5+3.5.5/openssl/ssl"

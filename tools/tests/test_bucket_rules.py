@@ -5,11 +5,11 @@ import shutil
 
 import pytest
 
-import bucket_rules
 import names
 import shapes
-from bucket_rules import CONTEXT, OTHER, Rules, bucket_of
-from frames import Frame
+from buckets import bucket_rules
+from buckets.bucket_rules import CONTEXT, OTHER, Rules, bucket_of
+from profiles.frames import Frame
 
 ROOT = names.ROOT
 RULE = {"bucket": "b", "why": "Because.", "source": "a.c: f"}

@@ -7,18 +7,17 @@ from functools import cache
 
 import pytest
 
-import bucket_reasons
-import bucket_rules
-import buckets
 import catalogue
 import costs
 import records
-import sites_profile
-from bucket_rules import OTHER
-from bucket_sums import Sums
-from frames import Frame
-from heap_profile import BASE, PEAK, Held, Moment, Profile, Stacks
+from buckets import bucket_reasons, bucket_rules
+from buckets import bucket_table as buckets
+from buckets.bucket_rules import OTHER
+from buckets.bucket_sums import Sums
 from names import ROOT
+from profiles import sites_profile
+from profiles.frames import Frame
+from profiles.heap_profile import BASE, PEAK, Held, Moment, Profile, Stacks
 from selection import select
 from tables import Table
 

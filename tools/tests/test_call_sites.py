@@ -4,7 +4,7 @@ import synthetic
 
 import catalogue
 from call_sites import ROWS
-from frames import ALLOCATOR
+from profiles.frames import ALLOCATOR
 from records import Record
 from selection import select
 

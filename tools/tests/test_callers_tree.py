@@ -7,9 +7,9 @@ import rich.console
 from hypothesis import given
 from test_profile_tables import profiles, texts
 
-import callers_tree
-from callers_tree import Node, tree
-from heap_profile import Held, Moment, Profile, Stacks, total
+from profiles.heap_profile import Held, Moment, Profile, Stacks, total
+from views import callers_tree
+from views.callers_tree import Node, tree
 
 
 def drawn(root: Node, rows: int = 10) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-import demangle
+from profiles import demangle
 
 # As heaptrack 1.4 tells them, and as addr2line --demangle does of the same addresses.
 NAMES = {

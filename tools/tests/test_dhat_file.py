@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import dhat_file
-from heap_profile import END, PEAK, Allocated, Held, total
-from unreadable import Unreadable
+from profiles import dhat_file
+from profiles.heap_profile import END, PEAK, Allocated, Held, total
+from profiles.unreadable import Unreadable
 
 FRAMES = [
     "[root]",

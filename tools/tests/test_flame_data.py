@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_flame_page import WICKED, made, own, whole
 
-import flame_data
-import flame_tree
-from heap_profile import Held, Profile
+from flames import flame_data, flame_tree
+from profiles.heap_profile import Held, Profile
 
 FUNCTIONS = ["malloc", "client_handshake", "server_context_new", "f", "g<T>", WICKED]
 HELD = st.tuples(st.integers(0, 10**12), st.none() | st.integers(0, 10**6))

@@ -9,16 +9,14 @@ import subprocess
 
 import pytest
 
-import flame_page
-import flame_tree
-import page_scripts
-import profile_diff
 import records
-import sites_profile
 from commands import Failed
 from definitions import ROOT
-from frames import Frame
-from heap_profile import Held, Moment, Profile, Stacks, total
+from diffs import profile_diff
+from flames import flame_page, flame_tree, page_scripts
+from profiles import sites_profile
+from profiles.frames import Frame
+from profiles.heap_profile import Held, Moment, Profile, Stacks, total
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>alert("1")</script><!-- & \u2028 operator<'

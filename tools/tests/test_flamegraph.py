@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from test_flame_page import made, of_sites
 
-import choice
-import flamegraph
-import profile_diff
 from commands import Failed
+from diffs import profile_diff
+from flames import flamegraph
+from views import choice
 
 NAMES = {"svg": "http://www.w3.org/2000/svg"}
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from test_profile_tables import profiles
 
-import choice
-import folded
-from frames import Frame
-from heap_profile import Held, Moment, Profile, Stacks, total
+from profiles.frames import Frame
+from profiles.heap_profile import Held, Moment, Profile, Stacks, total
+from views import choice, folded
 
 
 def test_stacks_begin_at_the_root():

@@ -9,8 +9,8 @@ from heaptrack_text import END_COUNTS, TABLES, moments, written
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import heaptrack_file
-from unreadable import Unreadable
+from profiles import heaptrack_file
+from profiles.unreadable import Unreadable
 
 PACKS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress, "plain": bytes}
 LONG = "".join(f"+ {n % 4}\n- {n % 4}\nc {n:x}\n" for n in range(999))

@@ -9,9 +9,9 @@ from heaptrack_text import SIZES, STACKS, TABLES, held, moments, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import heaptrack_file
-from frames import Frame
-from heap_profile import END, PEAK, Allocated, Held
+from profiles import heaptrack_file
+from profiles.frames import Frame
+from profiles.heap_profile import END, PEAK, Allocated, Held
 from witnesses import of_module
 
 
@@ -36,7 +36,7 @@ def test_a_peak_is_taken_where_it_was_reached_first(tmp_path):
 
 
 def test_a_peak_lies_in_an_earlier_chunk_than_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("packed.CHUNK", 16)
+    monkeypatch.setattr("profiles.packed.CHUNK", 16)
     events = "+ 1\n" * 50 + "+ 2\n" + "- 1\n" * 50 + "- 2\n+ 3\n"
     assert moments(heaptrack_file.read(written(tmp_path, events)))[PEAK] == held(0, 50, 1, 0)
 
@@ -109,7 +109,7 @@ SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], de
 @SMALL
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=60), st.integers(1, 60))
 def test_all_is_that_of_a_plain_model(tmp_path, monkeypatch, wanted, chunk):
-    monkeypatch.setattr("packed.CHUNK", chunk)
+    monkeypatch.setattr("profiles.packed.CHUNK", chunk)
     live, peak, marks, made, latest = [0] * 4, [0] * 4, [], {}, None
     temporary, sizes, events = Counter(), Counter(), []
     for site, frees in wanted:

@@ -13,9 +13,9 @@ import pytest
 import zstandard
 
 import definitions
-import heaptrack_file
-from frames import Frame
-from heap_profile import END, PEAK, Profile, total
+from profiles import heaptrack_file
+from profiles.frames import Frame
+from profiles.heap_profile import END, PEAK, Profile, total
 from witnesses import Subject
 
 PROGRAMS = {

@@ -14,10 +14,10 @@ import pytest
 import synthetic
 from test_call_sites import frame
 
-import flamegraph
 import inspect_heaptrack
 from commands import Failed
 from definitions import ROOT
+from flames import flamegraph
 from records import Record
 
 SCRIPT = ROOT / "tools/inspect_heaptrack.py"

@@ -2,10 +2,10 @@
 
 from pairs import BUFFER, CLIENT, MALLOC, SERVER, SSL, frame, joined, profile, rows
 
-import joining
-from frames import Frame
-from heap_profile import Held
-from profile_diff import compare, tables
+from diffs import joining
+from diffs.profile_diff import compare, tables
+from profiles.frames import Frame
+from profiles.heap_profile import Held
 
 
 def test_what_is_the_same_in_another_version():

@@ -11,10 +11,9 @@ from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import massif_file
-import massif_tree
-from heap_profile import PEAK, Held, total
-from unreadable import Unreadable
+from profiles import massif_file, massif_tree
+from profiles.heap_profile import PEAK, Held, total
+from profiles.unreadable import Unreadable
 
 HEAD = "desc: --time-unit=B\ncmd: ./harness\ntime_unit: B\n"
 EMPTY = """\

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import massif_file
-import massif_parts
-from unreadable import Unreadable
+from capture import massif_parts
+from profiles import massif_file
+from profiles.unreadable import Unreadable
 
 HEADER = "desc: --threshold=0 --massif-out-file=/tmp/scratch/whole\ncmd: build/harness/null@c memory\ntime_unit: B\n"
 ROOT = Path("/somewhere")

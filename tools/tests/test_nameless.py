@@ -2,9 +2,9 @@
 
 import pytest
 
-import nameless
-from frames import Frame
-from heap_profile import END, PEAK, Held, Moment, Profile, Stacks
+from profiles import nameless
+from profiles.frames import Frame
+from profiles.heap_profile import END, PEAK, Held, Moment, Profile, Stacks
 
 SSL, CRYPTO = "/lib/libssl.so.3", "/lib/libcrypto.so.3"
 

@@ -9,8 +9,8 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import packed
-from unreadable import Unreadable
+from profiles import packed
+from profiles.unreadable import Unreadable
 
 ZSTD = zstandard.ZstdCompressor().compress
 PACKS = {"plain": bytes, "gzip": gzip.compress, "zstd": ZSTD}

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot
 
-import bucket_panel
-import bucket_rules
 import plot_buckets
-from bucket_sums import Sums
+from buckets import bucket_panel, bucket_rules
+from buckets.bucket_sums import Sums
 from costs import KIB
 from names import ROOT
 

@@ -11,10 +11,10 @@ from pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 
 import forms
 import records
-import sites_profile
-from frames import Frame
-from heap_profile import BASE, END, PEAK, Held, Profile
-from profile_diff import compare, tables
+from diffs.profile_diff import compare, tables
+from profiles import sites_profile
+from profiles.frames import Frame
+from profiles.heap_profile import BASE, END, PEAK, Held, Profile
 
 RECORDING = Path(__file__).resolve().parent.parent.parent / "data/2026-11-21-amd-epyc-2"
 

@@ -15,12 +15,11 @@ from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import profile_files
-import profile_records
-from heap_profile import END, PEAK, Held, total
-from profile_files import open_profile
-from profile_records import ProfileRecord
-from unreadable import Unreadable
+from profiles import profile_files, profile_records
+from profiles.heap_profile import END, PEAK, Held, total
+from profiles.profile_files import open_profile
+from profiles.profile_records import ProfileRecord
+from profiles.unreadable import Unreadable
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
 HEAPTRACK = "v 10400 3\nX ./app\ns 1 m\ns 4 main\ni 100 1 2\nt 1 0\na 10 1\n+ 0\n+ 0\n# strings: 2\n# ips: 1\n"

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
-import profile_files
-import profile_records
-import profilers
-from packed import chunks
-from profilers import PROFILERS
+from capture import profilers
+from capture.profilers import PROFILERS
+from profiles import profile_files, profile_records
+from profiles.packed import chunks
 
-ROOT = Path(profilers.__file__).resolve().parent.parent
+ROOT = Path(profilers.__file__).resolve().parents[2]
 BUILT = [ROOT / "build/harness/null@c", ROOT / profilers.MARKS, ROOT / "build/core/libheapmeter.so"]
 PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2", "established", "payload", "reply"]
 PHASES += ["idle", "closed", "trimmed", "freed"]

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 from synthetic import failed, record
 
-import profile_records
-from profile_records import ProfileRecord
-from unreadable import Unreadable
+from profiles import profile_records
+from profiles.profile_records import ProfileRecord
+from profiles.unreadable import Unreadable
 
 CONTENT = b"a profile"
 RUN = record("null@c", "none", 2)

@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import choice
-import profile_tables
-from frames import OWNERS, Frame
-from heap_profile import Held, Moment, Profile, Stacks, total
-from profile_tables import by_phase, sizes, summary
-from short_names import short
+from profiles.frames import OWNERS, Frame
+from profiles.heap_profile import Held, Moment, Profile, Stacks, total
 from tables import Table
-from top_sites import BY, LIVE, top
+from views import choice, profile_tables
+from views.profile_tables import by_phase, sizes, summary
+from views.short_names import short
+from views.top_sites import BY, LIVE, top
 
 
 def texts(table: Table, *keys: str) -> list[tuple[str, ...]]:

@@ -112,6 +112,7 @@ def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
         (4, FILE[:50] + b"\n" + FILE[:60], "Invalid JSON"),  # only the last may be torn
         (4, b'{"a":' * 100_000 + b"\n", "recursion limit exceeded"),
     ],
+    ids=["schema", "key", "csv", "end", "broken", "two torn", "deep"],
 )
 def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, what):
     lines = FILE.splitlines(keepends=True)

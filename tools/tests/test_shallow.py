@@ -5,11 +5,9 @@ import subprocess
 
 import pytest
 
-import dhat_file
-import massif_file
-import shallow
-from frames import Frame
-from heap_profile import PEAK, Held, Moment, Profile, Stacks
+from profiles import dhat_file, massif_file, shallow
+from profiles.frames import Frame
+from profiles.heap_profile import PEAK, Held, Moment, Profile, Stacks
 
 PROGRAM = """
 #include <stdlib.h>

@@ -5,10 +5,10 @@ import synthetic
 from conftest import ROOT
 
 import records
-import sites_profile
-from heap_profile import BASE, Held, total
+from profiles import sites_profile
+from profiles.heap_profile import BASE, Held, total
+from profiles.unreadable import Unreadable
 from records import Record
-from unreadable import Unreadable
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 SLOPES = {  # of heap runs: one more session at `established`

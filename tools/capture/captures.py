@@ -1,0 +1,101 @@
+"""A profile of a harness under each tool, made in a folder of its own until it is known to be whole."""
+
+import asyncio
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zstandard
+
+from capture import massif_parts, profiled, profilers
+from capture.profiled import Made, Subject
+from capture.profilers import Failed
+from definitions import ROOT
+from preload import HEAP_METER
+from runner import Runner
+
+WINDOW_BITS = 25  # 32 MiB: snapshots of phases are much alike, and zstandard finds one in the other
+
+Told = Callable[[int, int], None]  # runs made, of so many
+
+
+@dataclass(frozen=True)
+class Captured:
+    made: Made  # the run that went to its end
+    file: Path | None = None
+    ending: str = ""  # of its name
+    extra: dict[str, Path] = field(default_factory=dict)  # files beside it, by the ending of their names
+
+
+async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Captured:
+    told(0, 1)
+    outcome = await Runner(subject.provenance, subject.limit_s).run(subject.run, cpus[0])
+    if outcome.status != "measured":
+        raise Failed(f"{subject}: {outcome.reason}")
+    return Captured(Made(outcome, ["env", f"LD_PRELOAD={HEAP_METER}", "HEAPMETER_SITES=1", *outcome.argv]))
+
+
+async def heaptrack(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+    if why := profilers.unfit(ROOT / subject.argv(0)[0]):
+        raise Failed(f"{subject.run.stack}: {why}; TOOL=massif sees such a program's")
+    told(0, 1)
+    made = await profiled.whole(subject, folder, cpus[0])
+    files = sorted(folder.glob("heaptrack.*"))  # zstd's or gzip's, whichever heaptrack found
+    if len(files) != 1:
+        raise Failed(f"{subject}: it wrote no file")
+    return Captured(made, files[0], files[0].suffix)
+
+
+async def massif(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+    told(0, 1)
+    made = await profiled.whole(subject, folder, cpus[0])
+    count = len(made.phases)
+    parts, trees = ([folder / f"{part}.{mark}" for mark in range(count)] for part in ("massif", "xtree"))
+    if not all(file.exists() for file in (*parts, *trees)) or (folder / f"massif.{count}").exists():
+        raise Failed(f"{subject}: not one snapshot for each phase: is {profilers.MARKS} current? run `make profile`")
+    parameters = zstandard.ZstdCompressionParameters.from_level(9, window_log=WINDOW_BITS, enable_ldm=True)
+    compressor = zstandard.ZstdCompressor(compression_params=parameters)
+    with (folder / "joined").open("wb") as packed, compressor.stream_writer(packed, closefd=False) as to:
+        massif_parts.join(folder / "whole", parts, to, ROOT)
+    named = zip(made.phases, trees, strict=True)
+    xtree = pack(folder / "xtrees", {f"callgrind.out.{phase}": tree.read_bytes() for phase, tree in named})
+    return Captured(made, folder / "joined", ".zst", {".xtree.zip": xtree})
+
+
+async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+    """DHAT tells nothing before the program ends: a run for each phase, which ends there and frees nothing."""
+    phases = (await profiled.plain(subject, cpus[0])).phases
+    free, made = list(cpus), {}
+    slots = asyncio.Semaphore(len(cpus))
+    told(0, len(phases))
+
+    async def until(phase: str) -> None:
+        async with slots:
+            place, cpu = folder / phase, free.pop()
+            place.mkdir()
+            made[phase] = await profiled.until(subject, place, cpu, phases[: phases.index(phase) + 1])
+            if not (place / "dhat").exists():
+                raise Failed(f"{subject}: until={phase}: it wrote no file")
+            free.append(cpu)
+            told(len(made), len(phases))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for phase in reversed(phases):  # the longest first
+                group.create_task(until(phase))
+    except* Failed as failures:
+        raise failures.exceptions[0] from None
+    here = f"(in {ROOT}/".encode()
+    members = {f"{phase}.json": (folder / phase / "dhat").read_bytes().replace(here, b"(in ") for phase in phases}
+    return Captured(made[phases[-1]], pack(folder / "dhat", members), ".zip")
+
+
+def pack(file: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in members.items():
+            packed.writestr(name, content)
+    return file
+
+
+WAYS = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "DHAT": dhat}

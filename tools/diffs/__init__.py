@@ -1,0 +1,1 @@
+"""What changed between two profiles, by call stack and per session."""

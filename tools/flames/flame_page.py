@@ -1,0 +1,103 @@
+"""One page of a heap profile that needs nothing else: its figure, all moments of it, and what draws them."""
+
+import base64
+import hashlib
+
+import jinja2
+from markupsafe import Markup
+
+from definitions import ROOT
+from diffs.profile_diff import Diff
+from flames import flame_data, flame_tree, page_scripts
+from profiles.frames import Owner
+from profiles.heap_profile import BASE, Profile
+from views import choice
+
+MOST = 2_000_000  # bytes of a page
+SIDES = ("OLD", "NEW", "change")  # the moments of a diff
+ROLE = {"client": "client", "server": "server", "client context": "contexts", "server context": "contexts"}
+
+
+def page(profile: Profile, moment: str | None = None, owner: Owner | None = None, wanted: choice.Pattern = None) -> str:
+    """Of the stacks that the pattern finds; opens at this moment, with this owner. ValueError with a sentence."""
+    opens = choice.moment(profile, moment).name
+    stacks = {stack: None for moment in profile.moments.values() for stack in moment.live}
+    found = choice.matched(profile.stacks, stacks, wanted)
+    if stacks and not found:
+        raise choice.Unmatched(
+            f"{profile.file}: no call stack that holds memory at any moment has a frame that --filter finds"
+        )
+    tree = flame_tree.of_profile(profile, found)
+    about = heading(profile) | {
+        "moments": [*profile.moments],
+        "opens": {"phase": opens, "role": ROLE.get(owner, owner or "all")},
+        "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
+        "sessions": choice.divisor(profile),
+        "roles": choice.has_roles(profile),
+        "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
+        "warnings": profile.warnings,
+    }
+    return made(about, tree)
+
+
+def heading(profile: Profile) -> dict[str, str]:
+    run = profile.run
+    if run is None:
+        return {"title": profile.command or profile.file, "subtitle": f"{profile.file}, by {profile.tool}"}
+    whole = f"N = {run.sessions:,} sessions"
+    by = f"one pair of {whole}, by a sites run" if profile.tool == "sites" else f"{whole}, by {profile.tool}"
+    return {"title": f"{run.stack}, {run.suite}", "subtitle": by}
+
+
+def diff_page(diff: Diff) -> str:
+    """OLD, NEW and what changed, as three moments."""
+    run = diff.new.profile.run
+    shared = max(diff.old.sessions or 0, diff.new.sessions or 0) or None
+    about = {
+        "title": title_of(diff),
+        "subtitle": ", ".join(filter(None, [run and run.suite, when(diff.new.moment)])),
+        "moments": [*SIDES],
+        "opens": {"phase": "NEW", "role": "all"},
+        "base": None,
+        "sessions": shared,
+        "roles": any(choice.has_roles(side.profile) for side in (diff.old, diff.new)),
+        "diff": {"old": diff.old.label, "new": diff.new.label},
+        "warnings": [*diff.sentences()[:1], *diff.old.profile.warnings, *diff.new.profile.warnings],
+    }
+    return made(about, flame_tree.of_diff(diff))
+
+
+def title_of(diff: Diff) -> str:
+    return " → ".join(side.label.removeprefix("the run of ") for side in (diff.old, diff.new))
+
+
+def when(moment: str) -> str:
+    return choice.when(moment).replace("`", "")
+
+
+def made(about: dict, tree: flame_tree.Tree) -> str:
+    """The smallest functions are put together until the page is no larger than it may be."""
+    drawn = page_scripts.scripts()
+    folder = jinja2.FileSystemLoader(ROOT / "tools/flames/page")
+    template = jinja2.Environment(loader=folder, autoescape=True, trim_blocks=True).get_template("page.html.jinja")
+    parts = {
+        "about": about,
+        "scripts": [plain(script) for script in drawn.scripts],
+        "policy": " ".join(f"'sha256-{digest(script)}'" for script in drawn.scripts),
+        "style": plain((ROOT / "tools/flames/page/page.css").read_text(encoding="utf-8")),
+        "licences": plain("\n\n".join(drawn.licences)),
+        "json": Markup(flame_data.packed(about)),
+    }
+    room = MOST - len(template.render(parts, tree="").encode())
+    return template.render(parts, tree=Markup(flame_data.fitting(tree, room)))
+
+
+def plain(text: str) -> Markup:
+    """As it stands, between tags: of ours and of pinned libraries only."""
+    if "</script" in text.lower() or "<!--" in text or "</style" in text.lower():
+        raise ValueError("what draws the page would end its own tag")
+    return Markup(text)
+
+
+def digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,109 @@
+"""Flamegraphs of a heap profile: a .svg of one moment, drawn by inferno, or a .html of all moments (flame_page.py)."""
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import commands
+import stamps
+from commands import Failed
+from definitions import ROOT
+from diffs.profile_diff import Diff
+from flames import flame_page, flame_tree
+from profiles.frames import Frame, Owner
+from profiles.heap_profile import Held, Profile
+from views import choice
+from views.folded import safe
+
+CRATE = ROOT / "tools/flames/flamegraph"
+BINARY = ROOT / "build/cargo/release/flamegraph"
+SUFFIXES = (".html", ".svg")
+
+
+def write(
+    profile: Profile,
+    file: Path | str,
+    moment: str | None = None,
+    owner: Owner | None = None,
+    pattern: choice.Pattern = None,
+) -> None:
+    """ValueError with a sentence for another suffix, an unknown moment, a pattern that finds nothing; Failed without
+    cargo or npm; OSError with the file's name."""
+    if suffix(file) == ".html":
+        picture = flame_page.page(profile, moment, owner, pattern)
+    else:
+        picture = of_moment(profile, choice.moment(profile, moment).name, owner, pattern)
+    Path(file).write_text(picture, encoding="utf-8")
+
+
+def write_diff(diff: Diff, file: Path | str) -> None:
+    """As write."""
+    picture = flame_page.diff_page(diff) if suffix(file) == ".html" else of_diff(diff)
+    Path(file).write_text(picture, encoding="utf-8")
+
+
+def of_moment(profile: Profile, name: str, owner: Owner | None, pattern: choice.Pattern) -> str:
+    tree = flame_tree.of_profile(profile, choice.live(profile, name, owner, pattern))
+    sizes = ((stack, held.get(name)) for stack, held in folded(tree, [*profile.moments]))
+    lines = [f"{stack} {held.bytes}" for stack, held in sizes if held and held.bytes]
+    if not lines:
+        raise ValueError(f"{profile.file}: nothing is live {choice.when(name)}, so there is no picture of it")
+    about = flame_page.heading(profile)
+    subtitle = f"{about['subtitle']}; live bytes {flame_page.when(name)}{f', {owner}' if owner else ''}"
+    return drawn(lines, about["title"], subtitle)
+
+
+def of_diff(diff: Diff) -> str:
+    """Widths are the larger of both, which inferno takes to be the second: what NEW no longer has is seen too."""
+    lines = []
+    for stack, held in folded(flame_tree.of_diff(diff), flame_page.SIDES):
+        old, new = (held[side].bytes if side in held else 0 for side in flame_page.SIDES[:2])
+        lines.append(f"{stack} {max(old, new) + old - new} {max(old, new)}")
+    if not lines:
+        raise ValueError("neither OLD nor NEW holds anything then, so there is no picture of what changed")
+    subtitle = "red: NEW itself holds more there; blue: NEW holds less; the width is the larger of OLD and NEW"
+    return drawn(lines, flame_page.title_of(diff), subtitle)
+
+
+def folded(tree: flame_tree.Tree, moments: Sequence[str]) -> Iterator[tuple[str, dict[str, Held]]]:
+    """Functions, root first, joined by `;`, and what each itself holds, by moment."""
+    texts = [""]
+    for node in range(1, len(tree.keys)):
+        name = safe(Frame(tree.keys[node][0], None, None, None, None))
+        texts.append(f"{texts[tree.callers[node]]};{name}".removeprefix(";"))
+        if tree.held[node]:
+            yield texts[node], {moments[at]: held for at, held in tree.held[node].items()}
+
+
+def suffix(file: Path | str) -> str:
+    if (found := Path(file).suffix.lower()) not in SUFFIXES:
+        raise ValueError(f"{file}: a flamegraph is a .svg of one moment or a .html of all: name the file so")
+    return found
+
+
+def drawn(lines: Iterable[str], title: str, subtitle: str) -> str:
+    """The SVG."""
+    build()
+    done = subprocess.run(
+        [BINARY, title, subtitle, "bytes"], input="\n".join(sorted(lines)).encode(), capture_output=True
+    )
+    if done.returncode:
+        raise Failed(f"not drawn: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout.decode()
+
+
+def build() -> None:
+    """The drawing program, once."""
+    sources = [CRATE / name for name in ("Cargo.toml", "Cargo.lock", "src/main.rs")]
+    stamp, made_of = BINARY.with_name("flamegraph.stamp"), stamps.contents(sources, ROOT)
+    if stamps.holds(stamp, made_of) and BINARY.is_file():
+        return
+    if not shutil.which("cargo"):
+        raise Failed(
+            "cargo is not installed, and .svg files are drawn by a crate: see https://rustup.rs, or write a .html"
+        )
+    command = ["cargo", "build", "--release", "--locked", "--manifest-path", str(CRATE / "Cargo.toml")]
+    command += ["--target-dir", str(ROOT / "build/cargo")]
+    commands.run(command, ROOT / "build/logs/flamegraph.log", "flamegraph: building what draws it", ROOT)
+    stamps.write(stamp, made_of)

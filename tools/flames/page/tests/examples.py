@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Pages for the browser's tests: `examples.py DIRECTORY`; of a recording, and by hand."""
+
+import sys
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOOLS))
+
+# ruff: noqa: E402
+
+import records
+from diffs import profile_diff
+from flames import flamegraph
+from profiles import sites_profile
+from profiles.frames import Frame
+from profiles.heap_profile import BASE, Held, Moment, Profile, Stacks
+
+RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
+WICKED = '</script><script>document.title = "taken"</script><!-- <b>&amp;'
+SESSIONS = 10  # of a role
+
+
+def of_sites(stack: str, suite: str) -> Profile:
+    runs = [
+        run for run in records.load_file(RECORDING / f"{stack}.jsonl") if (run.meter, run.suite) == ("sites", suite)
+    ]
+    return sites_profile.profile(max(runs, key=lambda run: run.sessions))
+
+
+def by_hand() -> Profile:
+    """Ten sessions of each role: 50 bytes for each client's, 70 for each server's, above what was there before."""
+    stacks = Stacks()
+
+    def stack(*functions: str) -> int:
+        caller = 0
+        for line, function in enumerate(("main", *functions), start=1):
+            caller = stacks.add(stacks.place((Frame(function, f"it/{function[:4]}.c", line, "it", line),)), caller)
+        return caller
+
+    context = stack("client_context_new", "CTX_new")
+    client = stack("client_session_new", WICKED)
+    server = stack("server_session_new", "SSL_new")
+    before = {context: Held(1000, 4), client: Held(8, 1)}
+    after = {context: Held(1000, 4), client: Held(508, 11), server: Held(700, 20)}
+    moments = {
+        name: Moment(name, sum(held.bytes for held in live.values()), live)
+        for name, live in {BASE: before, "established": after, "closed": {context: Held(1000, 4)}, "freed": {}}.items()
+    }
+    return Profile("heaptrack", "by-hand.zst", WICKED, stacks, moments, sessions_of_role=SESSIONS, warnings=[WICKED])
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    openssl, old = of_sites("openssl@3.5.5", "tls13-rsa-aes256"), of_sites("openssl@3.5.5", "tls12-rsa-aes256")
+    flamegraph.write(openssl, folder / "openssl.html", "established")
+    flamegraph.write(of_sites("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"), folder / "rustls.html", "established")
+    flamegraph.write(by_hand(), folder / "by-hand.html", "established")
+    flamegraph.write_diff(profile_diff.compare(old, openssl, "established", force=True), folder / "diff.html")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Opens a heap profile of any form that is read here. Which one it is, is told by its beginning, not by its name."""
+
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import records
+from profiles import dhat_file, heaptrack_file, massif_file, profile_records, sites_profile
+from profiles.heap_profile import END, PEAK, Profile
+from profiles.packed import Progress, Torn, chunks
+from profiles.profile_records import ProfileRecord
+from profiles.unreadable import Unreadable
+from records import Record
+
+START = 4096  # bytes that tell a form
+FORMS = (
+    "read are heaptrack's files, massif's, DHAT's (a JSON, or a zip with one for each phase), all of them plain or "
+    "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl) that have sites runs"
+)
+MAKE_SITES = "make one: make profile TOOL=sites STACK=NAME SUITE=NAME N=1000"
+
+
+def open_profile(
+    file: Path | str, progress: Progress | None = None, suite: str | None = None, stack: str | None = None
+) -> Profile:
+    """Of a recording: its largest sites run, of one suite and stack.
+
+    With the record beside it, moments have the names of their phases. Unreadable, with a sentence, else."""
+    file = Path(file)
+    start = beginning(file)
+    if is_json(start, "tool_version"):
+        return recorded(file, profile_records.load(file), progress)
+    if is_json(start, "key", "stack"):
+        found = sites_profile.profile(sites_run(file, suite, stack))
+        found.file = str(file)
+        return found
+    return with_record(read(file, start, progress))
+
+
+def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
+    """Any program's."""
+    if start.startswith(b"v "):
+        found = heaptrack_file.read(file, progress=progress)
+    elif start.startswith(b"desc:"):
+        found = massif_file.profile(file, progress)
+    elif start.startswith(dhat_file.ZIP) or is_json(start, "dhatFileVersion"):
+        found = dhat_file.profile(file, progress)
+    else:
+        raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
+    if not any(moment.live for moment in found.moments.values()) and not found.allocated:
+        raise Unreadable(f"{file}: an empty profile: {found.tool} saw nothing that was allocated")
+    return found
+
+
+def beginning(file: Path) -> bytes:
+    """Unpacked. Unreadable, with a sentence, when the file cannot be read; a pipe would never end."""
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{file}: cannot read it: {getattr(error, 'strerror', None) or error}") from None
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        raise Unreadable(f"{file}: {what}, and no profile: {FORMS}")
+    start = b""
+    try:
+        for chunk in chunks(file):
+            start += chunk
+            if len(start) >= START:
+                break
+    except Torn:  # its reader will tell
+        pass
+    return start[:START]
+
+
+def is_json(start: bytes, *keys: str) -> bool:
+    return start.lstrip().startswith(b"{") and all(f'"{key}"'.encode() in start for key in keys)
+
+
+def recorded(file: Path, record: ProfileRecord, progress: Progress | None) -> Profile:
+    """What lies beside the record `file`."""
+    if record.file is None:
+        found = sites_profile.profile(record.run)
+        found.file = str(file)
+        return found
+    profile = file.with_name(record.file)
+    return with_record(read(profile, beginning(profile), progress))
+
+
+def with_record(found: Profile) -> Profile:
+    """Whatever is wrong with the record beside it is a warning: the profile can be read without."""
+    try:
+        record = profile_records.beside(found.file)
+    except Unreadable as error:
+        found.warnings.append(str(error))
+        return found
+    if record:
+        found.run, found.sessions_of_role = record.run, record.run.sessions // 2
+        name_phases(found, list(dict.fromkeys(phase.phase for phase in record.run.phases)))
+    return found
+
+
+def name_phases(found: Profile, phases: list[str]) -> None:
+    """In place of the numbers that heaptrack's and massif's moments have; DHAT's are named by its zip."""
+    names = [name for name in found.moments if name not in (PEAK, END)]
+    if found.tool == "DHAT" or not names:
+        return
+    if len(names) != len(phases):
+        found.warnings.append(
+            f"{found.file}: {len(names)} moments of {len(phases)} phases are in it, so they have numbers, not names"
+        )
+        return
+    named = dict(zip(names, phases, strict=True))
+    for moment in found.moments.values():
+        moment.name = named.get(moment.name, moment.name)
+    found.moments = {moment.name: moment for moment in found.moments.values()}
+
+
+def sites_run(file: Path, suite: str | None, stack: str | None) -> Record:
+    """The largest; one with both roles in a process before others, and the latest of equals."""
+    runs = [run for run in loaded(file) if run.meter == "sites" and run.status == "measured"]
+    if not runs:
+        raise Unreadable(f"{file}: no sites run is in this recording; {MAKE_SITES}")
+    runs = chosen(file, runs, "stack", stack)
+    runs = chosen(file, runs, "suite", suite)
+    return max(runs, key=lambda run: (run.roles == "together", run.env == "lab", run.sessions, run.started_at))
+
+
+def chosen(file: Path, runs: list[Record], what: str, name: str | None) -> list[Record]:
+    there = dict.fromkeys(getattr(run, what) for run in runs)
+    if name is None and len(there) > 1:
+        raise Unreadable(f"{file}: sites runs of several {what}s: choose one with --{what}: {', '.join(there)}")
+    found = [run for run in runs if name in (None, getattr(run, what))]
+    if not found:
+        raise Unreadable(f"{file}: no sites run of the {what} {name}, but of {', '.join(there)}; {MAKE_SITES}")
+    return found
+
+
+def loaded(file: Path) -> Iterable[Record]:
+    try:
+        return records.load(file)
+    except SystemExit as error:
+        raise Unreadable(str(error)) from None

@@ -1,0 +1,38 @@
+"""Whether valgrind was told to end call stacks before they reach main: then nobody knows whose the memory is."""
+
+from profiles import nameless
+from profiles.heap_profile import Profile, Stacks
+
+TOO_MUCH = 0.1  # of the bytes of the moment
+FEW = 3  # stacks: by chance as deep as the deepest
+OUTERMOST = {"main", "(below main)", "_start", "_dl_start", "start_thread", "clone", "clone3", None}
+OPTIONS = {"DHAT": "--num-callers=128", "massif": "--depth=100"}
+
+
+def warnings(profile: Profile) -> list[str]:
+    """A sentence when more than TOO_MUCH of the bytes at the peak are of call stacks that end as the deepest does, and
+    not where a program or a thread begins; none else."""
+    moment = nameless.fullest(profile)
+    depths = {stack: depth(profile.stacks, stack) for stack in (moment.live if moment else ())}
+    deepest = max(depths.values(), default=0)
+    ended = [
+        stack for stack in depths if depths[stack] == deepest and outermost(profile.stacks, stack) not in OUTERMOST
+    ]
+    held = sum(moment.live[stack].bytes for stack in ended)
+    if len(ended) <= FEW or held <= TOO_MUCH * moment.bytes:
+        return []
+    share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
+    return [f"{profile.file}: {share}, before main: run {profile.tool} with {OPTIONS[profile.tool]}"]
+
+
+def depth(stacks: Stacks, stack: int) -> int:
+    """Calls, without those that were inlined."""
+    found = 0
+    while stack:
+        stack, found = stacks.nodes[stack][1], found + 1
+    return found
+
+
+def outermost(stacks: Stacks, stack: int) -> str | None:
+    frames = stacks.frames(stack)
+    return frames[-1].function if frames else None

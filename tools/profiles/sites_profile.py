@@ -1,0 +1,59 @@
+"""The profile in the record of a sites run: what one pair held at the end of each phase, by call stack."""
+
+import shlex
+from collections import defaultdict
+
+import costs
+from call_stacks import Frame as Recorded
+from call_stacks import Sites
+from lines import Live, Process
+from profiles.frames import Frame
+from profiles.heap_profile import Held, Moment, Profile, Stacks
+from profiles.stack_lists import StackLists
+from profiles.unreadable import Unreadable
+from records import Phase, Record
+from symbols import shorter
+
+
+def profile(record: Record, process: Process | None = None) -> Profile:
+    """Of one process, or of both ends of the pair: where each has a process of its own, their phases are joined.
+
+    Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
+    if record.sites is None or record.status != "measured":
+        raise Unreadable(
+            f"{costs.said(record)} is no sites run that was measured: it is {record.meter}, {record.status}"
+        )
+    stacks = Stacks()
+    numbers = numbered(record.sites, stacks)
+    moments = {name: moment(name, live, numbers) for name, live in by_phase(record, process).items()}
+    found = Profile("sites", costs.said(record), shlex.join(record.argv), stacks, moments)
+    found.runtime_s, found.run, found.sessions_of_role = record.elapsed_ns / 1e9, record, 1
+    return found
+
+
+def by_phase(record: Record, process: Process | None) -> dict[str, list[Live]]:
+    """What the chosen pair held, in the order of the phases."""
+    phases: list[Phase] = [*record.phases] if process is None else costs.phases_of(record, process)
+    found: dict[str, list[Live]] = defaultdict(list)
+    for phase in phases:
+        found[phase.phase] += phase.sites.live
+    return found
+
+
+def moment(name: str, live: list[Live], numbers: list[int]) -> Moment:
+    """One stack may have allocated in several phases."""
+    held: dict[int, Held] = {}
+    for one in live:
+        before = held.get(numbers[one.stack], Held(0, 0))
+        held[numbers[one.stack]] = Held(before.bytes + one.bytes, before.blocks + one.blocks)
+    return Moment(name, sum(one.bytes for one in live), held)
+
+
+def numbered(sites: Sites, stacks: Stacks) -> list[int]:
+    """The record's stacks, by their numbers, added to `stacks`."""
+    lists = StackLists(stacks, [frame(one) for one in sites.frames])
+    return [lists.stack(numbers) for numbers in sites.stacks]
+
+
+def frame(one: Recorded) -> Frame:
+    return Frame(one.function, one.file and shorter(one.file), one.line, one.module, one.offset)

@@ -1,0 +1,1 @@
+"""What people see of one profile: tables, a tree of callers, folded stacks, speedscope's file."""

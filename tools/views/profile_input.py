@@ -1,0 +1,42 @@
+"""A profile as a script opens it: a bar on a terminal while it is read, and what is wrong with it on stderr."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import rich.console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from profiles import profile_files
+from profiles.heap_profile import Profile
+
+TORN = re.compile(r"\b(cut off|damaged)\b")  # in the warnings of readers
+
+
+def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
+    """Unreadable, with a sentence, when it is no profile; what its reader warns of goes to stderr."""
+    with bar(file) as progress:
+        found = profile_files.open_profile(file, progress, suite, stack)
+    for warning in found.warnings:
+        print(f"memtest: {warning}", file=sys.stderr)
+    return found
+
+
+def torn(profile: Profile) -> bool:
+    """Whether a part of the file is missing."""
+    return any(TORN.search(warning.removeprefix(profile.file)) for warning in profile.warnings)
+
+
+@contextmanager
+def bar(file: str) -> Iterator[Callable[[int], None] | None]:
+    """What is to be told how many bytes of the file were read; None where nobody would see it."""
+    console = rich.console.Console(stderr=True)
+    if not console.is_terminal or not Path(file).is_file():
+        yield None
+        return
+    about = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+    with Progress(*about, console=console, transient=True) as board:
+        task = board.add_task(Path(file).name, total=Path(file).stat().st_size)
+        yield lambda read: board.update(task, completed=read)

@@ -1,0 +1,116 @@
+"""What is shown of a profile, and of two, as it was asked for on the command line."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+
+import rich.console
+
+import forms
+import stdout
+from profiles.heap_profile import Profile
+from tables import Table
+from views import callers_tree, choice, folded, profile_output, profile_tables, top_sites
+
+VIEWS = ("callers", "sizes", "buckets")
+FILES = ("folded", "speedscope", "flamegraph")
+
+
+def show(profile: Profile, given: argparse.Namespace) -> None:
+    """Tables, then the tree, then files. ValueError and OSError with a sentence."""
+    moment = choice.moment(profile, given.phase).name
+    if made := list(tables(profile, given, moment)):
+        forms.print_all(made, given.format)
+    if given.callers and not given.format:
+        root = callers_tree.tree(profile, moment, given.role, given.filter)
+        draw(root, title(moment), given.top or top_sites.ROWS)
+    if given.buckets and form(given) in (forms.TABLE, forms.MARKDOWN):
+        from buckets import bucket_table as buckets
+
+        tell(buckets.explained([profile]))
+    write(profile, given, moment)
+
+
+def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
+    """All where nothing is chosen; the sites where some are, or --by asks for them; and what has its own option."""
+    rows = given.top or top_sites.ROWS
+    alone = not any(getattr(given, name) for name in (*VIEWS, *FILES))
+    if given.by or (alone and (given.phase or given.role or given.filter)):
+        by = given.by or "bytes"
+        yield top_sites.top(profile, moment, given.role, by, rows, given.filter, given.sessions)
+    elif alone:
+        yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
+    if given.sizes:
+        yield profile_tables.sizes(profile, bars=form(given) == forms.TABLE)
+    if given.callers and given.format:
+        root = callers_tree.tree(profile, moment, given.role, given.filter)
+        yield callers_tree.table(profile, root, title(moment), rows)
+    if given.buckets:
+        yield of_buckets(profile)
+
+
+def of_buckets(profile: Profile) -> Table:
+    """ValueError with a sentence where nothing is a session's."""
+    from buckets import bucket_table as buckets
+
+    if not choice.has_roles(profile):
+        raise ValueError(f"{profile.file}: no session is in it: --buckets is for profiles of this project's harnesses")
+    return buckets.table([profile])
+
+
+def form(given: argparse.Namespace) -> str:
+    return given.format or (forms.TABLE if sys.stdout.isatty() else forms.MARKDOWN)
+
+
+def title(moment: str) -> str:
+    return f"Who called the allocator for what is live {choice.when(moment)}"
+
+
+def draw(root: callers_tree.Node, heading: str, rows: int) -> None:
+    """On a terminal in its width; else as wide as it is."""
+    console = rich.console.Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    with stdout.checked():
+        with console.capture() as drawn:
+            console.print(callers_tree.drawn(root, heading, rows))
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+
+
+WIDE = 10_000
+
+
+def tell(sentences: Sequence[str]) -> None:
+    """In words, below the tables."""
+    with stdout.checked():
+        for sentence in sentences:
+            print(sentence)
+
+
+def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
+    chosen = {"owner": given.role, "pattern": given.filter}
+    if given.folded:
+        profile_output.put(folded.lines(folded.folded(profile, moment, **chosen)), given.folded)
+    if given.speedscope:
+        profile_output.put(folded.speedscope(profile, moment, **chosen), given.speedscope)
+    if given.flamegraph:
+        from flames import flamegraph
+
+        flamegraph.write(profile, given.flamegraph, moment=moment, **chosen)
+
+
+def difference(old: Profile, new: Profile, given: argparse.Namespace) -> None:
+    """ValueError with a sentence when the two cannot be compared."""
+    from diffs import profile_diff
+
+    found = profile_diff.compare(old, new, given.phase, force=given.force).only(given.role, given.filter)
+    if not found.rows:
+        raise choice.Unmatched(f"{old.file} and {new.file}: no call stack of either is among those asked for")
+    if not (given.folded or given.flamegraph):
+        forms.print_all(profile_diff.tables(found, given.top or top_sites.ROWS), given.format)
+        if form(given) in (forms.TABLE, forms.MARKDOWN):
+            tell(found.sentences())
+    if given.folded:
+        profile_output.put("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
+    if given.flamegraph:
+        from flames import flamegraph
+
+        flamegraph.write_diff(found, given.flamegraph)
