@@ -1,6 +1,7 @@
 """A profile of a harness under each tool, made in a folder of its own until it is known to be whole."""
 
 import asyncio
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from pathlib import Path
 import zstandard
 
 from capture import massif_parts, profiled, profilers
+from capture.interpreted import interpret
+from capture.portable import portable
 from capture.profiled import Made, Subject
 from capture.profilers import Failed
 from definitions import ROOT
@@ -37,14 +40,19 @@ async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Captu
 
 
 async def heaptrack(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+    """The time limit is of the run and of the interpreter together."""
     if why := profilers.unfit(ROOT / subject.argv(0)[0]):
         raise Failed(f"{subject.run.stack}: {why}; TOOL=massif sees such a program's")
+    profilers.interpreter()
     told(0, 1)
+    begun = time.monotonic()
     made = await profiled.whole(subject, folder, cpus[0])
-    files = sorted(folder.glob("heaptrack.*"))  # zstd's or gzip's, whichever heaptrack found
+    files = sorted(folder.glob("heaptrack.raw.*"))  # zstd's or gzip's, whichever heaptrack found
     if len(files) != 1:
         raise Failed(f"{subject}: it wrote no file")
-    return Captured(made, files[0], files[0].suffix)
+    left_s = subject.limit_s - (time.monotonic() - begun)
+    await interpret(str(subject), files[0], folder / "interpreted", left_s)
+    return Captured(made, folder / "interpreted", ".zst")
 
 
 async def massif(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
@@ -59,7 +67,7 @@ async def massif(subject: Subject, folder: Path, cpus: list[int], told: Told) ->
     with (folder / "joined").open("wb") as packed, compressor.stream_writer(packed, closefd=False) as to:
         massif_parts.join(folder / "whole", parts, to, ROOT)
     named = zip(made.phases, trees, strict=True)
-    xtree = pack(folder / "xtrees", {f"callgrind.out.{phase}": tree.read_bytes() for phase, tree in named})
+    xtree = pack(folder / "xtrees", {f"callgrind.out.{phase}": tree for phase, tree in named})
     return Captured(made, folder / "joined", ".zst", {".xtree.zip": xtree})
 
 
@@ -86,15 +94,14 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
                 group.create_task(until(phase))
     except* Failed as failures:
         raise failures.exceptions[0] from None
-    here = f"(in {ROOT}/".encode()
-    members = {f"{phase}.json": (folder / phase / "dhat").read_bytes().replace(here, b"(in ") for phase in phases}
-    return Captured(made[phases[-1]], pack(folder / "dhat", members), ".zip")
+    files = {f"{phase}.json": folder / phase / "dhat" for phase in phases}
+    return Captured(made[phases[-1]], pack(folder / "dhat", files), ".zip")
 
 
-def pack(file: Path, members: dict[str, bytes]) -> Path:
+def pack(file: Path, members: dict[str, Path]) -> Path:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in members.items():
-            packed.writestr(name, content)
+        for name, member in members.items():
+            packed.writestr(name, portable(member.read_bytes(), ROOT))
     return file
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from capture.portable import portable
 from profiles.unreadable import Unreadable
 
 RULE = b"#-----------\n"
@@ -16,7 +17,8 @@ def join(whole: Path, phases: list[Path], to: BinaryIO, root: Path) -> None:
     Places below `root` are written relative to it. Unreadable, with a sentence, when a part is not as massif writes it.
     """
     for line in header(whole):
-        to.write(line.partition(OUT_FILE)[0].rstrip(b"\n") + b"\n" if line.startswith(b"desc:") else line)
+        kept = line.partition(OUT_FILE)[0].rstrip(b"\n") + b"\n" if line.startswith(b"desc:") else line
+        to.write(portable(kept, root))
     peak = next((lines for lines in snapshots(whole) if kind(lines) == b"peak"), None)
     if peak is None:
         raise Unreadable(f"{whole}: massif wrote no snapshot of the peak")
@@ -78,7 +80,5 @@ def time(lines: list[bytes]) -> int:
 
 def write(to: BinaryIO, lines: list[bytes], number: int, root: Path) -> int:
     """The number of the next snapshot."""
-    here = f"(in {root}/".encode()
-    to.write(RULE + b"snapshot=%d\n" % number + RULE)
-    to.write(b"".join(lines).replace(here, b"(in "))
+    to.write(RULE + b"snapshot=%d\n" % number + RULE + portable(b"".join(lines), root))
     return number + 1

@@ -66,7 +66,7 @@ async def until(subject: Subject, folder: Path, cpu: int, phases: list[str]) -> 
 
 
 async def under(subject: Subject, folder: Path, words: list[str], phases: list[str] | None = None) -> Made:
-    command = profilers.command(subject.tool, subject.version, folder, subject.before, words)
+    command = profilers.command(subject.tool, folder, subject.before, words)
     variables = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder)}  # of a person, valgrind reads options
     done = await made(subject, words, command, variables, phases)
     return replace(done, command=[word.replace(str(folder), ".") for word in command])

@@ -2,6 +2,7 @@
 
 Folders and libraries in a command are as given; everything else is found by PATH."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from profiles.heap_profile import Tool
 MARKS = "build/core/libmarks.so"  # below the root
 UNRANDOMISED = ("setarch", "--addr-no-randomize")
 VERSION_LIMIT_S = 20
+LIBEXEC = re.compile(r'^LIBEXEC_REL_PATH="(.+)"$', re.MULTILINE)  # in the script that heaptrack is
 
 # Depth: OpenSSL's deepest stack has 44 frames, which 30, the default, would cut; deeper trees cost nothing. No detailed
 # snapshots but those that are asked for, and the peak.
@@ -75,11 +77,24 @@ def unrandomised() -> tuple[str, ...]:
     return () if done.returncode else UNRANDOMISED
 
 
-def command(tool: Tool, version: str, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
-    """`harness` under the tool, which writes into `folder`."""
-    if tool == "heaptrack":  # from 1.5 on it opens its GUI unless told not to; 1.4 has no such word
-        quiet = ["--record-only"] * (numbers(version) >= (1, 5))
-        return [*before, "heaptrack", *quiet, "--output", f"{folder}/heaptrack", *harness]
+def interpreter() -> Path:
+    """heaptrack's, which has no command of its own before 1.6. Failed when it is not there."""
+    heaptrack = Path(shutil.which("heaptrack") or "heaptrack").resolve()
+    try:
+        told = LIBEXEC.search(heaptrack.read_text(errors="replace"))
+    except OSError:
+        told = None
+    found = heaptrack.parent / (told[1] if told else "../lib/heaptrack/libexec") / "heaptrack_interpret"
+    if not os.access(found, os.X_OK):
+        place = os.path.normpath(found)
+        raise Failed(f"heaptrack: its interpreter is not there, {place}: install heaptrack again, whole")
+    return found
+
+
+def command(tool: Tool, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
+    """`harness` under the tool, which writes into `folder`; heaptrack raw, for capture/interpreted.py."""
+    if tool == "heaptrack":
+        return [*before, "heaptrack", "--raw", "--output", f"{folder}/heaptrack", *harness]
     valgrind = [*before, "valgrind", "--quiet", "--vgdb=no"]  # no pipes in /tmp, which one that is killed would leave
     if tool == "massif":
         marks = ["env", f"LD_PRELOAD={MARKS}", f"MARKS_DIRECTORY={folder}", "MARKS_XTREE=1"]

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from pathlib import Path
@@ -23,6 +24,8 @@ PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2"
 PHASES += ["idle", "closed", "trimmed", "freed"]
 NAMES = {"heaptrack": "heaptrack.zst", "massif": "massif.zst", "dhat": "dhat.zip", "sites": "sites.json"}
 HELD_BYTES = 4072  # by a session of the null stack
+
+RUST = ROOT / "build/harness/rustls+aws-lc@0.23.46"
 
 needs_all = pytest.mark.skipif(
     not (shutil.which("valgrind") and shutil.which("heaptrack") and all(file.exists() for file in BUILT)),
@@ -46,16 +49,23 @@ def sentence(done: subprocess.CompletedProcess[str]) -> str:
 
 def path(folder: Path, text: str, name: str = "heaptrack") -> str:
     """PATH with a program before all others, which tells its version as the script `text` does not."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     version = 'case "$1" in --version) echo "heaptrack 1.4.0"; exit;; esac\n'
     (folder / name).write_text(f"#!/bin/sh\n{version * ('--version' not in text)}{text}\n")
     (folder / name).chmod(0o755)
     return f"{folder}:{os.environ['PATH']}"
 
 
+def interpreted(folder: Path, text: str = "exec cat") -> None:
+    """The interpreter of a heaptrack in folder/bin."""
+    path(folder / "lib/heaptrack/libexec", text, "heaptrack_interpret")
+
+
 def on(project: Project, behaviour: str, folder: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     """A stack that behaves so, under a heaptrack that is this script."""
     (stack,) = project.install(behaviour)
+    if not (folder / "lib").exists():
+        interpreted(folder)
     given = (f"--stack={stack}", "--n=2", "--out=out", *words)
     return profile(project.root, *given, PATH=path(folder / "bin", text), TMPDIR=str(folder))
 
@@ -65,7 +75,7 @@ def empty(folder: Path) -> bool:
     return not list((folder / "project/out/profiles").iterdir()) and not list(folder.glob("profile.*"))
 
 
-RUNS = "shift 2; exec $*"  # the harness alone: a heaptrack that writes nothing
+RUNS = "shift 3; exec $*"  # the harness alone: a heaptrack that writes nothing
 
 
 @pytest.mark.parametrize(
@@ -93,8 +103,41 @@ def test_a_suite_that_the_stack_cannot_do_is_told_with_the_reason(project, tmp_p
 
 
 def test_a_file_that_is_no_profile_is_not_kept(project, tmp_path):
-    done = on(project, "obey", tmp_path, "echo no profile > $2.gz; " + RUNS)
+    done = on(project, "obey", tmp_path, "echo no profile > $3.raw.gz; " + RUNS)
     assert "heaptrack" in sentence(done) and empty(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "said"),
+    [
+        ("sleep 3600", "killed at the time limit: --timeout=SECONDS gives it more"),
+        ("kill -SEGV $$", "killed by SIGSEGV"),
+        ("exit 3", "exit 3"),
+    ],
+)
+def test_an_interpreter_that_fails_is_a_sentence(project, tmp_path, interpreter, said):
+    interpreted(tmp_path, interpreter)
+    done = on(project, "obey", tmp_path, "seq 100000 > $3.raw.gz; " + RUNS, "--timeout=3")
+    assert sentence(done) == f"heaptrack: obey@1, tls13-rsa-aes256, 2 sessions: heaptrack's interpreter: {said}"
+    assert empty(tmp_path)
+
+
+def test_a_raw_recording_that_is_cut_off_is_a_sentence(project, tmp_path):
+    done = on(project, "obey", tmp_path, "seq 100000 | gzip | head -c 9000 > $3.raw.gz; " + RUNS)
+    assert sentence(done).endswith("2 sessions: its raw recording is cut off") and empty(tmp_path)
+
+
+def test_a_heaptrack_without_its_interpreter_is_told_before_anything_is_run(project, tmp_path):
+    (tmp_path / "lib").mkdir()
+    said = sentence(on(project, "obey", tmp_path, "exit 1"))
+    place = tmp_path / "lib/heaptrack/libexec/heaptrack_interpret"
+    assert said == f"heaptrack: its interpreter is not there, {place}: install heaptrack again, whole"
+
+
+def test_the_interpreter_is_where_heaptrack_itself_finds_it(tmp_path, monkeypatch):
+    path(tmp_path / "lib64/libexec", "exec cat", "heaptrack_interpret")
+    monkeypatch.setenv("PATH", path(tmp_path / "bin", 'LIBEXEC_REL_PATH="../lib64/libexec"'))
+    assert profilers.interpreter().resolve() == tmp_path / "lib64/libexec/heaptrack_interpret"
 
 
 def test_a_profiler_that_is_missing_is_named_with_its_package(project, tmp_path):
@@ -118,13 +161,6 @@ def test_a_profiler_that_is_too_old_is_refused(tmp_path, monkeypatch, name, text
     with pytest.raises(profilers.Failed) as refused:
         PROFILERS["heaptrack" if name == "heaptrack" else "dhat"].version()
     assert str(refused.value) == said
-
-
-@pytest.mark.parametrize("version", ["1.4.0", "1.5.0", "1.10.1"])
-def test_a_later_heaptrack_is_kept_from_opening_its_window(tmp_path, monkeypatch, version):
-    monkeypatch.setenv("PATH", path(tmp_path, f"echo heaptrack {version} # --version"))
-    words = profilers.command("heaptrack", PROFILERS["heaptrack"].version(), tmp_path, (), ["true"])
-    assert ("--record-only" in words) == (version != "1.4.0")
 
 
 @pytest.mark.parametrize(
@@ -180,6 +216,7 @@ def test_where_nothing_can_be_kept_nothing_is_run(project, tmp_path):
 
 def test_ctrl_c_leaves_nothing(project, tmp_path):
     project.install("obey")
+    interpreted(tmp_path)
     given = command(project.root, "--stack=obey@1", "--n=2", "--out=out")
     variables = os.environ | {"PATH": path(tmp_path / "bin", "sleep 3600"), "TMPDIR": str(tmp_path)}
     running = subprocess.Popen(given, cwd=project.root, env=variables, stderr=subprocess.PIPE, text=True)
@@ -223,6 +260,46 @@ def test_what_a_session_holds_is_told_to_the_byte(taken, tool):
         held = found.of_sessions("established", role)
         assert sum(one.bytes for one in held.values()) == HELD_BYTES * found.sessions_of_role
     assert [name for name in found.moments if name not in ("peak", "end")] == PHASES
+
+
+def contents(file: Path) -> bytes:
+    """As it is when unpacked."""
+    if not zipfile.is_zipfile(file):
+        return b"".join(chunks(file))
+    with zipfile.ZipFile(file) as members:
+        return b"".join(map(members.read, members.namelist()))
+
+
+@needs_all
+def test_nothing_names_a_place_of_this_machine(taken):
+    """Neither the clone, nor where anything was made, nor who brought its packages."""
+    files = sorted(taken.iterdir())
+    assert len(files) == len(NAMES) + 4
+    for file in files:
+        text = contents(file)
+        assert b"build/harness/null@c" in text
+        for place in (ROOT, Path.home(), tempfile.gettempdir(), "registry/src"):
+            assert bytes(Path(place)) not in text, (file.name, place)
+
+
+@needs_all
+@pytest.mark.skipif(not RUST.exists(), reason=f"{RUST.name} is not built")
+@pytest.mark.parametrize("tool", ["heaptrack", "massif"])
+def test_packages_of_a_registry_are_named_from_themselves_on(tmp_path, tool):
+    done = profile(ROOT, f"--stack={RUST.name}", "--n=2", f"--tool={tool}", f"--out={tmp_path}", "--jobs=1")
+    assert done.returncode == 0, done.stderr
+    files = [file for file in (tmp_path / "profiles").iterdir() if file.suffix != ".json"]
+    assert files and not any(b"registry/src" in contents(file) for file in files)
+    assert any(b"rustls-0.23.46/src/" in contents(file) for file in files)
+
+
+@needs_all
+def test_heaptrack_print_reads_what_is_kept(taken):
+    file = taken / "null@c.none.4.heaptrack.zst"
+    printed = subprocess.run(["heaptrack_print", "-f", file], capture_output=True, text=True, check=True).stdout
+    found = profile_files.open_profile(file)
+    assert f"\ncalls to allocation functions: {found.sizes.total()} (" in printed
+    assert "build/harness/null@c" in {frame.module for place in found.stacks.places for frame in place}
 
 
 @needs_all

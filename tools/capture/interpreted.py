@@ -1,0 +1,96 @@
+"""A raw recording of heaptrack made into a profile, by heaptrack's own interpreter, which gives its addresses names.
+
+Under the setarch of the harness, where heaptrack itself would run it, that of heaptrack 1.4 gives many of a library
+names of others: it reads the libraries where its own lie, at the very same addresses. So here its own are random."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import tempfile
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import zstandard
+
+from capture.portable import portable
+from capture.profilers import Failed, interpreter
+from definitions import ROOT
+from process import dies_with
+from profiles.packed import Torn, chunks
+from verdict import how
+
+STRING = re.compile(rb"\ns [0-9a-f]+ (.*)")  # with its length in bytes
+CHUNK = 1 << 18
+LEVEL = 9
+
+
+async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
+    """Into `file`, by zstd. Failed, with a sentence about `about`, when it comes to none within the limit."""
+    try:
+        async with asyncio.timeout(limit_s), interpreting() as process:
+            feeding = asyncio.create_task(feed(process.stdin, raw))
+            with file.open("wb") as packed, zstandard.ZstdCompressor(level=LEVEL).stream_writer(packed) as to:
+                async for lines in whole_lines(process.stdout):
+                    to.write(relative(lines))
+            await feeding
+            status = await process.wait()
+    except TimeoutError:
+        stopped = "killed at the time limit: --timeout=SECONDS gives it more"
+        raise Failed(f"{about}: heaptrack's interpreter: {stopped}") from None
+    except Torn:
+        raise Failed(f"{about}: its raw recording is cut off") from None
+    if status:
+        raise Failed(f"{about}: heaptrack's interpreter: {how(status)}")
+
+
+@asynccontextmanager
+async def interpreting() -> AsyncIterator[asyncio.subprocess.Process]:
+    """It is gone when the block is left. It asks no server for names: it has none of our environment."""
+    with tempfile.TemporaryFile() as statistics:
+        process = await asyncio.create_subprocess_exec(
+            interpreter(),
+            cwd=ROOT,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=statistics,
+            start_new_session=True,
+            preexec_fn=dies_with(os.getpid()),
+        )
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+
+async def feed(to: asyncio.StreamWriter, raw: Path) -> None:
+    """Torn where the recording is. An interpreter that is gone is told by its status."""
+    with contextlib.closing(to), contextlib.suppress(ConnectionError):
+        for chunk in chunks(raw):
+            to.write(chunk)
+            await to.drain()
+
+
+async def whole_lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Many at a time."""
+    rest = b""
+    while chunk := await output.read(CHUNK):
+        lines, newline, rest = (rest + chunk).rpartition(b"\n")
+        yield lines + newline
+    yield rest
+
+
+def relative(lines: bytes) -> bytes:
+    """Strings that name places of this machine have other lengths without them."""
+    return STRING.sub(shorter, b"\n" + lines)[1:]
+
+
+def shorter(string: re.Match[bytes]) -> bytes:
+    text = portable(string[1], ROOT)
+    return b"\ns %x %b" % (len(text), text)
