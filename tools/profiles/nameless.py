@@ -33,11 +33,13 @@ def fullest(profile: Profile) -> Moment | None:
 
 
 def by_module(profile: Profile, moment: Moment) -> Counter[str]:
-    """Bytes of the stacks whose first frame that is no allocator's has no name."""
+    """Bytes of the stacks whose first frame that is no allocator's has no name, without heaptrack's own: it brings
+    libstdc++, which allocates a pool as it is loaded."""
     held: Counter[str] = Counter()
     for stack, live in moment.live.items():
         frame = caller(profile.stacks, stack)
-        if frame and frame.function is None:
+        own = profile.tool == "heaptrack" and frame and PurePath(frame.module or "").name.startswith("libstdc++.")
+        if frame and frame.function is None and not own:
             held[PurePath(frame.module).name if frame.module else "no module"] += live.bytes
     return held
 

@@ -68,3 +68,11 @@ def test_a_profile_of_nothing_has_names_enough():
 
 def test_bytes_without_any_call_stack_are_not_said_to_lack_names():
     assert nameless.warnings(profile(PEAK, 100, (100, []))) == []
+
+
+def test_the_pool_that_heaptrack_brings_is_not_the_program_s():
+    pool = (900, [(None, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"), (None, "/lib64/ld-linux-x86-64.so.2")])
+    found = profile(PEAK, 1000, pool, (100, [(None, SSL)]))
+    assert nameless.warnings(found) == []
+    found.tool = "massif"
+    assert len(nameless.warnings(found)) == 1
