@@ -1,12 +1,15 @@
 """Profiles beside a recording: what is there already, and a new one, once it is known to be whole."""
 
 import asyncio
+import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pages
 from capture import captures
 from capture.captures import Captured
 from capture.profiled import Subject
@@ -18,6 +21,8 @@ from profiles.profile_records import ProfileRecord
 from profiles.unreadable import Unreadable
 from slots import complete
 
+SCRATCH = "memtest-profile"  # .PID.RANDOM, in the directory for temporary files
+ENDINGS = {".zst", ".gz", ".zip", ".xtree.zip"}  # of profiles, those too that were written once
 STOPPED = "stopped; nothing is kept of this profile"
 
 
@@ -86,17 +91,29 @@ def kept(place: Place, subject: Subject) -> ProfileRecord | None:
 
 def take(place: Place, subject: Subject, cpus: list[int]) -> tuple[ProfileRecord, Profile]:
     """Makes the runs, and keeps what they come to. Failed, with a sentence, when that is no profile."""
-    with tempfile.TemporaryDirectory(prefix="profile.") as name, full_disks(place):
+    sweep()
+    with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}.{os.getpid()}.") as name, full_disks(place):
         folder = Path(name)
         found = complete(runs(subject, folder, cpus), STOPPED)
         record = recorded(place, subject, found)
         scratch = Place(folder, place.stem)
         profile_records.save(record, scratch.record, found.file)
         profile = whole(profile_files.open_profile(scratch.profile(record)), found)
+        profile.warnings = [warning.replace(f"{folder}/", f"{place.folder}/") for warning in profile.warnings]
         for ending, file in found.extra.items():
             profile_records.replace(place.file(ending), file)
         profile_records.save(record, place.record, found.file)
+        for ending in ENDINGS - {found.ending, *found.extra}:
+            place.file(ending).unlink(missing_ok=True)
     return record, profile
+
+
+def sweep() -> None:
+    """Removes what was left by runs that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}.*.*"):
+        pid = folder.name.split(".")[1]
+        if pid.isdigit() and not pages.alive(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Captured:

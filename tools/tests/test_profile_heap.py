@@ -1,6 +1,7 @@
 """One command from a run to a profile that is whole, or a sentence and nothing kept."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -72,7 +73,7 @@ def on(project: Project, behaviour: str, folder: Path, text: str, *words: str) -
 
 def empty(folder: Path) -> bool:
     """Nothing is kept, and nothing is left of what was tried."""
-    return not list((folder / "project/out/profiles").iterdir()) and not list(folder.glob("profile.*"))
+    return not list((folder / "project/out/profiles").iterdir()) and not list(folder.glob("memtest-profile.*"))
 
 
 RUNS = "shift 3; exec $*"  # the harness alone: a heaptrack that writes nothing
@@ -323,6 +324,8 @@ def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken
     file, words = folder / "null@c.none.4.heaptrack.zst", ["--stack=null@c", "--n=4", f"--out={tmp_path}"]
     begun = file.stat().st_ino
 
+    older = [file.with_suffix(ending) for ending in (".gz", ".zip")]
+
     def changed(*more: str) -> bool:
         nonlocal begun
         done, before = profile(ROOT, *words, *more), begun
@@ -331,10 +334,39 @@ def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken
         assert profile_records.beside(file)
         return begun != before
 
-    assert not changed()
-    assert changed("--fresh")
+    for other in older:
+        other.touch()
+    assert not changed() and older[0].exists()
+    assert changed("--fresh") and not any(other.exists() for other in older)
     file.write_bytes(file.read_bytes()[:-1])
     assert changed()
+    assert len(list(folder.iterdir())) == len(list(taken.iterdir()))
+
+
+@needs_all
+def test_a_profile_of_another_run_is_taken_again(taken, tmp_path):
+    """Of another machine, say, or another build of the stack: the run has another key."""
+    folder = tmp_path / "profiles"
+    shutil.copytree(taken, folder)
+    record = folder / "null@c.none.4.sites.json"
+    kept = record.read_text()
+    record.write_text(re.sub(r'"key": *"\w{16}"', '"key": "0123456789abcdef"', kept))
+    done = profile(ROOT, "--stack=null@c", "--n=4", "--tool=sites", f"--out={tmp_path}")
+    assert done.returncode == 0 and "is there already" not in done.stderr
+    assert profile_records.load(record).run.key in kept
+
+
+@needs_all
+def test_what_a_killed_run_left_is_removed_next_time(tmp_path):
+    (tmp_path / "memtest-profile.1.mine").mkdir()
+    (tmp_path / "memtest-profile.x.y").mkdir()
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    (tmp_path / f"memtest-profile.{dead.pid}.left/inside").mkdir(parents=True)
+    words = ["--stack=null@c", "--n=4", "--tool=sites", f"--out={tmp_path}"]
+    assert profile(ROOT, *words, TMPDIR=str(tmp_path)).returncode == 0
+    left = sorted(folder.name for folder in tmp_path.glob("memtest-profile.*"))
+    assert left == ["memtest-profile.1.mine", "memtest-profile.x.y"]
 
 
 @needs_all
