@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Owner = Literal["client", "server", "client context", "server context", "harness"]
@@ -16,7 +17,12 @@ ALLOCATORS = (  # functions that allocate for others; who called them is what a 
     r"(\w+_)?OPENSSL_(\w*alloc|memdup|str(n)?dup)",  # aws-lc's have a prefix
     r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",
     r"<*alloc::.*|<T as alloc::.*|.*::to_vec(_in)?(::.*)?",  # Rust's own: Box, Vec, Arc
+    r"\w+<(.*, )?alloc::alloc::Global>",  # the same as valgrind's tools name them, without where they are
+    r"operator new(\[\])?\(.*\)",
+    r"(std|__gnu_cxx)::(__new_allocator|new_allocator|allocator|allocator_traits)<.*",
+    r"std::__cxx11::basic_string<.*>::_M_create\(.*",
 )
+RUST_FILE = re.compile(r"alloc\.rs|raw_vec\.rs|library/alloc/src/.*")  # DHAT tells no directory
 ALLOCATOR = re.compile("|".join(f"(?:{one})" for one in ALLOCATORS))
 
 
@@ -44,7 +50,13 @@ def said(frame: Frame, whole: bool = False) -> str:
 
 
 def allocates(frame: Frame) -> bool:
-    return ALLOCATOR.fullmatch(frame.function or "") is not None
+    return allocator(frame.function, frame.file)
+
+
+@lru_cache(1 << 14)
+def allocator(function: str | None, file: str | None) -> bool:
+    """By its name; of Rust also by its file, since what was inlined may have a short name, or none."""
+    return bool(ALLOCATOR.fullmatch(function or "") or RUST_FILE.fullmatch(file or ""))
 
 
 def callers(frames: Sequence[Frame]) -> Sequence[Frame]:

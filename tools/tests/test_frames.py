@@ -1,0 +1,65 @@
+"""Functions that allocate for others are told from those that ask for memory, whichever tool named them."""
+
+import pytest
+
+from profiles.frames import Frame, allocates, callers
+
+ALLOCATE = [
+    ("malloc", None),
+    ("strdup", None),
+    ("CRYPTO_zalloc", "mem.c"),
+    ("operator new(unsigned long)", None),
+    ("operator new[](unsigned long)", None),
+    ("operator new(unsigned long, std::nothrow_t const&)", None),
+    ("std::__new_allocator<char>::allocate(unsigned long, void const*)", "new_allocator.h"),
+    ("__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)", "new_allocator.h"),
+    ("std::allocator<char>::allocate(unsigned long)", None),
+    ("std::allocator_traits<std::allocator<char> >::allocate(std::allocator<char>&, unsigned long)", None),
+    (
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_create(unsigned long&)",
+        None,
+    ),
+    ("alloc::vec::Vec<T,A>::push", "library/alloc/src/vec/mod.rs"),
+    ("alloc", "alloc.rs"),
+    ("alloc_impl_runtime", "alloc.rs"),
+    ("UnknownInlinedFun", "alloc.rs"),
+    ("box_new_uninit", "library/alloc/src/boxed.rs"),
+    (None, "library/alloc/src/raw_vec/mod.rs"),
+    ("UnknownInlinedFun", "library/alloc/src/slice.rs"),
+    ("grow_amortized<alloc::alloc::Global>", "mod.rs"),
+    ("with_capacity_in<u8, alloc::alloc::Global>", "mod.rs"),
+]
+ASK = [
+    ("main", "main.c"),
+    (None, None),
+    ("alloc_node", "sparse_array.c"),
+    ("alloc", "crates/mine/src/alloc.rs"),
+    ("UnknownInlinedFun", "mod.rs"),
+    ("UnknownInlinedFun", "library/core/src/ops/function.rs"),
+    ("from_iter<u8, alloc::vec::Vec<u8, alloc::alloc::Global>>", "result.rs"),
+    ("operator newer(unsigned long)", None),
+    ("std::allocators(int)", None),
+    ("mine(std::allocator<char> const&)", None),
+    ("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append(char const*)", None),
+]
+
+
+def frame(function: str | None, file: str | None) -> Frame:
+    return Frame(function, file, 1, "a", 1)
+
+
+@pytest.mark.parametrize(("function", "file"), ALLOCATE)
+def test_it_allocates_for_others(function, file):
+    assert allocates(frame(function, file))
+
+
+@pytest.mark.parametrize(("function", "file"), ASK)
+def test_it_asks_for_memory(function, file):
+    assert not allocates(frame(function, file))
+
+
+def test_callers_begin_after_the_last_allocator_of_the_innermost():
+    main, new = frame("main", "main.cc"), frame("operator new(unsigned long)", None)
+    inner = [frame("malloc", None), new, frame("std::allocator<char>::allocate(unsigned long)", None)]
+    assert callers([*inner, main, new, main]) == [main, new, main]
+    assert callers(inner) == inner
