@@ -104,7 +104,7 @@ def inspect(given: argparse.Namespace) -> int:
         profile_views.difference(*profiles, given)
     else:
         profile_views.show(profiles[0], given)
-    return int(any(map(profile_input.torn, profiles)))
+    return int(any(profile.torn for profile in profiles))
 
 
 def main() -> None:

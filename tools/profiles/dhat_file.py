@@ -20,6 +20,8 @@ from profiles.unreadable import Unreadable
 from profiles.valgrind_frames import frame
 
 ZIP = b"PK\x03\x04"
+TREE = b"# callgrind format"  # massif's call trees, which are kept as a zip beside its profile
+TREES = ".xtree.zip"
 LARGEST = 512 << 20  # bytes
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError)
 
@@ -132,13 +134,22 @@ def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str,
                 place = f"{file}: {member.filename}"
                 if member.file_size > LARGEST:
                     raise Unreadable(f"{place}: more than {LARGEST >> 20} MiB, too large to be read at once")
-                yield PurePosixPath(member.filename).stem, parsed(archive.read(member), place)
+                if (read := archive.read(member)).startswith(TREE):
+                    raise Unreadable(no_profile(file))
+                yield PurePosixPath(member.filename).stem, parsed(read, place)
             if not archive.infolist():
                 raise Unreadable(f"{file}: an empty zip, where one DHAT file per phase is expected")
     except Unreadable:
         raise
     except DAMAGED as error:
         raise Unreadable(f"{file}: a zip that is cut off or damaged: {error or type(error).__name__}") from None
+
+
+def no_profile(file: Path | str) -> str:
+    """The sentence for call trees."""
+    name = Path(file).name
+    beside = f"{name.removesuffix(TREES)}.zst beside it" if name.endswith(TREES) else "what massif wrote itself"
+    return f"{file}: call trees for KCachegrind, and no profile; the profile is {beside}"
 
 
 def whole(file: Path | str, progress: Progress | None = None) -> bytes:

@@ -21,7 +21,7 @@ NOTHING = "heaptrack recorded nothing: the program has a malloc of its own, or s
 NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
 
 
-def read(file: Path | str, mark: str = MARK, progress: Progress | None = None) -> Profile:
+def read(file: Path | str, progress: Progress | None = None, mark: str = MARK) -> Profile:
     """Moments are `mark 1`, ... (just before the mark's own block is allocated), PEAK and END. A file that is torn is
     read as far as it goes, with a warning. Unreadable, with a sentence, when it is foreign, unsound, or empty."""
     tables = Tables(mark)
@@ -35,8 +35,9 @@ def read(file: Path | str, mark: str = MARK, progress: Progress | None = None) -
         raise error if by_chunks else Unreadable(f"{file}: {error}") from None
     stacks, mangled = named(tables)
     found = profile(tables, stacks, str(file))
-    tear = None if whole else said(torn, tables.events.count)
-    found.warnings = [f"{file}: {warning}" for warning in (tear, mangled) if warning] + nameless.warnings(found)
+    found.torn = None if whole else f"{file}: {said(torn, tables.events.count)}"
+    mangled = f"{file}: {mangled}" if mangled else None
+    found.warnings = [*filter(None, (found.torn, mangled)), *nameless.warnings(found)]
     return found
 
 

@@ -46,7 +46,8 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     except Cut as cut:
         if snapshot is None:
             raise
-        found.warnings.append(f"{cut}; the snapshots before are used")
+        found.torn = f"{cut}; the snapshots before are used"
+        found.warnings.append(found.torn)
     if not found.moments:
         raise Unreadable(f"{file}: no whole snapshot has call stacks; with massif's --detailed-freq=1 each has them")
     return finished(found, reader, snapshot.time)

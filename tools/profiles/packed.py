@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +32,7 @@ class Torn(Exception):
 def chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes]:
     """Unreadable, with a sentence, when the file cannot be read at all; Torn where it is cut off or damaged."""
     try:
-        with open(file, "rb") as packed:
+        with regular(file) as packed:
             try:
                 for chunk in unpacked(packed):
                     yield chunk
@@ -41,6 +42,19 @@ def chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes
                 raise Torn(packed.tell(), os.fstat(packed.fileno()).st_size) from None
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
+
+
+def regular(file: Path | str) -> BinaryIO:
+    """Opened, without waiting for somebody to write where it is a pipe: Unreadable then. OSError."""
+    try:
+        found = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:  # a null byte in the name
+        raise Unreadable(f"{file}: cannot read it: {error}") from None
+    mode = os.fstat(found).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        os.close(found)
+        raise Unreadable(f"{file}: not a regular file")
+    return os.fdopen(found, "rb")  # of a directory an OSError
 
 
 def unpacked(packed: BinaryIO) -> Iterator[bytes]:

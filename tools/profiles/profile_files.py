@@ -1,6 +1,5 @@
 """Opens a heap profile of any form that is read here. Which one it is, is told by its beginning, not by its name."""
 
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from profiles.unreadable import Unreadable
 from records import Record
 
 START = 4096  # bytes that tell a form
+HEAPTRACK = (b"v ", b"\n# strings: 0\n")  # the latter of a recording without anything in it
 FORMS = (
     "read are heaptrack's files, massif's, DHAT's (a JSON, or a zip with one for each phase), all of them plain or "
     "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl) that have sites runs"
@@ -39,12 +39,14 @@ def open_profile(
 
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
-    if start.startswith(b"v "):
-        found = heaptrack_file.read(file, progress=progress)
+    if start.startswith(HEAPTRACK):
+        found = heaptrack_file.read(file, progress)
     elif start.startswith(b"desc:"):
         found = massif_file.profile(file, progress)
     elif start.startswith(dhat_file.ZIP) or is_json(start, "dhatFileVersion"):
         found = dhat_file.profile(file, progress)
+    elif start.startswith(dhat_file.TREE):
+        raise Unreadable(dhat_file.no_profile(file))
     else:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
@@ -54,13 +56,8 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
 
 def beginning(file: Path) -> bytes:
     """Unpacked. Unreadable, with a sentence, when the file cannot be read; a pipe would never end."""
-    try:
-        mode = file.stat().st_mode
-    except (OSError, ValueError) as error:
-        raise Unreadable(f"{file}: cannot read it: {getattr(error, 'strerror', None) or error}") from None
-    if not stat.S_ISREG(mode):
-        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-        raise Unreadable(f"{file}: {what}, and no profile: {FORMS}")
+    if file.is_dir():
+        raise Unreadable(f"{file}: a directory, and no profile: {FORMS}")
     start = b""
     try:
         for chunk in chunks(file):

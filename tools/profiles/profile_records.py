@@ -58,7 +58,7 @@ def beside(file: Path | str) -> ProfileRecord | None:
     """Of a profile; None where there is none. Unreadable, with a sentence, when it is another profile's."""
     file = Path(file)
     place = file.with_suffix(".json")
-    if place == file or not place.exists():
+    if place == file or not place.is_file():
         return None
     found = load(place)
     if found.file != file.name:

@@ -30,6 +30,7 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path, pack, part):
     file.write_bytes(whole[: int(len(whole) * part)])
     profile = heaptrack_file.read(file)
     warning = profile.warnings[0]
+    assert profile.torn == warning
     assert re.fullmatch(rf"{file}: cut off: only the first [\d,]+ lines are read, and `end` is what .*", warning)
     lines = int(re.sub(r"\D", "", warning.split("first")[1]))
     events = LONG.splitlines()[: lines - TABLES.count("\n")]

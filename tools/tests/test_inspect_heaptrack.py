@@ -232,6 +232,14 @@ def test_what_is_torn_is_shown_and_told(massif):
     assert done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1
 
 
+def test_a_name_or_a_command_does_not_tear_a_profile(tmp_path):
+    """What is missing is said by the reader of the file, not by its words."""
+    file = tmp_path / "massif.out.1"
+    file.write_text(re.sub(r"table_new \(.*\)", "??? (in /opt/damaged by hand.so)", MASSIF))
+    done = inspect(file, "--folded")
+    assert done.returncode == 0 and "in damaged by hand.so" in done.stderr
+
+
 def test_two_profiles_are_compared(recording, tmp_path):
     (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
     done = inspect("--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--role", "server")

@@ -124,6 +124,7 @@ def test_a_packed_file_may_be_torn(tmp_path):
     found = massif_file.profile(written(tmp_path, gzip.compress(long.encode())[:-100]))
     assert 100 < len(found.moments) < 9999
     assert len(cuts(found)) == 1 and "the snapshots before are used" in cuts(found)[0]
+    assert [found.torn] == cuts(found)
 
 
 @pytest.mark.parametrize("count", [0, 2])

@@ -1,6 +1,7 @@
 """Packed files are unpacked to their end, or to where they are torn, in pieces of bounded size."""
 
 import gzip
+import os
 import random
 from itertools import pairwise
 
@@ -92,6 +93,12 @@ def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path, name, why):
     with pytest.raises(Unreadable, match=f"^{tmp_path}.*: cannot read it: {why}"):
         list(packed.chunks(tmp_path / name))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Unreadable, match=f"^{tmp_path}/pipe: not a regular file$"):
+        list(packed.chunks(tmp_path / "pipe"))
 
 
 @given(st.binary(max_size=64), st.sampled_from([b"", packed.GZIP, packed.ZSTD]))

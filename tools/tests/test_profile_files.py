@@ -245,12 +245,29 @@ def test_what_is_no_profile_is_a_sentence(tmp_path, kind):
 def test_what_is_no_file_is_a_sentence(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    assert said(tmp_path / "pipe").startswith(f"{tmp_path}/pipe: not a regular file, and no profile: {KNOWN}")
+    assert said(tmp_path / "pipe") == f"{tmp_path}/pipe: not a regular file"
     assert said("/dev/zero").startswith("/dev/zero: not a regular file")
     assert said(tmp_path).startswith(f"{tmp_path}: a directory, and no profile: {KNOWN}")
     assert said(tmp_path / "none") == f"{tmp_path}/none: cannot read it: No such file or directory"
     assert said(tmp_path / "loop").startswith(f"{tmp_path}/loop: cannot read it: Too many levels")
     assert said("a\0b").endswith("cannot read it: embedded null byte")
+
+
+def test_a_recording_without_anything_has_its_reader_s_sentence(tmp_path):
+    file = written(tmp_path, gzip.compress(b"\n# strings: 0\n# ips: 0\n"))
+    assert said(file).startswith(f"{file}: heaptrack recorded nothing: the program has a malloc of its own")
+
+
+def test_call_trees_name_the_profile_beside_them(tmp_path):
+    tree = "# callgrind format\nversion: 1\n"
+    file = tmp_path / "null@c.none.4.massif.xtree.zip"
+    file.write_bytes(zipped(**{"callgrind.out.contexts": tree}))
+    assert said(file) == f"{file}: call trees for KCachegrind, and no profile; the profile is {PROFILE}"
+    file = written(tmp_path, tree.encode())
+    assert said(file).endswith("and no profile; the profile is what massif wrote itself")
+
+
+PROFILE = "null@c.none.4.massif.zst beside it"
 
 
 @pytest.mark.skipif(not os.getuid(), reason="root may read all")

@@ -1,6 +1,5 @@
 """A profile as a script opens it: a bar on a terminal while it is read, and what is wrong with it on stderr."""
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +11,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from profiles import profile_files
 from profiles.heap_profile import Profile
 
-TORN = re.compile(r"\b(cut off|damaged)\b")  # in the warnings of readers
-
 
 def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
     """Unreadable, with a sentence, when it is no profile; what its reader warns of goes to stderr."""
@@ -22,11 +19,6 @@ def opened(file: str, suite: str | None = None, stack: str | None = None) -> Pro
     for warning in found.warnings:
         print(f"memtest: {warning}", file=sys.stderr)
     return found
-
-
-def torn(profile: Profile) -> bool:
-    """Whether a part of the file is missing."""
-    return any(TORN.search(warning.removeprefix(profile.file)) for warning in profile.warnings)
 
 
 @contextmanager
