@@ -12,7 +12,7 @@ OWNERS: tuple[Owner, ...] = ("client", "server", "client context", "server conte
 ENTRANCE = re.compile(r"(client|server)_(context_(?:new|free)|session_(?:new|free)|handshake|write|read|release)")
 
 ALLOCATORS = (  # functions that allocate for others; who called them is what a reader looks for
-    r"(__libc_)?(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|str(n)?dup)",
+    r"(__GI_)?(__libc_|__)?(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|str(n)?dup)",
     r"CRYPTO_(\w*alloc|memdup|str(n)?dup)",
     r"(\w+_)?OPENSSL_(\w*alloc|memdup|str(n)?dup)",  # aws-lc's have a prefix
     r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",

@@ -1,11 +1,13 @@
 """Names of frames: of a program that is compiled here, and of addr2line's output as it is."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import symbols
 from lines import StackLine
+from profiles.frames import ALLOCATOR
 
 PROGRAM = """
 #include <stdio.h>
@@ -128,3 +130,46 @@ def test_without_addr2line_it_is_a_sentence(program, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit, match="apt install binutils"):
         symbols.resolve([stack(0, f"a+b+{at['main']}")], folder)
+
+
+LIBRARY = """
+#include <stdlib.h>
+void *shown(int size) { return malloc(size + 1); }
+static __attribute__((noinline)) void *hidden(int size) { return malloc(size + 2); }
+void *shown_too(int size) { return hidden(size) ? hidden(size + 3) : NULL; }
+int main(void) { return !shown(1) || !shown_too(2); }
+"""
+
+
+def spans(library, *words):
+    """By name of a function where it begins and ends."""
+    listed = subprocess.run(["nm", "-S", "--defined-only", *words, library], capture_output=True, text=True, check=True)
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    spans = [(row[3].partition("@")[0], int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4]
+    return {name: (start, start + size) for name, start, size in spans}
+
+
+@pytest.mark.parametrize(("kind", "stripped"), [("-shared", True), ("-shared", False), ("-pie", False)])
+def test_of_a_library_without_debug_information_only_what_is_known_is_named(tmp_path, kind, stripped):
+    """addr2line says the symbol before, which is another's when the function is not exported; one follows the other."""
+    (tmp_path / "a.c").write_text(LIBRARY)
+    options = ["-O1", "-fPIC", "-falign-functions=1", "-fno-toplevel-reorder", kind]
+    subprocess.run(["gcc", *options, "a.c", "-o", "a.so"], cwd=tmp_path, check=True)
+    at = spans(tmp_path / "a.so")
+    if stripped:
+        subprocess.run(["strip", "a.so"], cwd=tmp_path, check=True)
+    asked = {name: [at[name][0] + 1, at[name][1]] for name in ("shown", "hidden", "shown_too")}
+    lines = [stack(0, *(f"a.so+{offset:#x}" for offsets in asked.values() for offset in offsets))]
+    found = symbols.resolve(lines, tmp_path)
+    named = [found.frames[number].function for number in found.stacks[0]]
+    hidden = None if stripped else "hidden"
+    assert named == ["shown", "shown", hidden, hidden, "shown_too", "shown_too"]
+
+
+def test_functions_of_the_c_library_have_their_names(tmp_path):
+    """Where its debug information is installed it calls them __GI___libc_malloc and __GI___strdup."""
+    library = next(line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libc.so" in line)
+    at = spans(library, "--dynamic")
+    found = symbols.resolve([stack(0, *(f"{library}+{at[name][1]:#x}" for name in ("malloc", "strdup")))], tmp_path)
+    named = [found.frames[number].function for number in found.stacks[0]]
+    assert [name.rpartition("_")[2] for name in named] == ["malloc", "strdup"] and all(map(ALLOCATOR.fullmatch, named))
