@@ -39,6 +39,7 @@ class Stacks:
         self.nodes: list[tuple[int, int]] = [(0, 0)]  # (place, calling stack)
         self.numbers: dict[tuple[int, int], int] = {}
         self.owners: dict[int, Owner] = {}
+        self.numbers_of_owners: dict[tuple[int, Owner], int] = {}
 
     def place(self, frames: tuple[Frame, ...]) -> int:
         self.places.append(frames)
@@ -58,6 +59,21 @@ class Stacks:
             place, stack = self.nodes[stack]
             found += self.places[place]
         return tuple(found)
+
+    def of(self, stack: int, known: Owner) -> int:
+        """This stack, as the owner's whom its tool knows. ValueError when its frames tell of another one.
+
+        Where they tell nobody's, a stack of two owners has a number for each."""
+        told = owner(self.frames(stack))
+        if told != "harness":
+            if told != known:
+                raise ValueError(f"a block of the {known} is allocated by a call for the {told}")
+            return stack
+        number = self.numbers_of_owners.setdefault((stack, known), len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(self.nodes[stack])
+            self.owners[number] = known
+        return number
 
     def owner(self, stack: int) -> Owner:
         if stack not in self.owners:

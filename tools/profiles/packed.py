@@ -45,16 +45,15 @@ def chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes
 
 
 def regular(file: Path | str) -> BinaryIO:
-    """Opened, without waiting for somebody to write where it is a pipe: Unreadable then. OSError."""
+    """Opened, without waiting for somebody to write where it is a pipe. Unreadable, or OSError."""
     try:
         found = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError as error:  # a null byte in the name
         raise Unreadable(f"{file}: cannot read it: {error}") from None
-    mode = os.fstat(found).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    if not stat.S_ISREG(os.fstat(found).st_mode):
         os.close(found)
         raise Unreadable(f"{file}: not a regular file")
-    return os.fdopen(found, "rb")  # of a directory an OSError
+    return os.fdopen(found, "rb")
 
 
 def unpacked(packed: BinaryIO) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 import costs
 from call_stacks import Frame as Recorded
 from call_stacks import Sites
-from lines import Live, Process
+from lines import Live, Process, Role
 from profiles.frames import Frame
 from profiles.heap_profile import Held, Moment, Profile, Stacks
 from profiles.stack_lists import StackLists
@@ -25,7 +25,11 @@ def profile(record: Record, process: Process | None = None) -> Profile:
         )
     stacks = Stacks()
     numbers = numbered(record.sites, stacks)
-    moments = {name: moment(name, live, numbers) for name, live in by_phase(record, process).items()}
+    try:
+        numbered_by_role = by_role(record, numbers, stacks)
+    except ValueError as error:
+        raise Unreadable(f"{costs.said(record)}: unsound: {error}") from None
+    moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
     found = Profile("sites", costs.said(record), shlex.join(record.argv), stacks, moments)
     found.runtime_s, found.run, found.sessions_of_role = record.elapsed_ns / 1e9, record, 1
     return found
@@ -40,12 +44,19 @@ def by_phase(record: Record, process: Process | None) -> dict[str, list[Live]]:
     return found
 
 
-def moment(name: str, live: list[Live], numbers: list[int]) -> Moment:
+def by_role(record: Record, numbers: list[int], stacks: Stacks) -> dict[tuple[int, Role], int]:
+    """The record's stacks as those of their roles, whom the meter knows even where a stripped harness has no names."""
+    used = {(one.stack, one.role) for phase in record.phases for one in phase.sites.live}
+    return {(stack, role): stacks.of(numbers[stack], role) for stack, role in sorted(used)}
+
+
+def moment(name: str, live: list[Live], numbers: dict[tuple[int, Role], int]) -> Moment:
     """One stack may have allocated in several phases."""
     held: dict[int, Held] = {}
     for one in live:
-        before = held.get(numbers[one.stack], Held(0, 0))
-        held[numbers[one.stack]] = Held(before.bytes + one.bytes, before.blocks + one.blocks)
+        stack = numbers[one.stack, one.role]
+        before = held.get(stack, Held(0, 0))
+        held[stack] = Held(before.bytes + one.bytes, before.blocks + one.blocks)
     return Moment(name, sum(one.bytes for one in live), held)
 
 

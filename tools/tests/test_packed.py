@@ -89,9 +89,9 @@ def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
     assert max(sizes) <= size / 4
 
 
-@pytest.mark.parametrize(("name", "why"), [("none", "No such file"), (".", "Is a directory")])
+@pytest.mark.parametrize(("name", "why"), [("none", "cannot read it: No such file"), (".", "not a regular file")])
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path, name, why):
-    with pytest.raises(Unreadable, match=f"^{tmp_path}.*: cannot read it: {why}"):
+    with pytest.raises(Unreadable, match=f"^{tmp_path}.*: {why}"):
         list(packed.chunks(tmp_path / name))
 
 

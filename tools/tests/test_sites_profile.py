@@ -9,6 +9,7 @@ from profiles import sites_profile
 from profiles.heap_profile import BASE, Held, total
 from profiles.unreadable import Unreadable
 from records import Record
+from views import callers_tree
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 SLOPES = {  # of heap runs: one more session at `established`
@@ -65,8 +66,10 @@ def test_inlined_functions_share_a_place_and_files_begin_at_their_package(runs):
     assert not any("registry" in (one.file or "") for place in profile.stacks.places for one in place)
 
 
-def made(live: dict[tuple[str, str], list[tuple[str, int, int]]], **kind) -> Record:
-    """Blocks of (allocated in, stack, bytes) by phase and process; stack 0 is a client's, stack 1 a server's."""
+def made(live: dict[tuple[str, str], list[tuple[str, int, int]]], stripped: bool = False, **kind) -> Record:
+    """Blocks of (allocated in, stack, bytes) by phase and process; stack 0 is a client's, stack 1 a server's.
+
+    Stripped, functions have no names, and both are one stack."""
     run = synthetic.record("null@c", "tls13-rsa-aes256", 100, "sites", **kind).model_dump(by_alias=True)
     for phase in run["phases"]:
         phase["sites"]["live"] = [
@@ -75,7 +78,9 @@ def made(live: dict[tuple[str, str], list[tuple[str, int, int]]], **kind) -> Rec
         ]
     names = ["malloc", "client_session_new", "server_session_new", "main"]
     shown = [{"function": n, "file": None, "line": None, "module": "h", "offset": at} for at, n in enumerate(names)]
-    return Record.model_validate(run | {"sites": {"frames": shown, "stacks": [[0, 1, 3], [0, 2, 3]]}})
+    shown = [one | {"function": None} for one in shown] if stripped else shown
+    stacks = [[0, 1, 3], [0, 1 if stripped else 2, 3]]
+    return Record.model_validate(run | {"sites": {"frames": shown, "stacks": stacks}})
 
 
 CLIENT = {("idle", "client"): [("sessions", 0, 40), ("client 1", 0, 2)]}
@@ -98,6 +103,24 @@ def test_what_one_stack_allocated_in_two_phases_is_one_stack_s():
         sites_profile.profile(made({("idle", "both"): [("sessions", 0, 40), ("client 1", 0, 2)]})).live("idle").values()
     )
     assert held == Held(42, 2)
+
+
+def test_without_names_the_meter_says_whose_a_block_is():
+    live = {("idle", "both"): [("sessions", 0, 40), ("client 1", 0, 2), ("sessions", 1, 9)]}
+    profile = sites_profile.profile(made(live, stripped=True))
+    assert total(profile.live("idle", "client")) == Held(42, 2)
+    assert total(profile.live("idle", "server")) == Held(9, 1)
+    assert len({profile.stacks.frames(stack) for stack in profile.live("idle")}) == 1
+    text = callers_tree.drawn(callers_tree.tree(profile, "idle", "server"), "")
+    assert len(text.children[0].label.plain.splitlines()) == 3
+
+
+def test_a_block_of_one_role_in_a_call_for_the_other_is_a_sentence():
+    run = made(CLIENT, roles="split").model_dump(by_alias=True)
+    for frame in run["sites"]["frames"]:
+        frame["function"] = frame["function"].replace("client", "server")
+    with pytest.raises(Unreadable, match="unsound: a block of the client is allocated by a call for the server"):
+        sites_profile.profile(Record.model_validate(run))
 
 
 def test_a_run_without_call_stacks_is_a_sentence():

@@ -50,7 +50,8 @@ def inside(stack: tuple[Frame, ...], owner: Owner) -> tuple[Frame, ...]:
     """Up to the core's call of the driver: who calls that is the same for all sessions."""
     if owner not in ROLES:
         return stack
-    return stack[: 1 + max(at for at, frame in enumerate(stack) if ENTRANCE.fullmatch(frame.function or ""))]
+    entrances = (at for at, frame in enumerate(stack) if ENTRANCE.fullmatch(frame.function or ""))
+    return stack[: 1 + max(entrances, default=len(stack))]  # without any in a stripped harness
 
 
 def shown(node: Node, least: float, rows: int | None = None) -> tuple[list[Node], Node | None]:
