@@ -135,9 +135,8 @@ def test_without_addr2line_it_is_a_sentence(program, monkeypatch):
 LIBRARY = """
 #include <stdlib.h>
 void *shown(int size) { return malloc(size + 1); }
-static __attribute__((noinline)) void *hidden(int size) { return malloc(size + 2); }
+__attribute__((noinline, visibility("hidden"))) void *hidden(int size) { return malloc(size + 2); }
 void *shown_too(int size) { return hidden(size) ? hidden(size + 3) : NULL; }
-int main(void) { return !shown(1) || !shown_too(2); }
 """
 
 
@@ -149,11 +148,11 @@ def spans(library, *words):
     return {name: (start, start + size) for name, start, size in spans}
 
 
-@pytest.mark.parametrize(("kind", "stripped"), [("-shared", True), ("-shared", False), ("-pie", False)])
-def test_of_a_library_without_debug_information_only_what_is_known_is_named(tmp_path, kind, stripped):
+@pytest.mark.parametrize("stripped", [True, False])
+def test_of_a_library_without_debug_information_only_what_is_known_is_named(tmp_path, stripped):
     """addr2line says the symbol before, which is another's when the function is not exported; one follows the other."""
     (tmp_path / "a.c").write_text(LIBRARY)
-    options = ["-O1", "-fPIC", "-falign-functions=1", "-fno-toplevel-reorder", kind]
+    options = ["-O1", "-fPIC", "-falign-functions=1", "-fno-toplevel-reorder", "-shared"]
     subprocess.run(["gcc", *options, "a.c", "-o", "a.so"], cwd=tmp_path, check=True)
     at = spans(tmp_path / "a.so")
     if stripped:
