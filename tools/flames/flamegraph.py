@@ -11,9 +11,10 @@ from commands import Failed
 from definitions import ROOT
 from diffs.profile_diff import Diff
 from flames import flame_page, flame_tree
+from flames.once import locked
 from profiles.frames import Frame, Owner
 from profiles.heap_profile import Held, Profile
-from views import choice
+from views import choice, profile_output
 from views.folded import safe
 
 CRATE = ROOT / "tools/flames/flamegraph"
@@ -34,13 +35,13 @@ def write(
         picture = flame_page.page(profile, moment, owner, pattern)
     else:
         picture = of_moment(profile, choice.moment(profile, moment).name, owner, pattern)
-    Path(file).write_text(picture, encoding="utf-8")
+    profile_output.put(picture, str(file))
 
 
 def write_diff(diff: Diff, file: Path | str) -> None:
     """As write."""
     picture = flame_page.diff_page(diff) if suffix(file) == ".html" else of_diff(diff)
-    Path(file).write_text(picture, encoding="utf-8")
+    profile_output.put(picture, str(file))
 
 
 def of_moment(profile: Profile, name: str, owner: Owner | None, pattern: choice.Pattern) -> str:
@@ -105,5 +106,7 @@ def build() -> None:
         )
     command = ["cargo", "build", "--release", "--locked", "--manifest-path", str(CRATE / "Cargo.toml")]
     command += ["--target-dir", str(ROOT / "build/cargo")]
-    commands.run(command, ROOT / "build/logs/flamegraph.log", "flamegraph: building what draws it", ROOT)
-    stamps.write(stamp, made_of)
+    with locked(ROOT / "build/flamegraph.lock"):
+        if not (stamps.holds(stamp, made_of) and BINARY.is_file()):
+            commands.run(command, ROOT / "build/logs/flamegraph.log", "flamegraph: building what draws it", ROOT)
+            stamps.write(stamp, made_of)

@@ -7,6 +7,7 @@ import commands
 import stamps
 from commands import Failed
 from definitions import ROOT
+from flames.once import locked
 
 PINNED = ROOT / "tools/flames/page"
 FETCHED = ROOT / "build/page"
@@ -39,9 +40,12 @@ def fetch() -> None:
         return
     if not shutil.which("npm"):
         raise Failed("npm is not installed, and pages are drawn by what it fetches: install it, or write a .svg")
-    FETCHED.mkdir(parents=True, exist_ok=True)
-    for pin in pins:
-        shutil.copy2(pin, FETCHED)
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-    commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3 and d3-flame-graph", FETCHED)
-    stamps.write(stamp, made_of)
+    with locked(FETCHED.with_suffix(".lock")):
+        if stamps.holds(stamp, made_of):
+            return
+        FETCHED.mkdir(exist_ok=True)
+        for pin in pins:
+            shutil.copy2(pin, FETCHED)
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3 and d3-flame-graph", FETCHED)
+        stamps.write(stamp, made_of)

@@ -69,6 +69,16 @@ def beginning(file: Path) -> bytes:
     return start[:START]
 
 
+def is_kept(file: Path) -> bool:
+    """Whether it is a profile, the record of one, or a recording; whole or not."""
+    try:
+        start = beginning(file)
+    except Unreadable:
+        return False
+    keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
+    return start.startswith((*HEAPTRACK, b"desc:", dhat_file.ZIP)) or any(is_json(start, *one) for one in keys)
+
+
 def is_json(start: bytes, *keys: str) -> bool:
     return start.lstrip().startswith(b"{") and all(f'"{key}"'.encode() in start for key in keys)
 

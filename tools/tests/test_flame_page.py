@@ -6,14 +6,16 @@ import html
 import json
 import re
 import subprocess
+from concurrent import futures
 
 import pytest
 
 import records
+import stamps
 from commands import Failed
 from definitions import ROOT
 from diffs import profile_diff
-from flames import flame_page, flame_tree, page_scripts
+from flames import flame_page, flame_tree, once, page_scripts
 from profiles import sites_profile
 from profiles.frames import Frame
 from profiles.heap_profile import Held, Moment, Profile, Stacks, total
@@ -160,6 +162,22 @@ def test_without_npm_there_is_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Failed, match=r"npm is not installed.* \.svg"):
         page_scripts.scripts()
+
+
+def test_what_another_process_is_fetching_is_waited_for(tmp_path, monkeypatch):
+    (tmp_path / "npm").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "npm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(page_scripts, "FETCHED", tmp_path / "page")
+    (tmp_path / "page").mkdir()
+    pins = [page_scripts.PINNED / "package.json", page_scripts.PINNED / "package-lock.json"]
+    with futures.ThreadPoolExecutor() as pool:
+        with once.locked(tmp_path / "page.lock"):
+            second = pool.submit(page_scripts.fetch)
+            with pytest.raises(TimeoutError):
+                second.result(timeout=0.5)
+            stamps.write(tmp_path / "page/stamp", stamps.contents(pins, ROOT))
+        assert second.result() is None
 
 
 def test_what_is_fetched_is_pinned():

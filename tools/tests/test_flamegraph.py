@@ -79,6 +79,19 @@ def test_a_moment_without_bytes_has_no_picture(tmp_path):
         flamegraph.write(made([(["f"], [(0, 0)])]), tmp_path / "it.svg")
 
 
+@pytest.mark.parametrize("name", ["a.svg", "a.html"])
+def test_a_picture_replaces_another_whole(tmp_path, name):
+    """What is written in place may be half a file: then the other name of the old one would have it."""
+    profile = of_sites("openssl@3.5.5")
+    (tmp_path / name).write_text("old")
+    (tmp_path / "other").hardlink_to(tmp_path / name)
+    flamegraph.write(profile, tmp_path / name)
+    assert (tmp_path / "other").read_text() == "old" != (tmp_path / name).read_text()
+    assert sorted(file.name for file in tmp_path.iterdir()) == [name, "other"]
+    with pytest.raises(OSError, match="No such file"):
+        flamegraph.write(profile, tmp_path / "no" / name)
+
+
 def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(flamegraph, "BINARY", tmp_path / "flamegraph")
     monkeypatch.setenv("PATH", str(tmp_path))

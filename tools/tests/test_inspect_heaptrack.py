@@ -1,6 +1,7 @@
 """The script on files that are read as any program's and as a recording: what it shows, where it goes, how it ends."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -188,6 +189,14 @@ def test_a_profile_is_never_written_over(massif, tmp_path):
         assert "is the profile itself" in refused(2, massif, "--folded", name)
     assert "--folded=" in refused(2, "--folded", massif)
     assert massif.read_text() == MASSIF
+
+
+def test_nor_is_another_profile_or_a_recording(massif, recording, tmp_path):
+    whole = recording.read_bytes()
+    (tmp_path / "other.gz").write_bytes(gzip.compress(MASSIF.encode()))
+    for name in (recording, tmp_path / "other.gz"):
+        assert "which is not written over" in refused(2, massif, "--speedscope", name)
+    assert recording.read_bytes() == whole
 
 
 @pytest.mark.parametrize(

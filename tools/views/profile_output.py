@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import stdout
+from profiles import profile_files
 from profiles.profile_records import Replacement
 
 STDOUT = "-"
@@ -19,7 +20,7 @@ def put(text: str, file: str) -> None:
     place = Path(file).resolve()  # a link stays one
     try:
         if place.exists() and not place.is_file():
-            place.write_text(text)  # a pipe or a device takes it as it comes
+            place.write_bytes(text.encode())  # a pipe or a device takes it as it comes
             return
         with Replacement(place) as made:
             made.write(text.encode())
@@ -28,8 +29,10 @@ def put(text: str, file: str) -> None:
 
 
 def check(files: Iterable[str | None], sources: Iterable[str]) -> None:
-    """ValueError with a sentence when a file to write is one that is read."""
+    """ValueError with a sentence when a file to write is one that is read, or any other profile or recording."""
     read = [Path(source).resolve() for source in sources]
     for file in files:
         if file and file != STDOUT and Path(file).resolve() in read:
             raise ValueError(f"{file} is the profile itself; name another file to write")
+        if file and file != STDOUT and profile_files.is_kept(Path(file)):
+            raise ValueError(f"{file} is a profile or a recording, which is not written over; name another file")
