@@ -53,7 +53,7 @@ bench: names packages-mem setup core stacks-mem ## what metering costs: runs und
 
 .PHONY: bench-attribution
 bench-attribution: takes := STACKS SUITES N REPEATS
-bench-attribution: names packages-mem packages-selfcheck setup core stacks-mem
+bench-attribution: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
 bench-attribution: ## what it costs to know where memory came from: sites runs, heaptrack, massif, DHAT
 	@.venv/bin/python tools/bench_attribution.py $(call flags,$(takes))
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -28,8 +29,12 @@ import definitions
 import names
 import process
 from bench_meter import LIMIT_S, arguments, children, cpu_time
+from capture import profilers
+from capture.interpreted import interpret
+from capture.profilers import MARKS, PROFILERS, Failed
 from lines import Meter
 from machine import allowed_cpus
+from profiles.heap_profile import Tool
 
 AIM, JUDGED_FROM = {"sites": 1.10}, 10_000  # sessions; of fewer what a process does once is the larger part
 SLOWER = 10
@@ -42,34 +47,30 @@ DEFAULTS = {"STACKS": "openssl@3.5.5 rustls+aws-lc@0.23.46", "SUITES": "tls13-rs
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run a harness: one of its own meters, or under a profiler, whose command comes before the harness's."""
+    """A way to run a harness: under one of its own meters, or under a profiler just as profile_heap.py calls it."""
 
     name: str
     meter: Meter = "rss"
-    command: tuple[str, ...] = ()  # {folder}: for what it writes, which is thrown away
+    tool: Tool | None = None
     part: int = 1  # of the sessions
-
-    package: str | None = None  # that has it, and a command of its name
 
     @property
     def missing(self) -> str | None:
-        there = not self.package or shutil.which(self.package)
-        return None if there else f"no {self.package} here: apt install {self.package}"
+        package = PROFILERS[self.tool.lower()].package if self.tool else None
+        if package and not shutil.which(package):
+            return f"no {package} here: apt install {package}"
+        marks = package == "valgrind" and not (definitions.ROOT / MARKS).exists()
+        return f"no {MARKS} here: make {MARKS}" if marks else None
 
 
-# A harness that has to switch randomisation off starts itself again: heaptrack would lose it, valgrind start valgrind.
-UNRANDOMISED = ("setarch", "--addr-no-randomize")
-VALGRIND = (*UNRANDOMISED, "valgrind", "--quiet")
-MASSIF = ("--tool=massif", "--peak-inaccuracy=0", "--massif-out-file={folder}/massif")
-DHAT = ("--tool=dhat", "--dhat-out-file={folder}/dhat")
 WAYS = (
     Way("plain"),
     Way("heap meter", "heap"),
     Way("sites", "sites"),
-    Way("heaptrack", command=(*UNRANDOMISED, "heaptrack", "-o", "{folder}/heaptrack"), package="heaptrack"),
+    Way("heaptrack", tool="heaptrack"),
     Way("plain", part=SLOWER),
-    Way("massif", command=(*VALGRIND, *MASSIF), part=SLOWER, package="valgrind"),
-    Way("DHAT", command=(*VALGRIND, *DHAT), part=SLOWER, package="valgrind"),
+    Way("massif", tool="massif", part=SLOWER),
+    Way("DHAT", tool="DHAT", part=SLOWER),
 )
 
 
@@ -77,22 +78,29 @@ def seconds(way: Way, run: campaign.Run, cpu: int) -> float:
     """CPU time of one run, of all its processes; exits with a sentence when it is no measurement.
 
     A profiler is told of phases (marks=1): the harness then does without an allocator's books, which it may not see."""
-    if not way.command:
+    if not way.tool:
         return cpu_time(run, cpu)
     before = children()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [word.format(folder=folder) for word in way.command]
+    with tempfile.TemporaryDirectory() as name:  # what it writes is thrown away
         harness = [*campaign.argv(run, definitions.suites()[run.suite]), f"cpu={cpu}", "marks=1"]
-        ended = asyncio.run(profiled([*command, *harness], {"HOME": folder}))
+        try:
+            ended = asyncio.run(profiled(way.tool, Path(name), harness))
+        except Failed as failed:
+            sys.exit(f"memtest: {failed}")
     if b'"status":"measured"' not in ended.stdout:
         said = ended.stopped or ended.stderr.decode(errors="replace").strip().rpartition("\n")[2] or "it said nothing"
         sys.exit(f"memtest: {way.name}: {run}: not measured: {said}")
     return children() - before
 
 
-async def profiled(argv: list[str], variables: dict[str, str]) -> process.Ended:
-    async with process.started(argv, variables) as one:
+async def profiled(tool: Tool, folder: Path, harness: list[str]) -> process.Ended:
+    """A harness that has to switch randomisation off starts itself again: heaptrack would lose it, valgrind start
+    valgrind. heaptrack's recording is interpreted afterwards, which belongs to its cost."""
+    command = profilers.command(tool, folder, profilers.UNRANDOMISED, harness)
+    async with process.started(command, {"HOME": str(folder)}) as one:
         await one.wait(LIMIT_S)
+    for raw in () if one.failed else folder.glob("heaptrack.raw.*"):
+        await interpret(tool, raw, folder / "interpreted", LIMIT_S)
     return one.ended()
 
 

@@ -1,6 +1,8 @@
 """What attribution may cost is a limit: a sentence and exit 1 beyond it; no stack whose memory is not seen."""
 
 import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -44,7 +46,7 @@ def test_a_cost_beyond_the_limit_fails_with_a_sentence(run):
 
 
 def test_slow_profilers_stand_beside_a_plain_run_of_their_own(run, monkeypatch):
-    monkeypatch.setattr(bench.shutil, "which", lambda _: "/usr/bin/there")
+    monkeypatch.setattr(bench.Way, "missing", None)
     status, table = run(WITHIN | {SLOW_PLAIN: [0.5] * 3, MASSIF: [20.0] * 3})
     assert status == 0 and "40.000" in table
     assert "stand beside a plain run of their own" in " ".join(table.split())
@@ -59,3 +61,44 @@ def test_a_stack_that_brings_its_own_allocator_is_refused(run):
 def test_at_few_sessions_the_limit_is_shown_and_not_judged(run):
     status, table = run(BEYOND, n="20")
     assert status == 0 and "no (1.10)" in table
+
+
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [
+        ("heaptrack", ["setarch", "--addr-no-randomize", "heaptrack", "--raw", "marks=1"]),
+        ("massif", ["setarch", "--tool=massif", "--depth=100", "--threshold=0", "marks=1"]),
+        ("DHAT", ["setarch", "--tool=dhat", "--num-callers=128", "--run-libc-freeres=no", "marks=1"]),
+    ],
+)
+def test_a_profiler_is_called_as_for_a_profile(monkeypatch, tool, words):
+    """And costs what it takes to name its addresses."""
+    given, interpreted = [], []
+
+    async def interpret(_, raw: Path, *__) -> None:
+        interpreted.append(raw.name)
+
+    @asynccontextmanager
+    async def started(argv, variables):
+        given.extend(argv)
+        if tool == "heaptrack":
+            (Path(variables["HOME"]) / "heaptrack.raw.zst").touch()
+        async with bench_started(["echo", '"status":"measured"'], variables) as process:
+            yield process
+
+    bench_started = bench.process.started
+    monkeypatch.setattr(bench.process, "started", started)
+    monkeypatch.setattr(bench, "interpret", interpret)
+    way = next(way for way in bench.WAYS if way.tool == tool)
+    assert bench.seconds(way, bench.campaign.Run("null@c", "none", "system", "all", 2, "rss", 1), 0) >= 0
+    assert [word for word in words if word in given] == words
+    assert interpreted == ["heaptrack.raw.zst"] * (tool == "heaptrack")
+
+
+def test_what_a_way_lacks_is_said_with_what_brings_it(monkeypatch):
+    monkeypatch.setattr(bench, "MARKS", "build/core/none.so")
+    if bench.shutil.which("valgrind"):
+        assert MASSIF.missing == "no build/core/none.so here: make build/core/none.so"
+    monkeypatch.setenv("PATH", "")
+    assert MASSIF.missing == "no valgrind here: apt install valgrind"
+    assert PLAIN.missing is None
