@@ -1,0 +1,51 @@
+"""Under DHAT a run tells all that is live where it ends, with whole call stacks: the heap meter sees as much."""
+
+import asyncio
+import shutil
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+import profile_heap
+import witnesses
+from capture import profiled, profilers
+from machine import allowed_cpus
+from preload import HEAP_METER
+from profiles import dhat_file, shallow
+from profiles.frames import owner
+from profiles.heap_profile import END, total
+
+ROOT = Path(profilers.__file__).resolve().parents[2]
+STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2", "established"]
+BUILT = [ROOT / "build/harness" / STACK, ROOT / profilers.MARKS, ROOT / HEAP_METER]
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("valgrind") and all(file.exists() for file in BUILT)),
+    reason=f"needs valgrind, {STACK} and build/core/libmarks.so: make selfcheck brings them",
+)
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dhat")
+    subject = profile_heap.subject(Namespace(stack=STACK, suite=SUITE, n="2", tool="dhat", timeout=None))
+    asyncio.run(profiled.until(subject, folder, allowed_cpus()[0], PHASES))
+    return dhat_file.profile(folder / "dhat")
+
+
+def test_what_is_live_is_what_the_heap_meter_says(taken):
+    """glibc frees nothing of its own before."""
+    metered = asyncio.run(witnesses.heap_meter(witnesses.Subject(STACK, SUITE, 2), ROOT / HEAP_METER))
+    here = metered.by_phase["established"]
+    live = total(taken.live(END))
+    assert (live.bytes, live.blocks) == (here.live_bytes, here.live_blocks)
+
+
+def test_call_stacks_are_whole(taken):
+    """OpenSSL's are deeper than the twelve calls that DHAT keeps unless asked for more."""
+    stacks = [taken.stacks.frames(stack) for stack in taken.live(END)]
+    assert shallow.warnings(taken) == []
+    assert max(map(len, stacks)) > 24
+    assert {owner(stack) for stack in stacks} == {"client", "server", "client context", "server context", "harness"}
