@@ -12,17 +12,16 @@ from pydantic import ValidationError
 
 import campaign
 import definitions
+from capture import profilers
 from lines import LINE, EndLine, PhaseLine
 from process import started
 from profiles import dhat_file, heaptrack_file, massif_file
 from profiles.heap_profile import END, PEAK, Held, Moment, Profile, total
 
 LIMIT_S = 300
-MARKS = definitions.ROOT / "build/core/libmarks.so"
+MARKS = definitions.ROOT / profilers.MARKS
 PACKAGES = {"valgrind": "valgrind", "heaptrack": "heaptrack"}  # of Debian, by command
 MASSIF_OPTIONS = ["--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=1", "--max-snapshots=10"]
-# What DHAT tells is what is live at the very end: glibc must not free what is its own before that.
-DHAT_OPTIONS = ["--run-libc-freeres=no", "--run-cxx-freeres=no"]
 
 PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
 BUILDS = ": run `make selfcheck`, which builds it"
@@ -161,7 +160,7 @@ async def massif(subject: Subject, folder: Path) -> Statement:
 async def dhat(subject: Subject, phase: str, folder: Path) -> Reading:
     """One run: DHAT of valgrind 3.19 tells nothing before the program ends."""
     file = folder / f"dhat.{phase}"
-    argv = [path("valgrind"), "-q", "--tool=dhat", *DHAT_OPTIONS, f"--dhat-out-file={file}"]
+    argv = [path("valgrind"), "-q", "--tool=dhat", *profilers.DHAT, f"--dhat-out-file={file}"]
     await run(DHAT, [*argv, *subject.argv("marks=1", f"until={phase}")], {"LD_PRELOAD": str(MARKS)})
     end = dhat_file.end(file)
     return Reading(end.live_bytes, end.live_blocks)
