@@ -5,7 +5,8 @@ from itertools import pairwise
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-INK = "#222222"
+from colours import INK
+
 HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
 
 End = tuple[int, float, str]  # sessions, MiB, and what is said there

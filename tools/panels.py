@@ -11,12 +11,12 @@ import costs
 from costs import KIB, MIB
 from ends import INK, End
 from lines import Meter
+from phases import READABLE, place
 from records import Phase, Record
 from series import Series
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00")
 MARKERS = "osD^vPX"
-READABLE = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
 SEEN = 0.04  # of the highest dot: a whisker that is shorter hides behind its dot
 NOTES = 3  # failures spelt out in a panel
 
@@ -100,12 +100,6 @@ def peak(phase: Phase) -> int:
 
 def live(phase: Phase) -> int:
     return phase.heap.total.live_bytes
-
-
-def place(phase: str) -> tuple:
-    """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
-    role, _, step = phase.partition(" ")
-    return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
 
 
 def of_n(series: Series, sessions: int | None) -> list[Record]:

@@ -1,44 +1,19 @@
 """One panel of the picture of buckets: what a session of one stack and role holds at the end of each phase, stacked."""
 
-from typing import NamedTuple
-
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from buckets.bucket_looks import LOOKS, Look, look_of
 from buckets.bucket_sums import Sums
+from colours import INK
 from costs import KIB
-from ends import INK
-from panels import READABLE, place
+from phases import READABLE, place
 from profiles.frames import Owner
 
 LAST = "idle"  # what comes after it is nobody's session
 THICK, ROOM = 0.04, 0.075  # of the axis: a part that has room for a name, and for its figure below the name
 SMALL, PALE = 0.4, 0.75  # of the axis: bars that are drawn again, enlarged and paler, where the panel is empty
-
-
-class Look(NamedTuple):
-    """Of a bucket. Colours are Okabe and Ito's; for grey neighbours differ in luminance, and some are hatched."""
-
-    bucket: str
-    short: str
-    colour: str
-    text: str = INK
-    hatch: str = ""
-
-
-LOOKS = (  # from below: what stays longest first
-    Look("connection structure", "connection", "#0072B2", "white"),
-    Look("peer certificates", "certs", "#F0E442"),
-    Look("keys and cipher contexts", "keys", "#D55E00", "white"),
-    Look("session and tickets", "session", "#DDDDDD"),
-    Look("context", "context", "#777777", "white"),
-    Look("transport", "transport", "#BBBBBB"),
-    Look("record buffers, read", "read", "#56B4E9", INK, "//"),
-    Look("record buffers, write", "write", "#009E73", "white", "\\\\"),
-    Look("handshake messages and transcript", "handshake", "#E69F00"),
-)
-LEFT = Look("other", "other", "#000000", "white")
 
 Stacked = dict[str, dict[str, float]]  # KiB of one session by bucket, by phase
 
@@ -59,9 +34,7 @@ def looks(parts: Stacked) -> list[Look]:
     """Of the buckets that hold something, from below; those that have no look of their own are like `other`."""
     there = {bucket for of in parts.values() for bucket, size in of.items() if size}
     known = {look.bucket for look in LOOKS}
-    return [look for look in LOOKS if look.bucket in there] + [
-        LEFT._replace(bucket=one) for one in sorted(there - known)
-    ]
+    return [look for look in LOOKS if look.bucket in there] + [look_of(one) for one in sorted(there - known)]
 
 
 def keys(panels: list[Stacked]) -> list[Patch]:

@@ -1,0 +1,9 @@
+"""Phases of a run, as pictures and pages say them, and in which order they come."""
+
+READABLE = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
+
+
+def place(phase: str) -> tuple:
+    """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
+    role, _, step = phase.partition(" ")
+    return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
