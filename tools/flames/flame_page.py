@@ -6,16 +6,21 @@ import hashlib
 import jinja2
 from markupsafe import Markup
 
+from buckets.bucket_looks import look_of
+from colours import text_on
 from definitions import ROOT
+from diffs.diff_rows import WARM_UP
 from diffs.profile_diff import Diff
 from flames import flame_data, flame_tree, page_scripts
+from phases import READABLE
 from profiles.frames import Owner
 from profiles.heap_profile import BASE, Profile
 from views import choice
+from views.profile_tables import COLUMNS
 
 MOST = 2_000_000  # bytes of a page
 SIDES = ("OLD", "NEW", "change")  # the moments of a diff
-ROLE = {"client": "client", "server": "server", "client context": "contexts", "server context": "contexts"}
+COLUMN = {owner: column for column, owners in COLUMNS.items() for owner in owners}
 
 
 def page(profile: Profile, moment: str | None = None, owner: Owner | None = None, wanted: choice.Pattern = None) -> str:
@@ -30,8 +35,9 @@ def page(profile: Profile, moment: str | None = None, owner: Owner | None = None
     tree = flame_tree.of_profile(profile, found)
     about = heading(profile) | {
         "moments": [*profile.moments],
-        "opens": {"phase": opens, "role": ROLE.get(owner, owner or "all")},
+        "opens": {"phase": opens, "role": COLUMN[owner] if owner else "all"},
         "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
+        "of_sessions": [choice.without_sessions(profile, name) is None for name in profile.moments],
         "sessions": choice.divisor(profile),
         "roles": choice.has_roles(profile),
         "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
@@ -77,6 +83,12 @@ def when(moment: str) -> str:
 
 def made(about: dict, tree: flame_tree.Tree) -> str:
     """The smallest functions are put together until the page is no larger than it may be."""
+    about |= {
+        "columns": COLUMN | {WARM_UP: COLUMN["client context"]},
+        "session_roles": choice.ROLES,
+        "readable": READABLE,
+        "looks": {bucket: looks(bucket) for bucket in tree.known},
+    }
     drawn = page_scripts.scripts()
     folder = jinja2.FileSystemLoader(ROOT / "tools/flames/page")
     template = jinja2.Environment(loader=folder, autoescape=True, trim_blocks=True).get_template("page.html.jinja")
@@ -90,6 +102,11 @@ def made(about: dict, tree: flame_tree.Tree) -> str:
     }
     room = MOST - len(template.render(parts, tree="").encode())
     return template.render(parts, tree=Markup(flame_data.fitting(tree, room)))
+
+
+def looks(bucket: str) -> dict[str, str]:
+    colour = look_of(bucket).colour
+    return {"colour": colour, "text": text_on(colour)}
 
 
 def plain(text: str) -> Markup:

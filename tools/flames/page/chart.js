@@ -6,6 +6,12 @@ const details = document.getElementById("details");
 const draw = window.flamegraph.default;
 let chart = null;
 
+// Text on a bucket's colour, which a stylesheet cannot choose by itself.
+for (const { colour, text } of Object.values(about.looks)) {
+  const rule = `#figure rect[fill="${colour}"] ~ foreignObject .d3-flame-graph-label { color: ${text} }`;
+  document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length);
+}
+
 function chosenTerm() {
   if (!state.search) return null;
   try {

@@ -85,9 +85,9 @@ function legendEntry(colour, text, bytes) {
 
 function showLegend() {
   const sizes = byKind(state.moment, state.role);
-  const entries = kinds.slice(0, COLOURS).map((kind, at) => sizes[at] && legendEntry(colourOfKind(at), kind, sizes[at]));
-  if (!about.diff) entries.push(legendEntry("var(--rest)", by_bucket ? "several of these, or other" : "other"));
-  const changed = [["#ee6a50", "▲ NEW holds more"], ["#5b9bd9", "▼ NEW holds less"], ["#dde1e5", "as much"]];
+  const entries = kinds.slice(0, by_bucket ? kinds.length : AREAS).map((kind, at) => sizes[at] && legendEntry(colourOfKind(at), kind, sizes[at]));
+  if (!about.diff) entries.push(legendEntry(REST, by_bucket ? "several of these, or none" : "other"));
+  const changed = [["var(--more)", "▲ NEW holds more"], ["var(--less)", "▼ NEW holds less"], ["var(--same)", "as much"]];
   const shown = about.diff ? changed.map((one) => legendEntry(...one)) : entries.filter(Boolean);
   element("legend").replaceChildren(...shown, legendEntry("var(--match)", "found"));
 }

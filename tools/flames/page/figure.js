@@ -3,13 +3,12 @@ const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const about = read("about");
 const { names, frames, kinds, by_bucket, nodes, owners, smaller } = read("tree");
 const AT = { caller: 0, frame: 1, kind: 2, lines: 3, held: 4 };
-const ROLE = { client: "client", server: "server", "client context": "contexts", "server context": "contexts", "warm-up": "contexts" };
 const moments = about.moments;
 
 // A node's role is that of its ancestor on the first level; callers come before those that they call.
 const roleOf = [];
 nodes.forEach((node, at) => {
-  roleOf[at] = at === 0 ? "all" : node[AT.caller] === 0 ? ROLE[owners[at]] || "harness" : roleOf[node[AT.caller]];
+  roleOf[at] = at === 0 ? "all" : node[AT.caller] === 0 ? about.columns[owners[at]] : roleOf[node[AT.caller]];
 });
 
 // What a node itself holds: an entry of `held` is good until the next.
@@ -38,22 +37,24 @@ const sums = moments.map((_, moment) => {
 
 const isShown = (node, role) => role === "all" || roleOf[node] === role;
 const firstLevel = Object.keys(owners).map(Number);
+const isSession = (whose) => !about.roles || about.session_roles.includes(whose);
 
-// Bytes and blocks of a node, of one role if it is the root.
-function held(node, moment, role) {
+// Bytes and blocks of a node; of the root, those of one role, or those that are sessions'.
+function held(node, moment, role, counts = () => true) {
   const { bytes, blocks } = sums[moment];
-  const parts = node === 0 ? firstLevel.filter((at) => isShown(at, role)) : [node];
+  const parts = node === 0 ? firstLevel.filter((at) => isShown(at, role) && counts(roleOf[at])) : [node];
   const add = (of) => parts.reduce((sum, at) => sum + of[at], 0);
   return { bytes: add(bytes), blocks: add(blocks) };
 }
 
-// Per session: what a node holds above `base`, by the sessions of its role; of both roles, by pairs. Null: not known.
+// Per session: what a node holds above `base`, by the sessions of its role; of both roles, by pairs.
+// Null: that is not known, or what is held is no session's.
 function perSession(node, moment, role) {
-  if (about.diff || !about.sessions || moment === about.base) return null;
-  const base = about.base === null ? null : held(node, about.base, role);
-  const now = held(node, moment, role);
+  if (about.diff || !about.sessions || !about.of_sessions[moment]) return null;
   const whose = node === 0 ? role : roleOf[node];
-  if (about.roles && (whose === "contexts" || whose === "harness")) return null;
+  if (whose !== "all" && !isSession(whose)) return null;
+  const base = about.base === null ? null : held(node, about.base, role, isSession);
+  const now = held(node, moment, role, isSession);
   const share = (of) => (now[of] - (base ? base[of] : 0)) / about.sessions;
   const unit = !about.roles ? "session" : whose === "all" ? "pair" : `${whose} session`;
   return { bytes: share("bytes"), blocks: share("blocks"), unit, above: base !== null && base.bytes > 0 };

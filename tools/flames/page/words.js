@@ -1,13 +1,13 @@
 // What the page says, and in which colours.
-const COLOURS = 9;
-const READABLE = { sessions: "created", payload: "1 KiB sent", reply: "1 KiB back" };
+const AREAS = 9; // that have a colour: the largest
+const REST = "var(--rest)";
 
 const whole = (number) => Math.round(number).toLocaleString("en");
 const tenth = (number) => number.toLocaleString("en", { maximumFractionDigits: 1 });
 const bytesSaid = (bytes) => `${tenth(bytes)} B`;
 const blocksSaid = (blocks) => (Number.isNaN(blocks) ? "" : ` in ${tenth(blocks)} block${blocks === 1 ? "" : "s"}`);
 const shareSaid = (part, all) => (all ? `${((100 * part) / all).toFixed(1)} %` : "0 %");
-const momentSaid = (name) => READABLE[name] || name;
+const momentSaid = (name) => about.readable[name] || name;
 
 // For buttons: exact as long as there is room.
 function compact(bytes) {
@@ -28,7 +28,7 @@ const deltaOf = (node, role) => held(node, 1, role).bytes - held(node, 0, role).
 // In a comparison sessions' bytes are said of one session; what both hold together has no such divisor.
 function unitOf(node, role) {
   const whose = node === 0 ? role : roleOf[node];
-  const isSession = about.sessions && (whose === "client" || whose === "server");
+  const isSession = about.sessions && about.session_roles.includes(whose);
   return isSession ? { by: about.sessions, said: ` per ${whose} session` } : { by: 1, said: "" };
 }
 
@@ -54,18 +54,22 @@ function said(node, moment, role) {
   return sentences.filter(Boolean);
 }
 
-// By area; in a comparison red where NEW holds more and blue where it holds less, the stronger the larger the share.
+// By bucket or area; in a comparison red where NEW holds more and blue where it holds less, the stronger the larger the share.
 function colourOf(node, role) {
   if (about.diff) {
     const delta = deltaOf(node, role);
     const most = Math.max(held(node, 0, role).bytes, held(node, 1, role).bytes);
     const strength = delta ? Math.round(25 + 75 * Math.min(1, Math.abs(delta) / most)) : 0;
-    return `color-mix(in srgb, ${delta > 0 ? "#ee6a50" : "#5b9bd9"} ${strength}%, #dde1e5)`;
+    return `color-mix(in srgb, var(--${delta > 0 ? "more" : "less"}) ${strength}%, var(--same))`;
   }
-  return node === 0 ? "var(--rest)" : colourOfKind(kindOf[node]);
+  return node === 0 ? REST : colourOfKind(kindOf[node]);
 }
 
-const colourOfKind = (kind) => (kind >= 0 && kind < COLOURS && kinds[kind] !== "other" ? `var(--a${kind})` : "var(--rest)");
+// A bucket's colour is that of the other pictures; areas have theirs by size.
+function colourOfKind(kind) {
+  if (by_bucket) return kind < 0 ? REST : about.looks[kinds[kind]].colour;
+  return kind >= 0 && kind < AREAS ? `var(--a${kind})` : REST;
+}
 
 function labelOf(node, role) {
   const frame = frameOf(node);

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-PAGES = Path(__file__).resolve().parent.parent.parent.parent / "build/pages"
+PAGES = Path(__file__).resolve().parents[4] / "build/pages"
 WIDE, NARROW = (1400, 900), (420, 860)
 
 Open = Callable[..., Page]

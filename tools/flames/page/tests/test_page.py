@@ -66,13 +66,29 @@ def test_the_tooltip_says_what_a_session_holds(opened):
     expect(tip).to_contain_text("it/SSL_.c:3 · it")
     expect(tip).to_contain_text("700 B in 20 blocks")
     expect(tip).to_contain_text("70 B in 2 blocks per server session")
-    expect(tip).to_contain_text("31.7 % of what is shown")
+    expect(tip).to_contain_text("30.4 % of what is shown")
     frame(page, "client_session_new").hover()
     expect(tip).to_contain_text("50 B in 1 block per client session, above contexts")
     frame(page, "CTX_new").hover()
     expect(tip).to_contain_text("1,000 B in 4 blocks")
     expect(tip).not_to_contain_text("per ")
     expect(page.locator("#details")).to_contain_text("CTX_new")
+
+
+def test_what_is_no_session_s_has_no_figure_per_session(opened):
+    page = opened("by-hand.html")
+    details = page.locator("#details")
+    expect(details).to_contain_text("2,300 B in 36 blocks · 120 B in 3 blocks per pair, above contexts")
+    phase(page, "closed").click()
+    expect(details).to_contain_text("1,008 B in 5 blocks · 0 B in 0 blocks per pair, above contexts")
+    for name, said in {"freed": "95 B in 2 blocks", "end": "3 B in 1 block", "contexts": "1,008 B in 5 blocks"}.items():
+        phase(page, name).click()
+        expect(details).to_contain_text(f"· {said}")
+        assert "per " not in details.inner_text() and "−" not in details.inner_text()
+    phase(page, "freed").click()
+    frame(page, "client_session_new").hover()
+    expect(page.locator("#tip")).to_contain_text("3 B in 1 block")
+    expect(page.locator("#tip")).not_to_contain_text("per ")
 
 
 def test_names_are_never_read_as_html(opened):
