@@ -1,32 +1,56 @@
-"""How pages of heap profiles look: in light and dark, in wide and narrow windows; screenshots to be looked at."""
+"""How pages of heap profiles look: in light and dark, in wide and narrow windows; screenshots."""
 
 import re
 
 import pytest
 from conftest import NARROW, PAGES, WIDE
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 SHOTS = {
     "light": ("openssl.html", "", WIDE, "light"),
     "dark": ("openssl.html", "#phase=server+1&role=client&search=SSL_new", WIDE, "dark"),
+    "grey": ("openssl.html", "", WIDE, "light"),
+    "areas": ("by-hand.html", "", WIDE, "dark"),
     "flame": ("rustls.html", "#order=flame", WIDE, "light"),
     "narrow": ("rustls.html", "", NARROW, "light"),
     "diff": ("diff.html", "#phase=NEW", WIDE, "light"),
     "diff-dark": ("diff.html", "#phase=change&role=client", WIDE, "dark"),
 }
+NAMED = """all => all.map((one) => {
+  const [rect, label] = [one.querySelector("rect"), one.querySelector(".d3-flame-graph-label")];
+  const [fill, { color, display }] = [getComputedStyle(rect).fill, getComputedStyle(label)];
+  return { name: one.getAttribute("name"), fill, color, shown: display !== "none", text: label.textContent };
+})"""
+
+
+def drawn(page: Page) -> list[dict]:
+    """The functions of the figure, once their names are there, which come after the rectangles."""
+    last = page.locator("#figure .d3-flame-graph-label").filter(visible=True).last
+    expect(last).not_to_be_empty()
+    return page.locator("#figure g.frame").evaluate_all(NAMED)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_light_and_dark(opened, scheme):
-    page = opened("openssl.html", scheme=scheme)
-    for place in ("body", "#details", ".d3-flame-graph-label"):
+@pytest.mark.parametrize("name", ["openssl.html", "rustls.html", "diff.html", "by-hand.html"])
+def test_text_stands_out_in_light_and_dark(opened, name, scheme):
+    page = opened(name, "#search=SSL_new", scheme=scheme)
+    behind = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    for place in ("body", "#details"):
         text = luminance(page.locator(place).first.evaluate("one => getComputedStyle(one).color"))
-        behind = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        if place.startswith(".d3"):
-            fills = page.locator("#figure rect").evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
-            assert min(contrast(text, luminance(fill)) for fill in fills) > 4.5
-        else:
-            assert contrast(text, behind) > 4.5
+        assert contrast(text, behind) > 4.5
+    for one in drawn(page):
+        assert contrast(luminance(one["color"]), luminance(one["fill"])) > 4.5, one
+
+
+def test_buckets_have_the_colours_of_the_picture(opened):
+    page = opened("openssl.html")
+    found = {one["name"]: one["fill"] for one in drawn(page)}
+    assert found["tls_setup_read_buffer"] == "rgb(86, 180, 233)"
+    assert found["d2i_X509"] == "rgb(240, 228, 66)"
+
+
+def test_colours_can_be_chosen(opened):
+    page = opened("openssl.html", scheme="dark")
     toggle = page.locator("#theme")
     toggle.click()
     expect(toggle).to_have_text("colours: light")
@@ -36,8 +60,9 @@ def test_text_stands_out_in_light_and_dark(opened, scheme):
 
 
 def luminance(colour: str) -> float:
-    """Relative, as WCAG has it, of `rgb(r, g, b)`."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    """Relative, as WCAG has it, of `rgb(r, g, b)`, and of `color(srgb r g b)`, where they are shares."""
+    most = 1 if colour.startswith("color(srgb") else 255
+    parts = [float(part) / most for part in re.findall(r"[\d.]+", colour)[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -60,8 +85,13 @@ def test_a_window_that_changes_is_filled_again(opened):
 
 
 @pytest.mark.parametrize("shot", SHOTS)
-def test_screenshots_to_be_looked_at(opened, shot):
+def test_functions_with_room_for_a_name_have_it(opened, shot):
+    """And a screenshot, to be looked at."""
     page = opened(*SHOTS[shot])
-    page.locator("#figure g.frame").nth(12).hover()
-    page.wait_for_timeout(400)  # labels come after the rectangles
+    page.locator("#figure g.frame").nth(3).hover()
+    expect(page.locator("#tip")).to_be_visible()
+    shown = [one for one in drawn(page) if one["shown"]]
+    assert len(shown) > 3 and all(one["text"].endswith(one["name"]) for one in shown)
+    if shot == "grey":
+        page.evaluate("document.documentElement.style.filter = 'grayscale(1)'")
     page.screenshot(path=PAGES / f"{shot}.png")
