@@ -16,8 +16,9 @@ import rich.text
 
 import stdout
 from tables import HOLE, Cell, Column, Table
+from widths import UNBROKEN, widths
 
-UNBROKEN = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names, on a narrow terminal
+BESIDE = 2  # blanks beside each column
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 
 
@@ -68,13 +69,16 @@ def markdown(table: Table) -> str:
 
 def terminal(table: Table, console: rich.console.Console) -> None:
     table = slim(table)
-    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     columns, rows = narrower(table)
-    for column in columns:
-        side = "left" if column.left else "right"
-        drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=column.key in UNBROKEN)
+    headed = any(column.heading for column in columns)
+    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_header=headed)
+    rows = [[*map(below, row)] for row in rows]
+    known = widths(columns, rows, console.width - BESIDE * len(columns)) or [None] * len(columns)
+    for column, width in zip(columns, known, strict=True):
+        side, whole = "left" if column.left else "right", column.key in UNBROKEN and width is None
+        drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=whole, width=width)
     for row in rows:
-        drawn.add_row(*map(rich.text.Text, map(below, row)), style="bold" if len(row) == 1 else None)
+        drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
     console.print(rich.text.Text(table.title, style="bold"))
     console.print(rich.text.Text(table.caption, style="dim"))
     console.print(drawn)

@@ -13,7 +13,7 @@ from profiles.frames import Owner
 from profiles.heap_profile import PEAK, Held, Profile
 from selection import Selection
 from session_costs import STAGES, of_one_stack
-from tables import Cell, Column, Table, hole, word
+from tables import Cell, Column, Table, hole, quotient, word
 
 __all__ = ["bucket_of", "explained", "of_selection", "profiles", "table"]
 
@@ -33,12 +33,16 @@ def table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
     """Rows by stack, role and bucket; `total` is what the sessions hold, whatever the rules say. With `blocks` cells
     are `bytes (blocks)`; their values have both always."""
     varying = [key for key in VARYING if len({of_run(profile, key) for profile in profiles}) > 1]
-    named = [Column(key, key, left=True) for key in (*varying, "stack", "role", "bucket")]
-    most = [Column(MOST, "most"), Column(f"{MOST}_in", "most in", left=True)]
+    stacks = {Sums(profile).stack for profile in profiles}
+    of_one = stacks.pop() if len(stacks) == 1 else None
+    named = [Column(key, key, left=True) for key in varying]
+    named += [Column("stack", "stack", left=True, usual=of_one)]  # then it stands in the title
+    named += [Column(key, key, left=True) for key in ("role", "bucket")]
+    most = [Column(MOST, "most"), Column(f"{MOST}_in", "most in", left=True, usual=PEAK)]
     columns = [*named, *columns_of(BEFORE), *most, *columns_of(AFTER)]
     peak = any(PEAK in profile.moments for profile in profiles)
     caption = CAPTION.format(" and (blocks)" if blocks else "", AT_PEAK if peak else AT_FULLEST)
-    made = Table("buckets", TITLE, caption + without_rules(profiles), columns)
+    made = Table("buckets", TITLE + (f": {of_one}" if of_one else ""), caption + without_rules(profiles), columns)
     for profile in profiles:
         sums = Sums(profile)
         names = [word(of_run(profile, key)) for key in varying] + [word(sums.stack)]
@@ -80,16 +84,20 @@ def rows(sums: Sums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
 
 
 def figure(held: Held | None, sessions: int, blocks: bool) -> Cell:
-    """Of one session; what is left over a whole number is shown."""
+    """Of one session; in hundredths where it is not whole, which is to be seen."""
     if held is None:
         return hole("the profile has no such moment")
+
+    def each(amount: int) -> str:
+        return quotient(amount, sessions).text
+
     size = Quotient(held.bytes, sessions)
     value = {"bytes": size.whole, "bytes_remainder": size.remainder}
     if held.blocks is None:
-        return Cell(str(size), value | {"blocks": None, "over_sessions": sessions})
+        return Cell(each(held.bytes), value | {"blocks": None, "over_sessions": sessions})
     count = Quotient(held.blocks, sessions)
     value |= {"blocks": count.whole, "blocks_remainder": count.remainder, "over_sessions": sessions}
-    return Cell(f"{size} ({count})" if blocks else str(size), value)
+    return Cell(f"{each(held.bytes)} ({each(held.blocks)})" if blocks else each(held.bytes), value)
 
 
 def covered(found: dict[str, Held] | None, whole: Held | None) -> Cell:

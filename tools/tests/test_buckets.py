@@ -138,13 +138,13 @@ def test_the_table_has_every_figure_of_known_blocks():
     found = {(row["role"], row["bucket"]): row for row in rows(buckets.table([made], blocks=True))}
     client = {bucket: row for (role, bucket), row in found.items() if role == "client"}
     assert list(client) == ["record buffers, read", "record buffers, write", OTHER, "total", "covered"]
-    assert client["record buffers, read"]["established"] == "100 (0 + 1/10)"
-    assert client["record buffers, read"]["most"] == "200 (0 + 2/10)" and client["total"]["most_in"] == "client 1"
-    assert client[OTHER]["established"] == "1 (0 + 1/10)" and client["total"]["established"] == "101 (0 + 2/10)"
+    assert client["record buffers, read"]["established"] == "100 (0.10)"
+    assert client["record buffers, read"]["most"] == "200 (0.20)" and client["total"]["most_in"] == "client 1"
+    assert client[OTHER]["established"] == "1 (0.10)" and client["total"]["established"] == "101 (0.20)"
     assert client["total"]["sessions"] == "0 (0)" and client["covered"]["established"] == "99.0 %"
     assert client["total"]["idle"] == "–"
     server = {bucket: row for (role, bucket), row in found.items() if role == "server"}
-    assert server["connection structure"]["established"] == "4 (0 + 2/10)" == server["total"]["most"]
+    assert server["connection structure"]["established"] == "4 (0.20)" == server["total"]["most"]
     assert server[OTHER]["established"] == "0 (0)", "other is never hidden"
 
 

@@ -40,21 +40,20 @@ def overview(
 
 def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
-    columns = [Column("what", "what", left=True), Column("value", "", left=True)]
-    return Table(
-        "summary",
-        f"A profile by {choice.tool(profile)}",
-        "Bytes are requested.",
-        columns,
-        list(facts(profile, sessions)),
-    )
+    columns = [Column("what", "", left=True), Column("value", "", left=True)]
+    about = f"A profile by {choice.tool(profile)}. Bytes are those that the program asked for."
+    return Table("summary", title(profile), about, columns, list(facts(profile, sessions)))
+
+
+def title(profile: Profile) -> str:
+    """Of what, and by which tool."""
+    of = run(profile.run) if profile.run else clean(posixpath.basename(profile.file))
+    return f"{of}, by {choice.tool(profile)}"
 
 
 def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     yield [word("file"), Cell(clean(posixpath.basename(profile.file)), profile.file)]
     yield [word("command"), Cell(textwrap.shorten(clean(profile.command), WIDEST, placeholder=" …"), profile.command)]
-    if profile.run:
-        yield fact("run", run(profile.run))
     if (per := choice.divisor(profile, sessions)) and not of_pair(profile):
         yield [word("sessions of each role"), whole(per)]
     for moment in extremes(profile):
