@@ -46,7 +46,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--suite", help="of a recording: whose sites run")
     made.add_argument("--stack", help="the same")
     chosen = made.add_argument_group("what to look at")
-    chosen.add_argument("--phase", metavar="MOMENT", help="a phase, `peak` or `end` (default: where most is live)")
+    moment = "a phase, `peak` or `end` (default: where most is live; with --diff established)"
+    chosen.add_argument("--phase", metavar="MOMENT", help=moment)
     chosen.add_argument("--role", choices=OWNERS, help="whose memory (default: everybody's)")
     chosen.add_argument("--by", choices=top_sites.BY, help="what makes a site large (default: bytes that are live)")
     chosen.add_argument("--top", type=count, metavar="K", help=f"sites to show (default: {top_sites.ROWS})")

@@ -23,17 +23,18 @@ FIGURES = [
     Column("old_blocks", "OLD blocks"),
     Column("new_blocks", "NEW blocks"),
 ]
+JOINED_BY = Column("joined", "joined by", left=True)
 OF = Column("part", "of", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
 CAPTION = "OLD is {}, NEW is {}. Bytes live {}{}."
 PER_SESSION = ": of client and server per session, above what was live before any; of others in the process"
 BEFORE = " Warm-up: what calls for clients and servers left before any session was made."
 SITES = (
-    " By who called the allocator, innermost first: the {} of each that grew most, then those that shrank most; "
+    "By who called the allocator, innermost first: the {} of each that grew most, then those that shrank most; "
     "all rows of a kind add up to all that it holds."
 )
 JOINED = (
-    " Call stacks are compared by the function, file and line of every frame, without versions of packages; what is "
+    "Call stacks are compared by the function, file and line of every frame, without versions of packages; what is "
     "left by less. Not joined: in one of them only, or named otherwise."
 )
 
@@ -56,8 +57,8 @@ def totals(diff: Diff) -> Table:
 
 
 def sites(diff: Diff, rows: int = ROWS) -> Table:
-    columns = [OF, *FIGURES, Column("joined", "joined by", left=True), Column("callers", "by", left=True)]
-    table = Table("diff-sites", "Where NEW holds more or less", caption(diff) + SITES.format(rows), columns)
+    columns = [OF, JOINED_BY, *FIGURES, Column("callers", "by", left=True)]
+    table = Table("diff-sites", "Where NEW holds more or less", SITES.format(rows), columns)
     for total in diff.totals():
         table.rows += [[word(total.part), *cells] for cells in of_part(diff, diff.sites(total.part), rows)]
     return table
@@ -68,7 +69,7 @@ def of_part(diff: Diff, found: list[Row], rows: int) -> Iterator[list[Cell]]:
     shrank = [row for row in reversed(found) if diff.figures(row).more < 0]
     for row in (*grew[:rows], *shrank[:rows]):
         callers_named = Cell(path(row), " < ".join(said(one, whole=True) for one in callers(row.frames)[:INNERMOST]))
-        yield [*figures(diff, row), word(how(row)), callers_named]
+        yield [word(how(row)), *figures(diff, row), callers_named]
     yield from rest(diff, grew[rows:], "other{s} that grew")
     yield from rest(diff, shrank[rows:], "other{s} that shrank")
     yield from rest(diff, [row for row in found if not diff.figures(row).more], "site{s} of the same bytes")
@@ -83,12 +84,12 @@ def how(row: Row) -> str:
 def rest(diff: Diff, rows: list[Row], words: str) -> Iterator[list[Cell]]:
     if rows:
         counted = f"{len(rows):,} {words.format(s='s'[: len(rows) > 1])}"
-        yield [*summed_figures(diff, rows), word("any"), word(counted)]
+        yield [word("any"), *summed_figures(diff, rows), word(counted)]
 
 
 def joined(diff: Diff) -> Table:
-    columns = [OF, Column("joined", "joined by", left=True), Column("sites", "sites"), *FIGURES]
-    table = Table("diff-joined", "How OLD's call stacks were joined with NEW's", caption(diff) + JOINED, columns)
+    columns = [OF, JOINED_BY, Column("sites", "sites"), *FIGURES]
+    table = Table("diff-joined", "How OLD's call stacks were joined with NEW's", JOINED, columns)
     for total in diff.totals():
         for stage in STAGES:
             rows = [row for row in diff.rows if (row.part, row.stage) == (total.part, stage)]

@@ -121,6 +121,8 @@ def test_any_program_s_profile(massif):
 def test_a_recording(recording):
     found = tables(recording)
     assert list(found) == ["summary", "by-phase", "sites"]
+    assert "**openssl@3.5.5, tls13-rsa-aes256, N = 100, by a sites run**" in inspect(recording).stdout
+    assert "A session's bytes by bucket: openssl@3.5.5**" in inspect(recording, "--buckets").stdout
     assert {row["moment"]: row["server"] for row in found["by-phase"]}["idle"] == {"bytes": 150, "blocks": 2}
     (site,) = tables(recording, "--phase", "idle", "--role", "server", "--filter", "SSL_new")["sites"]
     assert (site["bytes"], site["blocks"], site["callers"][:7]) == (100, 1, "SSL_new")
@@ -209,7 +211,7 @@ def test_nor_is_another_profile_or_a_recording(massif, recording, tmp_path):
         (["--by", "blocks"], 2, "massif does not count blocks; take --by bytes"),
         (["--by", "temporary"], 2, "does not tell what was allocated over the run"),
         (["--by", "temporary", "--phase", "peak"], 2, "is of the whole run; leave --phase out"),
-        (["--buckets"], 2, "--buckets is for profiles of this project's harnesses"),
+        (["--buckets"], 2, "no record of a run is beside it; --buckets is for what `make profile` keeps"),
         (["--sizes"], 2, "massif does not tell the sizes of blocks"),
         (["--flamegraph", "x.png"], 2, "x.png"),
         (["--force"], 2, "--force is for --diff"),
@@ -257,6 +259,10 @@ def test_two_profiles_are_compared(recording, tmp_path):
     assert sorted(line.rsplit(" ", 2)[1:] for line in folded.splitlines()) == [["100", "160"], ["50", "0"], ["9", "9"]]
     refusal = refused(1, "--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--filter", "nosuch")
     assert "no call stack of either" in refusal
+    refusal = refused(1, "--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--role", "harness")
+    assert refusal.endswith("what is live then is of client, server")
+    refusal = refused(2, "--diff", recording, tmp_path / "new.jsonl", "--phase", "peak")
+    assert "no moment peak" in refusal and "established" in refusal
 
 
 def test_on_a_terminal_nothing_is_wider_than_it(recording):

@@ -50,11 +50,11 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
 
 
 def of_buckets(profile: Profile) -> Table:
-    """ValueError with a sentence where nothing is a session's."""
+    """ValueError with a sentence without the run's record, which says whose rules and how many sessions."""
     from buckets import bucket_table as buckets
 
-    if not choice.has_roles(profile):
-        raise ValueError(f"{profile.file}: no session is in it: --buckets is for profiles of this project's harnesses")
+    if profile.run is None:
+        raise ValueError(f"{profile.file}: no record of a run is beside it; --buckets is for what `make profile` keeps")
     return buckets.table([profile])
 
 
@@ -101,9 +101,12 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> None:
     """ValueError with a sentence when the two cannot be compared."""
     from diffs import profile_diff
 
-    found = profile_diff.compare(old, new, given.phase, force=given.force).only(given.role, given.filter)
+    whole = profile_diff.compare(old, new, given.phase, force=given.force)
+    found = whole.only(given.role, given.filter)
     if not found.rows:
-        raise choice.Unmatched(f"{old.file} and {new.file}: no call stack of either is among those asked for")
+        parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
+        asked = "of either is among those asked for"
+        raise choice.Unmatched(f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}")
     if not (given.folded or given.flamegraph):
         forms.print_all(profile_diff.tables(found, given.top or top_sites.ROWS), given.format)
         if form(given) in (forms.TABLE, forms.MARKDOWN):
