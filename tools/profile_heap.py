@@ -20,10 +20,10 @@ import forms
 import names
 import stdout
 from campaign import SYSTEM, Run, tls
-from capture import profile_store, profilers
-from capture.profile_store import Place
-from capture.profiled import Subject
+from capture import profilers, store
+from capture.one_run import Subject
 from capture.profilers import MARKS, PROFILERS, Failed
+from capture.store import Place
 from definitions import ROOT
 from machine import cpu_model, recording_name
 from measure import shown, slots_cpus
@@ -112,13 +112,13 @@ def main() -> None:
     try:
         asked = subject(given)
         recording = Path(given.out) if given.out else ROOT / "data" / recording_name(date.today(), cpu_model())
-        place = profile_store.place(recording, asked)
-        record = None if given.fresh else profile_store.kept(place, asked)
+        place = store.place(recording, asked)
+        record = None if given.fresh else store.kept(place, asked)
         if record:
             print(f"memtest: {shown(place.record)} is there already; --fresh takes it again", file=sys.stderr)
             profile = profile_files.open_profile(place.profile(record))
         else:
-            record, profile = profile_store.take(place, asked, slots_cpus(given.jobs))
+            record, profile = store.take(place, asked, slots_cpus(given.jobs))
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
     profile.file = shown(place.profile(record))

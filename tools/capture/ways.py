@@ -9,10 +9,10 @@ from pathlib import Path
 
 import zstandard
 
-from capture import massif_parts, profiled, profilers
+from capture import massif_parts, one_run, profilers
 from capture.interpreted import interpret
+from capture.one_run import Made, Subject
 from capture.portable import portable
-from capture.profiled import Made, Subject
 from capture.profilers import Failed
 from definitions import ROOT
 from preload import HEAP_METER
@@ -46,7 +46,7 @@ async def heaptrack(subject: Subject, folder: Path, cpus: list[int], told: Told)
     profilers.interpreter()
     told(0, 1)
     begun = time.monotonic()
-    made = await profiled.whole(subject, folder, cpus[0])
+    made = await one_run.whole(subject, folder, cpus[0])
     files = sorted(folder.glob("heaptrack.raw.*"))  # zstd's or gzip's, whichever heaptrack found
     if len(files) != 1:
         raise Failed(f"{subject}: it wrote no file")
@@ -57,7 +57,7 @@ async def heaptrack(subject: Subject, folder: Path, cpus: list[int], told: Told)
 
 async def massif(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
     told(0, 1)
-    made = await profiled.whole(subject, folder, cpus[0])
+    made = await one_run.whole(subject, folder, cpus[0])
     count = len(made.phases)
     parts, trees = ([folder / f"{part}.{mark}" for mark in range(count)] for part in ("massif", "xtree"))
     if not all(file.exists() for file in (*parts, *trees)) or (folder / f"massif.{count}").exists():
@@ -73,7 +73,7 @@ async def massif(subject: Subject, folder: Path, cpus: list[int], told: Told) ->
 
 async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
     """DHAT tells nothing before the program ends: a run for each phase, which ends there and frees nothing."""
-    phases = (await profiled.plain(subject, cpus[0])).phases
+    phases = (await one_run.plain(subject, cpus[0])).phases
     free, made = list(cpus), {}
     slots = asyncio.Semaphore(len(cpus))
     told(0, len(phases))
@@ -82,7 +82,7 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
         async with slots:
             place, cpu = folder / phase, free.pop()
             place.mkdir()
-            made[phase] = await profiled.until(subject, place, cpu, phases[: phases.index(phase) + 1])
+            made[phase] = await one_run.until(subject, place, cpu, phases[: phases.index(phase) + 1])
             if not (place / "dhat").exists():
                 raise Failed(f"{subject}: until={phase}: it wrote no file")
             free.append(cpu)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pages
-from capture import captures
-from capture.captures import Captured
-from capture.profiled import Subject
+from capture import ways
+from capture.one_run import Subject
 from capture.profilers import Failed
+from capture.ways import Captured
 from commands import Sign
 from profiles import profile_files, profile_records
 from profiles.heap_profile import Profile
@@ -120,7 +120,7 @@ async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Captured:
     with Runs(f"profile: {subject.run.stack}, {subject.tool}") as sign:
         showing = asyncio.create_task(sign.show())
         try:
-            return await captures.WAYS[subject.tool](subject, folder, cpus, sign.told)
+            return await ways.WAYS[subject.tool](subject, folder, cpus, sign.told)
         finally:
             showing.cancel()
 

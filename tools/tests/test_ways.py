@@ -9,7 +9,7 @@ import pytest
 
 import profile_heap
 import witnesses
-from capture import profiled, profilers
+from capture import one_run, profilers
 from machine import allowed_cpus
 from preload import HEAP_METER
 from profiles import dhat_file, shallow
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 def taken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dhat")
     subject = profile_heap.subject(Namespace(stack=STACK, suite=SUITE, n="2", tool="dhat", timeout=None))
-    asyncio.run(profiled.until(subject, folder, allowed_cpus()[0], PHASES))
+    asyncio.run(one_run.until(subject, folder, allowed_cpus()[0], PHASES))
     return dhat_file.profile(folder / "dhat")
 
 
