@@ -12,7 +12,8 @@ from profiles.heap_profile import Held, Profile
 from tables import Cell, Column, Table, hole, whole
 from views import choice, short_names
 from views.choice import ROLES, Pattern
-from views.top_sites import BY_WHOM, NOT_COUNTED, ROWS, UNKNOWN, share
+from views.sites import BY_WHOM, UNKNOWN, share
+from views.top_sites import NOT_COUNTED, ROWS
 
 LEAST = 0.01  # of all that is shown; callers with less are counted together
 

@@ -11,7 +11,8 @@ from records import Record
 from tables import Cell, Column, Table, hole, whole, word
 from views import choice
 from views.short_names import clean
-from views.top_sites import HOW_MANY, ROWS, amount, per_session, share, top
+from views.sites import share
+from views.top_sites import HOW_MANY, ROWS, amount, per_session, top
 
 BAR = 24  # characters of the longest
 WIDEST = 100  # of a command

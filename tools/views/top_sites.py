@@ -1,37 +1,25 @@
 """Who allocated, by call site: what is live at a moment, or what was allocated over the run."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from closing import in_blocks
-from profiles import frames
-from profiles.frames import Frame, Owner
-from profiles.heap_profile import BASE, END, Allocated, Held, Profile, total
-from tables import Cell, Column, Table, hole, quotient, whole, word
-from views import choice, short_names
+from profiles.frames import Owner
+from profiles.heap_profile import BASE, END, Held, Profile, total
+from tables import Cell, Column, Table, hole, quotient, whole
+from views import choice
 from views.choice import Pattern
+from views.sites import BY_WHOM, Figures, Site, grouped, ranked, said, share, sums
 
 Live = Literal["bytes", "blocks"]
 OfRun = Literal["allocations", "allocated", "temporary"]
 By = Literal["bytes", "blocks", "allocations", "allocated", "temporary"]
 LIVE, OF_RUN, BY = get_args(Live), get_args(OfRun), get_args(By)
 
-ROWS, FRAMES = 10, 3
-UNKNOWN = "no call stack is known"
+ROWS = 10
 NOT_COUNTED = "{} does not count blocks"
 NOBODY = "what the harness and the contexts hold is no session's"
 HOW_MANY = "how many sessions there were is not known; --sessions N says it"
 OF_ONE = "one session of each role"  # of which a sites run tells
-
-Figures = tuple[int, ...]
-
-
-class Site(NamedTuple):
-    """Whose memory, and who called the allocator, innermost first."""
-
-    owner: Owner
-    frames: tuple[Frame, ...]
 
 
 def top(
@@ -146,45 +134,7 @@ def of_run(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern:
     return Table("sites", "What was allocated most, by call site", about + f"Share: of {UNITS[by]}.", columns, made)
 
 
-BY_WHOM = Column("callers", "by", left=True)
 UNITS = {"allocations": "allocations", "allocated": "bytes", "temporary": "temporary ones"}
-
-
-def grouped(
-    profile: Profile, by_stack: Mapping[int, Held | Allocated], figures: Callable[[Held | Allocated], Figures]
-) -> dict[Site, Figures]:
-    found: dict[Site, list[Figures]] = defaultdict(list)
-    for stack, one in by_stack.items():
-        found[Site(profile.stacks.owner(stack), choice.site(profile.stacks, stack, FRAMES))].append(figures(one))
-    return {site: sums(parts) for site, parts in found.items()}
-
-
-def sums(parts: Iterable[Figures], width: int = 2) -> Figures:
-    return tuple(map(sum, zip(*parts, strict=True))) or (0,) * width
-
-
-def ranked(sites: Mapping[Site, Figures], at: int, rows: int) -> list[tuple[list[Site], Figures]]:
-    """The largest, each by itself, then all others together."""
-    order = sorted(sites, key=lambda site: (-sites[site][at], site.owner, *map(str, site.frames)))
-    parts = [[site] for site in order[:rows]] + ([order[rows:]] if order[rows:] else [])
-    return [(names, sums(sites[name] for name in names)) for names in parts]
-
-
-def said(names: list[Site]) -> list[Cell]:
-    """Whose, and by whom."""
-    owners = list(dict.fromkeys(name.owner for name in names))
-    if len(names) > 1:
-        return [word(owners[0] if len(owners) == 1 else "any"), word(f"{len(names):,} others")]
-    (_, stack) = names[0]
-    path = " < ".join([*map(short_names.said, stack[:1]), *map(short_names.named, stack[1:])])
-    return [
-        word(owners[0]),
-        Cell(path or UNKNOWN, " < ".join(frames.said(one, whole=True) for one in stack) or UNKNOWN),
-    ]
-
-
-def share(part: int, all_of_it: int) -> Cell:
-    return Cell(f"{part / all_of_it:.1%}", part / all_of_it) if all_of_it else hole("nothing is a share of nothing")
 
 
 def title(moment: str) -> str:
