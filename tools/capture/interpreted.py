@@ -10,7 +10,7 @@ import re
 import signal
 import tempfile
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -50,7 +50,7 @@ async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
 @asynccontextmanager
 async def interpreting() -> AsyncIterator[asyncio.subprocess.Process]:
     """It is gone when the block is left. It asks no server for names: it has none of our environment."""
-    with tempfile.TemporaryFile() as statistics:
+    with tempfile.TemporaryFile() as statistics, broken_pipes():
         process = await asyncio.create_subprocess_exec(
             interpreter(),
             cwd=ROOT,
@@ -67,6 +67,16 @@ async def interpreting() -> AsyncIterator[asyncio.subprocess.Process]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+@contextlib.contextmanager
+def broken_pipes() -> Iterator[None]:
+    """Are errors here, also in a script that dies of them: the interpreter may be gone before it has read all."""
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 async def feed(to: asyncio.StreamWriter, raw: Path) -> None:

@@ -114,6 +114,7 @@ def test_a_file_that_is_no_profile_is_not_kept(project, tmp_path):
         ("sleep 3600", "killed at the time limit: --timeout=SECONDS gives it more"),
         ("kill -SEGV $$", "killed by SIGSEGV"),
         ("exit 3", "exit 3"),
+        ("exec <&-; sleep 1; exit 3", "exit 3"),
     ],
 )
 def test_an_interpreter_that_fails_is_a_sentence(project, tmp_path, interpreter, said):
