@@ -1,5 +1,6 @@
 """One command from a run to a profile that is whole, or a sentence and nothing kept."""
 
+import asyncio
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from conftest import Project
 
 from capture import profilers
+from capture.interpreted import interpreting
 from capture.profilers import PROFILERS
 from profiles import profile_files, profile_records
 from profiles.packed import chunks
@@ -114,7 +116,6 @@ def test_a_file_that_is_no_profile_is_not_kept(project, tmp_path):
         ("sleep 3600", "killed at the time limit: --timeout=SECONDS gives it more"),
         ("kill -SEGV $$", "killed by SIGSEGV"),
         ("exit 3", "exit 3"),
-        ("exec <&-; sleep 1; exit 3", "exit 3"),
     ],
 )
 def test_an_interpreter_that_fails_is_a_sentence(project, tmp_path, interpreter, said):
@@ -122,6 +123,20 @@ def test_an_interpreter_that_fails_is_a_sentence(project, tmp_path, interpreter,
     done = on(project, "obey", tmp_path, "seq 100000 > $3.raw.gz; " + RUNS, "--timeout=3")
     assert sentence(done) == f"heaptrack: obey@1, tls13-rsa-aes256, 2 sessions: heaptrack's interpreter: {said}"
     assert empty(tmp_path)
+
+
+def test_an_interpreter_that_is_gone_does_not_take_along_who_writes_to_it(tmp_path, monkeypatch):
+    """Whether its end is seen before the next write to it is chance."""
+    interpreted(tmp_path)
+    monkeypatch.setenv("PATH", path(tmp_path / "bin", "exit"))
+
+    async def gone() -> None:
+        async with interpreting():
+            assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
+
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    asyncio.run(gone())
+    assert signal.signal(signal.SIGPIPE, before) is signal.SIG_DFL
 
 
 def test_a_raw_recording_that_is_cut_off_is_a_sentence(project, tmp_path):
