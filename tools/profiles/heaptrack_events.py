@@ -19,6 +19,7 @@ class Events:
         self.live_bytes, self.peak_bytes = 0, 0
         self.latest = -1  # the site that the last event allocated; -1: it was no allocation
         self.count = 0  # lines taken
+        self.rest, self.lines, self.first = iter(()), 0, 0  # of the list that is being taken; its first event
         self.highest: tuple[list[bytes], int, list[int]] = ([], 0, [])  # see at_peak()
 
     def add(self, size: int, watched: bool) -> None:
@@ -40,13 +41,18 @@ class Events:
 
     def take(self, lines: list[bytes]) -> None:
         """Unreadable where more blocks are freed than were allocated; `count` is then the number of that line."""
-        before, highest, rest = self.live_bytes, self.peak_bytes, iter(lines)
+        before, highest = self.live_bytes, self.peak_bytes
+        self.rest, self.lines, self.first = iter(lines), len(lines), 0
         try:
-            self.count_blocks(rest)
+            self.count_blocks(self.rest)
         finally:
-            self.count += len(lines) - operator.length_hint(rest)
+            self.count += self.lines - operator.length_hint(self.rest)
         if self.peak_bytes > highest:
-            self.highest = lines, before, self.live.copy()
+            self.highest = lines[self.first :], before, self.live.copy()
+
+    def none_yet(self) -> None:
+        """The line that is being taken is no event, whatever it looks like, and none came before it."""
+        self.first = self.lines - operator.length_hint(self.rest)
 
     def count_blocks(self, lines: Iterable[bytes]) -> None:
         """The cost of a long file is this loop: no function is called for a block, and all is in local variables."""

@@ -54,6 +54,7 @@ class Tables:
             if isinstance(error, Unreadable):
                 raise
             if self.in_command:
+                self.events.none_yet()
                 self.command += "\n" + line.decode(errors="replace")
                 return
             what = f"no line of heaptrack's format {FORMAT}" if b"a " in self.entries else "no heaptrack file"
@@ -108,6 +109,7 @@ class Tables:
         marks = any(self.strings[function] == self.mark for function in self.places[place][2][0::3])
         if marks:
             self.mark_sites[b"%x" % len(self.sites)] = len(self.sites)
+        self.in_command = False
         self.events.add(size, marks)
         self.sites.append(stack)
 

@@ -64,10 +64,11 @@ def test_a_call_stack_is_innermost_first_and_inlined_functions_are_frames(tmp_pa
 
 
 def test_a_command_of_several_lines_is_whole(tmp_path):
-    command = "./harness -c import json\ns = 5\n+ 1\nt 1 2\nI am\nI 1\n\nend"
+    command = "./harness -c import json\ns = 5\n+ 1\nt 1 2\nI am\nI 1\n+ z\n\nend"
     profile = heaptrack_file.read(written(tmp_path, "+ 1\n", TABLES.replace("./harness memory", command)))
     assert profile.command == command.replace("\n\n", "\n")  # heaptrack has empty lines of its own
     assert profile.moments[END].bytes == 16
+    assert moments(profile)[PEAK] == moments(profile)[END]  # no line of the command is taken for an allocation
 
 
 def test_progress_is_told(tmp_path):
