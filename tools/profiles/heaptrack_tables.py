@@ -58,6 +58,7 @@ class Tables:
                 self.command += "\n" + line.decode(errors="replace")
                 return
             what = f"no line of heaptrack's format {FORMAT}" if b"a " in self.entries else "no heaptrack file"
+            what = "a number of what does not come before it" if isinstance(error, IndexError) else what
             raise Unreadable(f"{what}: {line[:60].decode(errors='replace')}") from None
 
     def version(self, rest: bytes) -> None:
@@ -74,6 +75,8 @@ class Tables:
 
     def debuggee(self, rest: bytes) -> None:
         """heaptrack writes arguments as they are: a line break goes on in a line of any kind, up to that of `I`."""
+        if self.sites or self.in_command:
+            raise ValueError  # after that any line may be an event
         self.command, self.in_command = rest.decode(errors="replace"), True
 
     def system(self, rest: bytes) -> None:
@@ -109,7 +112,7 @@ class Tables:
         marks = any(self.strings[function] == self.mark for function in self.places[place][2][0::3])
         if marks:
             self.mark_sites[b"%x" % len(self.sites)] = len(self.sites)
-        self.in_command = False
+        self.in_command = False  # of a file that has no `I`
         self.events.add(size, marks)
         self.sites.append(stack)
 
