@@ -30,8 +30,9 @@ import names
 import process
 from bench_meter import LIMIT_S, arguments, children, cpu_time
 from capture import profilers
+from capture.failed import Failed
 from capture.interpreted import interpret
-from capture.profilers import MARKS, PROFILERS, Failed
+from capture.profilers import MARKS, PROFILERS
 from lines import Meter
 from machine import allowed_cpus
 from profiles.heap_profile import Tool

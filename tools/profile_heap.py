@@ -21,8 +21,9 @@ import names
 import stdout
 from campaign import SYSTEM, Run, tls
 from capture import profilers, store
+from capture.failed import Failed, TooLong
 from capture.one_run import Subject
-from capture.profilers import MARKS, PROFILERS, Failed
+from capture.profilers import MARKS, PROFILERS
 from capture.store import Place
 from definitions import ROOT
 from machine import cpu_model, recording_name
@@ -69,12 +70,11 @@ def subject(given: argparse.Namespace) -> Subject:
     suite, sessions = given.suite if tls(given.stack) else "none", int(given.n)
     run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)
     fixed, each = TIME_S[given.tool]
-    known = {"limit_s": given.timeout or fixed + each * sessions}
-    known["provenance"] = Provenance(definitions.suites(), definitions.allocators())
+    known = Provenance(definitions.suites(), definitions.allocators()), given.timeout or fixed + each * sessions
     if given.tool == "sites":
-        return Subject(run, "sites", known["provenance"].declared(run)["meter_sha256"], before=(), **known)
+        return Subject("sites", run, *known, version=known[0].declared(run)["meter_sha256"])
     profiler = PROFILERS[given.tool]
-    return Subject(run, profiler.tool, profiler.version(), before=unrandomised(), **known)
+    return Subject(profiler.tool, run, *known, unrandomised(), profiler.version())
 
 
 def refuse(stack: str, tool: str) -> None:
@@ -119,6 +119,8 @@ def main() -> None:
             profile = profile_files.open_profile(place.profile(record))
         else:
             record, profile = store.take(place, asked, slots_cpus(given.jobs))
+    except TooLong as error:
+        sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
     profile.file = shown(place.profile(record))

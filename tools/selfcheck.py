@@ -29,9 +29,10 @@ import forms
 import names
 import preload
 import witnesses
+from capture.failed import Failed
 from profiles.unreadable import Unreadable
 from remainders import repeats
-from witnesses import Failed, Statement, Subject
+from witnesses import Statement, Subject
 
 DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}
 QUICK = ["contexts", "established"]
@@ -73,7 +74,8 @@ async def hear(runs: Runs, subject: Subject, meter: Path, quick: bool) -> list[S
         f"{subject}: massif": partial(witnesses.massif, subject),
     }
     phases = QUICK if quick else list(first.by_phase)
-    works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, phase) for phase in phases}
+    up_to = {phase: list(first.by_phase)[: at + 1] for at, phase in enumerate(first.by_phase)}
+    works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, up_to[phase]) for phase in phases}
     told = await runs.all(works)
     dhat = dict(zip(phases, told[-len(phases) :], strict=True))
     return [first, *told[: -len(phases)], Statement(witnesses.DHAT, dhat)]

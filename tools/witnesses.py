@@ -1,34 +1,33 @@
 """Tools that each tell what is live at the end of every phase of the same run of the same binary; three are not ours.
 
-All runs hold both roles, on the system's allocator, with randomised addresses: a harness that switches that off starts
-itself again, out of a profiler's sight."""
+They are run as for a profile. All runs hold both roles, on the system's allocator, with randomised addresses: a harness
+that switches that off starts itself again, out of a profiler's sight."""
 
 import re
-import shutil
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-
-from pydantic import ValidationError
 
 import campaign
 import definitions
-from capture import profilers
-from lines import LINE, EndLine, PhaseLine
-from process import started
+from capture import one_run, profilers, ways
+from capture.failed import Failed
+from lines import Meter, Phase
 from profiles import dhat_file, heaptrack_file, massif_file
 from profiles.heap_profile import END, PEAK, Held, Moment, Profile, total
+from provenance import Provenance
 
 LIMIT_S = 300
 MARKS = definitions.ROOT / profilers.MARKS
-PACKAGES = {"valgrind": "valgrind", "heaptrack": "heaptrack"}  # of Debian, by command
-MASSIF_OPTIONS = ["--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=1", "--max-snapshots=10"]
+ANY = [None]  # of the CPUs
 
 PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
 BUILDS = ": run `make selfcheck`, which builds it"
 
 
-class Failed(Exception):
-    """A run that told nothing; one sentence, which begins with the tool."""
+@cache
+def provenance() -> Provenance:
+    return Provenance(definitions.suites(), definitions.allocators())
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,9 @@ class Subject:
     suite: str
     sessions: int
 
-    def argv(self, *more: str) -> list[str]:
-        run = campaign.Run(self.stack, self.suite, campaign.SYSTEM, "all", self.sessions, "rss", 1)
-        return [*campaign.argv(run, definitions.suites()[self.suite]), "aslr=on", *more]
+    def under(self, tool: str, meter: Meter = "rss") -> one_run.Subject:
+        run = campaign.Run(self.stack, self.suite, campaign.SYSTEM, "all", self.sessions, meter, 1)
+        return one_run.Subject(tool, run, provenance(), LIMIT_S)
 
     def __str__(self) -> str:
         return f"{self.stack}, {self.suite}"
@@ -77,8 +76,8 @@ DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start make
 
 def ready(meter: Path) -> None:
     """Failed when a profiler or a library is not there, before anything is run."""
-    for name in PACKAGES:
-        path(name)
+    for tool in ("massif", "heaptrack"):
+        profilers.PROFILERS[tool].version()
     for library in (MARKS, meter):
         if why := unfit(library):
             raise Failed(f"{library}: {why}" + BUILDS * library.is_relative_to(definitions.ROOT / "build"))
@@ -97,43 +96,47 @@ def unfit(library: Path) -> str | None:
 
 
 async def heap_meter(subject: Subject, meter: Path) -> Statement:
-    phases = await run("heap meter", subject.argv(), {"LD_PRELOAD": str(meter)})
-    if any(phase.heap is None for phase in phases):
-        raise Failed(f"heap meter: {meter} was preloaded, and the harness found no heap meter")
+    phases = await metered(subject.under("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
     totals = {phase.phase: phase.heap.total for phase in phases}
     return Statement("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
 
 
 async def sites(subject: Subject, meter: Path) -> Statement:
     """Of all pairs, as if they were the one whose call stacks are kept."""
-    phases = await run(SITES, subject.argv(), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
-    if any(phase.sites is None for phase in phases):
-        raise Failed(f"{SITES}: {meter} was preloaded with HEAPMETER_SITES=1, and the harness printed no sites")
+    phases = await metered(subject.under(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
     return Statement(SITES, {phase.phase: pairs_of(phase) for phase in phases})
 
 
-def pairs_of(phase: PhaseLine) -> Reading:
+async def metered(subject: one_run.Subject, variables: dict[str, str]) -> list[Phase]:
+    """Of a run under the heap meter, whichever library that is."""
+    words = subject.argv(*ANY)
+    outcome = await one_run.measured(subject, words, words, variables)
+    if any((phase.sites if subject.tool == SITES else phase.heap) is None for phase in outcome.phases):
+        preloaded, *more = variables.values()
+        how = f"{preloaded} was preloaded" + " with HEAPMETER_SITES=1" * bool(more)
+        found = "printed no sites" if more else "found no heap meter"
+        raise Failed(f"{subject.tool}: {how}, and the harness {found}")
+    one_run.insist(subject, outcome)
+    return outcome.phases
+
+
+def pairs_of(phase: Phase) -> Reading:
     found = phase.sites
     live_bytes, live_blocks = (sum(getattr(one, what) for one in found.live) for what in ("bytes", "blocks"))
     return Reading(live_bytes * found.pairs, live_blocks * found.pairs)
 
 
 async def heaptrack(subject: Subject, folder: Path) -> Statement:
-    argv = [path("heaptrack"), "--output", str(folder / "heaptrack"), *subject.argv("marks=1")]
-    phases = await run("heaptrack", argv, {})
-    files = list(folder.glob("heaptrack.*"))  # zstd's or gzip's, whichever heaptrack found
-    if len(files) != 1:
-        raise Failed("heaptrack: it wrote no file")
-    profile = heaptrack_file.read(files[0])
+    found = await ways.heaptrack(subject.under("heaptrack"), folder, ANY)
+    profile, phases = heaptrack_file.read(found.file), found.made.phases
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
         raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
     pool = of_module(profile, marks[0], "libstdc++")
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     live_bytes, live_blocks = (own.live_bytes + DLERROR.live_bytes, own.live_blocks + DLERROR.live_blocks)
-    held = [total(mark.live) for mark in marks]
-    moments = zip(phases, held, strict=True)
-    readings = {phase.phase: Reading(one.bytes - live_bytes, one.blocks - live_blocks) for phase, one in moments}
+    moments = zip(phases, (total(mark.live) for mark in marks), strict=True)
+    readings = {phase: Reading(one.bytes - live_bytes, one.blocks - live_blocks) for phase, one in moments}
     return Statement("heaptrack", readings, [own, DLERROR])
 
 
@@ -145,52 +148,14 @@ def of_module(profile: Profile, moment: Moment, module: str) -> Held:
 
 
 async def massif(subject: Subject, folder: Path) -> Statement:
-    whole = f"--massif-out-file={folder / 'massif.whole'}"
-    argv = [path("valgrind"), "-q", "--tool=massif", *MASSIF_OPTIONS, whole, *subject.argv("marks=1")]
-    phases = await run("massif", argv, {"LD_PRELOAD": str(MARKS), "MARKS_DIRECTORY": str(folder)})
-    files = [folder / f"massif.{mark}" for mark in range(len(phases))]
-    if not all(file.exists() for file in files):
-        marks = MARKS.relative_to(definitions.ROOT)
-        raise Failed(f"massif: it wrote no snapshot at a mark: is {marks} current? run `make selfcheck`")
-    snapshots = [massif_file.only(file) for file in files]
-    readings = zip(phases, snapshots, strict=True)
-    return Statement("massif", {phase.phase: Reading(one.heap_bytes, None) for phase, one in readings})
+    found = await ways.massif(subject.under("massif"), folder, ANY)
+    moments = massif_file.profile(found.file).moments
+    readings = zip(found.made.phases, (moment for name, moment in moments.items() if name != PEAK), strict=True)
+    return Statement("massif", {phase: Reading(moment.bytes, None) for phase, moment in readings})
 
 
-async def dhat(subject: Subject, phase: str, folder: Path) -> Reading:
-    """One run: DHAT of valgrind 3.19 tells nothing before the program ends."""
-    file = folder / f"dhat.{phase}"
-    argv = [path("valgrind"), "-q", "--tool=dhat", *profilers.DHAT, f"--dhat-out-file={file}"]
-    await run(DHAT, [*argv, *subject.argv("marks=1", f"until={phase}")], {"LD_PRELOAD": str(MARKS)})
-    end = dhat_file.end(file)
+async def dhat(subject: Subject, phases: list[str], folder: Path) -> Reading:
+    """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
+    await ways.dhat_until(subject.under(DHAT), folder, *ANY, phases)
+    end = dhat_file.end(folder / "dhat")
     return Reading(end.live_bytes, end.live_blocks)
-
-
-def path(name: str) -> str:
-    found = shutil.which(name)
-    if not found:
-        raise Failed(f"{name}: it is not installed; install it with: sudo apt-get install -y {PACKAGES[name]}")
-    return found
-
-
-async def run(tool: str, argv: list[str], variables: dict[str, str]) -> list[PhaseLine]:
-    """Runs to its end; the phases that the harness printed. What a profiler prints in between is passed over."""
-    try:
-        async with started(argv, variables) as process:
-            try:
-                await process.wait(LIMIT_S)
-            finally:  # what a heaptrack that is killed leaves
-                Path(f"/tmp/heaptrack_fifo{process.process.pid}").unlink(missing_ok=True)
-    except OSError as error:
-        raise Failed(f"{tool}: {argv[0]} cannot be started: {error.strerror}") from None
-    done = process.ended()
-    if done.stopped or done.status:
-        said = done.stderr.decode(errors="replace").splitlines() or ["no word on stderr"]
-        raise Failed(f"{tool}: {done.stopped or f'exit {done.status}: {said[-1]}'}")
-    try:
-        lines = [LINE.validate_json(line) for line in done.stdout.splitlines() if line.startswith(b'{"record"')]
-    except ValidationError:
-        raise Failed(f"{tool}: the harness printed a line that is not as in docs/records.md") from None
-    if not lines or not isinstance(lines[-1], EndLine):
-        raise Failed(f"{tool}: the harness printed no end line")
-    return [line for line in lines if isinstance(line, PhaseLine)]

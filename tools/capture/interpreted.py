@@ -16,8 +16,9 @@ from pathlib import Path
 
 import zstandard
 
+from capture.failed import Failed, TooLong
 from capture.portable import portable
-from capture.profilers import Failed, interpreter
+from capture.profilers import interpreter
 from definitions import ROOT
 from process import dies_with
 from profiles.packed import Torn, chunks
@@ -39,8 +40,7 @@ async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
             await feeding
             status = await process.wait()
     except TimeoutError:
-        stopped = "killed at the time limit: --timeout=SECONDS gives it more"
-        raise Failed(f"{about}: heaptrack's interpreter: {stopped}") from None
+        raise TooLong(f"{about}: heaptrack's interpreter: killed at the time limit") from None
     except Torn:
         raise Failed(f"{about}: its raw recording is cut off") from None
     if status:

@@ -1,4 +1,4 @@
-"""One run of a harness under a profiler, judged as any other run."""
+"""One run of a harness under a profiler or a meter, judged as any other run."""
 
 import os
 import re
@@ -8,9 +8,9 @@ from pathlib import Path
 import harness
 from campaign import Run, argv
 from capture import profilers
-from capture.profilers import Failed
+from capture.failed import Failed, TooLong
+from definitions import Suite
 from process import Ended, started
-from profiles.heap_profile import Tool
 from provenance import Provenance
 from verdict import Outcome, differs, judge
 
@@ -19,25 +19,33 @@ ROUTINE = re.compile(  # what massif and heaptrack say on stderr of every run
 )
 
 
+LATE = "killed at the time limit"  # how process.Ended begins to say so
+Cpu = int | None  # None: whichever is free
+
+
 @dataclass(frozen=True)
 class Subject:
-    """What is profiled, by what, and how long a run of it may take."""
+    """What is run, under what, and how long a run of it may take."""
 
+    tool: str  # as sentences name it
     run: Run
-    tool: Tool
-    version: str
-    limit_s: float
-    before: tuple[str, ...]  # the profiler's command
     provenance: Provenance
+    limit_s: float
+    before: tuple[str, ...] = ()  # the profiler's command
+    version: str = ""  # of a tool whose profile is kept
 
     def __str__(self) -> str:
         return f"{self.tool}: {self.run.stack}, {self.run.suite}, {self.run.sessions:,} sessions"
 
-    def argv(self, cpu: int, until: str | None = None) -> list[str]:
-        """Randomisation is off already; where it cannot be, the harness must not try."""
-        suite = self.provenance.suites[self.run.suite]
-        more = [f"cpu={cpu}", "marks=1", *["aslr=on"] * (not self.before), *[f"until={until}"] * bool(until)]
-        return [*argv(self.run, suite), *more]
+    @property
+    def suite(self) -> Suite:
+        return self.provenance.suites[self.run.suite]
+
+    def argv(self, cpu: Cpu, until: str | None = None) -> list[str]:
+        """Randomisation is off already; where it is not, the harness must not start itself again without."""
+        pinned, marks = [f"cpu={cpu}"] * (cpu is not None), ["marks=1"] * (self.run.meter == "rss")
+        ending = [f"until={until}"] * bool(until)
+        return [*argv(self.run, self.suite), *pinned, *marks, *["aslr=on"] * (not self.before), *ending]
 
 
 @dataclass(frozen=True)
@@ -50,17 +58,17 @@ class Made:
         return [phase.phase for phase in self.outcome.phases]
 
 
-async def plain(subject: Subject, cpu: int) -> Made:
+async def plain(subject: Subject, cpu: Cpu) -> Made:
     """Without the profiler."""
     return await made(subject, subject.argv(cpu), subject.argv(cpu), {})
 
 
-async def whole(subject: Subject, folder: Path, cpu: int) -> Made:
+async def whole(subject: Subject, folder: Path, cpu: Cpu) -> Made:
     """To its end, under the profiler, which writes into `folder`."""
     return await under(subject, folder, subject.argv(cpu))
 
 
-async def until(subject: Subject, folder: Path, cpu: int, phases: list[str]) -> Made:
+async def until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> Made:
     """To the end of the last of `phases`, which are all up to there."""
     return await under(subject, folder, subject.argv(cpu, phases[-1]), phases)
 
@@ -76,21 +84,34 @@ async def made(
     subject: Subject, words: list[str], command: list[str], variables: dict[str, str], phases: list[str] | None = None
 ) -> Made:
     """Failed, with a sentence, when it is no measurement of what was asked for, or not in these phases."""
+    outcome = await measured(subject, words, command, variables, phases)
+    if not phases:
+        insist(subject, outcome)
+    return Made(outcome, command)
+
+
+async def measured(
+    subject: Subject, words: list[str], command: list[str], variables: dict[str, str], phases: list[str] | None = None
+) -> Outcome:
+    """Failed, with a sentence, when it did not go to its end, or to that of the last of `phases`."""
     begun = harness.now()
     ended = await end_of(command, variables, subject.limit_s)
     outcome = judge(ended, words, begun)
     if outcome.status == "unsupported":
         raise Failed(f"{subject.run.stack} cannot do {subject.run.suite}: {outcome.reason}")
     if phases and not (ended.status or ended.stopped) and outcome.end:
-        wrong = [phase.phase for phase in outcome.phases] != phases and "it went through other phases than a plain run"
+        if [phase.phase for phase in outcome.phases] != phases:
+            raise Failed(f"{subject}: it went through other phases than a plain run")
     elif outcome.status == "failed":
-        wrong = outcome.reason + (": --timeout=SECONDS gives it more" if ended.stopped else "")
-    else:
-        provenance = subject.provenance
-        wrong = differs(outcome, subject.run, provenance.suites[subject.run.suite], provenance.machine.thp_host)
-    if wrong:
+        late = (ended.stopped or "").startswith(LATE)
+        raise (TooLong if late else Failed)(f"{subject}: {outcome.reason}")
+    return outcome
+
+
+def insist(subject: Subject, outcome: Outcome) -> None:
+    """Failed, with a sentence, when what was measured is not what was asked for."""
+    if wrong := differs(outcome, subject.run, subject.suite, subject.provenance.machine.thp_host):
         raise Failed(f"{subject}: {wrong}")
-    return Made(outcome, command)
 
 
 async def end_of(command: list[str], variables: dict[str, str], limit_s: float) -> Ended:

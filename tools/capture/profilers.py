@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from capture.failed import Failed
 from profiles.heap_profile import Tool
 
 MARKS = "build/core/libmarks.so"  # below the root
@@ -23,10 +24,6 @@ MASSIF = ("--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=100"
 MASSIF += ("--max-snapshots=10", "--detailed-freq=1000000")
 # It tells what is live at the very end. Of a stack it has twelve calls unless asked for more.
 DHAT = ("--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=128")
-
-
-class Failed(Exception):
-    """No profile; one sentence, which begins with what it is about."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def command(tool: Tool, folder: Path, before: Sequence[str], harness: Sequence[s
     return ["env", f"LD_PRELOAD={MARKS}", *valgrind, "--tool=dhat", *DHAT, f"--dhat-out-file={folder}/dhat", *harness]
 
 
-def unfit(binary: Path) -> str | None:
+def unseen(binary: Path) -> str | None:
     """Why heaptrack cannot see the program's memory: it would wait for ever for a malloc of the C library."""
     for words in (["nm", "--defined-only"], ["nm", "--defined-only", "--dynamic"]):
         try:

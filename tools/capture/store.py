@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pages
 from capture import ways
+from capture.failed import Failed
 from capture.one_run import Subject
-from capture.profilers import Failed
 from capture.ways import Captured
 from commands import Sign
 from profiles import profile_files, profile_records

@@ -10,10 +10,10 @@ from pathlib import Path
 import zstandard
 
 from capture import massif_parts, one_run, profilers
+from capture.failed import Failed
 from capture.interpreted import interpret
-from capture.one_run import Made, Subject
+from capture.one_run import Cpu, Made, Subject
 from capture.portable import portable
-from capture.profilers import Failed
 from definitions import ROOT
 from preload import HEAP_METER
 from runner import Runner
@@ -21,6 +21,10 @@ from runner import Runner
 WINDOW_BITS = 25  # 32 MiB: snapshots of phases are much alike, and zstandard finds one in the other
 
 Told = Callable[[int, int], None]  # runs made, of so many
+
+
+def unheard(_made: int, _runs: int) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,9 @@ async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Captu
     return Captured(Made(outcome, ["env", f"LD_PRELOAD={HEAP_METER}", "HEAPMETER_SITES=1", *outcome.argv]))
 
 
-async def heaptrack(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+async def heaptrack(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Captured:
     """The time limit is of the run and of the interpreter together."""
-    if why := profilers.unfit(ROOT / subject.argv(0)[0]):
+    if why := profilers.unseen(ROOT / subject.argv(0)[0]):
         raise Failed(f"{subject.run.stack}: {why}; TOOL=massif sees such a program's")
     profilers.interpreter()
     told(0, 1)
@@ -55,13 +59,14 @@ async def heaptrack(subject: Subject, folder: Path, cpus: list[int], told: Told)
     return Captured(made, folder / "interpreted", ".zst")
 
 
-async def massif(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Captured:
     told(0, 1)
     made = await one_run.whole(subject, folder, cpus[0])
     count = len(made.phases)
     parts, trees = ([folder / f"{part}.{mark}" for mark in range(count)] for part in ("massif", "xtree"))
-    if not all(file.exists() for file in (*parts, *trees)) or (folder / f"massif.{count}").exists():
-        raise Failed(f"{subject}: not one snapshot for each phase: is {profilers.MARKS} current? run `make profile`")
+    wrong = "no snapshot at a mark" * (not all(file.exists() for file in (*parts, *trees)))
+    if wrong := wrong or "a snapshot without a phase" * (folder / f"massif.{count}").exists():
+        raise Failed(f"massif: it wrote {wrong}: is {profilers.MARKS} current? run `make {profilers.MARKS}`")
     parameters = zstandard.ZstdCompressionParameters.from_level(9, window_log=WINDOW_BITS, enable_ldm=True)
     compressor = zstandard.ZstdCompressor(compression_params=parameters)
     with (folder / "joined").open("wb") as packed, compressor.stream_writer(packed, closefd=False) as to:
@@ -82,9 +87,7 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
         async with slots:
             place, cpu = folder / phase, free.pop()
             place.mkdir()
-            made[phase] = await one_run.until(subject, place, cpu, phases[: phases.index(phase) + 1])
-            if not (place / "dhat").exists():
-                raise Failed(f"{subject}: until={phase}: it wrote no file")
+            made[phase] = await dhat_until(subject, place, cpu, phases[: phases.index(phase) + 1])
             free.append(cpu)
             told(len(made), len(phases))
 
@@ -96,6 +99,14 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
         raise failures.exceptions[0] from None
     files = {f"{phase}.json": folder / phase / "dhat" for phase in phases}
     return Captured(made[phases[-1]], pack(folder / "dhat", files), ".zip")
+
+
+async def dhat_until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> Made:
+    """folder/dhat is what is live at the end of the last of `phases`, which are all up to there."""
+    made = await one_run.until(subject, folder, cpu, phases)
+    if not (folder / "dhat").exists():
+        raise Failed(f"{subject}: until={phases[-1]}: it wrote no file")
+    return made
 
 
 def pack(file: Path, members: dict[str, Path]) -> Path:

@@ -187,7 +187,7 @@ def test_a_program_with_a_malloc_of_its_own_would_hang_heaptrack(tmp_path, sourc
     binary = tmp_path / "program"
     (tmp_path / "program.c").write_text(f'#include <stdio.h>\n{source}\nint main(void) {{ return puts(""); }}\n')
     subprocess.run(["gcc", "-w", "-fno-builtin", tmp_path / "program.c", "-o", binary], check=True)
-    said = profilers.unfit(binary)
+    said = profilers.unseen(binary)
     assert said is None if sees else said == "program defines malloc itself, and heaptrack sees the C library's only"
 
 
