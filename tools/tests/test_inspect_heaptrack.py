@@ -19,7 +19,10 @@ import inspect_heaptrack
 from commands import Failed
 from definitions import ROOT
 from flames import flamegraph
+from profiles import profile_records
+from profiles.profile_records import ProfileRecord
 from records import Record
+from views import profile_output
 
 SCRIPT = ROOT / "tools/inspect_heaptrack.py"
 MASSIF = """desc: --peak-inaccuracy=0
@@ -199,6 +202,38 @@ def test_nor_is_another_profile_or_a_recording(massif, recording, tmp_path):
     for name in (recording, tmp_path / "other.gz"):
         assert "which is not written over" in refused(2, massif, "--speedscope", name)
     assert recording.read_bytes() == whole
+
+
+@pytest.fixture
+def kept(massif) -> tuple[Path, Path]:
+    """A profile that nothing but its record tells to be one, and that record."""
+    run = synthetic.record("null@c", "none", 20)
+    record = massif.with_suffix(".json")
+    named = {"file": massif.name, "file_sha256": profile_records.sha256(massif)}
+    made = ProfileRecord(tool="massif", tool_version="1", command=["x"], **named, run=run)
+    record.write_text(made.text())
+    return massif, record
+
+
+@pytest.mark.parametrize("what", [0, 1])
+def test_nor_is_its_record_or_what_a_record_is_of(kept, tmp_path, monkeypatch, what):
+    monkeypatch.setattr(profile_output.profile_files, "is_kept", lambda file: False)  # their beginning told already
+    os.link(kept[what], tmp_path / "hard")
+    for source in kept:
+        for name in (kept[what], tmp_path / "hard"):
+            with pytest.raises(ValueError, match="is the profile itself or its record; name another"):
+                profile_output.check([str(name)], [str(source)])
+
+
+def test_two_results_never_go_to_one_file(massif, tmp_path):
+    (tmp_path / "p").touch()
+    os.link(tmp_path / "p", tmp_path / "hard")
+    for one, other in [("q", "./q"), ("p", "hard"), ("-", "-")]:
+        files = [name if name == "-" else f"{tmp_path}/{name}" for name in (one, other)]
+        with pytest.raises(ValueError, match=f"{other} is named for two files"):
+            profile_output.check(files, [str(massif)])
+    assert "q is named for two files to write" in refused(2, massif, "--folded", "q", "--speedscope", "q")
+    assert inspect(massif, "--folded", "/dev/null", "--speedscope", "/dev/null").returncode == 0
 
 
 @pytest.mark.parametrize(

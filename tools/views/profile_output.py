@@ -1,12 +1,13 @@
 """Where the files go that a profile is turned into: whole or not at all, never over the profile itself."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import stdout
-from profiles import profile_files
+from profiles import profile_files, profile_records
 from profiles.profile_records import Replacement
+from profiles.unreadable import Unreadable
 
 STDOUT = "-"
 
@@ -29,10 +30,37 @@ def put(text: str, file: str) -> None:
 
 
 def check(files: Iterable[str | None], sources: Iterable[str]) -> None:
-    """ValueError with a sentence when a file to write is one that is read, or any other profile or recording."""
-    read = [Path(source).resolve() for source in sources]
-    for file in files:
-        if file and file != STDOUT and Path(file).resolve() in read:
-            raise ValueError(f"{file} is the profile itself; name another file to write")
-        if file and file != STDOUT and profile_files.is_kept(Path(file)):
+    """ValueError with a sentence when a file to write is read, is any other profile or recording, or is named twice."""
+    read = [place for source in sources for place in of_profile(Path(source))]
+    written: list[Path] = []
+    for file in filter(None, files):
+        place = Path(file)
+        if any(same(place, other) for other in written):
+            raise ValueError(f"{file} is named for two files to write; name another for one of them")
+        written += [place] if file == STDOUT or not place.exists() or place.is_file() else []  # not of devices
+        if file != STDOUT and any(same(place, other) for other in read):
+            raise ValueError(f"{file} is the profile itself or its record; name another file to write")
+        if file != STDOUT and profile_files.is_kept(place):
             raise ValueError(f"{file} is a profile or a recording, which is not written over; name another file")
+
+
+def of_profile(source: Path) -> Iterator[Path]:
+    """The profile, the record beside it, and what a record is of."""
+    yield source
+    if source.is_dir():
+        return
+    yield source.with_suffix(".json")
+    try:
+        recorded = profile_files.is_json(profile_files.beginning(source), "tool_version")
+        if recorded and (name := profile_records.load(source).file):
+            yield source.with_name(name)
+    except Unreadable:  # its reader will tell
+        pass
+
+
+def same(one: Path, other: Path) -> bool:
+    """Also by another name, a link or a hard link; and where neither exists yet."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one.resolve() == other.resolve()
