@@ -74,14 +74,6 @@ def finished(found: Profile, reader: "Reader", time: int) -> Profile:
     return found
 
 
-def only(file: Path | str) -> Snapshot:
-    """Of a file with one snapshot."""
-    found = list(Reader(file).snapshots())
-    if len(found) != 1:
-        raise Unreadable(f"{file}: one snapshot is expected, and there are {len(found)}")
-    return found[0]
-
-
 class Reader:
     def __init__(self, file: Path | str, progress: Progress | None = None) -> None:
         self.file, self.lines = file, Lines(chunks(file, progress))

@@ -44,6 +44,12 @@ class Lines:
         if rest or torn:
             raise Cut(f"cut off in line {self.number + 1}")
 
+    def keep(self) -> list[bytes]:
+        """To which every line is added that is read from now on."""
+        kept, lines = [], self.iterator
+        self.iterator = (kept.append(line) or line for line in lines)
+        return kept
+
     def next(self) -> bytes | None:
         """None at the end of the file."""
         line = next(self.iterator, None)

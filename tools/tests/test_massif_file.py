@@ -127,14 +127,6 @@ def test_a_packed_file_may_be_torn(tmp_path):
     assert [found.torn] == cuts(found)
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_file_of_one_snapshot_has_one(tmp_path, count):
-    file = tmp_path / "massif"
-    file.write_text(HEAD + EMPTY * count)
-    with pytest.raises(Unreadable, match="one snapshot is expected"):
-        massif_file.only(file)
-
-
 @pytest.mark.parametrize(
     ("was", "becomes", "sentence"),
     [

@@ -55,11 +55,13 @@ def test_nothing_of_this_machine_is_in_it(tmp_path):
     ("name", "text", "said"),
     [
         ("whole", HEADER + snapshot(1), "massif wrote no snapshot of the peak"),
-        ("whole", "desc: of another kind\n", "it does not begin as massif's files do"),
+        ("whole", "desc: of another kind\n", "cut off after line 1, where `cmd:` is expected"),
+        ("whole", "desc: of\nanother: kind\n", "line 2 of a massif file starts with `cmd:`, and this one does not"),
         ("massif.0", HEADER, "one snapshot is expected, and there are 0"),
         ("massif.0", HEADER + snapshot(1) * 2, "one snapshot is expected, and there are 2"),
-        ("massif.0", HEADER + snapshot(1)[:-3], "cut off"),
-        ("massif.0", "", "it does not begin as massif's files do"),
+        ("massif.0", HEADER + snapshot(1)[:-3], "cut off in line 13"),
+        ("massif.0", HEADER + snapshot(1).replace("n0: 7", "n0: 6"), "snapshot 3: mem_heap_B is 7, its tree holds 6"),
+        ("massif.0", "", "cut off after line 0, where `desc:` is expected"),
     ],
 )
 def test_a_part_that_is_not_massif_s_is_a_sentence(tmp_path, name, text, said):
