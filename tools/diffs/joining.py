@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from profiles.frames import ENTRANCE, Frame, callers
+from profiles.frames import Frame, callers, entrance
 from profiles.heap_profile import Held
 
 Stage = Literal[
@@ -74,16 +74,15 @@ def worse(stage: Stage, stacks: Iterable[Stack]) -> Stage:
 
 def inside(frames: Sequence[Frame]) -> Sequence[Frame]:
     """From the entrance to the driver inwards, or from main: what is outside is the same for all, or the compiler's."""
-    for outermost in (enters, "main".__eq__):
+    for outermost in (entrance, is_main):
         for at in range(len(frames), 0, -1):
-            if outermost(frames[at - 1].function):
+            if outermost(frames[at - 1]):
                 return frames[:at]
     return frames
 
 
-@cache
-def enters(function: str | None) -> bool:
-    return ENTRANCE.fullmatch(function or "") is not None
+def is_main(frame: Frame) -> bool:
+    return frame.function == "main"
 
 
 @cache

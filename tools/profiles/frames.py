@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 Owner = Literal["client", "server", "client context", "server context", "harness"]
 OWNERS: tuple[Owner, ...] = ("client", "server", "client context", "server context", "harness")
 
-# The functions of memtest/frames.c, through which the core makes every call of a driver.
+# The functions through which the core makes every call of a driver, and where they stand.
+ENTRANCES = "frames.c"  # in memtest/; DHAT tells no directory
 ENTRANCE = re.compile(r"(client|server)_(context_(?:new|free)|session_(?:new|free)|handshake|write|read|release)")
 
 ALLOCATORS = (  # functions that allocate for others; who called them is what a reader looks for
@@ -69,6 +70,18 @@ def owner(frames: Iterable[Frame]) -> Owner:
     """Whose the memory is, by the outermost entrance to a driver among the frames."""
     found: Owner = "harness"
     for frame in frames:
-        if entrance := ENTRANCE.fullmatch(frame.function or ""):
-            found = f"{entrance[1]} context" if entrance[2].startswith("context") else entrance[1]
+        found = entrance(frame) or found
     return found
+
+
+def entrance(frame: Frame) -> Owner | None:
+    """Whom the driver is called for, if this is such a call; another program's function may have the same name."""
+    return entered(frame.function, frame.file)
+
+
+@lru_cache(1 << 14)
+def entered(function: str | None, file: str | None) -> Owner | None:
+    found = ENTRANCE.fullmatch(function or "")
+    if not found or (file and file.rpartition("/")[2] != ENTRANCES):
+        return None
+    return f"{found[1]} context" if found[2].startswith("context") else found[1]

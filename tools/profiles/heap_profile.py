@@ -38,7 +38,7 @@ class Stacks:
         self.places: list[tuple[Frame, ...]] = [()]
         self.nodes: list[tuple[int, int]] = [(0, 0)]  # (place, calling stack)
         self.numbers: dict[tuple[int, int], int] = {}
-        self.owners: dict[int, Owner] = {}
+        self.owners: dict[int, Owner] = {0: "harness"}
         self.numbers_of_owners: dict[tuple[int, Owner], int] = {}
 
     def place(self, frames: tuple[Frame, ...]) -> int:
@@ -52,19 +52,21 @@ class Stacks:
             self.nodes.append((place, caller))
         return found
 
-    def frames(self, stack: int) -> tuple[Frame, ...]:
-        """Innermost first."""
-        found: list[Frame] = []
+    def walk(self, stack: int) -> Iterator[int]:
+        """Its places, innermost first."""
         while stack:
             place, stack = self.nodes[stack]
-            found += self.places[place]
-        return tuple(found)
+            yield place
+
+    def frames(self, stack: int) -> tuple[Frame, ...]:
+        """Innermost first."""
+        return tuple(frame for place in self.walk(stack) for frame in self.places[place])
 
     def of(self, stack: int, known: Owner) -> int:
         """This stack, as the owner's whom its tool knows. ValueError when its frames tell of another one.
 
         Where they tell nobody's, a stack of two owners has a number for each."""
-        told = owner(self.frames(stack))
+        told = self.owner(stack)
         if told != "harness":
             if told != known:
                 raise ValueError(f"a block of the {known} is allocated by a call for the {told}")
@@ -76,9 +78,17 @@ class Stacks:
         return number
 
     def owner(self, stack: int) -> Owner:
-        if stack not in self.owners:
-            self.owners[stack] = owner(self.frames(stack))
-        return self.owners[stack]
+        """Of the stack that called it, or where that is nobody's, of its own place: each stack is looked at once."""
+        unknown = []
+        while stack not in self.owners:
+            unknown.append(stack)
+            stack = self.nodes[stack][1]
+        found = self.owners[stack]
+        for one in reversed(unknown):
+            if found == "harness":
+                found = owner(self.places[self.nodes[one][0]])
+            self.owners[one] = found
+        return found
 
 
 @dataclass

@@ -47,8 +47,7 @@ def by_module(profile: Profile, moment: Moment) -> Counter[str]:
 def caller(stacks: Stacks, stack: int) -> Frame | None:
     """As frames.callers() tells it, without reading a whole stack: there may be millions."""
     inner = None
-    while stack:
-        place, stack = stacks.nodes[stack]
+    for place in stacks.walk(stack):
         for frame in stacks.places[place]:
             if not allocates(frame):
                 return frame

@@ -27,10 +27,7 @@ def warnings(profile: Profile) -> list[str]:
 
 def depth(stacks: Stacks, stack: int) -> int:
     """Calls, without those that were inlined."""
-    found = 0
-    while stack:
-        stack, found = stacks.nodes[stack][1], found + 1
-    return found
+    return sum(1 for _ in stacks.walk(stack))
 
 
 def outermost(stacks: Stacks, stack: int) -> str | None:

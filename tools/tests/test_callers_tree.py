@@ -23,8 +23,8 @@ def test_callers_that_two_stacks_have_in_common_are_joined():
         "Callers",
         "├── 7,000 B in 8, 87.5% buffer_new (buffer_new.c:20)",
         "│   < SSL_new (SSL_new.c:30)",
-        "│   ├── 4,000 B in 4, 50.0% client_session_new (client_session_new.c:9)",
-        "│   └── 3,000 B in 4, 37.5% server_session_new (server_session_new.c:9)",
+        "│   ├── 4,000 B in 4, 50.0% client_session_new (frames.c:9)",
+        "│   └── 3,000 B in 4, 37.5% server_session_new (frames.c:9)",
         "├── 700 B in 7, 8.8% X509_parse (X509_parse.c:40)",
     ]
 
@@ -45,7 +45,7 @@ def test_for_programs_it_is_a_table():
     assert texts(found, "depth", "bytes", "callers") == [
         ("1", "3,000", "buffer_new (buffer_new.c:20)"),
         ("2", "3,000", "SSL_new (SSL_new.c:30)"),
-        ("3", "3,000", "server_session_new (server_session_new.c:9)"),
+        ("3", "3,000", "server_session_new (frames.c:9)"),
         ("1", "10", "1 more"),
     ]
 

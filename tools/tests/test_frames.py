@@ -1,8 +1,9 @@
-"""Functions that allocate for others are told from those that ask for memory, whichever tool named them."""
+"""Functions that allocate for others are told from those that ask for memory, and whose the memory is."""
 
 import pytest
 
-from profiles.frames import Frame, allocates, callers
+from profiles.frames import Frame, allocates, callers, owner
+from profiles.heap_profile import Stacks
 
 ALLOCATE = [
     ("malloc", None),
@@ -63,3 +64,40 @@ def test_callers_begin_after_the_last_allocator_of_the_innermost():
     inner = [frame("malloc", None), new, frame("std::allocator<char>::allocate(unsigned long)", None)]
     assert callers([*inner, main, new, main]) == [main, new, main]
     assert callers(inner) == inner
+
+
+FRAMES_C = "memtest/frames.c"
+OWNED = [
+    ([("malloc", None), ("SSL_new", "ssl.c"), ("client_session_new", FRAMES_C), ("main", "main.c")], "client"),
+    ([("server_handshake", None)], "server"),  # a harness without debug information
+    ([("server_context_new", "frames.c")], "server context"),  # as DHAT tells it
+    ([("client_context_free", "/elsewhere/memtest/frames.c")], "client context"),
+    ([("server_read", "nfs/server.c"), ("main", "main.c")], "harness"),
+    ([("server_read", "frames.cc")], "harness"),
+    ([("server_reads", FRAMES_C), (None, FRAMES_C)], "harness"),
+    ([("client_read", "curl.c"), ("server_session_new", FRAMES_C)], "server"),
+    # A driver that comes back into the core: the outermost entrance knows for whom.
+    ([("client_write", FRAMES_C), ("f", "f.c"), ("server_handshake", FRAMES_C), ("main", "main.c")], "server"),
+    ([("server_read", FRAMES_C), ("client_context_new", FRAMES_C)], "client context"),
+    ([], "harness"),
+]
+
+
+@pytest.mark.parametrize(("path", "whose"), OWNED)
+def test_the_outermost_entrance_of_ours_says_whose_the_memory_is(path, whose):
+    assert owner(frame(*one) for one in path) == whose
+
+
+@pytest.mark.parametrize("together", [1, 2, 9])
+@pytest.mark.parametrize("order", [1, -1])
+def test_stacks_have_the_owners_of_their_frames(together, order):
+    """However many functions were inlined into one place, and whichever stack is asked of first."""
+    stacks, expected = Stacks(), {}
+    for path, whose in OWNED:
+        stack, frames = 0, [frame(*one) for one in path]
+        for end in range(len(frames), 0, -together):
+            stack = stacks.add(stacks.place(tuple(frames[max(0, end - together) : end])), stack)
+        assert stacks.frames(stack) == tuple(frames)
+        expected[stack] = whose
+    for stack in sorted(range(len(stacks.nodes)), key=order.__mul__):
+        assert stacks.owner(stack) == expected.get(stack, owner(stacks.frames(stack)))

@@ -7,7 +7,7 @@ import rich.text
 import rich.tree
 
 from profiles import frames
-from profiles.frames import ENTRANCE, Frame, Owner
+from profiles.frames import Frame, Owner, entrance
 from profiles.heap_profile import Held, Profile
 from tables import Cell, Column, Table, hole, whole
 from views import choice, short_names
@@ -51,7 +51,7 @@ def inside(stack: tuple[Frame, ...], owner: Owner) -> tuple[Frame, ...]:
     """Up to the core's call of the driver: who calls that is the same for all sessions."""
     if owner not in ROLES:
         return stack
-    entrances = (at for at, frame in enumerate(stack) if ENTRANCE.fullmatch(frame.function or ""))
+    entrances = (at for at, frame in enumerate(stack) if entrance(frame))
     return stack[: 1 + max(entrances, default=len(stack))]  # without any in a stripped harness
 
 

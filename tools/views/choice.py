@@ -1,7 +1,6 @@
 """What of a heap profile is looked at: which moment, whose memory, which call stacks, over how many sessions."""
 
 import re
-from collections.abc import Iterable
 from typing import TypeVar
 
 from names import nearest
@@ -77,17 +76,11 @@ def matched(stacks: Stacks, by_stack: dict[int, Value], wanted: Pattern) -> dict
     if wanted is None:
         return by_stack
     found = [any(named(frame, wanted) for frame in frames) for frames in stacks.places]
-    return {stack: value for stack, value in by_stack.items() if any(found[at] for at in places(stacks, stack))}
+    return {stack: value for stack, value in by_stack.items() if any(found[at] for at in stacks.walk(stack))}
 
 
 def named(frame: Frame, wanted: re.Pattern[str] | str) -> bool:
     return any(text and re.search(wanted, text) for text in (frame.function, frame.file, frame.module))
-
-
-def places(stacks: Stacks, stack: int) -> Iterable[int]:
-    while stack:
-        place, stack = stacks.nodes[stack]
-        yield place
 
 
 def site(stacks: Stacks, stack: int, most: int | None = None) -> tuple[Frame, ...]:
