@@ -26,6 +26,7 @@ import packages
 import stack_c
 import stack_rust
 import stamps
+import stdout
 from commands import CONSOLE, Failed
 from definitions import ROOT, Stack, campaigns, stacks
 from sources import sha256
@@ -98,7 +99,7 @@ def show_all(known: dict[str, Stack]) -> None:
     for name, stack in known.items():
         built = (ROOT / "build/harness" / f"{name}.stamp").is_file()
         table.add_row(name, stack.harness, "yes" if built else "no", stack.licence)
-    Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH).print(table)
+    Console(highlight=False, width=None if stdout.is_terminal() else PIPE_WIDTH).print(table)
 
 
 def arguments(known: dict[str, Stack]) -> argparse.Namespace:

@@ -165,4 +165,4 @@ def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> N
 def print_all(tables: Iterable[Table], form: str | None = None) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a sentence."""
     with stdout.checked():
-        show(tables, form or (TABLE if sys.stdout.isatty() else MARKDOWN), rich.console.Console())
+        show(tables, form or (TABLE if stdout.is_terminal() else MARKDOWN), rich.console.Console())

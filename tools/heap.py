@@ -35,6 +35,7 @@ import forms
 import heap_process
 import heap_report
 import heap_tree
+import stdout
 import tables
 from heap_listener import Listener
 from heap_tree import Tree
@@ -49,7 +50,7 @@ class Watch:
         self.tree, self.given, self.out = tree, given, out
         self.console = rich.console.Console(file=out, width=None if out.isatty() else 120, highlight=False)
         self.began = self.said = time.monotonic()
-        covered = bool(given.command) and sys.stdout.isatty()  # the command's output is on this terminal too
+        covered = bool(given.command) and stdout.is_terminal()  # the command's output is on this terminal too
         live = out.isatty() and not covered and not given.once and not given.json
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
 
@@ -127,7 +128,7 @@ def seconds(text: str) -> float:
 def opened(given: argparse.Namespace) -> Iterator[Listener]:
     """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
     try:
-        standard = sys.stderr if given.command else sys.stdout
+        standard = sys.stderr if given.command or given.out else stdout.opened()
         stream = open(given.out, "w") if given.out else nullcontext(standard)  # noqa: SIM115, it is closed below
     except OSError as error:
         sys.exit(f"memtest: {given.out}: {error.strerror}")

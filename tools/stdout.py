@@ -1,14 +1,16 @@
-"""Results that cannot be written on stdout, because it is a full disk, are a sentence and not a traceback."""
+"""Results that cannot be written on stdout, because it is closed or a full disk, are a sentence and not a traceback."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 
 @contextmanager
 def checked() -> Iterator[None]:
     """Around what prints; everything is written when it ends. An error that names a file is another's."""
+    opened()
     try:
         yield
         sys.stdout.flush()
@@ -17,3 +19,14 @@ def checked() -> Iterator[None]:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again when it exits
         sys.exit(f"memtest: stdout: {error.strerror}")
+
+
+def is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def opened() -> TextIO:
+    """Exits with a sentence when whoever started the script closed it."""
+    if sys.stdout is None:
+        sys.exit("memtest: stdout: it is closed; redirect it to a file, or to /dev/null")
+    return sys.stdout

@@ -59,7 +59,7 @@ def of_buckets(profile: Profile) -> Table:
 
 
 def form(given: argparse.Namespace) -> str:
-    return given.format or (forms.TABLE if sys.stdout.isatty() else forms.MARKDOWN)
+    return given.format or (forms.TABLE if stdout.is_terminal() else forms.MARKDOWN)
 
 
 def title(moment: str) -> str:
@@ -68,7 +68,7 @@ def title(moment: str) -> str:
 
 def draw(root: callers_tree.Node, heading: str, rows: int) -> None:
     """On a terminal in its width; else as wide as it is."""
-    console = rich.console.Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    console = rich.console.Console(width=None if stdout.is_terminal() else WIDE, highlight=False)
     with stdout.checked():
         with console.capture() as drawn:
             console.print(callers_tree.drawn(root, heading, rows))
