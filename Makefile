@@ -64,9 +64,11 @@ selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: tw
 	@.venv/bin/python tools/selfcheck.py $(call flags,$(takes))
 
 .PHONY: profile
-marks := $(call if_given,TOOL,$(if $(filter massif dhat,$(TOOL)),build/core/libmarks.so))
+profiled = $(call if_given,$1,$(call quote,$1),$(shell tools/names.py --default $1))
+marks = $(if $(filter 'massif' massif 'dhat' dhat,$(call profiled,TOOL)),build/core/libmarks.so)
+.SECONDEXPANSION: # only for a profile is its tool asked for
 profile: takes := STACK SUITE N TOOL JOBS OUT FRESH
-profile: names packages-profile setup core $(marks) stack-profile
+profile: names packages-profile setup core $$(marks) stack-profile
 profile: ## which call stacks hold the bytes of a session, at the end of every phase
 	@.venv/bin/python tools/profile_heap.py $(call flags,$(filter-out FRESH,$(takes))) $(fresh)
 
@@ -125,7 +127,7 @@ stacks-mem:
 	@tools/build.py $(or $(foreach knob,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(knob))),--campaign mem)
 
 stack-profile:
-	@tools/build.py $(call if_given,STACK,$(call quote,STACK),openssl@3.5.5)
+	@tools/build.py $(call profiled,STACK)
 
 stacks-all:
 	@tools/build.py

@@ -175,7 +175,11 @@ def main() -> None:
     parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
     targets, shows = ("mem", "profile"), "show the knobs of a target (default: mem) with meanings and defaults"
     parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)
+    parser.add_argument("--default", choices=PROFILE, help="show the default of a knob of profile")
     given = parser.parse_args()
+    if given.default:
+        print(PROFILE[given.default])
+        return
     insist(dict(knob.partition("=")[::2] for knob in given.knobs), given.takes)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     if given.list:

@@ -208,6 +208,17 @@ def test_the_knobs_of_both_are_listed():
     assert "  TOOL " in profile and "  STACK " in profile and "  TOOL " not in mem and "  STACKS " in mem
 
 
+def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
+    def done(*words: str) -> tuple[str, bool]:
+        """What is built, and whether the marks of valgrind are."""
+        lines = make("-n", "profile", "-W", "memtest/marks_valgrind.c", *words).stdout.splitlines()
+        return lines[-2].replace("'", ""), any("-o build/core/libmarks.so" in line for line in lines)
+
+    stack, tool = names.PROFILE["STACK"], names.PROFILE["TOOL"]
+    assert done() == done(f"STACK={stack}", f"TOOL={tool}") == (f"tools/build.py {stack}", tool in ("massif", "dhat"))
+    assert done("STACK=null@c", "TOOL=dhat") == ("tools/build.py null@c", True)
+
+
 def test_what_is_kept_and_split_processes_do_not_go_together():
     assert refusal(KEEP="server", ROLES="split").startswith("KEEP=server frees the peers within one process")
     names.check({"KEEP": "server", "ROLES": "together"})
