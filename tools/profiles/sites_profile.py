@@ -7,6 +7,7 @@ import costs
 from call_stacks import Frame as Recorded
 from call_stacks import Sites
 from lines import Live, Process, Role
+from profiles import nameless
 from profiles.frames import Frame
 from profiles.heap_profile import Held, Moment, Profile, Stacks
 from profiles.stack_lists import StackLists
@@ -32,6 +33,7 @@ def profile(record: Record, process: Process | None = None) -> Profile:
     moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
     found = Profile("sites", costs.said(record), shlex.join(record.argv), stacks, moments)
     found.runtime_s, found.run, found.sessions_of_role = record.elapsed_ns / 1e9, record, 1
+    found.warnings += nameless.warnings(found)
     return found
 
 

@@ -115,6 +115,13 @@ def test_without_names_the_meter_says_whose_a_block_is():
     assert len(text.children[0].label.plain.splitlines()) == 3
 
 
+def test_functions_without_names_are_told_with_the_way_out(runs):
+    live = {("idle", "both"): [("sessions", 0, 40), ("sessions", 1, 60)]}
+    (said,) = sites_profile.profile(made(live, stripped=True)).warnings
+    assert "no names for the functions that hold 100% of the bytes at idle, in h (100%): build it with -g1" in said
+    assert not any(sites_profile.profile(one).warnings for one in [made(live), *runs])
+
+
 def test_a_block_of_one_role_in_a_call_for_the_other_is_a_sentence():
     run = made(CLIENT, roles="split").model_dump(by_alias=True)
     for frame in run["sites"]["frames"]:
