@@ -125,7 +125,7 @@ def main() -> None:
         sys.exit(f"memtest: {error}")
     profile.file = shown(place.profile(record))
     for warning in profile.warnings:
-        print(f"memtest: {warning}", file=sys.stderr)
+        print(f"memtest: {profile.file}: {warning}", file=sys.stderr)
     forms.print_all(profile_tables.overview(profile), given.format)
     if given.format in (None, *forms.FORMATS[:2]):
         tell(place, place.profile(record))

@@ -99,7 +99,6 @@ def take(place: Place, subject: Subject, cpus: list[int]) -> tuple[ProfileRecord
         scratch = Place(folder, place.stem)
         profile_records.save(record, scratch.record, found.file)
         profile = whole(profile_files.open_profile(scratch.profile(record)), found)
-        profile.warnings = [warning.replace(f"{folder}/", f"{place.folder}/") for warning in profile.warnings]
         for ending, file in found.extra.items():
             profile_records.replace(place.file(ending), file)
         profile_records.save(record, place.record, found.file)
@@ -149,6 +148,6 @@ def whole(profile: Profile, found: Captured) -> Profile:
     """Failed unless it has a moment for every phase."""
     missing = [phase for phase in found.made.phases if phase not in profile.moments]
     if missing:
-        said = "; ".join(warning.partition(": ")[2] for warning in profile.warnings)
+        said = "; ".join(profile.warnings)
         raise Failed(f"{profile.tool}: its file tells nothing of {', '.join(missing)}: {said or 'it is not whole'}")
     return profile

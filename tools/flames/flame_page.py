@@ -10,7 +10,7 @@ from buckets.bucket_looks import look_of
 from colours import text_on
 from definitions import ROOT
 from diffs.diff_rows import WARM_UP
-from diffs.profile_diff import Diff
+from diffs.profile_diff import Diff, Side
 from flames import flame_data, flame_tree, page_scripts
 from phases import READABLE
 from profiles.frames import Owner
@@ -68,9 +68,13 @@ def diff_page(diff: Diff) -> str:
         "sessions": shared,
         "roles": any(choice.has_roles(side.profile) for side in (diff.old, diff.new)),
         "diff": {"old": diff.old.label, "new": diff.new.label},
-        "warnings": [*diff.sentences()[:1], *diff.old.profile.warnings, *diff.new.profile.warnings],
+        "warnings": [*diff.sentences()[:1], *warnings(diff.old), *warnings(diff.new)],
     }
     return made(about, flame_tree.of_diff(diff))
+
+
+def warnings(side: Side) -> list[str]:
+    return [f"{side.label}: {warning}" for warning in side.profile.warnings]
 
 
 def title_of(diff: Diff) -> str:

@@ -84,7 +84,7 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     found = Profile("DHAT", str(file), content.cmd, points.lists.stacks, peak | ends if END in ends else ends | peak)
     found.allocated = points.allocated(content)
     if missing := points.lists.demangle():
-        found.warnings.append(f"{file}: {missing}")
+        found.warnings.append(missing)
     found.warnings += nameless.warnings(found) + shallow.warnings(found)
     return found
 

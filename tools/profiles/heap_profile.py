@@ -112,7 +112,7 @@ class Profile:
     runtime_s: float | None = None
     run: Record | None = None  # what the profiled harness printed, when the record is there
     sessions_of_role: int | None = None  # of which the bytes are; None: not known. 1 in a sites run
-    warnings: list[str] = field(default_factory=list)  # a sentence each: torn, without symbols, ...
+    warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
     torn: str | None = None  # the one of them that says that a part of the file is missing
 
     def moment(self, name: str) -> Moment:

@@ -35,8 +35,7 @@ def read(file: Path | str, progress: Progress | None = None, mark: str = MARK) -
         raise error if by_chunks else Unreadable(f"{file}: {error}") from None
     stacks, mangled = named(tables)
     found = profile(tables, stacks, str(file))
-    found.torn = None if whole else f"{file}: {said(torn, tables.events.count)}"
-    mangled = f"{file}: {mangled}" if mangled else None
+    found.torn = None if whole else said(torn, tables.events.count)
     found.warnings = [*filter(None, (found.torn, mangled)), *nameless.warnings(found)]
     return found
 

@@ -46,7 +46,8 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     except Cut as cut:
         if snapshot is None:
             raise
-        found.torn = f"{cut}; the snapshots before are used"
+        said = str(cut).removeprefix(f"{file}: ")
+        found.torn = f"{said}; the snapshots before are used"
         found.warnings.append(found.torn)
     if not found.moments:
         raise Unreadable(f"{file}: no whole snapshot has call stacks; with massif's --detailed-freq=1 each has them")
@@ -67,7 +68,7 @@ def finished(found: Profile, reader: "Reader", time: int) -> Profile:
     if PEAK in found.moments:
         found.moments[PEAK] = found.moments.pop(PEAK)
     if missing := reader.trees.lists.demangle():
-        found.warnings.append(f"{found.file}: {missing}")
+        found.warnings.append(missing)
     found.warnings += nameless.warnings(found) + shallow.warnings(found)
     found.command = reader.header["cmd"]
     found.runtime_s = time / 1000 if reader.header["time_unit"] == "ms" else None

@@ -24,7 +24,7 @@ def warnings(profile: Profile) -> list[str]:
     modules = [f"{module} ({share / moment.bytes:.0%})" for module, share in held.most_common(NAMED)]
     modules += ["others"] * (len(held) > NAMED)
     share = f"{held.total() / moment.bytes:.0%} of the bytes at {moment.name}"
-    return [f"{profile.file}: no names for the functions that hold {share}, in {', '.join(modules)}: {ADVICE}"]
+    return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {ADVICE}"]
 
 
 def fullest(profile: Profile) -> Moment | None:

@@ -98,7 +98,7 @@ def with_record(found: Profile) -> Profile:
     try:
         record = profile_records.beside(found.file)
     except Unreadable as error:
-        found.warnings.append(str(error))
+        found.warnings.append(str(error).removeprefix(f"{found.file}: "))
         return found
     if record:
         found.run, found.sessions_of_role = record.run, record.run.sessions // 2
@@ -113,7 +113,7 @@ def name_phases(found: Profile, phases: list[str]) -> None:
         return
     if len(names) != len(phases):
         found.warnings.append(
-            f"{found.file}: {len(names)} moments of {len(phases)} phases are in it, so they have numbers, not names"
+            f"{len(names)} moments of {len(phases)} phases are in it, so they have numbers, not names"
         )
         return
     named = dict(zip(names, phases, strict=True))

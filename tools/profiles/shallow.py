@@ -22,7 +22,7 @@ def warnings(profile: Profile) -> list[str]:
     if len(ended) <= FEW or held <= TOO_MUCH * moment.bytes:
         return []
     share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
-    return [f"{profile.file}: {share}, before main: run {profile.tool} with {OPTIONS[profile.tool]}"]
+    return [f"{share}, before main: run {profile.tool} with {OPTIONS[profile.tool]}"]
 
 
 def depth(stacks: Stacks, stack: int) -> int:

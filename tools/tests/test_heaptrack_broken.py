@@ -31,7 +31,7 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path, pack, part):
     profile = heaptrack_file.read(file)
     warning = profile.warnings[0]
     assert profile.torn == warning
-    assert re.fullmatch(rf"{file}: cut off: only the first [\d,]+ lines are read, and `end` is what .*", warning)
+    assert re.fullmatch(r"cut off: only the first [\d,]+ lines are read, and `end` is what .*", warning)
     lines = int(re.sub(r"\D", "", warning.split("first")[1]))
     events = LONG.splitlines()[: lines - TABLES.count("\n")]
     assert profile.sizes.total() == sum(event[0] == "+" for event in events) > 300
@@ -39,7 +39,7 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path, pack, part):
 
 def test_a_file_whose_end_was_never_written_is_cut_off(tmp_path):
     (warning,) = heaptrack_file.read(written(tmp_path, "+ 1\n", end="\n# strings: 6\n")).warnings
-    assert ": cut off: only the first 22 lines are read" in warning
+    assert warning.startswith("cut off: only the first 22 lines are read")
 
 
 def test_a_file_that_is_damaged_says_where(tmp_path):
@@ -47,7 +47,7 @@ def test_a_file_that_is_damaged_says_where(tmp_path):
     frame = zstandard.ZstdCompressor().compress((TABLES + LONG).encode())
     file.write_bytes(frame + b"\x28\xb5\x2f\xfd" + b"\xff" * len(frame) * 3)
     warning = heaptrack_file.read(file).warnings[0]
-    assert re.search(r": damaged at \d\d% of its [\d,]+ B: only the first 3,016 lines are read", warning)
+    assert re.match(r"damaged at \d\d% of its [\d,]+ B: only the first 3,016 lines are read", warning)
 
 
 # What int() takes for a number, or a table for an index from its end.

@@ -152,7 +152,7 @@ def test_with_other_moments_than_phases_they_have_numbers(tmp_path):
     file, _ = beside(tmp_path, massif(3), "massif")
     found = open_profile(file)
     assert list(found.moments) == ["snapshot 0", "snapshot 1", "snapshot 2", PEAK]
-    assert found.warnings == [f"{file}: 3 moments of 13 phases are in it, so they have numbers, not names"]
+    assert found.warnings == ["3 moments of 13 phases are in it, so they have numbers, not names"]
     assert found.sessions_of_role == 10
 
 
@@ -167,7 +167,7 @@ def test_a_profile_that_is_not_the_recorded_one_is_read_without(tmp_path):
     file.write_text(massif(1))
     found = open_profile(file)
     assert list(found.moments) == ["snapshot 0", PEAK] and found.run is None
-    assert found.warnings == [f"{file}: not the profile that null@c.m.json beside it records: its SHA-256 is another"]
+    assert found.warnings == ["not the profile that null@c.m.json beside it records: its SHA-256 is another"]
 
 
 def test_the_record_of_a_sites_run_is_a_profile(tmp_path):

@@ -17,7 +17,7 @@ def opened(file: str, suite: str | None = None, stack: str | None = None) -> Pro
     with bar(file) as progress:
         found = profile_files.open_profile(file, progress, suite, stack)
     for warning in found.warnings:
-        print(f"memtest: {warning}", file=sys.stderr)
+        print(f"memtest: {found.file}: {warning}", file=sys.stderr)
     return found
 
 

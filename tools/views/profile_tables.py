@@ -64,8 +64,6 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     if profile.runtime_s is not None:
         yield [word("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
     yield fact("moments", ", ".join(profile.moments))
-    for warning in profile.warnings:
-        yield fact("warning", warning.removeprefix(f"{profile.file}: "))
 
 
 LABELS = {PEAK: "peak", END: "live at the end"}
