@@ -16,7 +16,7 @@ from diffs.diff_tables import tables
 from diffs.joining import Joined, Stack, innermost, inside, join
 from profiles.frames import OWNERS, Frame, callers
 from profiles.heap_profile import BASE, Held, Profile, total
-from views import choice, folded
+from views import choice, folded, patience
 from views.choice import Pattern
 
 __all__ = ["Diff", "Part", "Row", "Side", "compare", "tables"]
@@ -63,10 +63,13 @@ class Diff:
         return sorted(map(summed, found.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
 
     def only(self, part: Part | None = None, wanted: Pattern = None) -> "Diff":
-        """The rows of one part; those with a frame whose function, file or module the pattern finds."""
+        """The rows of one part; those with a frame whose function, file or module the pattern finds.
+
+        ValueError with a sentence when that takes too long."""
         kept = (row for row in self.rows if part in (None, row.part))
         if wanted is not None:
-            kept = (row for row in kept if any(choice.named(frame, wanted) for frame in row.frames))
+            with patience.bounded(wanted):
+                kept = [row for row in kept if any(choice.named(frame, wanted) for frame in row.frames)]
         return replace(self, rows=tuple(kept))
 
     def folded(self, part: Part | None = None) -> Iterator[tuple[str, int, int]]:

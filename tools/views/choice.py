@@ -1,11 +1,13 @@
 """What of a heap profile is looked at: which moment, whose memory, which call stacks, over how many sessions."""
 
 import re
+from functools import lru_cache
 from typing import TypeVar
 
 from names import nearest
 from profiles.frames import Frame, Owner, callers
 from profiles.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
+from views import patience
 
 ROLES: tuple[Owner, ...] = ("client", "server")
 AFTER = ("freed", END)
@@ -75,8 +77,15 @@ def matched(stacks: Stacks, by_stack: dict[int, Value], wanted: Pattern) -> dict
     """Those with a frame whose function, file or module the pattern finds; all without a pattern."""
     if wanted is None:
         return by_stack
-    found = [any(named(frame, wanted) for frame in frames) for frames in stacks.places]
+    found = places(stacks, len(stacks.places), wanted)
     return {stack: value for stack, value in by_stack.items() if any(found[at] for at in stacks.walk(stack))}
+
+
+@lru_cache(maxsize=2)  # of each side of a diff once, however many moments are asked for
+def places(stacks: Stacks, count: int, wanted: re.Pattern[str] | str) -> list[bool]:
+    """Which of the first `count` the pattern finds. ValueError with a sentence when that takes too long."""
+    with patience.bounded(wanted):
+        return [any(named(frame, wanted) for frame in frames) for frames in stacks.places[:count]]
 
 
 def named(frame: Frame, wanted: re.Pattern[str] | str) -> bool:
