@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-import sys
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -15,7 +15,7 @@ import rich.table
 import rich.text
 
 import stdout
-from tables import HOLE, Cell, Column, Table
+from tables import HOLE, Cell, Column, Table, clean
 from widths import UNBROKEN, widths
 
 BESIDE = 2  # blanks beside each column
@@ -106,7 +106,7 @@ def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
 
 def flat(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        return {key: value}
+        return {key: clean(value) if isinstance(value, str) else value}
     return {f"{key}_{name}": part for name, part in value.items()}
 
 
@@ -142,11 +142,18 @@ def structure(table: Table) -> dict[str, Any]:
     }
 
 
+def escaped(text: str) -> str:
+    """JSON without what moves a terminal's cursor, or is no text, which Python's leaves as it is."""
+    return re.sub("[\x7f-\x9f\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
 def text_of(tables: Iterable[Table], form: str) -> str:
     """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON."""
     tables = list(tables)
     if form == JSON:
-        return json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False) + "\n"
+        return (
+            escaped(json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False)) + "\n"
+        )
     if form == MARKDOWN:
         return "\n".join(markdown(table) for table in tables)
     heads = [f"# {table.name}\n" if len(tables) > 1 else "" for table in tables]

@@ -20,6 +20,11 @@ class Cell:
         return {"hole": self.note} if self.text == HOLE else self.value
 
 
+def clean(text: str) -> str:
+    """Of a file that anybody may have made: nothing in it moves a terminal's cursor, breaks a line or is no XML."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
 def word(text: str) -> Cell:
     return Cell(text, text)
 

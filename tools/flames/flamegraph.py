@@ -1,5 +1,6 @@
 """Flamegraphs of a heap profile: a .svg of one moment, drawn by inferno, or a .html of all moments (flame_page.py)."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from flames import flame_page, flame_tree
 from flames.once import locked
 from profiles.frames import Frame, Owner
 from profiles.heap_profile import Held, Profile
+from tables import clean
 from views import choice, profile_output
 from views.folded import safe
 
@@ -86,9 +88,10 @@ def suffix(file: Path | str) -> str:
 def drawn(lines: Iterable[str], title: str, subtitle: str) -> str:
     """The SVG."""
     build()
-    done = subprocess.run(
-        [BINARY, title, subtitle, "bytes"], input="\n".join(sorted(lines)).encode(), capture_output=True
-    )
+    with open(os.memfd_create("stacks"), "wb+") as stacks:  # no pipe: what breaks it early would end this script
+        stacks.write("\n".join(sorted(lines)).encode())
+        stacks.seek(0)
+        done = subprocess.run([BINARY, clean(title), clean(subtitle), "bytes"], stdin=stacks, capture_output=True)
     if done.returncode:
         raise Failed(f"not drawn: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout.decode()

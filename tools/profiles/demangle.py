@@ -1,5 +1,6 @@
 """Names of functions as they are written in source, the same from build to build."""
 
+import os
 import re
 import subprocess
 from collections.abc import Iterable
@@ -24,9 +25,11 @@ def demangled(names: Iterable[str]) -> tuple[dict[str, str], str | None]:
 
 def asked(mangled: list[str]) -> tuple[dict[str, str], str | None]:
     """c++filt takes a name a line and gives a line for each."""
-    lines = "".join(f"{name}\n" for name in mangled)
     try:
-        done = subprocess.run(CXXFILT, input=lines, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+        with open(os.memfd_create("names"), "w+") as names:  # no pipe: a tool that breaks it would end its caller
+            names.writelines(f"{name}\n" for name in mangled)
+            names.seek(0)
+            done = subprocess.run(CXXFILT, stdin=names, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     except FileNotFoundError:
         return {}, f"{len(mangled)} functions have mangled names, since c++filt is missing: apt install binutils"
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,5 +1,7 @@
 """Names of functions: those that rustc 1.95 gives, as heaptrack 1.4 leaves them, against what addr2line says."""
 
+import signal
+
 import pytest
 
 from profiles import demangle
@@ -74,3 +76,15 @@ def test_without_cxxfilt_names_stay_mangled_and_a_sentence_says_so(monkeypatch, 
 def test_nothing_is_asked_when_nothing_is_mangled(monkeypatch):
     monkeypatch.setattr(demangle, "CXXFILT", ["false"])
     assert demangle.demangled(["main"]) == ({"main": "main"}, None)
+
+
+def test_who_filters_and_ends_early_does_not_end_the_script(monkeypatch):
+    """As scripts have it, in which SIGPIPE is deadly; names that are more than a pipe holds."""
+    names = [f"_Z{len(name)}{name}v" for name in (f"f{number}" for number in range(20_000))]
+    monkeypatch.setattr(demangle, "CXXFILT", ["true"])
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        told, missing = demangle.demangled(names)
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+    assert told == dict(zip(names, names, strict=True)) and "c++filt told of 0 only" in missing

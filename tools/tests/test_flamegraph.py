@@ -1,6 +1,7 @@
 """Pictures of one moment, drawn by inferno: known functions with known bytes, and sentences where there is none."""
 
 import re
+import signal
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -31,6 +32,25 @@ def test_a_picture_has_the_functions_and_bytes_of_its_moment(tmp_path):
 def test_names_of_functions_are_text(tmp_path):
     flamegraph.write(made([(["a<b> & c", "operator<"], [(10, 1)]), (["d"], [(5, 1)])]), tmp_path / "it.svg")
     assert "a<b> & c (10 bytes, 66.67%)" in titles(tmp_path / "it.svg")
+
+
+def test_names_that_no_xml_may_hold_are_replaced(tmp_path):
+    profile = made([(["a\x1b[2J\x00b", "\ud800\ufffe"], [(10, 1)])])
+    profile.command = "it\x00\x1b"
+    flamegraph.write(profile, tmp_path / "it.svg")
+    assert any(one.startswith("a?[2J?b (10 bytes") for one in titles(tmp_path / "it.svg"))
+    assert "it??" in (tmp_path / "it.svg").read_text()
+
+
+def test_what_draws_and_ends_early_does_not_end_the_script(tmp_path, monkeypatch):
+    monkeypatch.setattr(flamegraph, "build", lambda: None)
+    monkeypatch.setattr(flamegraph, "BINARY", "false")
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        with pytest.raises(Failed, match="not drawn"):
+            flamegraph.drawn((f"f{number} 1" for number in range(50_000)), "it", "of it")
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 def test_a_diff_is_red_where_new_holds_more_and_blue_where_less(tmp_path):

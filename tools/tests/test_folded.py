@@ -45,6 +45,7 @@ def test_a_name_neither_ends_a_frame_nor_a_line_nor_is_taken_for_the_number():
         "<A as B>::f": "<A as B>::f",
         " ": "?",
         "f\x85\u20281": "f_1",
+        "f\x1b[2J\x9b\0\ud800": "f?[2J???",
     }
     assert {name: folded.safe(Frame(name, None, None, None, None)) for name in names} == names
     (line,) = folded.lines({folded.safe(Frame("f; 1\n 2", None, None, None, None)): 3}).splitlines()

@@ -64,9 +64,9 @@ n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
 """
 
 
-FRAMES = [frame("CRYPTO_malloc", 1), frame("SSL_new", 2), frame(None), frame("client_session_new", 3)]
+FRAMES = [frame("CRYPTO_malloc", 1), frame("SSL_new", 2), frame("BIO_new", 5), frame("client_session_new", 3)]
 FRAMES += [frame("server_session_new", 4)]
-STACKS = {"server": [0, 1, 4], "server, unnamed": [2, 4], "client": [2, 3]}
+STACKS = {"server": [0, 1, 4], "server, BIO": [2, 4], "client": [2, 3]}
 
 
 def sites_run(*sizes: int) -> bytes:
@@ -149,6 +149,14 @@ def test_the_tree_is_plain_text_in_a_pipe(massif):
 def test_csv_holds_whole_names(massif):
     rows = list(csv.DictReader(io.StringIO(inspect(massif, "--by", "bytes", "--format", "csv").stdout)))
     assert [row["bytes"] for row in rows] == ["2000", "1000"] and rows[0]["callers"].endswith("main (main.c:1)")
+
+
+def test_no_form_moves_a_cursor(tmp_path):
+    file = tmp_path / "massif.out.1"
+    file.write_text(MASSIF.replace("table_new", "table\x1b[2Jnew\x9b").replace("./prog", "./prog\x1b"))
+    for options in (["--format", "csv"], ["--json"], [], ["--folded"], ["--callers"]):
+        done = inspect(file, *options)
+        assert (done.returncode, done.stderr) == (0, "") and not {"\x1b", "\x9b"} & {*done.stdout}, options
 
 
 def test_files_are_written_whole(massif, tmp_path):

@@ -5,8 +5,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+import forms
 from profiles.frames import Frame, Owner
 from profiles.heap_profile import Profile
+from tables import clean
 from views import choice
 from views.choice import Pattern
 
@@ -29,7 +31,7 @@ def folded(
 def safe(frame: Frame) -> str:
     """A name that neither ends a frame nor a line, nor looks like the number that does."""
     text = frame.function or f"{(frame.module or '?').rpartition('/')[2]}+{frame.address or 0:#x}"
-    text = " ".join(text.replace(";", ":").split()) or "?"
+    text = clean(" ".join(text.replace(";", ":").split())) or "?"
     return re.sub(r" (?=[0-9.]+$)", "_", text)
 
 
@@ -54,7 +56,7 @@ def speedscope(profile: Profile, shown: str, owner: Owner | None = None, pattern
         "shared": {"frames": [described(frame) for frame in frames]},
         "profiles": made,
     }
-    return json.dumps(written, ensure_ascii=False) + "\n"
+    return forms.escaped(json.dumps(written, ensure_ascii=False)) + "\n"
 
 
 def sampled(profile: Profile, name: str, owner: Owner | None, pattern: Pattern, frames: dict[Frame, int]) -> dict:

@@ -1,6 +1,7 @@
 """Names of functions, short enough for a column: without paths of modules, generics and arguments."""
 
 from profiles.frames import Frame
+from tables import clean
 
 OPEN, CLOSE = "<(", ">)"
 
@@ -28,11 +29,6 @@ def said(frame: Frame) -> str:
 def named(frame: Frame) -> str:
     """As said, without where a function with a name is."""
     return clean(short(frame.function)) if frame.function else said(frame)
-
-
-def clean(text: str) -> str:
-    """Of a file that anybody may have made: nothing in it moves a terminal's cursor or breaks a line."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def within(inside: str) -> str:
