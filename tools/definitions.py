@@ -153,7 +153,7 @@ def table(file: Path, name: str, entry: object, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(entry)
     except ValidationError as error:
-        sys.exit(f"{file}: [{name}]: {sentence(error).replace('Value error, ', '')}")
+        sys.exit(f"{file}: [{name}]: {sentence(error)}")
 
 
 def check() -> None:

@@ -182,7 +182,11 @@ def sentence(error: ValidationError) -> str:
     that another is missing."""
     first = min(error.errors(), key=lambda one: (one["loc"][-1:] != ("schema",), one["type"] != "extra_forbidden"))
     place = ".".join(str(part) for part in first["loc"])
-    what = f"no such key{nearest(first['loc'], error)}" if first["type"] == "extra_forbidden" else first["msg"]
+    what = (
+        f"no such key{nearest(first['loc'], error)}"
+        if first["type"] == "extra_forbidden"
+        else first["msg"].removeprefix("Value error, ")
+    )
     return f"{place}: {what}" if place else what
 
 

@@ -97,6 +97,8 @@ def with_record(found: Profile) -> Profile:
     """Whatever is wrong with the record beside it is a warning: the profile can be read without."""
     try:
         record = profile_records.beside(found.file)
+        if record and record.tool != found.tool:
+            raise Unreadable(f"{Path(found.file).stem}.json beside it is the record of a profile by {record.tool}")
     except Unreadable as error:
         found.warnings.append(str(error).removeprefix(f"{found.file}: "))
         return found

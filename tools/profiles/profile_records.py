@@ -12,7 +12,8 @@ from typing import BinaryIO, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from lines import Model, sentence
-from profiles.heap_profile import Tool
+from profiles.heap_profile import END, PEAK, Tool
+from profiles.packed import regular
 from profiles.unreadable import Unreadable
 from records import Record, Sha256
 
@@ -38,6 +39,10 @@ class ProfileRecord(Model):
             raise ValueError("file is a name, without a directory")
         if self.run.status != "measured" or self.run.meter != ("sites" if self.tool == "sites" else "rss"):
             raise ValueError("the run was measured, under the meter sites where that is the tool and rss elsewhere")
+        if f"sessions={self.run.sessions}" not in self.run.argv:
+            raise ValueError(f"the run has {self.run.sessions} sessions, which its argv did not ask for")
+        if wrong := {phase.phase for phase in self.run.phases} & {PEAK, END, ""}:
+            raise ValueError(f"no phase of a run has the name `{min(wrong)}`")
         return self
 
     def text(self) -> str:
@@ -47,7 +52,8 @@ class ProfileRecord(Model):
 def load(file: Path | str) -> ProfileRecord:
     """Unreadable, with a sentence, when there is none or it is no record of a profile."""
     try:
-        return ProfileRecord.model_validate_json(Path(file).read_bytes())
+        with regular(file) as content:
+            return ProfileRecord.model_validate_json(content.read())
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None
     except ValidationError as error:
@@ -58,7 +64,7 @@ def beside(file: Path | str) -> ProfileRecord | None:
     """Of a profile; None where there is none. Unreadable, with a sentence, when it is another profile's."""
     file = Path(file)
     place = file.with_suffix(".json")
-    if place == file or not place.is_file():
+    if place == file or not place.exists():
         return None
     found = load(place)
     if found.file != file.name:
@@ -71,7 +77,7 @@ def beside(file: Path | str) -> ProfileRecord | None:
 def sha256(file: Path | str) -> str:
     """Unreadable, with a sentence, when the file cannot be read."""
     try:
-        with open(file, "rb") as content:
+        with regular(file) as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None

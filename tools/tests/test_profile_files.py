@@ -170,6 +170,24 @@ def test_a_profile_that_is_not_the_recorded_one_is_read_without(tmp_path):
     assert found.warnings == ["not the profile that null@c.m.json beside it records: its SHA-256 is another"]
 
 
+BY_HAND = {
+    "the record of a profile by heaptrack": ('"tool":"massif"', '"tool":"heaptrack"'),
+    "the run has 40 sessions, which its argv did not ask for": ('"sessions":20', '"sessions":40'),
+    "no phase of a run has the name `end`": ('"phase":"sessions"', '"phase":"end"'),
+}
+
+
+@pytest.mark.parametrize("sentence", BY_HAND)
+def test_a_record_edited_by_hand_is_a_warning(tmp_path, sentence):
+    file, record = beside(tmp_path, massif(len(synthetic.PHASES)), "massif")
+    compact = json.dumps(json.loads(record.read_text()), separators=(",", ":"))
+    assert BY_HAND[sentence][0] in compact
+    record.write_text(compact.replace(*BY_HAND[sentence]))
+    found = open_profile(file)
+    assert (found.run, found.sessions_of_role) == (None, None) and "snapshot 0" in found.moments
+    assert len(found.warnings) == 1 and found.warnings[0].endswith(sentence)
+
+
 def test_the_record_of_a_sites_run_is_a_profile(tmp_path):
     run = json.loads(FORMS["record"])["run"]
     frame = {"function": "client_session_new", "file": None, "line": None, "module": "h", "offset": 1}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ def made(**changes) -> ProfileRecord:
     fields = {"tool": "heaptrack", "tool_version": "1.4.0", "command": ["heaptrack", "true"], "file": NAME}
     fields |= {"file_sha256": hashlib.sha256(CONTENT).hexdigest(), "run": RUN}
     return ProfileRecord(**fields | changes)
+
+
+def renamed(phase: str):
+    """RUN, whose first phase has this name."""
+    return RUN.model_copy(update={"phases": [RUN.phases[0].model_copy(update={"phase": phase}), *RUN.phases[1:]]})
 
 
 def saved(folder: Path, **changes) -> Path:
@@ -77,6 +83,21 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
     assert said(profile_records.beside, file).endswith("cannot read it: No such file or directory")
 
 
+def test_a_pipe_in_the_place_of_a_record_is_a_sentence(tmp_path):
+    place = saved(tmp_path).with_suffix(".json")
+    place.unlink()
+    os.mkfifo(place)
+    assert said(profile_records.beside, place.with_suffix(".zst")) == f"{place}: not a regular file"
+    assert said(profile_records.sha256, place) == f"{place}: not a regular file"
+
+
+def test_a_sentence_is_ours(tmp_path):
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(json.loads(made().text()) | {"file": None}))
+    wrong = "a profile has a file and its checksum, and a sites run neither"
+    assert said(profile_records.load, file) == f"{file}: no record of a profile of schema 1: {wrong}"
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -89,6 +110,8 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
         {"tool": "sites", "file": None, "file_sha256": None},  # of a run under another meter
         {"run": failed("null@c", "none", 2, "killed by SIGSEGV")},
         {"run": record("null@c", "none", 2, "heap")},
+        {"run": RUN.model_copy(update={"sessions": 4})},
+        *({"run": renamed(name)} for name in ("peak", "end", "")),
         {"more": 1},
     ],
 )
