@@ -15,6 +15,8 @@ from profiles.frames import Frame, callers
 from profiles.heap_profile import Held, Profile
 
 ALL, SMALLER, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
+MOST = 1_000  # functions of a stack; all that those call is one more
+BEYOND = f"(calls beyond {MOST:,})"
 OURS = ("memtest/", "harness-c/", "harness-rust/")
 CRATE = re.compile(r"[<&*]*(?:dyn |impl |mut )*([a-z_]\w*)::")
 RUST = {"std", "core", "alloc"}
@@ -49,7 +51,10 @@ class Tree:
     def place(self, whose: str, keys: Iterable[tuple[Key, int | None]]) -> int:
         """Where a stack's bytes stand; functions and their lines, root first."""
         node = first = self.node(0, (whose, "", ""))
-        for key, line in keys:
+        for depth, (key, line) in enumerate(keys):
+            if depth == MOST:
+                node = self.node(node, (BEYOND, "", ""))
+                break
             node = self.node(node, key, line)
         return self.node(node, (UNKNOWN, "", "")) if node == first else node
 

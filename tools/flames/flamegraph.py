@@ -71,12 +71,18 @@ def of_diff(diff: Diff) -> str:
 
 def folded(tree: flame_tree.Tree, moments: Sequence[str]) -> Iterator[tuple[str, dict[str, Held]]]:
     """Functions, root first, joined by `;`, and what each itself holds, by moment."""
-    texts = [""]
+    names = [safe(Frame(key[0], None, None, None, None)) for key in tree.keys]
     for node in range(1, len(tree.keys)):
-        name = safe(Frame(tree.keys[node][0], None, None, None, None))
-        texts.append(f"{texts[tree.callers[node]]};{name}".removeprefix(";"))
         if tree.held[node]:
-            yield texts[node], {moments[at]: held for at, held in tree.held[node].items()}
+            text = ";".join(names[at] for at in reversed([*path(tree, node)]))
+            yield text, {moments[at]: held for at, held in tree.held[node].items()}
+
+
+def path(tree: flame_tree.Tree, node: int) -> Iterator[int]:
+    """Up to the first level."""
+    while node:
+        yield node
+        node = tree.callers[node]
 
 
 def suffix(file: Path | str) -> str:

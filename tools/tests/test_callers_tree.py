@@ -66,3 +66,20 @@ def test_no_byte_is_lost(one):
         assert sum(node.bytes for node in root.callers.values()) == root.bytes
         shown = [node.bytes for depth, node in callers_tree.nodes(root, root.bytes, 3) if depth == 1]
         assert sum(shown) == root.bytes
+
+
+def test_stacks_deeper_than_python_s_own():
+    """Of a function that calls itself and allocates each time, so that no two callers are in a row."""
+    stacks, live, stack = Stacks(), {}, 0
+    place = stacks.place((handmade.frame("f", 1),))
+    for _ in range(callers_tree.MOST + 200):
+        stack = stacks.add(place, stack)
+        live[stack] = Held(1, 1)
+    live[stack] = Held(998_801, 1)
+    deep = Profile("heaptrack", "it", "it", stacks, {"peak": Moment("peak", 1_000_000, live)})
+    root = callers_tree.tree(deep, "peak")
+    rows = callers_tree.table(deep, root, "it").rows
+    cells = [[cell.value for cell in row] for row in rows]
+    assert max(depth for depth, *_ in cells) == callers_tree.MOST + 1
+    assert cells[callers_tree.MOST][4] == callers_tree.BEYOND == "callers beyond 1,000"
+    assert any("1,000,000 B" in line and "callers beyond" not in line for line in drawn(root)[:2])

@@ -117,3 +117,11 @@ def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Failed, match=r"cargo is not installed.* \.html"):
         flamegraph.write(made([(["f"], [(1, 1)])]), tmp_path / "it.svg")
+
+
+def test_the_deepest_stack_has_a_picture(tmp_path):
+    names = [f"f{depth}" for depth in range(100_000)]
+    flamegraph.write(made([(names, [(7, 1)]), (names[:500], [(1, 1)])]), tmp_path / "it.svg")
+    said = titles(tmp_path / "it.svg")
+    assert "(calls beyond 1,000) (7 bytes, 87.50%)" in said and "f999 (7 bytes, 87.50%)" in said
+    assert not any(one.startswith("f1000 ") for one in said)

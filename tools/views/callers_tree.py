@@ -16,6 +16,8 @@ from views.sites import BY_WHOM, UNKNOWN, share
 from views.top_sites import NOT_COUNTED, ROWS
 
 LEAST = 0.01  # of all that is shown; callers with less are counted together
+MOST = 1_000  # callers of a stack; whoever called those is one more
+BEYOND = f"callers beyond {MOST:,}"
 
 
 @dataclass
@@ -41,7 +43,7 @@ def tree(profile: Profile, moment: str, owner: Owner | None = None, pattern: Pat
     for stack, held in choice.live(profile, moment, owner, pattern).items():
         root.add(held)
         at = root
-        for frame in inside(choice.site(profile.stacks, stack), profile.stacks.owner(stack)) or [None]:
+        for frame in bounded(inside(choice.site(profile.stacks, stack), profile.stacks.owner(stack))) or [None]:
             at = at.caller(frame)
             at.add(held)
     return root
@@ -53,6 +55,10 @@ def inside(stack: tuple[Frame, ...], owner: Owner) -> tuple[Frame, ...]:
         return stack
     entrances = (at for at, frame in enumerate(stack) if entrance(frame))
     return stack[: 1 + max(entrances, default=len(stack))]  # without any in a stripped harness
+
+
+def bounded(stack: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    return stack if len(stack) <= MOST else (*stack[:MOST], Frame(BEYOND, None, None, None, None))
 
 
 def shown(node: Node, least: float, rows: int | None = None) -> tuple[list[Node], Node | None]:
@@ -82,12 +88,15 @@ def drawn(root: Node, title: str, rows: int = ROWS) -> rich.tree.Tree:
 
 
 def branches(node: Node, every: int, made: rich.tree.Tree, rows: int | None = None) -> None:
-    large, rest = shown(node, LEAST * every, rows)
-    for one in large:
-        of_chain, last = chain(one)
-        branches(last, every, made.add(label(of_chain, every)))
-    if rest:
-        made.add(rich.text.Text(f"… {named(rest)}, {figures(rest, every)}", style="dim"))
+    waiting = [(node, made, rows)]  # no recursion: stacks may be deeper than Python's
+    while waiting:
+        node, made, rows = waiting.pop()
+        large, rest = shown(node, LEAST * every, rows)
+        for one in large:
+            of_chain, last = chain(one)
+            waiting.append((last, made.add(label(of_chain, every)), None))
+        if rest:
+            made.add(rich.text.Text(f"… {named(rest)}, {figures(rest, every)}", style="dim"))
 
 
 def label(of_chain: list[Node], every: int) -> rich.text.Text:
@@ -97,6 +106,8 @@ def label(of_chain: list[Node], every: int) -> rich.text.Text:
 
 
 def named(node: Node) -> str:
+    if node.frame and node.frame.function == BEYOND:
+        return BEYOND
     if node.frame:
         return short_names.said(node.frame)
     return f"{len(node.callers):,} more" if node.callers else UNKNOWN
@@ -117,16 +128,19 @@ def table(profile: Profile, root: Node, title: str, rows: int = ROWS) -> Table:
     made = Table("callers", title, about, columns)
     for depth, node in nodes(root, root.bytes, rows):
         blocks = hole(NOT_COUNTED.format(choice.tool(profile))) if node.blocks is None else whole(node.blocks)
-        by = Cell(named(node), frames.said(node.frame, whole=True) if node.frame else named(node))
+        whole_name = node.frame and node.frame.function != BEYOND and frames.said(node.frame, whole=True)
+        by = Cell(named(node), whole_name or named(node))
         made.rows.append([whole(depth), whole(node.bytes), blocks, share(node.bytes, root.bytes), by])
     return made
 
 
-def nodes(node: Node, every: int, rows: int | None = None, depth: int = 1) -> Iterator[tuple[int, Node]]:
+def nodes(root: Node, every: int, rows: int | None = None) -> Iterator[tuple[int, Node]]:
     """With their depth, as they are shown."""
-    large, rest = shown(node, LEAST * every, rows)
-    for one in large:
-        yield depth, one
-        yield from nodes(one, every, None, depth + 1)
-    if rest:
-        yield depth, rest
+    waiting: list[tuple[int, Node, int | None]] = [(0, root, rows)]
+    while waiting:
+        depth, node, rows = waiting.pop()
+        if depth:
+            yield depth, node
+        if node.frame or not depth:  # others together are shown by their sum alone
+            large, rest = shown(node, LEAST * every, rows)
+            waiting += [(depth + 1, one, None) for one in reversed([*large, *filter(None, [rest])])]
