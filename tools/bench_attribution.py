@@ -57,7 +57,7 @@ class Way:
 
     @property
     def missing(self) -> str | None:
-        package = PROFILERS[self.tool.lower()].package if self.tool else None
+        package = PROFILERS[self.tool].package if self.tool else None
         if package and not shutil.which(package):
             return f"no {package} here: apt install {package}"
         marks = package == "valgrind" and not (definitions.ROOT / MARKS).exists()
@@ -71,7 +71,7 @@ WAYS = (
     Way("heaptrack", tool="heaptrack"),
     Way("plain", part=SLOWER),
     Way("massif", tool="massif", part=SLOWER),
-    Way("DHAT", tool="DHAT", part=SLOWER),
+    Way("DHAT", tool="dhat", part=SLOWER),
 )
 
 

@@ -23,7 +23,7 @@ from buckets import bucket_table as buckets
 from buckets.bucket_sums import Sums
 from picture import STYLE, save
 from profiles import profile_files
-from profiles.heap_profile import Profile
+from profiles.heap_profile import Profile, called
 from profiles.unreadable import Unreadable
 from selection import select
 from settings import dates, machine_of
@@ -95,10 +95,10 @@ def frame(made: Figure, shown: list[Profile], panels: list[bucket_panel.Stacked]
 def of_what(profile: Profile) -> str:
     run = profile.run
     if not run:
-        return f"{profile.tool}: {profile.file}"
+        return f"{called(profile.tool)}: {profile.file}"
     agreed = run.negotiated
     said = f"{run.suite} ({agreed.protocol}, {agreed.cipher}, {agreed.group})" if agreed else run.suite
-    return f"{said}; {profile.tool}{' run' if profile.tool == 'sites' else ''} of N = {run.sessions:,} sessions"
+    return f"{said}; {called(profile.tool)}{' run' * profile.of_one_pair} of N = {run.sessions:,} sessions"
 
 
 def main() -> None:

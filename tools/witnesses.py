@@ -156,6 +156,6 @@ async def massif(subject: Subject, folder: Path) -> Statement:
 
 async def dhat(subject: Subject, phases: list[str], folder: Path) -> Reading:
     """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
-    await ways.dhat_until(subject.under(DHAT), folder, *ANY, phases)
+    await ways.dhat_until(subject.under("dhat"), folder, *ANY, phases)
     end = dhat_file.end(folder / "dhat")
     return Reading(end.live_bytes, end.live_blocks)

@@ -11,6 +11,7 @@ from capture import profilers
 from capture.failed import Failed, TooLong
 from definitions import Suite
 from process import Ended, started
+from profiles.heap_profile import called
 from provenance import Provenance
 from verdict import Outcome, differs, judge
 
@@ -35,7 +36,7 @@ class Subject:
     version: str = ""  # of a tool whose profile is kept
 
     def __str__(self) -> str:
-        return f"{self.tool}: {self.run.stack}, {self.run.suite}, {self.run.sessions:,} sessions"
+        return f"{called(self.tool)}: {self.run.stack}, {self.run.suite}, {self.run.sessions:,} sessions"
 
     @property
     def suite(self) -> Suite:

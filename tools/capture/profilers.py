@@ -56,7 +56,7 @@ class Profiler:
 PROFILERS = {
     "heaptrack": Profiler("heaptrack", "heaptrack", (1, 4)),
     "massif": Profiler("massif", "valgrind", (3, 19)),
-    "dhat": Profiler("DHAT", "valgrind", (3, 19)),
+    "dhat": Profiler("dhat", "valgrind", (3, 19)),
 }
 
 

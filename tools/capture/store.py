@@ -16,7 +16,7 @@ from capture.one_run import Subject
 from capture.ways import Captured
 from commands import Sign
 from profiles import profile_files, profile_records
-from profiles.heap_profile import Profile
+from profiles.heap_profile import Profile, called
 from profiles.profile_records import ProfileRecord
 from profiles.unreadable import Unreadable
 from slots import complete
@@ -75,7 +75,7 @@ def place(recording: Path, subject: Subject) -> Place:
             pass
     except OSError as error:
         raise Failed(f"{folder}: cannot keep a profile here: {error.strerror}") from None
-    return Place(folder, f"{run.stack}.{run.suite}.{run.sessions}.{subject.tool.lower()}")
+    return Place(folder, f"{run.stack}.{run.suite}.{run.sessions}.{subject.tool}")
 
 
 def kept(place: Place, subject: Subject) -> ProfileRecord | None:
@@ -116,7 +116,7 @@ def sweep() -> None:
 
 
 async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Captured:
-    with Runs(f"profile: {subject.run.stack}, {subject.tool}") as sign:
+    with Runs(f"profile: {subject.run.stack}, {called(subject.tool)}") as sign:
         showing = asyncio.create_task(sign.show())
         try:
             return await ways.WAYS[subject.tool](subject, folder, cpus, sign.told)
@@ -149,5 +149,7 @@ def whole(profile: Profile, found: Captured) -> Profile:
     missing = [phase for phase in found.made.phases if phase not in profile.moments]
     if missing:
         said = "; ".join(profile.warnings)
-        raise Failed(f"{profile.tool}: its file tells nothing of {', '.join(missing)}: {said or 'it is not whole'}")
+        raise Failed(
+            f"{called(profile.tool)}: its file tells nothing of {', '.join(missing)}: {said or 'it is not whole'}"
+        )
     return profile

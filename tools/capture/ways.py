@@ -116,4 +116,4 @@ def pack(file: Path, members: dict[str, Path]) -> Path:
     return file
 
 
-WAYS = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "DHAT": dhat}
+WAYS = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "dhat": dhat}

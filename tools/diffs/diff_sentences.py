@@ -12,7 +12,7 @@ from comparable import named
 from diffs.diff_rows import Figures, Part, Row, summed
 from diffs.joining import INNERMOST, inside
 from profiles.frames import callers
-from profiles.heap_profile import BASE, END, PEAK
+from profiles.heap_profile import BASE, END, PEAK, called
 from views import choice, short_names
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def told(diff: Diff) -> Iterator[str]:
 def described(side: Side) -> str:
     run, profile = side.profile.run, side.profile
     if run is None:
-        return f"{profile.file}, by {profile.tool}"
-    words = f"{named(run)}, {run.suite}, N = {run.sessions:,}, by {profile.tool}"
-    return words if profile.tool == "sites" else f"{words} ({posixpath.basename(profile.file)})"
+        return f"{profile.file}, by {called(profile.tool)}"
+    words = f"{named(run)}, {run.suite}, N = {run.sessions:,}, by {called(profile.tool)}"
+    return words if profile.of_one_pair else f"{words} ({posixpath.basename(profile.file)})"
 
 
 def compared(diff: Diff) -> Iterator[str]:

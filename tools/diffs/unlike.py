@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from profiles.heap_profile import BASE, END, PEAK, Profile
+from profiles.heap_profile import BASE, END, PEAK, Profile, called
 from records import Record
 
 ESTABLISHED = "established"
@@ -40,7 +40,8 @@ def differences(old: Profile, new: Profile, moment: str) -> Iterator[str]:
     """Clauses, each of which is reason enough to refuse."""
     if old.tool != new.tool:
         alone = "; a sites run tells of sessions alone, so others are left out" if sessions_alone(old, new) else ""
-        yield f"OLD is by {old.tool}, NEW by {new.tool}, which name functions each in its own way{alone}"
+        named = f"OLD is by {called(old.tool)}, NEW by {called(new.tool)}"
+        yield f"{named}, which name functions each in its own way{alone}"
     for side, profile, other in (("OLD", old, new), ("NEW", new, old)):
         if profile.run is None and other.run is not None:
             yield f"{side} ({profile.file}) has no record of a run: it may be of any program"
@@ -61,4 +62,4 @@ def per_session(profile: Profile) -> bool:
 
 def sessions_alone(old: Profile, new: Profile) -> bool:
     """Whether one of them cannot tell what anybody else holds."""
-    return old.tool != new.tool and "sites" in (old.tool, new.tool)
+    return old.of_one_pair != new.of_one_pair

@@ -14,7 +14,7 @@ from diffs.profile_diff import Diff, Side
 from flames import flame_data, flame_tree, page_scripts
 from phases import READABLE
 from profiles.frames import Owner
-from profiles.heap_profile import BASE, Profile
+from profiles.heap_profile import BASE, Profile, called
 from views import choice
 from views.profile_tables import COLUMNS
 
@@ -49,9 +49,9 @@ def page(profile: Profile, moment: str | None = None, owner: Owner | None = None
 def heading(profile: Profile) -> dict[str, str]:
     run = profile.run
     if run is None:
-        return {"title": profile.command or profile.file, "subtitle": f"{profile.file}, by {profile.tool}"}
+        return {"title": profile.command or profile.file, "subtitle": f"{profile.file}, by {called(profile.tool)}"}
     whole = f"N = {run.sessions:,} sessions"
-    by = f"one pair of {whole}, by a sites run" if profile.tool == "sites" else f"{whole}, by {profile.tool}"
+    by = f"one pair of {whole}, by a sites run" if profile.of_one_pair else f"{whole}, by {called(profile.tool)}"
     return {"title": f"{run.stack}, {run.suite}", "subtitle": by}
 
 

@@ -81,7 +81,7 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     for name, content in contents(file, progress):
         ends[name] = points.moment(name, content, lambda point: Held(point.eb, point.ebk))
     peak = {PEAK: points.moment(PEAK, content, lambda point: Held(point.gb, point.gbk))}
-    found = Profile("DHAT", str(file), content.cmd, points.lists.stacks, peak | ends if END in ends else ends | peak)
+    found = Profile("dhat", str(file), content.cmd, points.lists.stacks, peak | ends if END in ends else ends | peak)
     found.allocated = points.allocated(content)
     if missing := points.lists.demangle():
         found.warnings.append(missing)

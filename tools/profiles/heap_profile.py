@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from profiles.frames import Frame, Owner, owner
 from records import Record
 
-Tool = Literal["heaptrack", "massif", "DHAT", "sites"]
+Tool = Literal["heaptrack", "massif", "dhat", "sites"]
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
 
 
@@ -110,6 +110,7 @@ class Profile:
     allocated: dict[int, Allocated] | None = None  # by stack; None: the tool does not tell
     sizes: Counter[int] | None = None  # how many blocks of how many bytes were allocated
     runtime_s: float | None = None
+    of_one_pair: bool = False  # one session of each role, and nothing else: a sites run
     run: Record | None = None  # what the profiled harness printed, when the record is there
     sessions_of_role: int | None = None  # of which the bytes are; None: not known. 1 in a sites run
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
@@ -139,6 +140,11 @@ class Profile:
     def owners(self, name: str) -> Iterator[Owner]:
         """Each once, in the order of their stacks."""
         yield from dict.fromkeys(self.stacks.owner(stack) for stack in self.moment(name).live)
+
+
+def called(tool: str) -> str:
+    """As people know it."""
+    return "DHAT" if tool == "dhat" else tool
 
 
 def less(held: Held, base: Held) -> Held:

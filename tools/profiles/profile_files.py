@@ -5,7 +5,7 @@ from pathlib import Path
 
 import records
 from profiles import dhat_file, heaptrack_file, massif_file, profile_records, sites_profile
-from profiles.heap_profile import END, PEAK, Profile
+from profiles.heap_profile import END, PEAK, Profile, called
 from profiles.packed import Progress, Torn, chunks
 from profiles.profile_records import ProfileRecord
 from profiles.unreadable import Unreadable
@@ -50,7 +50,7 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     else:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
-        raise Unreadable(f"{file}: an empty profile: {found.tool} saw nothing that was allocated")
+        raise Unreadable(f"{file}: an empty profile: {called(found.tool)} saw nothing that was allocated")
     return found
 
 
@@ -98,7 +98,9 @@ def with_record(found: Profile) -> Profile:
     try:
         record = profile_records.beside(found.file)
         if record and record.tool != found.tool:
-            raise Unreadable(f"{Path(found.file).stem}.json beside it is the record of a profile by {record.tool}")
+            raise Unreadable(
+                f"{Path(found.file).stem}.json beside it is the record of a profile by {called(record.tool)}"
+            )
     except Unreadable as error:
         found.warnings.append(str(error).removeprefix(f"{found.file}: "))
         return found
@@ -111,7 +113,7 @@ def with_record(found: Profile) -> Profile:
 def name_phases(found: Profile, phases: list[str]) -> None:
     """In place of the numbers that heaptrack's and massif's moments have; DHAT's are named by its zip."""
     names = [name for name in found.moments if name not in (PEAK, END)]
-    if found.tool == "DHAT" or not names:
+    if found.tool == "dhat" or not names:
         return
     if len(names) != len(phases):
         found.warnings.append(

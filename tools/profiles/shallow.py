@@ -1,12 +1,12 @@
 """Whether valgrind was told to end call stacks before they reach main: then nobody knows whose the memory is."""
 
 from profiles import nameless
-from profiles.heap_profile import Profile, Stacks
+from profiles.heap_profile import Profile, Stacks, called
 
 TOO_MUCH = 0.1  # of the bytes of the moment
 FEW = 3  # stacks: by chance as deep as the deepest
 OUTERMOST = {"main", "(below main)", "_start", "_dl_start", "start_thread", "clone", "clone3", None}
-OPTIONS = {"DHAT": "--num-callers=128", "massif": "--depth=100"}
+OPTIONS = {"dhat": "--num-callers=128", "massif": "--depth=100"}
 
 
 def warnings(profile: Profile) -> list[str]:
@@ -22,7 +22,7 @@ def warnings(profile: Profile) -> list[str]:
     if len(ended) <= FEW or held <= TOO_MUCH * moment.bytes:
         return []
     share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
-    return [f"{share}, before main: run {profile.tool} with {OPTIONS[profile.tool]}"]
+    return [f"{share}, before main: run {called(profile.tool)} with {OPTIONS[profile.tool]}"]
 
 
 def depth(stacks: Stacks, stack: int) -> int:

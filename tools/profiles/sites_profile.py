@@ -32,7 +32,8 @@ def profile(record: Record, process: Process | None = None) -> Profile:
         raise Unreadable(f"{costs.said(record)}: unsound: {error}") from None
     moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
     found = Profile("sites", costs.said(record), shlex.join(record.argv), stacks, moments)
-    found.runtime_s, found.run, found.sessions_of_role = record.elapsed_ns / 1e9, record, 1
+    found.runtime_s, found.run = record.elapsed_ns / 1e9, record
+    found.sessions_of_role, found.of_one_pair = 1, True
     found.warnings += nameless.warnings(found)
     return found
 

@@ -61,7 +61,7 @@ def profile(tool: str = "heaptrack", sessions: int | None = 2, counts: bool = Tr
     made = Profile(tool, "one.zst", "build/harness/tls@1 memory sessions=4", stacks, found)
     made.allocated = {numbers[name]: Allocated(*one) for name, one in ALLOCATED.items()}
     made.sizes = Counter({0: 1, 1: 2, 16: 3, 17: 4, 1000: 9})
-    made.runtime_s, made.sessions_of_role = 1.25, sessions
+    made.runtime_s, made.sessions_of_role, made.of_one_pair = 1.25, sessions, tool == "sites"
     return made
 
 

@@ -68,7 +68,7 @@ def test_at_few_sessions_the_limit_is_shown_and_not_judged(run):
     [
         ("heaptrack", ["setarch", "--addr-no-randomize", "heaptrack", "--raw", "marks=1"]),
         ("massif", ["setarch", "--tool=massif", "--depth=100", "--threshold=0", "marks=1"]),
-        ("DHAT", ["setarch", "--tool=dhat", "--num-callers=128", "--run-libc-freeres=no", "marks=1"]),
+        ("dhat", ["setarch", "--tool=dhat", "--num-callers=128", "--run-libc-freeres=no", "marks=1"]),
     ],
 )
 def test_a_profiler_is_called_as_for_a_profile(monkeypatch, tool, words):

@@ -114,7 +114,9 @@ def profile(
         moments[name] = Moment(name, sum(one.bytes for one in held.values()), held)
     model = next(one for one in sites_runs() if one.stack == "openssl@3.5.5") if stack else None
     found = model and model.model_copy(update={"stack": stack, "suite": "a suite"})
-    return Profile("sites", "a file", "a command", stacks, moments, run=found, sessions_of_role=sessions)
+    return Profile(
+        "sites", "a file", "a command", stacks, moments, of_one_pair=True, run=found, sessions_of_role=sessions
+    )
 
 
 READ = ("malloc", "CRYPTO_malloc", "tls_setup_read_buffer", "client_read")

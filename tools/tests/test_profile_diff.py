@@ -103,7 +103,7 @@ def test_a_tool_that_counts_no_blocks():
     assert "No site differs." in diff.sentences()
     assert diff.sentences()[-1].endswith("OLD 50 B, NEW 50 B.")
     assert "the tool does not count blocks" in forms.markdown(tables(diff)[0])
-    other = profile({BUFFER: (100, 2)}, tool="DHAT")
+    other = profile({BUFFER: (100, 2)}, tool="dhat")
     assert "No site differs." in compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True).sentences()
 
 
@@ -136,7 +136,7 @@ def test_what_is_unlike_is_refused_unless_forced(name):
 
 
 def test_beside_a_sites_run_only_sessions_are_compared():
-    new = profile({BUFFER: 2, (): 7}, tool="sites")
+    new = profile({BUFFER: 2, (): 7}, tool="sites", of_one_pair=True)
     diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new, force=True)
     assert rows(diff) == [("server", "name, file and line", 2, 2)]
     assert "a sites run tells of sessions alone" in diff.sentences()[1]

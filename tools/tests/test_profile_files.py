@@ -93,7 +93,7 @@ def written(folder: Path, content: bytes | str, name: str = "file") -> Path:
 def test_the_form_is_told_by_content_and_not_by_name(tmp_path, form, pack):
     told = []
     found = open_profile(written(tmp_path, pack(FORMS[form]), "profile.of.what"), told.append)
-    assert (found.tool, found.command) == (form.partition("'")[0], "./app")
+    assert (found.tool, found.command) == (form.partition("'")[0].lower(), "./app")
     assert list(found.moments) == MOMENTS[form]
     assert (found.run, found.sessions_of_role) == (None, None)
     assert told
@@ -157,7 +157,7 @@ def test_with_other_moments_than_phases_they_have_numbers(tmp_path):
 
 
 def test_moments_of_a_zip_keep_their_names(tmp_path):
-    file, _ = beside(tmp_path, FORMS["DHAT's zip"], "DHAT")
+    file, _ = beside(tmp_path, FORMS["DHAT's zip"], "dhat")
     found = open_profile(file)
     assert list(found.moments) == ["contexts", "sessions", PEAK] and not found.warnings
 

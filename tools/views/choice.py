@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from names import nearest
 from profiles.frames import Frame, Owner, callers
-from profiles.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
+from profiles.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks, called
 from views import patience
 
 ROLES: tuple[Owner, ...] = ("client", "server")
@@ -41,7 +41,7 @@ def moment(profile: Profile, name: str | None = None) -> Moment:
 
 def tool(profile: Profile) -> str:
     """For sentences."""
-    return "a sites run" if profile.tool == "sites" else profile.tool
+    return "a sites run" if profile.of_one_pair else called(profile.tool)
 
 
 def phases(profile: Profile) -> list[str]:

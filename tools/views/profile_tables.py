@@ -55,7 +55,7 @@ def title(profile: Profile) -> str:
 def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     yield [word("file"), Cell(clean(posixpath.basename(profile.file)), profile.file)]
     yield [word("command"), Cell(textwrap.shorten(clean(profile.command), WIDEST, placeholder=" …"), profile.command)]
-    if (per := choice.divisor(profile, sessions)) and not of_pair(profile):
+    if (per := choice.divisor(profile, sessions)) and not profile.of_one_pair:
         yield [word("sessions of each role"), whole(per)]
     for moment in extremes(profile):
         yield [word(LABELS.get(moment.name, f"most at a phase's end, `{moment.name}`")), held(moment)]
@@ -102,13 +102,13 @@ def by_phase(profile: Profile, sessions: int | None = None) -> Table:
     per = choice.divisor(profile, sessions)
     each = "One session" if per else f"All sessions ({HOW_MANY})"
     about = f"{each}, above `{BASE}`: bytes in blocks."
-    about += "" if of_pair(profile) else " Contexts, harness, process: bytes of all."
-    shown = choice.ROLES if of_pair(profile) else (*COLUMNS, "process")
+    about += "" if profile.of_one_pair else " Contexts, harness, process: bytes of all."
+    shown = choice.ROLES if profile.of_one_pair else (*COLUMNS, "process")
     columns = [Column("moment", "at the end of", left=True), *(Column(one, one) for one in shown)]
     table = Table("by-phase", "A session by phase", about, columns)
     for name, moment in profile.moments.items():
         table.rows.append([word(name), *(of_role(profile, name, role, per) for role in choice.ROLES)])
-        if not of_pair(profile):
+        if not profile.of_one_pair:
             table.rows[-1] += [*others(profile, name), whole(moment.bytes)]
     return table
 
@@ -125,11 +125,6 @@ def others(profile: Profile, name: str) -> Iterator[Cell]:
     for column, owners in COLUMNS.items():
         if column not in choice.ROLES:
             yield whole(sum(total(profile.live(name, owner)).bytes for owner in owners))
-
-
-def of_pair(profile: Profile) -> bool:
-    """Whether it tells of one session of each role and of nothing else."""
-    return profile.tool == "sites"
 
 
 def sizes(profile: Profile, bars: bool = False) -> Table:

@@ -66,7 +66,7 @@ class Columns:
 
     def columns(self) -> list[Column]:
         found = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("share", "share")]
-        found += [Column("per_session", "per session")] if self.profile.tool != "sites" else []
+        found += [Column("per_session", "per session")] if not self.profile.of_one_pair else []
         return [*found, Column("owner", "of", left=True, usual="harness"), BY_WHOM]
 
     def held(self, sizes: Figures) -> list[Cell]:
@@ -75,7 +75,7 @@ class Columns:
 
     def each(self, names: list[Site], sizes: Figures) -> list[Cell]:
         """Bytes and blocks of one session, where not all figures are."""
-        if self.profile.tool == "sites":
+        if self.profile.of_one_pair:
             return []
         why = self.none_each({name.owner for name in names})
         return [hole(why) if why else per_session(sizes, self.per, self.counts)]
@@ -149,7 +149,7 @@ def amount(held: Held) -> str:
 def caption(profile: Profile, moment: str, owner: Owner | None, held: Held, per: int | None) -> str:
     of = f" of {owner}" if owner else ""
     about = f"{amount(held)}{of}. Who called the allocator, innermost first."
-    if profile.tool == "sites":
+    if profile.of_one_pair:
         return f"{about} Of {OF_ONE}."
     if per is None or choice.without_sessions(profile, moment):
         return about
