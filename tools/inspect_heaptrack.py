@@ -29,11 +29,13 @@ EXAMPLES = """examples:
   tools/inspect_heaptrack.py PROFILE --by temporary --top 20           allocated and freed at once
   tools/inspect_heaptrack.py PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
   tools/inspect_heaptrack.py PROFILE --sessions 1000                   per session, where the record is not there
-  tools/inspect_heaptrack.py data/2026-01-31-some-cpu/openssl@3.5.5.jsonl --suite tls13-rsa-aes256 --phase idle
+  tools/inspect_heaptrack.py data/2026-01-31-some-cpu --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
   tools/inspect_heaptrack.py PROFILE --flamegraph flames.html          all moments, in one page
   tools/inspect_heaptrack.py PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
   tools/inspect_heaptrack.py --diff OLD NEW --phase established        what changed"""
 
+MOST = 10**10  # of any count that is given
+NAMED = ("phase", "filter", "suite", "stack", *FILES)
 NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
 
 
@@ -43,8 +45,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("profile", nargs="?", metavar="PROFILE", help="what to look at")
     made.add_argument("--diff", nargs=2, metavar=("OLD", "NEW"), help="two profiles instead: what NEW holds more")
     made.add_argument("--force", action="store_true", help="compare although suite or N differ")
-    made.add_argument("--suite", help="of a recording: whose sites run")
-    made.add_argument("--stack", help="the same")
+    made.add_argument("--suite", help="of a recording: of which suite, where it has several")
+    made.add_argument("--stack", help="of a recording, a directory: of which stack, such as openssl@3.5.5")
     chosen = made.add_argument_group("what to look at")
     moment = "a phase, `peak` or `end` (default: where most is live; with --diff established)"
     chosen.add_argument("--phase", metavar="MOMENT", help=moment)
@@ -66,15 +68,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def count(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:12]) <= 10**10:
+    if not text.isascii() or not text.isdecimal() or not text.strip("0"):
         raise argparse.ArgumentTypeError(f"{text} is no whole number from 1 on")
+    if len(text.lstrip("0")) > len(f"{MOST}") or int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"{text} is too large: at most {MOST:,}")
     return int(text)
 
 
 def check(given: argparse.Namespace) -> None:
     """ValueError with a sentence for what cannot go together, before anything is read."""
     sources = given.diff or [given.profile]
-    if not sources[0]:
+    for name in NAMED:
+        if getattr(given, name) == "":
+            raise ValueError(f"--{name} is empty; name something, or leave it out")
+    if not all(sources):
         after = f" before --folded, or as --folded={given.folded}" if given.folded not in (None, "-") else ""
         raise ValueError(f"name a PROFILE{after}, or --diff OLD NEW")
     if given.diff and given.profile:
@@ -96,8 +103,9 @@ def check(given: argparse.Namespace) -> None:
 def inspect(given: argparse.Namespace) -> int:
     """0, or 1 when a part of the profile is missing. ValueError and OSError with a sentence."""
     check(given)
+    sources = [profile_input.place(file, given.stack) for file in given.diff or [given.profile]]
     given.filter = choice.pattern(given.filter) if given.filter else None
-    profiles = [profile_input.opened(file, given.suite, given.stack) for file in given.diff or [given.profile]]
+    profiles = [profile_input.opened(file, given.suite, given.stack) for file in sources]
     for profile in profiles:
         if choice.has_roles(profile):
             profile.sessions_of_role = choice.divisor(profile, given.sessions)

@@ -39,6 +39,10 @@ def quotient(amount: int, count: int, digits: int = 2) -> Cell:
     return whole(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
 
 
+def percent(share: float) -> str:
+    return f"{share:,.1%}".replace("%", " %")
+
+
 def hole(why: str) -> Cell:
     return Cell(HOLE, None, why)
 

@@ -21,22 +21,22 @@ def drawn(root: Node, rows: int = 10) -> list[str]:
 def test_callers_that_two_stacks_have_in_common_are_joined():
     assert drawn(tree(handmade.profile(), "peak"))[:6] == [
         "Callers",
-        "├── 7,000 B in 8, 87.5% buffer_new (buffer_new.c:20)",
+        "├── 7,000 B in 8, 87.5 % buffer_new (buffer_new.c:20)",
         "│   < SSL_new (SSL_new.c:30)",
-        "│   ├── 4,000 B in 4, 50.0% client_session_new (frames.c:9)",
-        "│   └── 3,000 B in 4, 37.5% server_session_new (frames.c:9)",
-        "├── 700 B in 7, 8.8% X509_parse (X509_parse.c:40)",
+        "│   ├── 4,000 B in 4, 50.0 % client_session_new (frames.c:9)",
+        "│   └── 3,000 B in 4, 37.5 % server_session_new (frames.c:9)",
+        "├── 700 B in 7, 8.8 % X509_parse (X509_parse.c:40)",
     ]
 
 
 def test_below_one_percent_callers_are_counted_together():
     found = drawn(tree(handmade.profile(), "peak"))
-    assert found[-1] == "└── … 2 more, 74 B in 2, 0.9%" and "├── 226 B in 2, 2.8% no call stack is known" in found
-    assert drawn(tree(handmade.profile(), "peak"), 1)[-1] == "└── … 4 more, 1,000 B in 11, 12.5%"
+    assert found[-1] == "└── … 2 more, 74 B in 2, 0.9 %" and "├── 226 B in 2, 2.8 % no call stack is known" in found
+    assert drawn(tree(handmade.profile(), "peak"), 1)[-1] == "└── … 4 more, 1,000 B in 11, 12.5 %"
 
 
 def test_without_blocks():
-    assert drawn(tree(handmade.profile(counts=False), "peak"))[1].startswith("├── 7,000 B, 87.5% buffer_new")
+    assert drawn(tree(handmade.profile(counts=False), "peak"))[1].startswith("├── 7,000 B, 87.5 % buffer_new")
 
 
 def test_for_programs_it_is_a_table():
@@ -55,7 +55,7 @@ def test_a_stack_that_ends_where_another_goes_on():
     f, g = handmade.frame("f", 1), handmade.frame("g", 2)
     held = {handmade.number(stacks, [f]): Held(60, 1), handmade.number(stacks, [f, g]): Held(40, 1)}
     root = tree(Profile("massif", "f", "c", stacks, {"peak": Moment("peak", 100, held)}), "peak")
-    assert drawn(root)[1:] == ["└── 100 B in 2, 100.0% f (f.c:1)", "    └── 40 B in 1, 40.0% g (g.c:2)"]
+    assert drawn(root)[1:] == ["└── 100 B in 2, 100.0 % f (f.c:1)", "    └── 40 B in 1, 40.0 % g (g.c:2)"]
 
 
 @given(profiles())

@@ -140,9 +140,9 @@ def test_a_choice_shows_its_table_alone(massif):
 def test_the_tree_is_plain_text_in_a_pipe(massif):
     assert inspect(massif, "--callers").stdout.splitlines() == [
         "Who called the allocator for what is live at the peak",
-        "└── 3,000 B, 100.0% table_new (table.c:10)",
-        "    ├── 2,000 B, 66.7% main (main.c:1)",
-        "    └── 1,000 B, 33.3% grow (table.c:30)",
+        "└── 3,000 B, 100.0 % table_new (table.c:10)",
+        "    ├── 2,000 B, 66.7 % main (main.c:1)",
+        "    └── 1,000 B, 33.3 % grow (table.c:30)",
     ]
 
 
@@ -258,6 +258,10 @@ def test_two_results_never_go_to_one_file(massif, tmp_path):
         (["--sizes"], 2, "massif does not tell the sizes of blocks"),
         (["--flamegraph", "x.png"], 2, "x.png"),
         (["--force"], 2, "--force is for --diff"),
+        (["--phase", ""], 2, "--phase is empty; name something, or leave it out"),
+        (["--filter", ""], 2, "--filter is empty"),
+        (["--flamegraph", ""], 2, "--flamegraph is empty"),
+        (["--speedscope", ""], 2, "--speedscope is empty"),
         (["--diff", "OLD", "NEW"], 2, "is one too many"),
     ],
 )
@@ -272,6 +276,9 @@ def test_without_a_profile(tmp_path):
     for count in ("0", "-1", "x", "1.5", "²"):
         done = inspect("x", "--top", count)
         assert done.returncode == 2 and "no whole number" in done.stderr
+    for count in ("99999999999999", "9" * 5000):
+        done = inspect("x", "--top", count)
+        assert done.returncode == 2 and "is too large: at most 10,000,000,000" in done.stderr
 
 
 def test_sessions_that_the_record_does_not_have_are_refused(recording, massif):
@@ -292,6 +299,28 @@ def test_a_name_or_a_command_does_not_tear_a_profile(tmp_path):
     file.write_text(re.sub(r"table_new \(.*\)", "??? (in /opt/damaged by hand.so)", MASSIF))
     done = inspect(file, "--folded")
     assert done.returncode == 0 and "in damaged by hand.so" in done.stderr
+
+
+def test_a_directory_is_a_recording(recording, tmp_path):
+    assert tables(tmp_path) == tables(recording)
+    (tmp_path / "openssl@3.5.5.jsonl").write_bytes(recording.read_bytes())
+    assert refused(1, tmp_path).endswith("choose one with --stack: openssl@3.5.5, tls")
+    assert refused(1, tmp_path, "--stack", "no").endswith("no runs of the stack no, but of openssl@3.5.5, tls")
+    found = tables(tmp_path, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256")
+    assert found["by-phase"] == tables(recording)["by-phase"]
+    (tmp_path / "empty").mkdir()
+    assert "a directory, and no profile" in refused(1, tmp_path / "empty")
+
+
+def test_two_programs_are_compared_by_force_alone(massif, tmp_path):
+    (tmp_path / "other").write_text(MASSIF.replace("./prog", "/opt/nginx").replace("main", "ngx_main"))
+    refusal = refused(2, "--diff", massif, tmp_path / "other")
+    assert "OLD is of the program prog, NEW of nginx; --force compares them" in refusal
+    told = inspect("--diff", massif, tmp_path / "other", "--force").stdout
+    assert told.count("OLD and NEW share no call stack") == 0
+    (tmp_path / "third").write_text(re.sub("table_new|main|grow|read_file", "f", MASSIF))
+    told = inspect("--diff", massif, tmp_path / "third").stdout
+    assert told.count("OLD and NEW share no call stack") == 1
 
 
 def test_two_profiles_are_compared(recording, tmp_path):

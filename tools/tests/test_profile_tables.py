@@ -31,12 +31,12 @@ def note(table: Table, row: int, key: str) -> str:
 def test_a_site_is_its_caller_s_with_its_owner_and_its_part_of_a_session():
     found = top(handmade.profile(), "sessions")
     assert texts(found, "bytes", "blocks", "share", "per_session", "owner", "callers") == [
-        ("3,000", "4", "51.7%", "1,500 in 2", "server", "buffer_new (buffer_new.c:20) < SSL_new < server_session_new"),
-        ("2,000", "2", "34.5%", "1,000 in 1", "client", "buffer_new (buffer_new.c:20) < SSL_new < client_session_new"),
-        ("700", "7", "12.1%", "–", "server context", "X509_parse (X509_parse.c:40) < server_context_new < main"),
-        ("64", "1", "1.1%", "–", "harness", "wires_new (wires_new.c:50) < main"),
-        ("30", "3", "0.5%", "10 in 1", "server", "key_new (key_new.c:21) < SSL_new < server_session_new"),
-        ("5", "1", "0.1%", "2.50 in 0.50", "server", "? (libfoo.so.1+0xbeef) < server_session_new < open_sessions"),
+        ("3,000", "4", "51.7 %", "1,500 in 2", "server", "buffer_new (buffer_new.c:20) < SSL_new < server_session_new"),
+        ("2,000", "2", "34.5 %", "1,000 in 1", "client", "buffer_new (buffer_new.c:20) < SSL_new < client_session_new"),
+        ("700", "7", "12.1 %", "–", "server context", "X509_parse (X509_parse.c:40) < server_context_new < main"),
+        ("64", "1", "1.1 %", "–", "harness", "wires_new (wires_new.c:50) < main"),
+        ("30", "3", "0.5 %", "10 in 1", "server", "key_new (key_new.c:21) < SSL_new < server_session_new"),
+        ("5", "1", "0.1 %", "2.50 in 0.50", "server", "? (libfoo.so.1+0xbeef) < server_session_new < open_sessions"),
     ]
     assert found.caption.startswith("5,799 B in 18 blocks. ") and "above `contexts`, over 2 sessions" in found.caption
     assert note(found, 2, "per_session") == "what the harness and the contexts hold is no session's"
@@ -92,8 +92,8 @@ def test_the_figures_of_a_sites_run_are_of_one_session_already():
 def test_over_the_run_sites_are_ranked_by_what_was_asked_for():
     one = handmade.profile()
     assert texts(top(one, "peak", by="allocations"), "allocations", "allocated_bytes", "temporary", "share")[:2] == [
-        ("40", "9,000", "36", "76.9%"),
-        ("8", "800", "1", "15.4%"),
+        ("40", "9,000", "36", "76.9 %"),
+        ("8", "800", "1", "15.4 %"),
     ]
     assert values(top(one, "peak", by="allocated"), "allocated_bytes") == [9000, 800, 64, 30]
     assert values(top(one, "peak", by="temporary"), "temporary") == [36, 3, 1, 0]
@@ -161,7 +161,7 @@ def test_a_summary():
         "most at a phase's end, `sessions`": "5,799 B in 18 blocks",
         "live at the end": "64 B in 1 block",
         "allocations": "52, of 9,894 B in all",
-        "of them temporary": "76.9%",
+        "of them temporary": "76.9 %",
         "runtime": "1.2 s",
         "moments": "contexts, sessions, peak, end",
     }
@@ -171,9 +171,9 @@ def test_sizes_are_powers_of_two():
     found = sizes(handmade.profile(), bars=True)
     assert texts(found, "size", "blocks", "bytes")[:2] == [("0", "1", "0"), ("1", "2", "2")]
     rows = {row[0]: row[1:] for row in texts(found, "size", "blocks", "bytes", "share_of_blocks", "bar")}
-    assert rows["9 to 16"] == ("3", "48", "15.8%", "█" * 8)
+    assert rows["9 to 16"] == ("3", "48", "15.8 %", "█" * 8)
     assert rows["17 to 32"][:2] == ("4", "68") and rows["513 to 1,024"][:2] == ("9", "9,000")
-    assert rows["33 to 64"] == ("0", "0", "0.0%", "") and sum(values(found, "blocks")) == 19
+    assert rows["33 to 64"] == ("0", "0", "0.0 %", "") and sum(values(found, "blocks")) == 19
     assert sum(values(found, "bytes")) == 2 + 48 + 68 + 9000
 
 

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from profiles import profile_files
 from profiles.heap_profile import Profile
+from profiles.unreadable import Unreadable
 
 
 def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
@@ -19,6 +20,19 @@ def opened(file: str, suite: str | None = None, stack: str | None = None) -> Pro
     for warning in found.warnings:
         print(f"memtest: {found.file}: {warning}", file=sys.stderr)
     return found
+
+
+def place(file: str, stack: str | None = None) -> str:
+    """The file of the stack, where a recording's directory is given. Unreadable, with a sentence, without one."""
+    folder = Path(file)
+    there = sorted(one.stem for one in folder.glob("*.jsonl")) if folder.is_dir() else []
+    if not there:
+        return file
+    if stack is None and len(there) > 1:
+        raise Unreadable(f"{file}: runs of several stacks: choose one with --stack: {', '.join(there)}")
+    if stack is not None and stack not in there:
+        raise Unreadable(f"{file}: no runs of the stack {stack}, but of {', '.join(there)}")
+    return str(folder / f"{stack or there[0]}.jsonl")
 
 
 @contextmanager

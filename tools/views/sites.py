@@ -7,7 +7,7 @@ from typing import NamedTuple
 from profiles import frames
 from profiles.frames import Frame, Owner
 from profiles.heap_profile import Allocated, Held, Profile
-from tables import Cell, Column, hole, word
+from tables import Cell, Column, hole, percent, word
 from views import choice, short_names
 
 FRAMES = 3  # of a site
@@ -58,4 +58,4 @@ def said(names: list[Site]) -> list[Cell]:
 
 
 def share(part: int, all_of_it: int) -> Cell:
-    return Cell(f"{part / all_of_it:.1%}", part / all_of_it) if all_of_it else hole("nothing is a share of nothing")
+    return Cell(percent(part / all_of_it), part / all_of_it) if all_of_it else hole("nothing is a share of nothing")
