@@ -12,7 +12,7 @@ from buckets.bucket_sums import Sums
 from diffs import joining
 from diffs.profile_diff import Diff
 from profiles.frames import Frame, callers
-from profiles.heap_profile import Held, Profile
+from profiles.heap_profile import Held, Profile, plus
 
 ALL, SMALLER, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
 MOST = 1_000  # functions of a stack; all that those call is one more
@@ -59,9 +59,7 @@ class Tree:
         return self.node(node, (UNKNOWN, "", "")) if node == first else node
 
     def add(self, node: int, moment: int, held: Held) -> None:
-        before = self.held[node].get(moment, Held(0, 0))
-        blocks = None if None in (before.blocks, held.blocks) else before.blocks + held.blocks
-        self.held[node][moment] = Held(before.bytes + held.bytes, blocks)
+        self.held[node][moment] = plus(self.held[node].get(moment, Held(0, 0)), held)
 
     def totals(self) -> list[Counter[int]]:
         """Bytes by moment, of each node and all that it called."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, mod
 
 from lines import sentence
 from profiles import nameless, shallow
-from profiles.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks
+from profiles.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus, total
 from profiles.packed import Progress, Torn, chunks
 from profiles.stack_lists import StackLists
 from profiles.unreadable import Unreadable
@@ -110,9 +110,8 @@ class Points:
         live: dict[int, Held] = {}
         for stack, point in self.stacks(content):
             if (more := held(point)) != (0, 0):
-                had = live.get(stack, Held(0, 0))
-                live[stack] = Held(had.bytes + more.bytes, had.blocks + more.blocks)
-        return Moment(name, sum(one.bytes for one in live.values()), live)
+                live[stack] = plus(live.get(stack, Held(0, 0)), more)
+        return Moment(name, total(live).bytes, live)
 
     def allocated(self, content: Content) -> dict[int, Allocated]:
         found: dict[int, Allocated] = {}

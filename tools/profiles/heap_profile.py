@@ -147,6 +147,11 @@ def called(tool: str) -> str:
     return "DHAT" if tool == "dhat" else tool
 
 
+def plus(held: Held, more: Held) -> Held:
+    blocks = None if None in (held.blocks, more.blocks) else held.blocks + more.blocks
+    return Held(held.bytes + more.bytes, blocks)
+
+
 def less(held: Held, base: Held) -> Held:
     blocks = None if None in (held.blocks, base.blocks) else held.blocks - base.blocks
     return Held(held.bytes - base.bytes, blocks)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from profiles import demangle, nameless
 from profiles.frames import Frame
-from profiles.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks
+from profiles.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus
 from profiles.heaptrack_tables import Place, Tables
 from profiles.packed import Progress, Torn, chunks
 from profiles.unreadable import Unreadable
@@ -106,8 +106,7 @@ def moment(tables: Tables, name: str, live_bytes: int, live_blocks: list[int]) -
     live: dict[int, Held] = {}
     for stack, size, blocks in zip(tables.sites, tables.events.sizes, live_blocks, strict=False):
         if blocks:
-            before = live.get(stack, Held(0, 0))
-            live[stack] = Held(before.bytes + blocks * size, before.blocks + blocks)
+            live[stack] = plus(live.get(stack, Held(0, 0)), Held(blocks * size, blocks))
     return Moment(name, live_bytes, live)
 
 

@@ -8,8 +8,9 @@ from call_stacks import Frame as Recorded
 from call_stacks import Sites
 from lines import Live, Process, Role
 from profiles import nameless
+from profiles.demangle import plain
 from profiles.frames import Frame
-from profiles.heap_profile import Held, Moment, Profile, Stacks
+from profiles.heap_profile import Held, Moment, Profile, Stacks, plus
 from profiles.stack_lists import StackLists
 from profiles.unreadable import Unreadable
 from records import Phase, Record
@@ -58,8 +59,7 @@ def moment(name: str, live: list[Live], numbers: dict[tuple[int, Role], int]) ->
     held: dict[int, Held] = {}
     for one in live:
         stack = numbers[one.stack, one.role]
-        before = held.get(stack, Held(0, 0))
-        held[stack] = Held(before.bytes + one.bytes, before.blocks + one.blocks)
+        held[stack] = plus(held.get(stack, Held(0, 0)), Held(one.bytes, one.blocks))
     return Moment(name, sum(one.bytes for one in live), held)
 
 
@@ -70,4 +70,4 @@ def numbered(sites: Sites, stacks: Stacks) -> list[int]:
 
 
 def frame(one: Recorded) -> Frame:
-    return Frame(one.function, one.file and shorter(one.file), one.line, one.module, one.offset)
+    return Frame(one.function and plain(one.function), one.file and shorter(one.file), one.line, one.module, one.offset)
