@@ -7,19 +7,18 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from campaign import Run
-
 Result = TypeVar("Result")
-Work = Callable[[int, int, Run], Awaitable[None]]  # slot, CPU, run
+Item = TypeVar("Item")
+Work = Callable[[int, int, Item], Awaitable[None]]  # slot, CPU, what is to be done
 
 
 class Refused(Exception):
     """What sys.exit was called with in a slot; asyncio knows no other way out of its tasks than an exception."""
 
 
-async def fill(runs: Iterable[Run], cpus: list[int], work: Work) -> None:
-    """One slot for each of `cpus`; every slot takes the next run when it has finished one."""
-    waiting = deque(runs)
+async def fill(items: Iterable[Item], cpus: list[int], work: Work[Item]) -> None:
+    """One slot for each of `cpus`; every slot takes the next item when it has finished one."""
+    waiting = deque(items)
 
     async def slot(number: int, cpu: int) -> None:
         while waiting:
@@ -34,7 +33,8 @@ async def fill(runs: Iterable[Run], cpus: list[int], work: Work) -> None:
 
 
 def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
-    """Runs it to its end. SIGINT and SIGTERM cancel it, say the sentence `stopped`, and exit with 130 or 143.
+    """Runs it to its end. SIGINT, SIGTERM and, unless it is ignored, SIGHUP cancel it, say the sentence `stopped`,
+    and exit with 128 and the signal's number.
     What sys.exit says in a slot stops all slots, and is the way out."""
     caught: list[int] = []
 
@@ -45,7 +45,9 @@ def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
             caught.append(number)
             task.cancel()
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_IGN:  # by nohup
+                continue
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
         return await coroutine
 

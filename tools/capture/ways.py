@@ -1,6 +1,5 @@
 """A profile of a harness under each tool, made in a folder of its own until it is known to be whole."""
 
-import asyncio
 import time
 import zipfile
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import zstandard
 
+import slots
 from capture import massif_parts, one_run, profilers
 from capture.failed import Failed
 from capture.interpreted import interpret
@@ -79,22 +79,17 @@ async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = u
 async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
     """DHAT tells nothing before the program ends: a run for each phase, which ends there and frees nothing."""
     phases = (await one_run.plain(subject, cpus[0])).phases
-    free, made = list(cpus), {}
-    slots = asyncio.Semaphore(len(cpus))
+    made: dict[str, Made] = {}
     told(0, len(phases))
 
-    async def until(phase: str) -> None:
-        async with slots:
-            place, cpu = folder / phase, free.pop()
-            place.mkdir()
-            made[phase] = await dhat_until(subject, place, cpu, phases[: phases.index(phase) + 1])
-            free.append(cpu)
-            told(len(made), len(phases))
+    async def until(_: int, cpu: Cpu, phase: str) -> None:
+        place = folder / phase
+        place.mkdir()
+        made[phase] = await dhat_until(subject, place, cpu, phases[: phases.index(phase) + 1])
+        told(len(made), len(phases))
 
     try:
-        async with asyncio.TaskGroup() as group:
-            for phase in reversed(phases):  # the longest first
-                group.create_task(until(phase))
+        await slots.fill(reversed(phases), cpus, until)  # the longest first
     except* Failed as failures:
         raise failures.exceptions[0] from None
     files = {f"{phase}.json": folder / phase / "dhat" for phase in phases}

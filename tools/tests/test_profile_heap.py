@@ -100,6 +100,18 @@ def test_what_comes_to_no_profile_is_a_sentence_and_leaves_nothing(project, tmp_
     assert empty(tmp_path) and not project.processes()
 
 
+def test_when_all_runs_of_dhat_fail_it_is_one_sentence(project, tmp_path):
+    """Each gives back its CPU: there are more runs than CPUs."""
+    (stack,) = project.install("obey")
+    (project.root / profilers.MARKS).parent.mkdir(parents=True, exist_ok=True)
+    (project.root / profilers.MARKS).touch()
+    script = 'case "$1" in --version) echo valgrind-3.19.0; exit;; esac\nexit 3'
+    given = (f"--stack={stack}", "--n=2", "--out=out", "--tool=dhat")
+    done = profile(project.root, *given, PATH=path(tmp_path / "bin", script, "valgrind"), TMPDIR=str(tmp_path))
+    assert sentence(done).startswith("DHAT: obey@1, tls13-rsa-aes256, 2 sessions: exit 3: ")
+    assert empty(tmp_path) and not project.processes()
+
+
 def test_a_suite_that_the_stack_cannot_do_is_told_with_the_reason(project, tmp_path):
     said = sentence(on(project, "refuse", tmp_path, RUNS))
     assert said == "refuse@1 cannot do tls13-rsa-aes256: pretender: no TLS at all" and empty(tmp_path)

@@ -52,7 +52,7 @@ def test_harnesses_die_with_a_runner_that_is_killed(project):
             os.kill(process, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, status):
     stacks = project.install("hang")
     words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=20", "--out=out"]
