@@ -8,12 +8,17 @@ import shutil
 from pathlib import Path
 
 BLOCK = re.compile(r"(<!-- begin: (?P<command>[^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+READ = ("recording", "profile", "diff")  # the arguments that are files
 
 
 def meaning(arguments: argparse.Namespace) -> dict[str, object]:
     """Two commands are the same when they ask for the same, wherever the result goes."""
     asked = {name: value for name, value in vars(arguments).items() if name != "into"}
-    return asked | {"recording": os.path.normpath(arguments.recording)}
+    return asked | {name: normal(asked[name]) for name in READ if asked.get(name)}
+
+
+def normal(files: str | Path | list[str]) -> str | list[str]:
+    return [*map(os.path.normpath, files)] if isinstance(files, list) else os.path.normpath(files)
 
 
 def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:

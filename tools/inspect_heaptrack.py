@@ -14,7 +14,9 @@ environment.activate()
 import argparse
 import signal
 import sys
+from pathlib import Path
 
+import embedding
 import forms
 from commands import Failed
 from profiles.frames import OWNERS
@@ -32,10 +34,12 @@ EXAMPLES = """examples:
   tools/inspect_heaptrack.py data/2026-01-31-some-cpu --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
   tools/inspect_heaptrack.py PROFILE --flamegraph flames.html          all moments, in one page
   tools/inspect_heaptrack.py PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
-  tools/inspect_heaptrack.py --diff OLD NEW --phase established        what changed"""
+  tools/inspect_heaptrack.py --diff OLD NEW --phase established        what changed
+
+--into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
 MOST = 10**10  # of any count that is given
-NAMED = ("phase", "filter", "suite", "stack", *FILES)
+NAMED = ("phase", "filter", "suite", "stack", "into", *FILES)
 NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
 
 
@@ -62,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     views.add_argument("--folded", nargs="?", const="-", metavar="FILE", help="folded stacks (default FILE: stdout)")
     views.add_argument("--speedscope", metavar="FILE", help="for speedscope: every moment; - is stdout")
     views.add_argument("--flamegraph", metavar="FILE", help="FILE.svg: one moment; FILE.html: a page with all moments")
+    views.add_argument("--into", metavar="FILE", help="tables into this Markdown file, where the command stands")
     views.add_argument("--format", choices=forms.FORMATS, help="of tables; default: table on a terminal, else markdown")
     views.add_argument("--json", dest="format", action="store_const", const=forms.JSON, help="as --format json")
     return made
@@ -91,18 +96,22 @@ def check(given: argparse.Namespace) -> None:
     for name in NOT_OF_DIFFS:
         if given.diff and getattr(given, name):
             raise ValueError(f"--{name} is of one profile; leave it out with --diff")
+    for name in ("format", *FILES):
+        if given.into and getattr(given, name):
+            raise ValueError(f"--into takes tables as Markdown; leave --{name} out")
     if given.by in top_sites.OF_RUN and given.phase:
         raise ValueError(f"--by {given.by} is of the whole run; leave --phase out")
     if given.flamegraph:
         from flames import flamegraph
 
         flamegraph.suffix(given.flamegraph)
-    profile_output.check([getattr(given, name) for name in FILES], sources)
+    profile_output.check([getattr(given, name) for name in ("into", *FILES)], sources)
 
 
 def inspect(given: argparse.Namespace) -> int:
     """0, or 1 when a part of the profile is missing. ValueError and OSError with a sentence."""
     check(given)
+    asked = argparse.Namespace(**vars(given))  # as it stands in a page
     sources = [profile_input.place(file, given.stack) for file in given.diff or [given.profile]]
     given.filter = choice.pattern(given.filter) if given.filter else None
     profiles = [profile_input.opened(file, given.suite, given.stack) for file in sources]
@@ -110,9 +119,11 @@ def inspect(given: argparse.Namespace) -> int:
         if choice.has_roles(profile):
             profile.sessions_of_role = choice.divisor(profile, given.sessions)
     if given.diff:
-        profile_views.difference(*profiles, given)
+        page = profile_views.difference(*profiles, given)
     else:
-        profile_views.show(profiles[0], given)
+        page = profile_views.show(profiles[0], given)
+    if given.into:
+        embedding.replace(Path(given.into), asked, parser(), page)
     return int(any(profile.torn for profile in profiles))
 
 

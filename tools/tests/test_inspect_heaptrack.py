@@ -312,6 +312,24 @@ def test_a_directory_is_a_recording(recording, tmp_path):
     assert "a directory, and no profile" in refused(1, tmp_path / "empty")
 
 
+def test_tables_stand_in_a_page_where_the_command_does(massif, tmp_path):
+    page, other = tmp_path / "page.md", tmp_path / "other"
+    other.write_text(MASSIF.replace("table.c:10", "table.c:12"))
+    commands = [f"{massif} --callers", f"--diff {tmp_path}/./massif.out.1 {other} --top 4", f"{massif} --filter 'a|b'"]
+    blocks = [f"<!-- begin: tools/inspect_heaptrack.py {one} -->\nold\n<!-- end -->\n" for one in commands]
+    page.write_text("before\n" + "".join(blocks) + "after\n")
+    for words in ([massif, "--callers"], ["--diff", massif, other, "--top", 4], [massif, "--filter", "a|b"]):
+        done = inspect(*words, "--into", page)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    callers, diff, filtered = page.read_text().split("<!-- end -->\n")[:3]
+    assert "Who called the allocator" in callers and "| depth" in callers
+    assert "What NEW holds more" in diff and "\n- OLD is " in diff and "by call site" in filtered
+    assert "old" not in page.read_text().splitlines() and page.read_text().endswith("after\n")
+    assert "has no place for this table" in refused(2, massif, "--into", page)
+    assert "leave --folded out" in refused(2, massif, "--into", page, "--folded", "q")
+    assert "is the profile itself" in refused(2, massif, "--into", massif)
+
+
 def test_two_programs_are_compared_by_force_alone(massif, tmp_path):
     (tmp_path / "other").write_text(MASSIF.replace("./prog", "/opt/nginx").replace("main", "ngx_main"))
     refusal = refused(2, "--diff", massif, tmp_path / "other")

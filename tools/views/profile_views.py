@@ -16,10 +16,15 @@ VIEWS = ("callers", "sizes", "buckets")
 FILES = ("folded", "speedscope", "flamegraph")
 
 
-def show(profile: Profile, given: argparse.Namespace) -> None:
-    """Tables, then the tree, then files. ValueError and OSError with a sentence."""
+def show(profile: Profile, given: argparse.Namespace) -> str:
+    """Tables, then the tree, then files; with --into nothing, but what is to stand in a page is returned.
+
+    ValueError and OSError with a sentence."""
     moment = choice.moment(profile, given.phase).name
-    if made := list(tables(profile, given, moment)):
+    made = list(tables(profile, given, moment))
+    if given.into:
+        return page(made)
+    if made:
         forms.print_all(made, given.format)
     if given.callers and not given.format:
         root = callers_tree.tree(profile, moment, given.role, given.filter)
@@ -29,6 +34,12 @@ def show(profile: Profile, given: argparse.Namespace) -> None:
 
         tell(buckets.explained([profile]))
     write(profile, given, moment)
+    return ""
+
+
+def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
+    """Markdown, as a page takes it."""
+    return "\n".join([forms.text_of(made, forms.MARKDOWN), *(f"- {sentence}" for sentence in sentences)])
 
 
 def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
@@ -42,7 +53,7 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
     if given.sizes:
         yield profile_tables.sizes(profile, bars=form(given) == forms.TABLE)
-    if given.callers and given.format:
+    if given.callers and (given.format or given.into):
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         yield callers_tree.table(profile, root, title(moment), rows)
     if given.buckets:
@@ -59,7 +70,7 @@ def of_buckets(profile: Profile) -> Table:
 
 
 def form(given: argparse.Namespace) -> str:
-    return given.format or (forms.TABLE if stdout.is_terminal() else forms.MARKDOWN)
+    return given.format or (forms.TABLE if stdout.is_terminal() and not given.into else forms.MARKDOWN)
 
 
 def title(moment: str) -> str:
@@ -97,8 +108,8 @@ def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
         flamegraph.write(profile, given.flamegraph, moment=moment, **chosen)
 
 
-def difference(old: Profile, new: Profile, given: argparse.Namespace) -> None:
-    """ValueError with a sentence when the two cannot be compared."""
+def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
+    """As show. ValueError with a sentence when the two cannot be compared."""
     from diffs import profile_diff
 
     whole = profile_diff.compare(old, new, given.phase, force=given.force)
@@ -107,6 +118,8 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> None:
         parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
         asked = "of either is among those asked for"
         raise choice.Unmatched(f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}")
+    if given.into:
+        return page(profile_diff.tables(found, given.top or top_sites.ROWS), found.sentences())
     if not (given.folded or given.flamegraph):
         forms.print_all(profile_diff.tables(found, given.top or top_sites.ROWS), given.format)
         if form(given) in (forms.TABLE, forms.MARKDOWN):
@@ -117,3 +130,4 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> None:
         from flames import flamegraph
 
         flamegraph.write_diff(found, given.flamegraph)
+    return ""
