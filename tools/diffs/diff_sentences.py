@@ -13,6 +13,7 @@ from diffs.diff_rows import Figures, Part, Row, summed
 from diffs.joining import INNERMOST, inside
 from profiles.frames import callers
 from profiles.heap_profile import BASE, END, PEAK, called
+from tables import percent
 from views import choice, short_names
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def one(diff: Diff, row: Row) -> str:
 
 def unjoined(diff: Diff) -> Iterator[str]:
     """What stands on one side only, and how far that can be trusted."""
+    if strangers(diff):
+        yield "OLD and NEW share no call stack: they are of two programs, or name functions each in its own way."
     for part in dict.fromkeys(row.part for row in diff.rows):
         rows = [row for row in diff.rows if row.part == part and row.stage == "not joined"]
         if rows:
@@ -97,6 +100,12 @@ def unjoined(diff: Diff) -> Iterator[str]:
             sides = f"{amount(sizes.old_bytes)} B of OLD and {amount(sizes.new_bytes)} B of NEW {place(diff, part)}"
             yield f"{sides} could not be joined: they are in one of them only, or named otherwise."
     yield from nameless(diff)
+
+
+def strangers(diff: Diff) -> bool:
+    """Whether both hold something and nothing of it could be joined."""
+    held = {side for row in diff.rows for side in ("OLD", "NEW") if side != absent(row)}
+    return len(held) > 1 and all(row.stage == "not joined" for row in diff.rows)
 
 
 def nameless(diff: Diff) -> Iterator[str]:
@@ -144,7 +153,7 @@ def amount(number: Fraction) -> str:
 
 def more(figures: Figures, share: bool = False) -> str:
     """1,408 B more; with a share it is that of OLD's."""
-    of_old = f" ({100 * float(abs(figures.more / figures.old_bytes)):,.1f} %)" if share and figures.old_bytes else ""
+    of_old = f" ({percent(float(abs(figures.more / figures.old_bytes)))})" if share and figures.old_bytes else ""
     return f"{amount(abs(figures.more))} B{of_old} {'more' if figures.more > 0 else 'less'}"
 
 

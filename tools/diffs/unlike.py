@@ -1,9 +1,12 @@
 """Why two profiles are not to be compared: what differs between them beside what is to be found out."""
 
+import posixpath
 from collections.abc import Callable, Iterator
 
+from diffs.joining import STACK_VERSION
 from profiles.heap_profile import BASE, END, PEAK, Profile, called
 from records import Record
+from tables import clean
 
 ESTABLISHED = "established"
 USUAL = (ESTABLISHED, PEAK, END)
@@ -50,10 +53,17 @@ def differences(old: Profile, new: Profile, moment: str) -> Iterator[str]:
             yield f"{side} ({profile.file}) has no moment {moment}; there are {there}"
         if per_session(other) and profile.run is not None and not per_session(profile):
             yield f"of {side} ({profile.file}) the figures per session are not known, so whole processes are compared"
+    if old.run is None and new.run is None and program(old) != program(new):
+        yield f"OLD is of the program {program(old) or '?'}, NEW of {program(new) or '?'}"
     if old.run is not None and new.run is not None:
         for name, of in ASPECTS.items():
             if of(old.run) != of(new.run):
                 yield f"OLD has {name} {of(old.run)}, NEW {of(new.run)}"
+
+
+def program(profile: Profile) -> str:
+    """Its name, without the directory, and without the version of a stack's harness."""
+    return STACK_VERSION.sub("", clean(posixpath.basename((profile.command.split() or [""])[0])))
 
 
 def per_session(profile: Profile) -> bool:

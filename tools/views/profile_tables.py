@@ -58,7 +58,7 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
     if (per := choice.divisor(profile, sessions)) and not profile.of_one_pair:
         yield [word("sessions of each role"), whole(per)]
     for moment in extremes(profile):
-        yield [word(LABELS.get(moment.name, f"most at a phase's end, `{moment.name}`")), held(moment)]
+        yield [word(LABELS.get(moment.name) or most(moment.name)), held(moment)]
     if profile.allocated is not None:
         yield from churn(profile)
     if profile.runtime_s is not None:
@@ -67,6 +67,10 @@ def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
 
 
 LABELS = {PEAK: "peak", END: "live at the end"}
+
+
+def most(name: str) -> str:
+    return f"most at `{name}`" if choice.UNNAMED.fullmatch(name) else f"most at a phase's end, `{name}`"
 
 
 def fact(what: str, value: str) -> list[Cell]:
