@@ -51,6 +51,20 @@ def explained(profiles: Sequence[Profile]) -> list[str]:
     return [sentence for pair in pairs(profiles) for sentence in of_pair(*pair, given)]
 
 
+def of_one(profile: Profile) -> list[str]:
+    """Of one profile: why each bucket is there, with what it holds in a session of the role where most is live."""
+    sums, found = Sums(profile), []
+    for role in sums.roles():
+        if moment := sums.fullest(role):
+            side, sizes = Side(sums, role, moment), sums.held(moment, role)
+            for bucket in sizes:
+                whys = " ".join(side.whys(bucket))
+                if whys:
+                    size = said(side.bytes(bucket))
+                    found.append(f"**{bucket}**, {size} B of a {role} session at its most (`{moment}`): {whys}")
+    return found
+
+
 def pairs(profiles: Sequence[Profile]) -> Iterator[tuple[Sums, Sums]]:
     """The first profile of a suite with each of another family."""
     with_runs = sorted((one for one in profiles if one.run), key=lambda one: one.run.suite)

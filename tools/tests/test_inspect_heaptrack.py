@@ -131,6 +131,15 @@ def test_a_recording(recording):
     assert (site["bytes"], site["blocks"], site["callers"][:7]) == (100, 1, "SSL_new")
 
 
+def test_buckets_are_given_with_why():
+    stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+    told = inspect(stack, "--suite", "tls13-rsa-aes256", "--buckets").stdout
+    for role in ("client", "server"):
+        assert re.search(
+            rf"^\*\*[a-z0-9, -]+\*\*, [0-9,]+ B of a {role} session at its most \(`[\w ]+`\): [A-Z]", told, re.M
+        )
+
+
 def test_a_choice_shows_its_table_alone(massif):
     assert list(tables(massif, "--phase", "snapshot 1")) == ["sites"]
     assert list(tables(massif, "--callers")) == ["callers"]

@@ -23,16 +23,14 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     moment = choice.moment(profile, given.phase).name
     made = list(tables(profile, given, moment))
     if given.into:
-        return page(made)
+        return page(made, reasons(profile) if given.buckets else [])
     if made:
         forms.print_all(made, given.format)
     if given.callers and not given.format:
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         draw(root, title(moment), given.top or top_sites.ROWS)
     if given.buckets and form(given) in (forms.TABLE, forms.MARKDOWN):
-        from buckets import bucket_table as buckets
-
-        tell(buckets.explained([profile]))
+        tell(reasons(profile))
     write(profile, given, moment)
     return ""
 
@@ -67,6 +65,12 @@ def of_buckets(profile: Profile) -> Table:
     if profile.run is None:
         raise ValueError(f"{profile.file}: no record of a run is beside it; --buckets is for what `make profile` keeps")
     return buckets.table([profile])
+
+
+def reasons(profile: Profile) -> list[str]:
+    from buckets import bucket_reasons
+
+    return bucket_reasons.of_one(profile)
 
 
 def form(given: argparse.Namespace) -> str:
