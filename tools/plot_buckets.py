@@ -9,23 +9,19 @@ environment.activate()
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-import records
 import stdout
 from buckets import bucket_panel
-from buckets import bucket_table as buckets
+from buckets.bucket_sources import profiles
 from buckets.bucket_sums import Sums
 from picture import STYLE, save
-from profiles import profile_files
 from profiles.heap_profile import Profile, called
 from profiles.unreadable import Unreadable
-from selection import select
 from settings import dates, machine_of
 
 EXAMPLES = """examples:
@@ -33,25 +29,6 @@ EXAMPLES = """examples:
   tools/plot_buckets.py data/2026-01-31-some-cpu -o ring.png --suite tls12-rsa-aes256 --stack rustls+ring@0.23.46
   tools/plot_buckets.py old.heaptrack.zst new.heaptrack.zst -o both.svg                   profiles of any tool"""
 TITLE = "What a TLS session's bytes are for"
-
-
-def profiles(paths: list[Path], stacks: list[str] | None, suite: str | None) -> Iterator[Profile]:
-    """Of recordings the largest sites run of each stack. ValueError and Unreadable with a sentence."""
-    for path in paths:
-        if not path.exists():
-            raise ValueError(f"{path}: there is no such recording or profile")
-        if path.is_dir() or path.suffix == ".jsonl":
-            yield from of_recording(path, stacks, suite)
-        else:
-            yield profile_files.open_profile(path, suite=suite)
-
-
-def of_recording(path: Path, stacks: list[str] | None, suite: str | None) -> Iterator[Profile]:
-    selection = select(records.load(path), stacks, [suite] if suite else None)
-    found = list(buckets.profiles(selection))
-    if not found:
-        raise ValueError(f"{path}: no sites run; `make mem` records them")
-    yield from found
 
 
 def figure(shown: list[Profile]) -> Figure:
@@ -112,7 +89,9 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.7}):
-            written = save(figure(list(profiles(given.source, given.stack, given.suite))), given.output)
+            written = save(
+                figure(list(profiles(given.source, given.stack, [given.suite] if given.suite else None))), given.output
+            )
         with stdout.checked():
             print(*written, sep="\n")
     except (ValueError, Unreadable) as error:

@@ -241,6 +241,32 @@ def test_the_script_says_it_in_markdown():
     assert "4.9 times as much as one of rustls+aws-lc@0.23.46: 47,592 B against 9,712 B:\n\n- **" in said.stdout
 
 
+HEAPTRACK = "tls13-rsa-aes256.1000.heaptrack"
+FIGURES = (
+    "(tls13-rsa-aes256), a client session of openssl@3.5.5 holds 4.9 times as much as one of rustls+aws-lc@0.23.46"
+)
+
+
+def test_profiles_are_explained_as_recordings_are(tmp_path):
+    files = [str(RECORDING / f"profiles/{one}.{HEAPTRACK}.zst") for one in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")]
+    said = explain(*files)
+    assert said.returncode == 0 and f"{FIGURES}: 47,592 B against 9,712 B:\n\n- **" in said.stdout, said.stderr
+    (tmp_path / "profiles").symlink_to(RECORDING / "profiles")
+    chosen = [word for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46") for word in ("--stack", stack)]
+    assert explain(str(tmp_path), "--suite", "tls13-rsa-aes256", *chosen).stdout == said.stdout
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- begin: tools/explain_buckets.py {' '.join(files)} -->\n<!-- end -->\n")
+    assert explain(*files, "--into", str(page)).returncode == 0 and said.stdout.strip() in page.read_text()
+
+
+def test_a_profile_without_its_record_cannot_be_explained(tmp_path):
+    alone = tmp_path / "alone.zst"
+    alone.write_bytes((RECORDING / f"profiles/openssl@3.5.5.{HEAPTRACK}.zst").read_bytes())
+    said = explain(str(alone))
+    assert said.returncode == 1 and said.stderr.startswith(f"explain_buckets: {alone}: no record of a run is beside it")
+    assert said.stderr.count("\n") == 1
+
+
 def test_nothing_to_compare_is_a_sentence():
     said = explain(str(RECORDING / "openssl@3.5.5.jsonl"))
     assert said.returncode == 1 and said.stdout == ""

@@ -21,7 +21,7 @@ PLOT = ROOT / "tools/plot_buckets.py"
 
 @pytest.fixture(scope="module")
 def shown() -> list:
-    return list(plot_buckets.profiles([RECORDING], None, SUITE))
+    return list(plot_buckets.profiles([RECORDING], None, [SUITE]))
 
 
 @pytest.fixture
