@@ -12,6 +12,7 @@ environment.activate()
 
 import argparse
 import sys
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -29,7 +30,8 @@ from definitions import ROOT
 from machine import cpu_model, recording_name
 from measure import shown, slots_cpus
 from preload import HEAP_METER
-from profiles import profile_files
+from profiles import profile_files, profile_records
+from profiles.profile_records import ProfileRecord
 from profiles.unreadable import Unreadable
 from provenance import Provenance, manifest
 from request import seconds
@@ -94,8 +96,19 @@ def unrandomised() -> tuple[str, ...]:
     return before
 
 
-def tell(place: Place, file: Path) -> None:
+def sibling(place: Place, record: ProfileRecord) -> Path | None:
+    """Another stack's profile of the same suite, N and tool, which this one can be compared with."""
+    for file in sorted(place.folder.glob(f"*{place.stem.removeprefix(record.run.stack)}.json")):
+        with suppress(Unreadable):
+            other = Place(place.folder, file.stem).profile(profile_records.load(file))
+            if file != place.record and other.exists():
+                return other
+    return None
+
+
+def tell(place: Place, record: ProfileRecord) -> None:
     """Where it lies, and what can be asked of it."""
+    file, other = place.profile(record), sibling(place, record)
     extra = place.file(".xtree.zip")
     inspect = f"tools/inspect_heaptrack.py {shown(file)}"
     with stdout.checked():
@@ -104,7 +117,8 @@ def tell(place: Place, file: Path) -> None:
             print(f"for KCachegrind, by phase: {shown(extra)}")
         print(f"by phase and role: {inspect} --phase established --role server")
         print(f"as a picture: {inspect} --flamegraph {place.stem}.html")
-        print(f"what changed: tools/inspect_heaptrack.py --diff OLD {shown(file)}")
+        if other:
+            print(f"what changed: tools/inspect_heaptrack.py --diff {shown(other)} {shown(file)}")
 
 
 def main() -> None:
@@ -115,7 +129,10 @@ def main() -> None:
         place = store.place(recording, asked)
         record = None if given.fresh else store.kept(place, asked)
         if record:
-            print(f"memtest: {shown(place.record)} is there already; --fresh takes it again", file=sys.stderr)
+            print(
+                f"memtest: {shown(place.record)} is there already; --fresh (make: FRESH=1) takes it again",
+                file=sys.stderr,
+            )
             profile = profile_files.open_profile(place.profile(record))
         else:
             record, profile = store.take(place, asked, slots_cpus(given.jobs))
@@ -128,7 +145,7 @@ def main() -> None:
         print(f"memtest: {profile.file}: {warning}", file=sys.stderr)
     forms.print_all(profile_tables.overview(profile), given.format)
     if given.format in (None, *forms.FORMATS[:2]):
-        tell(place, place.profile(record))
+        tell(place, record)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
+import profile_heap
 from capture import profilers
 from capture.interpreted import interpreting
 from capture.profilers import PROFILERS
+from capture.store import Place
 from profiles import profile_files, profile_records
 from profiles.packed import chunks
 
@@ -358,7 +360,9 @@ def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken
         nonlocal begun
         done, before = profile(ROOT, *words, *more), begun
         begun = file.stat().st_ino
-        assert done.returncode == 0 and ("is there already; --fresh takes it again" in done.stderr) == (begun == before)
+        assert done.returncode == 0 and ("is there already; --fresh (make: FRESH=1) takes it again" in done.stderr) == (
+            begun == before
+        )
         assert profile_records.beside(file)
         return begun != before
 
@@ -382,6 +386,21 @@ def test_a_profile_of_another_run_is_taken_again(taken, tmp_path):
     done = profile(ROOT, "--stack=null@c", "--n=4", "--tool=sites", f"--out={tmp_path}")
     assert done.returncode == 0 and "is there already" not in done.stderr
     assert profile_records.load(record).run.key in kept
+
+
+def test_what_changed_is_asked_of_a_profile_that_is_there(tmp_path, capsys):
+    """Of another stack, in the same suite, of as many sessions, by the same tool."""
+    kept = ROOT / "data/2026-11-21-amd-epyc-2/profiles"
+    new, old = (f"{stack}.tls12-rsa-aes256.1000.heaptrack" for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46"))
+    record = profile_records.load(kept / f"{new}.json")
+    profile_heap.tell(Place(kept, new), record)
+    shown = "data/2026-11-21-amd-epyc-2/profiles"
+    assert f"inspect_heaptrack.py --diff {shown}/{old}.zst {shown}/{new}.zst\n" in capsys.readouterr().out
+    for name in (f"{new}.json", f"{new}.zst", f"{old}.json", f"{old.replace('aes256.1000', 'aes256.10')}.zst"):
+        shutil.copy(kept / name.replace("aes256.10.", "aes256.1000."), tmp_path / name)
+    shutil.copy(kept / f"{old.replace('tls12', 'tls13')}.json", tmp_path)
+    profile_heap.tell(Place(tmp_path, new), record)
+    assert "what changed" not in capsys.readouterr().out
 
 
 @needs_all
