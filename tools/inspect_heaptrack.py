@@ -14,10 +14,12 @@ environment.activate()
 import argparse
 import signal
 import sys
+from itertools import product
 from pathlib import Path
 
 import embedding
 import forms
+import phases
 from commands import Failed
 from profiles.frames import OWNERS
 from profiles.unreadable import Unreadable
@@ -41,6 +43,8 @@ EXAMPLES = """examples:
 MOST = 10**10  # of any count that is given
 NAMED = ("phase", "filter", "suite", "stack", "into", *FILES)
 NOT_OF_DIFFS = ("by", "speedscope", *VIEWS)
+OF_ALL = {"buckets": "every phase and role", "sizes": "the whole run"}
+NOT_OF_ALL = ("phase", "role", "filter", "by", "top")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -96,6 +100,9 @@ def check(given: argparse.Namespace) -> None:
     for name in NOT_OF_DIFFS:
         if given.diff and getattr(given, name):
             raise ValueError(f"--{name} is of one profile; leave it out with --diff")
+    for view, name in product(OF_ALL, NOT_OF_ALL):
+        if getattr(given, view) and getattr(given, name):
+            raise ValueError(f"--{view} is of {OF_ALL[view]}; leave --{name} out")
     for name in ("format", *FILES):
         if given.into and getattr(given, name):
             raise ValueError(f"--into takes tables as Markdown; leave --{name} out")
@@ -113,6 +120,7 @@ def inspect(given: argparse.Namespace) -> int:
     check(given)
     asked = argparse.Namespace(**vars(given))  # as it stands in a page
     sources = [profile_input.place(file, given.stack) for file in given.diff or [given.profile]]
+    given.phase = phases.named(given.phase)
     given.filter = choice.pattern(given.filter) if given.filter else None
     profiles = [profile_input.opened(file, given.suite, given.stack) for file in sources]
     for profile in profiles:

@@ -3,6 +3,11 @@
 READABLE = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
 
 
+def named(phase: str | None) -> str | None:
+    """As records say it, of what pages say; all else as it is."""
+    return next((name for name, said in READABLE.items() if said == phase), phase)
+
+
 def place(phase: str) -> tuple:
     """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
     role, _, step = phase.partition(" ")

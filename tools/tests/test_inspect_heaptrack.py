@@ -16,6 +16,7 @@ import synthetic
 from test_call_sites import frame
 
 import inspect_heaptrack
+import phases
 from commands import Failed
 from definitions import ROOT
 from flames import flamegraph
@@ -136,8 +137,55 @@ def test_buckets_are_given_with_why():
     told = inspect(stack, "--suite", "tls13-rsa-aes256", "--buckets").stdout
     for role in ("client", "server"):
         assert re.search(
-            rf"^\*\*[a-z0-9, -]+\*\*, [0-9,]+ B of a {role} session at its most \(`[\w ]+`\): [A-Z]", told, re.M
+            rf"^- \*\*[a-z0-9, -]+\*\*, [0-9,]+ B of a {role} session at its most \(`[\w ]+`\): [A-Z]", told, re.M
         )
+
+
+def test_notes_after_a_table_are_a_list_as_in_a_page(recording, tmp_path):
+    (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
+    page = tmp_path / "page.md"
+    stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+    buckets = [stack, "--suite", "tls13-rsa-aes256", "--buckets"]
+    for words in (buckets, ["--diff", recording, tmp_path / "new.jsonl"]):
+        told = inspect(*words).stdout
+        line = " ".join(map(str, words))
+        page.write_text(f"<!-- begin: tools/inspect_heaptrack.py {line} -->\n<!-- end -->\n")
+        assert inspect(*words, "--into", page).returncode == 0
+        assert page.read_text().split("-->\n", 1)[1].removesuffix("<!-- end -->\n").strip() == told.strip()
+        assert re.search(r"\|\n\n(?:[^|-].*\n\n)*- ", told)
+
+
+def test_notes_on_a_terminal_are_plain_words_in_its_width():
+    stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+    command = f"stty cols 90; {sys.executable} {SCRIPT} {stack} --suite tls13-rsa-aes256 --buckets"
+    shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
+    assert "of a client session at its most" in shown and "**" not in shown
+    (at,) = [at for at, line in enumerate(lines) if line.startswith("connection structure, ") and "client" in line]
+    assert len(lines[at]) > 60 and max(map(len, lines)) <= 90
+
+
+@pytest.mark.parametrize("view", ["buckets", "sizes"])
+@pytest.mark.parametrize(
+    "words", [("--phase", "idle"), ("--role", "server"), ("--filter", "x"), ("--by", "bytes"), ("--top", 2)]
+)
+def test_what_a_view_of_everything_would_ignore_is_refused(recording, view, words):
+    assert f"--{view} is of " in (said := refused(2, recording, f"--{view}", *words))
+    assert said.endswith(f"leave {words[0]} out")
+
+
+def test_a_profile_of_another_stack_or_suite_is_refused(kept, massif):
+    assert inspect(massif, "--stack", "null@c", "--suite", "none").returncode == 0
+    for words in (["--stack", "foo"], ["--suite", "x"]):
+        said = f"{massif}: this profile is of null@c, none; leave {' '.join(words)} out"
+        assert refused(2, massif, *words) == said
+    kept[1].unlink()
+    assert refused(2, massif, "--stack", "foo").endswith("leave --stack out")
+
+
+@pytest.mark.parametrize(("phase", "said"), phases.READABLE.items())
+def test_a_phase_may_be_named_as_pages_do(recording, phase, said):
+    assert inspect(recording, "--phase", said).stdout == inspect(recording, "--phase", phase).stdout != ""
 
 
 def test_a_choice_shows_its_table_alone(massif):

@@ -14,12 +14,25 @@ from profiles.unreadable import Unreadable
 
 
 def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
-    """Unreadable, with a sentence, when it is no profile; what its reader warns of goes to stderr."""
+    """Unreadable, with a sentence, when it is no profile, ValueError when it is of another stack or suite than asked
+    for; what its reader warns of goes to stderr."""
     with bar(file) as progress:
         found = profile_files.open_profile(file, progress, suite, stack)
+    insist(found, suite=suite, stack=stack)
     for warning in found.warnings:
         print(f"memtest: {found.file}: {warning}", file=sys.stderr)
     return found
+
+
+def insist(profile: Profile, **asked: str | None) -> None:
+    for what, name in asked.items():
+        if name is not None and profile.run is None:
+            raise ValueError(
+                f"{profile.file}: no record beside this profile says of which {what} it is; leave --{what} out"
+            )
+        if name is not None and getattr(profile.run, what) != name:
+            of = f"{profile.run.stack}, {profile.run.suite}"
+            raise ValueError(f"{profile.file}: this profile is of {of}; leave --{what} {name} out")
 
 
 def place(file: str, stack: str | None = None) -> str:

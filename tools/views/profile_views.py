@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import rich.console
+import rich.text
 
 import forms
 import stdout
@@ -30,14 +31,18 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         draw(root, title(moment), given.top or top_sites.ROWS)
     if given.buckets and form(given) in (forms.TABLE, forms.MARKDOWN):
-        tell(reasons(profile))
+        tell(reasons(profile), form(given))
     write(profile, given, moment)
     return ""
 
 
 def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
     """Markdown, as a page takes it."""
-    return "\n".join([forms.text_of(made, forms.MARKDOWN), *(f"- {sentence}" for sentence in sentences)])
+    return "\n".join([forms.text_of(made, forms.MARKDOWN), *map(item, sentences)])
+
+
+def item(sentence: str) -> str:
+    return f"- {sentence}"
 
 
 def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
@@ -93,11 +98,16 @@ def draw(root: callers_tree.Node, heading: str, rows: int) -> None:
 WIDE = 10_000
 
 
-def tell(sentences: Sequence[str]) -> None:
-    """In words, below the tables."""
+def tell(sentences: Sequence[str], form: str) -> None:
+    """In words, below the tables: in Markdown a list, after a line that ends the table; on a terminal in its width."""
+    if not sentences:
+        return
     with stdout.checked():
-        for sentence in sentences:
-            print(sentence)
+        if form == forms.MARKDOWN:
+            print("", *map(item, sentences), sep="\n")
+        else:
+            for sentence in sentences:
+                rich.console.Console().print(rich.text.Text(sentence.replace("**", "")))
 
 
 def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
@@ -127,7 +137,7 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
     if not (given.folded or given.flamegraph):
         forms.print_all(profile_diff.tables(found, given.top or top_sites.ROWS), given.format)
         if form(given) in (forms.TABLE, forms.MARKDOWN):
-            tell(found.sentences())
+            tell(found.sentences(), form(given))
     if given.folded:
         profile_output.put("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
     if given.flamegraph:
