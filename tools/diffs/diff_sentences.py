@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from comparable import named
-from diffs.diff_rows import Figures, Part, Row, summed
+from diffs.diff_rows import SESSIONS, Figures, Part, Row, summed
 from diffs.joining import INNERMOST, inside
 from profiles.frames import callers
 from profiles.heap_profile import BASE, END, PEAK, called
@@ -28,15 +28,32 @@ WHERE = {
 }
 MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end of the run"}
 UNEXPLAINED = "what no call stack explains"
+STRANGERS = "OLD and NEW share no call stack{}: they are of two programs, or name functions each in its own way{}."
+BY_BUCKET = (
+    "; what the bytes of two stacks are for is compared by `--buckets` of each profile, and in words by "
+    "tools/explain_buckets.py"
+)
 
 
 def all_of(diff: Diff) -> list[str]:
-    return [*told(diff), *compared(diff), *sums(diff), *largest(diff), *unjoined(diff)]
+    return [*told(diff), *compared(diff), *sums(diff), *largest(diff), *unjoined(diff), *nameless(diff)]
+
+
+def opening(diff: Diff) -> list[str]:
+    """What OLD and NEW are, and before it whether they have anything to do with each other."""
+    return [*two_programs(diff), f"OLD is {described(diff.old)}; NEW is {described(diff.new)}."]
+
+
+def two_programs(diff: Diff) -> Iterator[str]:
+    if strangers(diff):
+        runs = diff.old.profile.run, diff.new.profile.run
+        two_stacks = all(runs) and named(runs[0]) != named(runs[1])
+        of = " of client or server sessions" if of_sessions(diff) else ""
+        yield STRANGERS.format(of, BY_BUCKET if two_stacks else "")
 
 
 def told(diff: Diff) -> Iterator[str]:
-    """What OLD and NEW are."""
-    yield f"OLD is {described(diff.old)}; NEW is {described(diff.new)}."
+    yield from opening(diff)
     if diff.forced:
         yield f"Compared by --force: {'; '.join(diff.forced)}."
     if diff.old.moment != diff.new.moment:
@@ -72,11 +89,12 @@ def sums(diff: Diff) -> Iterator[str]:
 
 
 def largest(diff: Diff) -> Iterator[str]:
-    """The sites that differ most, of each part."""
+    """The sites that differ most, of each part; of two programs all that only one has goes without saying."""
+    apart = strangers(diff)
     for part in dict.fromkeys(row.part for row in diff.rows):
         rows = sorted(diff.sites(part), key=lambda row: -abs(diff.figures(row).more))
         for row in rows[:LARGEST]:
-            if diff.figures(row).more:
+            if diff.figures(row).more and not (apart and absent(row)):
                 yield one(diff, row)
 
 
@@ -92,20 +110,25 @@ def one(diff: Diff, row: Row) -> str:
 def unjoined(diff: Diff) -> Iterator[str]:
     """What stands on one side only, and how far that can be trusted."""
     if strangers(diff):
-        yield "OLD and NEW share no call stack: they are of two programs, or name functions each in its own way."
+        return
     for part in dict.fromkeys(row.part for row in diff.rows):
         rows = [row for row in diff.rows if row.part == part and row.stage == "not joined"]
         if rows:
             sizes = diff.figures(summed(rows))
             sides = f"{amount(sizes.old_bytes)} B of OLD and {amount(sizes.new_bytes)} B of NEW {place(diff, part)}"
             yield f"{sides} could not be joined: they are in one of them only, or named otherwise."
-    yield from nameless(diff)
 
 
 def strangers(diff: Diff) -> bool:
-    """Whether both hold something and nothing of it could be joined."""
-    held = {side for row in diff.rows for side in ("OLD", "NEW") if side != absent(row)}
-    return len(held) > 1 and all(row.stage == "not joined" for row in diff.rows)
+    """Whether both hold something and nothing of it could be joined: of sessions, where there are any, since what
+    the harness and the loader do is alike by chance."""
+    rows = of_sessions(diff) or diff.rows
+    held = {side for row in rows for side in ("OLD", "NEW") if side != absent(row)}
+    return len(held) > 1 and all(row.stage == "not joined" for row in rows)
+
+
+def of_sessions(diff: Diff) -> list[Row]:
+    return [row for row in diff.rows if row.part in SESSIONS]
 
 
 def nameless(diff: Diff) -> Iterator[str]:

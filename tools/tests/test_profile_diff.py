@@ -40,25 +40,43 @@ def test_growth_is_said_with_its_direction_its_place_and_per_session():
 
 def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
     gone = (MALLOC, frame("ssl_old_table"), *SERVER)
-    diff = compare(profile({gone: 80}, "openssl@3.4.1"), profile({BUFFER: 40}))
-    assert rows(diff) == [("server", "not joined", 80, 0), ("server", "not joined", 0, 40)]
+    diff = compare(profile({gone: 80, OTHER: 2}, "openssl@3.4.1"), profile({BUFFER: 40, OTHER: 2}))
+    assert rows(diff)[1:] == [("server", "not joined", 80, 0), ("server", "not joined", 0, 40)]
     assert (diff.old.label, diff.new.label) == ("openssl@3.4.1", "openssl@3.5.5")
     said = "\n".join(diff.sentences())
     assert "NEW holds 20 B per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < " in said
     assert "OLD holds 40 B per server session in ssl_old_table (ssl_lib.c:10) < " in said
     assert "40 B of OLD and 20 B of NEW per server session could not be joined" in said
-    assert [(row[0].text, row[2].text, row[1].text) for row in tables(diff)[1].rows] == [
+    assert [(row[0].text, row[2].text, row[1].text) for row in tables(diff)[1].rows[1:]] == [
         ("server", "20 more", "only in NEW"),
         ("server", "40 less", "only in OLD"),
     ]
 
 
 def test_what_could_not_be_joined_is_told_of_each_part():
-    said = compare(profile({OTHER: 80}), profile({BUFFER: 40})).sentences()
+    same = (MALLOC, frame("SSL_read"), *SERVER)
+    said = compare(profile({OTHER: 80, same: 2}), profile({BUFFER: 40, same: 2})).sentences()
     assert [one.split(" could")[0] for one in said if "could not be joined" in one] == [
         "40 B of OLD and 0 B of NEW per client session",
         "0 B of OLD and 20 B of NEW per server session",
     ]
+
+
+def test_two_programs_are_told_apart_first_of_all_whatever_the_harness_shares():
+    loader, own = (frame("dl_open"), frame("main")), (frame("report"), frame("main"))
+    old = profile({OTHER: 80, loader: 4, own: 9}, "openssl@3.4.1")
+    new = profile({BUFFER: 40, loader: 6})
+    diff = compare(old, new)
+    assert ("harness", "name, file and line", 4, 6) in rows(diff)
+    first, second, *others = diff.sentences()
+    assert first.startswith("OLD and NEW share no call stack of client or server sessions: they are of two programs")
+    assert first.endswith("by `--buckets` of each profile, and in words by tools/explain_buckets.py.")
+    assert second.startswith("OLD is openssl@3.4.1")
+    repeated = ("share no call stack", "could not be joined", "holds nothing")
+    assert not [one for one in others for words in repeated if words in one]
+    assert "NEW holds 2 B more in the harness in dl_open (ssl_lib.c:10) < main." in others
+    assert "explain_buckets" not in compare(profile({OTHER: 80}), profile({BUFFER: 40})).sentences()[0]
+    assert "share no" not in "".join(compare(profile({OTHER: 80, loader: 4}), profile({OTHER: 8, own: 6})).sentences())
 
 
 def test_no_change_is_said():
