@@ -9,12 +9,13 @@ from markupsafe import Markup
 from buckets.bucket_looks import look_of
 from colours import text_on
 from definitions import ROOT
+from diffs import diff_sentences
 from diffs.diff_rows import WARM_UP
 from diffs.profile_diff import Diff, Side
 from flames import flame_data, flame_tree, page_scripts
 from phases import READABLE
 from profiles.frames import Owner
-from profiles.heap_profile import BASE, Profile, called
+from profiles.heap_profile import BASE, PEAK, Profile, called
 from views import choice
 from views.profile_tables import COLUMNS
 
@@ -38,6 +39,7 @@ def page(profile: Profile, moment: str | None = None, owner: Owner | None = None
         "opens": {"phase": opens, "role": COLUMN[owner] if owner else "all"},
         "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
         "of_sessions": [choice.without_sessions(profile, name) is None for name in profile.moments],
+        "at_peak": [name == PEAK for name in profile.moments],
         "sessions": choice.divisor(profile),
         "roles": choice.has_roles(profile),
         "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
@@ -57,18 +59,18 @@ def heading(profile: Profile) -> dict[str, str]:
 
 def diff_page(diff: Diff) -> str:
     """OLD, NEW and what changed, as three moments."""
-    run = diff.new.profile.run
     shared = max(diff.old.sessions or 0, diff.new.sessions or 0) or None
     about = {
         "title": title_of(diff),
-        "subtitle": ", ".join(filter(None, [run and run.suite, when(diff.new.moment)])),
+        "subtitle": ", ".join(filter(None, [suite_of(diff), *moment_and_role(diff)])),
         "moments": [*SIDES],
-        "opens": {"phase": "NEW", "role": "all"},
+        "opens": {"phase": "change", "role": "all"},
         "base": None,
         "sessions": shared,
         "roles": any(choice.has_roles(side.profile) for side in (diff.old, diff.new)),
         "diff": {"old": diff.old.label, "new": diff.new.label},
-        "warnings": [*diff.sentences()[:1], *warnings(diff.old), *warnings(diff.new)],
+        "at_peak": [PEAK in (diff.old.moment, diff.new.moment)] * len(SIDES),
+        "warnings": [*diff_sentences.opening(diff), *warnings(diff.old), *warnings(diff.new)],
     }
     return made(about, flame_tree.of_diff(diff))
 
@@ -79,6 +81,19 @@ def warnings(side: Side) -> list[str]:
 
 def title_of(diff: Diff) -> str:
     return " → ".join(side.label.removeprefix("the run of ") for side in (diff.old, diff.new))
+
+
+def suite_of(diff: Diff) -> str:
+    """Both, where the comparison is forced."""
+    suites = [side.profile.run.suite for side in (diff.old, diff.new) if side.profile.run]
+    return " → ".join(dict.fromkeys(suites))
+
+
+def moment_and_role(diff: Diff) -> list[str]:
+    """The role where only one is compared."""
+    moments = " → ".join(dict.fromkeys(when(side.moment) for side in (diff.old, diff.new)))
+    parts = {row.part for row in diff.rows}
+    return [moments, *parts] if len(parts) == 1 and parts <= {*choice.ROLES} else [moments]
 
 
 def when(moment: str) -> str:

@@ -65,8 +65,10 @@ def of_diff(diff: Diff) -> str:
         lines.append(f"{stack} {max(old, new) + old - new} {max(old, new)}")
     if not lines:
         raise ValueError("neither OLD nor NEW holds anything then, so there is no picture of what changed")
-    subtitle = "red: NEW itself holds more there; blue: NEW holds less; the width is the larger of OLD and NEW"
-    return drawn(lines, flame_page.title_of(diff), subtitle)
+    title = ", ".join(filter(None, [flame_page.title_of(diff), flame_page.suite_of(diff)]))
+    of = ", ".join(flame_page.moment_and_role(diff))
+    colours = "red: NEW itself holds more there; blue: NEW holds less; the width is the larger of OLD and NEW"
+    return drawn(lines, title, f"live bytes {of}; {colours}")
 
 
 def folded(tree: flame_tree.Tree, moments: Sequence[str]) -> Iterator[tuple[str, dict[str, Held]]]:

@@ -74,6 +74,18 @@ def held_by(tree: dict, moment: int, owner: str) -> tuple[int, int]:
     return sum(bytes_), None if None in blocks else sum(blocks)
 
 
+def asked_of(page: str, value: str, before: str = "") -> list:
+    """By the page's own script, run without a browser."""
+    if not page_scripts.shutil.which("node"):
+        pytest.skip("node is not installed")
+    data = json.dumps({name: json.dumps(script(page, name)) for name in ("about", "tree")})
+    ours = "".join((page_scripts.PINNED / name).read_text() for name in ("figure.js", "words.js"))
+    given = f"const document = {{ getElementById: (id) => ({{ textContent: {data}[id] }}) }};\n"
+    program = f"{given}{ours}{before}console.log(JSON.stringify({value}));"
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 def test_figures_of_a_recorded_sites_run():
     profile = of_sites("openssl@3.5.5")
     tree = script(flame_page.page(profile, "established"), "tree")
@@ -188,16 +200,9 @@ def test_what_is_fetched_is_pinned():
 
 
 def test_the_figure_of_the_page_sums_as_we_do():
-    """The page's own script, run without a browser: sums by moment and role, and per session."""
-    if not page_scripts.shutil.which("node"):
-        pytest.skip("node is not installed")
-    page = flame_page.page(of_sites("openssl@3.5.5"), "established")
-    data = json.dumps({name: json.dumps(script(page, name)) for name in ("about", "tree")})
-    ours = "".join((page_scripts.PINNED / name).read_text() for name in ("figure.js", "words.js"))
-    given_ = f"const document = {{ getElementById: (id) => ({{ textContent: {data}[id] }}) }};\n"
+    """Sums by moment and role, and per session."""
     asked = "const at = moments.indexOf('established');"
-    asked += "console.log(JSON.stringify([held(0, at, 'client'), held(0, at, 'all'), perSession(0, at, 'server')]));"
-    done = subprocess.run(["node", "-e", given_ + ours + asked], capture_output=True, text=True, check=True)
-    client, both, server = json.loads(done.stdout)
+    said = "[held(0, at, 'client'), held(0, at, 'all'), perSession(0, at, 'server')]"
+    client, both, server = asked_of(flame_page.page(of_sites("openssl@3.5.5"), "established"), said, asked)
     assert client == {"bytes": 47_592, "blocks": 194} and both == {"bytes": 84_878, "blocks": 242}
     assert (server["bytes"], server["blocks"], server["unit"]) == (37_286, 48, "server session")

@@ -3,12 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_flame_page import made, of_sites, script
+from pairs import AT, BUFFER, OTHER, profile
+from test_flame_page import asked_of, made, of_sites, script
 
 from buckets import bucket_looks
 from colours import text_on
+from diffs.profile_diff import compare
 from flames import flame_page
 from phases import READABLE
+from profiles.heap_profile import BASE, PEAK
 from views import choice
 from views.profile_tables import COLUMNS
 
@@ -43,6 +46,30 @@ def test_buckets_have_the_colours_of_the_picture(about):
 
 def test_without_rules_there_are_no_buckets_to_colour():
     assert script(flame_page.page(made([(["f"], [(1, 1)])])), "about")["looks"] == {}
+
+
+def test_a_diff_opens_on_what_changed_and_says_of_whom_each_figure_is():
+    page = flame_page.diff_page(
+        compare(profile({BUFFER: 4, OTHER: 2}, "openssl@3.4.1"), profile({BUFFER: 10, OTHER: 2}))
+    )
+    assert script(page, "about")["opens"] == {"phase": "change", "role": "all"}
+    node = "nodes.findIndex((_, at) => frameOf(at).name === 'ssl3_read_n')"
+    found = (
+        f"[unitOf(0, 'all'), unitOf(0, 'client'), labelOf(0, 'all'), labelOf({node}, 'all'), labelOf({node}, 'server')]"
+    )
+    whole, client, *labels = asked_of(page, found)
+    assert (whole, client) == ({"by": 1, "said": " in the process"}, {"by": 2, "said": " per client session"})
+    assert labels == ["▲ all +6 B in the process", "▲ ssl3_read_n +3 B per server session", "▲ ssl3_read_n +3 B"]
+    assert asked_of(page, "[0, 1, 2].map(addedUp)") == ["", "", " more + less"]
+
+
+def test_at_the_peak_of_several_sessions_it_is_said_why_figures_are_fractions():
+    moments = {BASE: {}, PEAK: {BUFFER: 5}, AT: {BUFFER: 4}}
+    words = ["the peak falls within a step: not all sessions are equal then"]
+    assert asked_of(flame_page.page(profile(moments)), "[0, 1, 2].map(peakSaid)") == [[], words, []]
+    assert asked_of(flame_page.page(profile(moments, sessions_of_role=1)), "peakSaid(1)") == []
+    at_peak = flame_page.diff_page(compare(profile(moments, "openssl@3.4.1"), profile(moments), PEAK))
+    assert asked_of(at_peak, "[0, 1, 2].map(peakSaid)") == [words] * 3
 
 
 def luminance(colour: str) -> float:

@@ -41,7 +41,7 @@ function showTip(event, node) {
 
 function showDetails(node) {
   const title = Object.assign(document.createElement("b"), { textContent: node === 0 ? "all that is shown" : frameOf(node).name });
-  details.replaceChildren(title, ` · ${said(node, state.moment, state.role).join(" · ")}`);
+  details.replaceChildren(title, ` · ${[...said(node, state.moment, state.role), ...peakSaid(state.moment)].join(" · ")}`);
 }
 
 function tooltip() {}
@@ -112,7 +112,8 @@ function showFound() {
   const all = held(0, state.moment, state.role).bytes;
   const [unit] = sum.units;
   const session = sum.units.size === 1 && unit ? `, ${bytesSaid(sum.session)} per ${unit}` : "";
+  const whole_ = about.diff ? unitOf(0, state.role) : { by: 1, said: "" };
   found.textContent = frames_
-    ? `${whole(frames_)} found: ${bytesSaid(sum.bytes)}, ${shareSaid(sum.bytes, all)}${session}`
+    ? `${whole(frames_)} found: ${bytesSaid(sum.bytes / whole_.by)}${addedUp(state.moment)}${whole_.said}, ${shareSaid(sum.bytes, all)}${session}`
     : "nothing found here";
 }

@@ -44,13 +44,15 @@ function button(text, pressed, chosen) {
 
 function phaseButton(name, moment, most) {
   const { bytes } = held(0, moment, state.role);
+  const unit = about.diff ? unitOf(0, state.role) : { by: 1, said: "" };
+  const added = addedUp(moment) + unit.said;
   const made = button("", moment === state.moment, () => change({ moment }));
   const part = (tag, kind, text) => Object.assign(document.createElement(tag), { className: kind, textContent: text });
   const bar = part("span", "bar", "");
   bar.append(document.createElement("i"));
   bar.firstChild.style.height = `${most ? (100 * bytes) / most : 0}%`;
-  made.append(bar, part("span", "name", momentSaid(name)), part("span", "bytes", compact(bytes)));
-  made.title = `${name}: ${bytesSaid(bytes)}`;
+  made.append(bar, part("span", "name", momentSaid(name)), part("span", "bytes", compact(bytes / unit.by) + added));
+  made.title = `${name}: ${bytesSaid(bytes / unit.by)}${added}`;
   return made;
 }
 

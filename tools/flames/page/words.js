@@ -25,12 +25,20 @@ function where(node) {
 
 const deltaOf = (node, role) => held(node, 1, role).bytes - held(node, 0, role).bytes;
 
-// In a comparison sessions' bytes are said of one session; what both hold together has no such divisor.
+// In a comparison sessions' bytes are said of one session; what both hold together has no such divisor, and is said to
+// be the process's where others are a session's.
 function unitOf(node, role) {
   const whose = node === 0 ? role : roleOf[node];
   const isSession = about.sessions && about.session_roles.includes(whose);
-  return isSession ? { by: about.sessions, said: ` per ${whose} session` } : { by: 1, said: "" };
+  if (isSession) return { by: about.sessions, said: ` per ${whose} session` };
+  return { by: 1, said: about.diff && about.sessions ? " in the process" : "" };
 }
+
+// Of a comparison's third moment, which adds up what is more and what is less.
+const addedUp = (moment) => (about.diff && moments[moment] === "change" ? " more + less" : "");
+
+const peakSaid = (moment) =>
+  about.at_peak[moment] && about.sessions > 1 ? ["the peak falls within a step: not all sessions are equal then"] : [];
 
 function deltaSaid(node, role) {
   const unit = unitOf(node, role);
@@ -76,7 +84,8 @@ function labelOf(node, role) {
   const label = node === 0 ? (role === "all" ? "all" : role) : frame.short;
   if (!about.diff) return label;
   const delta = deltaOf(node, role) / unitOf(node, role).by;
-  return delta ? `${delta > 0 ? "▲" : "▼"} ${label} ${delta > 0 ? "+" : "−"}${bytesSaid(Math.abs(delta))}` : label;
+  const mixed = role === "all" ? unitOf(node, role).said : "";
+  return delta ? `${delta > 0 ? "▲" : "▼"} ${label} ${delta > 0 ? "+" : "−"}${bytesSaid(Math.abs(delta))}${mixed}` : label;
 }
 
 const paragraph = (text, kind) => Object.assign(document.createElement("p"), { textContent: text, className: kind || "" });

@@ -14,7 +14,7 @@ from diffs import profile_diff
 from flames import flamegraph
 from profiles import sites_profile
 from profiles.frames import Frame
-from profiles.heap_profile import BASE, END, Held, Moment, Profile, Stacks
+from profiles.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
 
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>document.title = "taken"</script><!-- <b>&amp;'
@@ -45,7 +45,13 @@ def by_hand() -> Profile:
     harness = stack("report")
     before = {context: Held(1000, 4), client: Held(8, 1)}
     after = {context: Held(1000, 4), client: Held(508, 11), server: Held(700, 20), harness: Held(92, 1)}
-    live = {BASE: before, "established": after, "closed": before, "freed": {client: Held(3, 1), harness: Held(92, 1)}}
+    live = {
+        BASE: before,
+        "established": after,
+        PEAK: after,
+        "closed": before,
+        "freed": {client: Held(3, 1), harness: Held(92, 1)},
+    }
     live[END] = {client: Held(3, 1)}
     moments = {name: Moment(name, sum(held.bytes for held in one.values()), one) for name, one in live.items()}
     return Profile("heaptrack", "by-hand.zst", WICKED, stacks, moments, sessions_of_role=SESSIONS, warnings=[WICKED])

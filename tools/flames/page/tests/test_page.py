@@ -91,6 +91,14 @@ def test_what_is_no_session_s_has_no_figure_per_session(opened):
     expect(page.locator("#tip")).not_to_contain_text("per ")
 
 
+def test_at_the_peak_it_is_said_why_figures_are_fractions(opened):
+    page = opened("by-hand.html", "#phase=peak")
+    words = "the peak falls within a step: not all sessions are equal then"
+    expect(page.locator("#details")).to_contain_text(words)
+    phase(page, "established").click()
+    expect(page.locator("#details")).not_to_contain_text(words)
+
+
 def test_names_are_never_read_as_html(opened):
     page = opened("by-hand.html")
     assert "taken" not in page.title().replace('"taken"', "")
@@ -154,7 +162,13 @@ def test_flame_and_icicle_grow_the_other_way(opened):
 
 def test_a_diff_says_in_words_which_holds_more(opened):
     page = opened("diff.html")
+    expect(phase(page, "change")).to_have_attribute("aria-pressed", "true")
+    expect(phase(page, "change")).to_contain_text(re.compile(r"[\d,]+ B more \+ less in the process$"))
     page.get_by_role("button", name="server", exact=True).click()
+    expect(phase(page, "NEW")).to_contain_text("37,286 B per server session")
+    expect(phase(page, "change")).to_have_attribute(
+        "title", re.compile(r"^change: [\d,]+ B more \+ less per server session$")
+    )
     expect(page.locator("#details")).to_contain_text("holds 15,731 B less per server session: 53,017 B in OLD")
     phase(page, "change").click()
     assert any(label.startswith("▼") for label in labels(page)) and any(label.startswith("▲") for label in labels(page))
