@@ -19,6 +19,7 @@ from profiles.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>document.title = "taken"</script><!-- <b>&amp;'
 SESSIONS = 10  # of a role
+ENTRANCES = ("client_", "server_")  # to a driver: of our own source
 
 
 def of_sites(stack: str, suite: str) -> Profile:
@@ -36,7 +37,8 @@ def by_hand() -> Profile:
     def stack(*functions: str) -> int:
         caller = 0
         for line, function in enumerate(("main", *functions), start=1):
-            caller = stacks.add(stacks.place((Frame(function, f"it/{function[:4]}.c", line, "it", line),)), caller)
+            file = "memtest/frames.c" if function.startswith(ENTRANCES) else f"it/{function[:4]}.c"
+            caller = stacks.add(stacks.place((Frame(function, file, line, "it", line),)), caller)
         return caller
 
     context = stack("client_context_new", "CTX_new")
