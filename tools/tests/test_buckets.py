@@ -1,7 +1,5 @@
 """A session's bytes by bucket: sums that are the heap meter's, what is covered, and the reasons said of them."""
 
-import re
-import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -253,10 +251,7 @@ def test_profiles_are_explained_as_recordings_are(tmp_path):
     files = [str(RECORDING / f"profiles/{one}.{HEAPTRACK}.zst") for one in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")]
     said = explain(*files)
     assert said.returncode == 0 and f"{FIGURES}: 47,592 B against 9,712 B:\n\n- **" in said.stdout, said.stderr
-    shutil.copytree(RECORDING / "profiles", tmp_path / "profiles")
-    record = (tmp_path / f"profiles/openssl@3.5.5.{HEAPTRACK}.json").read_text()
-    fewer = re.sub(r"\b1000\b(?!\.heaptrack)", "500", record)
-    (tmp_path / "profiles/zz.json").write_text(fewer)
+    (tmp_path / "profiles").symlink_to(RECORDING / "profiles")
     chosen = [word for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46") for word in ("--stack", stack)]
     assert explain(str(tmp_path), "--suite", "tls13-rsa-aes256", *chosen).stdout == said.stdout
     page = tmp_path / "page.md"
