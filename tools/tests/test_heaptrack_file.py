@@ -79,7 +79,7 @@ def test_progress_is_told(tmp_path):
 
 
 def test_functions_are_demangled_and_files_begin_at_their_package(tmp_path):
-    long = "/home/a/cargo/registry/src/index.crates.io-6f17/rustls-0.23.46/src/vecbuf.rs"
+    long = "/home/a/cargo/registry/src/registry.example-6f17/rustls-0.23.46/src/vecbuf.rs"
     name = "rustls..vecbuf..ChunkVecBuffer$LT$T$GT$::append::h0123456789abcdef"
     tables = TABLES.replace("s 6 main.c", f"s {len(long):x} {long}").replace("s 5 other", f"s {len(name):x} {name}")
     frames = heaptrack_file.read(written(tmp_path, "+ 1\n", tables)).stacks.frames(2)
