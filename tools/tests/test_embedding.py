@@ -1,5 +1,7 @@
 """Text put into a file: all of it, or what stood there."""
 
+import argparse
+
 import pytest
 
 import embedding
@@ -22,3 +24,15 @@ def test_a_full_disk_leaves_the_file_as_it_was(small_disk):
         embedding.put(file, "after " * 100_000)
     assert [one.name for one in small_disk.iterdir()] == ["file.md"]
     assert file.read_text() == "before"
+
+
+@pytest.mark.parametrize("words", [["./data/x"], ["--diff", "data/../data/x", "data//y"]])
+def test_the_same_file_by_another_way_is_the_same_command(tmp_path, words):
+    parser = argparse.ArgumentParser(prog="look.py")
+    parser.add_argument("recording", nargs="?")
+    parser.add_argument("--diff", nargs=2)
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- begin: tools/look.py {' '.join(words)} -->\nold\n<!-- end -->\n")
+    plain = ["--diff", "data/x", "data/y"] if "--diff" in words else ["data/x"]
+    embedding.replace(page, parser.parse_args(plain), parser, "new")
+    assert "new" in page.read_text() and "old" not in page.read_text()
