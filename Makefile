@@ -130,7 +130,7 @@ stack-profile:
 	@tools/build.py $(call profiled,STACK)
 
 stacks-all:
-	@tools/build.py
+	@tools/build.py --campaign check
 
 .venv/ready: tools/requirements.txt
 	@echo 'setup: Python packages into .venv'

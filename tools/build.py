@@ -37,8 +37,8 @@ PIPE_WIDTH = 1000  # columns: no line of a list is so long
 def compiled(stack: Stack) -> dict[str, str]:
     """By what and how: the part that a manifest repeats."""
     if stack.harness == "rust":
-        return {"compiler": f"{flags.rustc()}, {flags.gcc()}", "flags": stack_rust.flags_said()}
-    return {"compiler": flags.gcc(), "flags": flags.CFLAGS if stack.source else flags.DRIVER_CFLAGS}
+        return {"compiler": f"{flags.rustc()}, {flags.version('gcc')}", "flags": stack_rust.flags_said()}
+    return {"compiler": flags.version(stack.compiler), "flags": flags.CFLAGS if stack.source else flags.DRIVER_CFLAGS}
 
 
 def manifest(name: str, stack: Stack, binary: Path) -> dict:
@@ -73,7 +73,8 @@ def build(name: str, stack: Stack, root: Path = ROOT) -> bool:
 def made_from(stack: Stack, built: stack_c.Built | None, root: Path) -> dict:
     core = [root / "build/core/libmemtest.a", *(root / "memtest").glob("*.h")]
     if built:
-        ours = [root / "harness-c/main.c", root / f"harness-c/drivers/{stack.driver}.c"]
+        families = (root / "harness-c/families").glob("*.h") if stack.family else ()
+        ours = [root / "harness-c/main.c", *stack_c.drivers(stack, root), *families]
         made = {"library": built.identity, "driver": flags.DRIVER_CFLAGS}
     else:
         ours, made = [], {"sources": stack_rust.inputs(stack, root)}
@@ -81,14 +82,14 @@ def made_from(stack: Stack, built: stack_c.Built | None, root: Path) -> dict:
 
 
 @contextmanager
-def alone(root: Path):
-    """One build at a time in a clone."""
-    (root / "build").mkdir(exist_ok=True)
-    with open(root / "build/lock", "w") as lock:
+def alone(root: Path, name: str):
+    """One build of a stack at a time in a clone."""
+    (root / "build/locks").mkdir(parents=True, exist_ok=True)
+    with open(root / "build/locks" / name, "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            CONSOLE.print("build: waiting for another build in this clone to end")
+            CONSOLE.print(f"{name}: waiting for another build of it in this clone to end")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -126,8 +127,8 @@ def run(chosen: list[str], known: dict[str, Stack]) -> None:
     if not (ROOT / "build/core/libmemtest.a").is_file():
         raise Failed("build/core/libmemtest.a is not there: run `make core` first")
     packages.require_cargo_for(chosen)
-    with alone(ROOT):
-        for name in chosen:
+    for name in chosen:
+        with alone(ROOT, name):
             if not build(name, known[name]):
                 CONSOLE.print(f"{name}: up to date")
 

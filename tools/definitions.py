@@ -8,13 +8,23 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 
+from likeness import whole
 from lines import Env, Roles, Window, sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
-FILLED = ("source", "cflags", "jobs")  # in, by stack_c.py
+FILLED = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by stack_c.py
 
 
 def fraction(text: str) -> str:
@@ -51,18 +61,37 @@ Kind = TypeVar("Kind", bound=Definition)
 
 
 class Source(Definition):
-    crate: str
+    """A crate, or a source package of Debian's with its suite there; `tree` is the upstream tree's place in it."""
+
+    crate: str | None = None
+    debian: str | None = None
+    suite: str | None = None
     version: str
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    tree: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of the .crate file, or of Debian's .orig archive
+    tree: str = "."
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if bool(self.crate) == bool(self.debian):
+            raise ValueError("it is either of a crate or of debian; one of them is needed")
+        if bool(self.debian) != bool(self.suite):
+            raise ValueError("debian and suite come together")
+        return self
 
 
 class Stack(Definition):
     """A TLS implementation and how its harness is made."""
 
-    harness: Literal["c", "rust"]
+    harness: Literal["c", "rust", "go"]
     licence: str
+    tls: bool = True  # false: of no protocol, and no suite but `none`
     driver: str | None = None
+    family: str | None = None  # what its driver shares with others: a file of harness-c/families/
+    compiler: Literal["gcc", "clang"] = "gcc"
+    uses: str | None = None  # another stack, whose build directory is {uses} in the steps
+    mask: str | None = None  # how CPU= reaches the library: a table of memtest/cpus.toml
+    cpu_seconds: PositiveInt | None = None  # that a build takes on one core: for the time left, and nothing else
+    prefix: bool = False  # linked with what is installed at PREFIX=
     manifest: str | None = None
     binary: str | None = None
     features: list[str] = []
@@ -78,7 +107,7 @@ class Stack(Definition):
 
     @model_validator(mode="after")
     def whole(self) -> Self:
-        for key in {"c": ["driver"], "rust": ["manifest", "binary"]}[self.harness]:
+        for key in {"c": ["driver"], "rust": ["manifest", "binary"], "go": ["manifest"]}[self.harness]:
             if not getattr(self, key):
                 raise ValueError(f"{key} is missing; a stack with harness = {self.harness!r} needs it")
         if self.steps and not self.source:
@@ -143,8 +172,8 @@ class Campaign(Definition):
 def read(file: Path, kind: type[Kind]) -> dict[str, Kind]:
     """The tables of one file by name; exits with a sentence that names file, table and key."""
     try:
-        tables = tomllib.loads(file.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tables = whole(tomllib.loads(file.read_text()))
+    except (OSError, ValueError) as error:
         sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
     return {name: table(file, name, entry, kind) for name, entry in tables.items()}
 

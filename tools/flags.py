@@ -10,8 +10,13 @@ DRIVER_CFLAGS = f"-std=gnu11 -O2 {CFLAGS} -Wall -Wextra"
 RUSTFLAGS = "-C force-frame-pointers=yes"
 
 
-def gcc() -> str:
-    return f"gcc {commands.output(['gcc', '-dumpfullversion'])}"
+CXX = {"gcc": "g++", "clang": "clang++"}
+
+
+def version(compiler: str) -> str:
+    """Of gcc or of clang: `gcc 12.2.0`."""
+    asked = {"gcc": ["-dumpfullversion"], "clang": ["-dumpversion"]}[compiler]
+    return f"{compiler} {commands.output([compiler, *asked])}"
 
 
 def rustc() -> str:

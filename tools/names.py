@@ -21,17 +21,18 @@ except ModuleNotFoundError:
 import shapes
 import stdout
 from knobs import CHOICES, DEFAULTS, EVERY, KNOBS, LEAST, LISTS, MOST, ONE, PROFILE, WORDS, check_together
+from likeness import whole
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
 
 
 def table(kind: str) -> dict:
-    """The tables of memtest/KIND.toml by name; ValueError naming file and line when it is not TOML."""
+    """The tables of memtest/KIND.toml by name, whole; ValueError naming file and line when it is not TOML."""
     path = DEFINITIONS / f"{kind}.toml"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        return whole(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
         raise ValueError(f"memtest/{path.name}: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"memtest/{path.name} cannot be read: {error}") from None

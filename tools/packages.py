@@ -59,6 +59,7 @@ PRESENT: dict[str, Callable[[], object]] = {
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
     "valgrind": lambda: shutil.which("valgrind") is not None and header("valgrind/valgrind.h"),
     "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
+    "ninja-build": partial(shutil.which, "ninja"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
 }
 

@@ -6,7 +6,7 @@ and types here equal to those there. Standard library only.
 
 import re
 
-TEXT, NUMBER, TABLE = "text", "a whole number", "a table"
+TEXT, NUMBER, FLAG, TABLE = "text", "a whole number", "true or false", "a table"
 TEXTS = f"a list of {TEXT}"
 WIDTH, WIDTHS = f'{NUMBER} or "all"', 'a list of whole numbers or "all"'
 
@@ -23,6 +23,10 @@ def number(value: object) -> bool:
     return type(value) is int  # a boolean is an int too
 
 
+def flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def width(value: object) -> bool:
     return number(value) or value == "all"
 
@@ -31,15 +35,17 @@ def every(fits):
     return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
-FITS = {TABLE: table, TEXT: text, NUMBER: number, TEXTS: every(text), WIDTH: width, WIDTHS: every(width)}
+FITS = {TABLE: table, TEXT: text, NUMBER: number, FLAG: flag, TEXTS: every(text), WIDTH: width, WIDTHS: every(width)}
 
 KEYS = {
     "stacks": {
-        TEXT: "harness licence driver manifest binary pkg_config package brings",
+        TEXT: "harness licence driver family manifest binary pkg_config package brings compiler uses mask",
         TEXTS: "features needs include libraries link steps",
+        NUMBER: "cpu_seconds",
+        FLAG: "tls prefix",
         TABLE: "source",
     },
-    "source": {TEXT: "crate version sha256 tree"},
+    "source": {TEXT: "crate debian suite version sha256 tree"},
     "suites": {TEXT: "protocol cipher group certs auth store knobs", NUMBER: "tickets"},
     "allocators": {TEXT: "library package settings"},
     "campaigns": {

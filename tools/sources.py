@@ -16,6 +16,22 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def name(source: Source) -> str:
+    return f"{source.crate or source.debian}-{source.version}"
+
+
+def tree(source: Source, folder: Path) -> Path:
+    """The upstream tree, in `folder`, where `get` has put it."""
+    return folder / name(source) / source.tree
+
+
+def get(stack: str, source: Source, folder: Path, log: Path) -> Path:
+    """The upstream tree, fetched, checked and unpacked anew."""
+    crate = fetch(source, folder, log, stack)
+    check(crate, source, stack)
+    return unpack(crate, source, folder)
+
+
 def crate_file(source: Source) -> Path | None:
     """In cargo's cache, or None when it has not been fetched."""
     cache = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry/cache"

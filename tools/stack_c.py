@@ -12,7 +12,7 @@ import flags
 import packages
 import sources
 import stamps
-from definitions import Stack
+from definitions import Stack, stacks
 
 # The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could
 # say so: OpenSSL writes its flags, with the path in them, into the library.
@@ -47,34 +47,57 @@ def files_to_compile(command: list[str], where: Path) -> int | None:
         return None
 
 
+def compilers(stack: Stack) -> dict[str, str]:
+    """As builds of all kinds read them from the environment."""
+    return {"CC": stack.compiler, "CXX": flags.CXX[stack.compiler]}
+
+
+def used(stack: Stack, root: Path, log: Path) -> Built | None:
+    """The library that this one stands on, made if need be."""
+    return from_source(stack.uses, stacks()[stack.uses], root, log) if stack.uses else None
+
+
 def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
     """Static libraries in build/stacks/NAME, made once per source, steps, flags and compiler."""
     folder, stamp = root / "build/stacks" / name, root / "build/stacks" / f"{name}.stamp"
-    how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.gcc(), "environment": commands.FIXED | HERE}
-    made_of = {"source": stack.source.model_dump()} | how
-    tree = root / "build/sources" / f"{stack.source.crate}-{stack.source.version}" / stack.source.tree
+    below = used(stack, root, log)
+    how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.version(stack.compiler)}
+    how |= {"environment": commands.FIXED | HERE | compilers(stack), "uses": below and below.identity}
+    made_of = {"source": stack.source.model_dump(exclude_none=True)} | how
+    tree = sources.tree(stack.source, root / "build/sources")
     archives = [folder / library for library in stack.libraries]
     if not (stamps.holds(stamp, made_of) and tree.is_dir() and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
-        make(name, stack, folder, root / "build/sources", log)
+        make(name, stack, folder, root, log)
         stamps.write(stamp, made_of)
     includes = [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
-    identity = made_of | stamps.contents(archives, root)
-    return Built(includes, [*map(str, archives), *stack.link], identity)
+    link = [word.format(uses=uses(stack, root)) for word in stack.link]
+    return Built(includes, [*map(str, archives), *link], made_of | stamps.contents(archives, root))
 
 
-def make(name: str, stack: Stack, folder: Path, downloads: Path, log: Path) -> None:
-    packages.require(stack.needs)
-    crate = sources.fetch(stack.source, downloads, log, name)
-    sources.check(crate, stack.source, name)
-    tree = sources.unpack(crate, stack.source, downloads)
+def uses(stack: Stack, root: Path) -> Path | None:
+    return root / "build/stacks" / stack.uses if stack.uses else None
+
+
+def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
+    packages.require([stack.compiler, *stack.needs])
+    tree = sources.get(name, stack.source, root / "build/sources", log)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    filled = {
+        "source": os.path.relpath(tree, folder),  # __FILE__ is made of it
+        "cflags": flags.CFLAGS,
+        "maps": f"-ffile-prefix-map={root}=.",
+        "cc": stack.compiler,
+        "cxx": flags.CXX[stack.compiler],
+        "uses": uses(stack, root),
+        "jobs": len(os.sched_getaffinity(0)),
+    }
     for number, text in enumerate(stack.steps, 1):
-        source = os.path.relpath(tree, folder)  # __FILE__ is made of it
-        command = step(text, source=source, cflags=flags.CFLAGS, jobs=len(os.sched_getaffinity(0)))
+        command = step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
-        commands.run(command, log, title, folder, files_to_compile(command, folder), **HERE)
+        variables = HERE | compilers(stack)
+        commands.run(command, log, title, folder, files_to_compile(command, folder), **variables)
 
 
 def from_system(stack: Stack) -> Built:
@@ -97,10 +120,17 @@ def library(name: str, stack: Stack, root: Path, log: Path) -> Built:
     return from_system(stack) if stack.pkg_config else Built([], [], {})
 
 
+def drivers(stack: Stack, root: Path) -> list[Path]:
+    """Its own file, and what its family shares."""
+    family = [root / f"harness-c/families/{stack.family}.c"] if stack.family else []
+    return [root / f"harness-c/drivers/{stack.driver}.c", *family]
+
+
 def link(name: str, stack: Stack, built: Built, binary: Path, root: Path, log: Path) -> None:
-    inputs = [root / "harness-c/main.c", root / f"harness-c/drivers/{stack.driver}.c"]
+    inputs = [root / "harness-c/main.c", *drivers(stack, root)]
     command = [
-        *("gcc", *shlex.split(flags.DRIVER_CFLAGS), f"-ffile-prefix-map={root}=.", f"-I{root / 'memtest'}"),
+        *(stack.compiler, *shlex.split(flags.DRIVER_CFLAGS), f"-ffile-prefix-map={root}=."),
+        *(f"-I{root / folder}" for folder in ("memtest", "harness-c/families")),
         *(*built.cflags, *map(str, inputs), str(root / "build/core/libmemtest.a")),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]

@@ -80,8 +80,8 @@ def test_a_family_is_the_name_without_variants_and_version():
     assert [bucket_rules.family_of(one) for one in stacks] == ["openssl", "rustls", "null"]
 
 
-def test_every_family_of_stacks_has_rules():
-    assert {bucket_rules.family_of(name) for name in names.table("stacks")} == set(bucket_rules.families())
+def test_rules_are_of_families_of_stacks():
+    assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in names.table("stacks")}
 
 
 def every_rule() -> list[dict]:

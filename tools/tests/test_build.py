@@ -73,7 +73,7 @@ def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
         "stack": "tiny@1",
         "binary_sha256": sources.sha256(root / "build/harness/tiny@1"),
         "source": {"crate": "tiny-src", "version": "1.2.3", "sha256": stack.source.sha256},
-        "compiler": flags.gcc(),
+        "compiler": flags.version("gcc"),
         "flags": "-g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls",
         "licence": "MIT",
     }

@@ -65,7 +65,7 @@ def test_sessions_of_a_campaign_are_fractions_of_its_n(fraction):
 C = '["a@1"]\nharness = "c"\nlicence = "MIT"\n'
 RUST = C.replace('"c"', '"rust"')
 SOURCE = f'["a@1".source]\ncrate = "a"\nversion = "1"\nsha256 = "{"0" * 64}"\ntree = "a"\n'
-THERE = "there are: {source}, {cflags}, {jobs}"
+THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
 
 
 @pytest.mark.parametrize(

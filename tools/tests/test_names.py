@@ -263,3 +263,25 @@ def test_a_list_for_a_full_disk_is_a_sentence():
     with open("/dev/full", "w") as full:
         done = subprocess.run([ROOT / "tools/names.py", "--list"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
+
+
+def test_a_table_may_say_only_in_what_it_differs(tmp_path, monkeypatch):
+    text = '[a]\nlike = "b"\nneeds = ["x"]\n[b]\nneeds = ["y"]\ndriver = "d"\n[c]\nlike = "a"\n'
+    (tmp_path / "stacks.toml").write_text(text)
+    monkeypatch.setattr(names, "DEFINITIONS", tmp_path)
+    assert names.table("stacks")["c"] == {"needs": ["x"], "driver": "d"}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('[a]\nlike = "z"\n', "[a]: like: there is no table z"),
+        ('[a]\nlike = "b"\n[b]\nlike = "a"\n', "[b]: like: a is like this one in turn"),
+    ],
+)
+def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, what):
+    (tmp_path / "stacks.toml").write_text(text)
+    monkeypatch.setattr(names, "DEFINITIONS", tmp_path)
+    with pytest.raises(ValueError) as refused:
+        names.table("stacks")
+    assert what in str(refused.value)

@@ -48,7 +48,7 @@ def in_words(annotation):
         return shapes.WIDTH if parts == {shapes.NUMBER, "all"} else parts.pop() if len(parts) == 1 else parts
     if typing.get_origin(annotation) is typing.Literal:
         return "all" if typing.get_args(annotation) == ("all",) else shapes.TEXT
-    plain = {str: shapes.TEXT, int: shapes.NUMBER, definitions.Source: shapes.TABLE}
+    plain = {str: shapes.TEXT, int: shapes.NUMBER, bool: shapes.FLAG, definitions.Source: shapes.TABLE}
     return plain[annotation]
 
 
