@@ -9,12 +9,14 @@ environment.activate()
 
 import argparse
 import fcntl
+import importlib
 import json
 import os
 import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -24,7 +26,6 @@ import flags
 import names
 import packages
 import stack_c
-import stack_rust
 import stamps
 import stdout
 from commands import CONSOLE, Failed
@@ -34,10 +35,15 @@ from sources import sha256
 PIPE_WIDTH = 1000  # columns: no line of a list is so long
 
 
+def whole(stack: Stack) -> ModuleType:
+    """The room that builds such a harness in one piece, library and all."""
+    return importlib.import_module(f"stack_{stack.harness}")
+
+
 def compiled(stack: Stack) -> dict[str, str]:
     """By what and how: the part that a manifest repeats."""
-    if stack.harness == "rust":
-        return {"compiler": f"{flags.rustc()}, {flags.version('gcc')}", "flags": stack_rust.flags_said()}
+    if stack.harness != "c":
+        return whole(stack).compiled()
     return {"compiler": flags.version(stack.compiler), "flags": flags.CFLAGS if stack.source else flags.DRIVER_CFLAGS}
 
 
@@ -63,7 +69,7 @@ def build(name: str, stack: Stack, root: Path = ROOT) -> bool:
     if built:
         stack_c.link(name, stack, built, partial, root, log)
     else:
-        stack_rust.build(name, stack, partial, root, log)
+        whole(stack).build(name, stack, partial, root, log)
     partial.replace(binary)
     said.write_text(json.dumps(manifest(name, stack, binary), indent=1) + "\n")
     stamps.write(stamp, made_of)
@@ -77,7 +83,7 @@ def made_from(stack: Stack, built: stack_c.Built | None, root: Path) -> dict:
         ours = [root / "harness-c/main.c", *stack_c.drivers(stack, root), *families]
         made = {"library": built.identity, "driver": flags.DRIVER_CFLAGS}
     else:
-        ours, made = [], {"sources": stack_rust.inputs(stack, root)}
+        ours, made = [], {"sources": whole(stack).inputs(stack, root)}
     return made | compiled(stack) | {"table": stack.model_dump(), "files": stamps.contents([*core, *ours], root)}
 
 

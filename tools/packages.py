@@ -103,7 +103,7 @@ def apt(*arguments: str) -> None:
 def require_cargo_for(stacks: Iterable[str]) -> None:
     """As require_cargo, when one of these is written in Rust or has its source in a crate."""
     table = names.table("stacks")
-    if any(table[name].get("harness") == "rust" or "source" in table[name] for name in stacks):
+    if any(table[name].get("harness") == "rust" or "crate" in table[name].get("source", {}) for name in stacks):
         require_cargo()
 
 

@@ -43,7 +43,8 @@ def with_paths(clone: str, cargo_home: str) -> tuple[list[str], list[str]]:
     return rust, [*shlex.split(flags.CFLAGS), *(f"-ffile-prefix-map={it}" for it in maps)]
 
 
-def flags_said() -> str:
-    """The same in every clone and on every machine."""
+def compiled() -> dict[str, str]:
+    """By what, and with which flags: the same in every clone and on every machine."""
     rust, c = map(" ".join, with_paths("CLONE", "CARGO_HOME"))
-    return f"RUSTFLAGS={shlex.quote(rust)} CFLAGS={shlex.quote(c)}"
+    said = f"RUSTFLAGS={shlex.quote(rust)} CFLAGS={shlex.quote(c)}"
+    return {"compiler": f"{flags.rustc()}, {flags.version('gcc')}", "flags": said}
