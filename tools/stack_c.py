@@ -96,8 +96,8 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
     for number, text in enumerate(stack.steps, 1):
         command = step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
-        variables = HERE | compilers(stack)
-        commands.run(command, log, title, folder, files_to_compile(command, folder), **variables)
+        here = {} if command[0] == "cmake" else HERE  # cmake goes to where PWD says from elsewhere, and takes {maps}
+        commands.run(command, log, title, folder, files_to_compile(command, folder), **here, **compilers(stack))
 
 
 def from_system(stack: Stack) -> Built:
