@@ -58,7 +58,9 @@ def sessions(campaign: Campaign, part: str) -> int:
 
 def matrix(campaign: Campaign) -> list[Run]:
     """Biggest first: no long run is left for the end, and memory is at its most at once, where it was forecast."""
-    own = {name for name, stack in stacks().items() if stack.brings}
+    known = stacks()
+    own = {name for name, stack in known.items() if stack.brings}
+    nulls = {name for name, stack in known.items() if not stack.tls}
     runs = {
         Run(stack, suite, allocator, window, count, meter, repeat, roles, peer, env): None
         for allocator in campaign.allocators
@@ -66,19 +68,19 @@ def matrix(campaign: Campaign) -> list[Run]:
         for repeat in range(1, campaign.repeats + 1)
         for roles in campaign.roles
         for window in campaign.windows
-        for stack, peer in ends(campaign)
-        for suite in (campaign.suites if tls(stack) else ["none"])
+        for stack, peer in ends(campaign, nulls)
+        for suite in (["none"] if stack in nulls else campaign.suites)
         for meter, count in metered(campaign, (allocator, env) == (SYSTEM, "lab") and not own & {stack, peer})
         if meter != "sites" or (repeat, window) == (1, campaign.windows[0])
     }
     return sorted(runs, key=lambda run: -run.sessions)
 
 
-def ends(campaign: Campaign) -> Iterator[tuple[str, str | None]]:
+def ends(campaign: Campaign, nulls: set[str]) -> Iterator[tuple[str, str | None]]:
     """Server and client, which is None where it is of the same stack; nothing speaks to a null stack but another."""
     for server in campaign.stacks:
         for client in campaign.peers or [server]:
-            if tls(server) == tls(client):
+            if (server in nulls) == (client in nulls):
                 yield server, None if client == server else client
 
 
@@ -104,7 +106,7 @@ def unmetered(campaign: Campaign) -> str | None:
 
 
 def tls(stack: str) -> bool:
-    return stack.partition("@")[0] != "null"
+    return stacks()[stack].tls
 
 
 def argv(run: Run, suite: Suite, role: Role = "server") -> list[str]:

@@ -43,8 +43,10 @@ CHOICES = {
 }
 
 
-def check_together(given: dict[str, str]) -> None:
-    """ValueError with one sentence where knobs, each fine by itself, contradict each other."""
+def check_together(given: dict[str, str], nulls: set[str]) -> None:
+    """ValueError with one sentence where knobs, each fine by itself, contradict each other.
+
+    `nulls` are the stacks without TLS."""
     mixed = [knob for knob in ("CLIENT", "SERVER") if knob in given]
     if len(mixed) == 1:
         other = "SERVER" if mixed == ["CLIENT"] else "CLIENT"
@@ -53,7 +55,7 @@ def check_together(given: dict[str, str]) -> None:
         raise ValueError("CLIENT and SERVER name the stacks; leave STACKS out")
     if mixed and given.get("ROLES") == "together":
         raise ValueError("CLIENT and SERVER are a process each; leave ROLES=together out")
-    if mixed and (given["CLIENT"][:5] == "null@") != (given["SERVER"][:5] == "null@"):
+    if mixed and (given["CLIENT"].strip(" ,") in nulls) != (given["SERVER"].strip(" ,") in nulls):
         raise ValueError("a null stack speaks no TLS: give it another as its peer")
     if "KEEP" in given and (mixed or given.get("ROLES") == "split"):
         raise ValueError(f"KEEP={given['KEEP']} frees the peers within one process; with two there is nothing to free")

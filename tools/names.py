@@ -134,7 +134,7 @@ def check(knobs: dict[str, str], known: Iterable[str] = KNOBS) -> None:
     check_campaigns()
     for knob, value in knobs.items():
         check_knob(knob, value, known)
-    check_together(knobs)
+    check_together(knobs, {name for name, entry in table("stacks").items() if entry.get("tls") is False})
 
 
 def check_taken(knobs: Iterable[str], taken: list[str]) -> None:

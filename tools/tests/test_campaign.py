@@ -57,6 +57,15 @@ def test_a_null_stack_runs_the_suite_none_only():
     assert {run.suite for run in runs if run.stack == "openssl@3.5.5"} == set(MEM.suites)
 
 
+def test_a_stack_without_tls_is_known_by_its_table_and_not_by_its_name(monkeypatch):
+    known = campaign.stacks()
+    made = {"plain@1": known["null@c"], "null@2": known["openssl@3.5.5"]}
+    monkeypatch.setattr(campaign, "stacks", lambda: made)
+    runs = campaign.matrix(mem(stacks=list(made), peers=list(made), roles=["split"], suites=["s"]))
+    assert described(runs, "stack", "peer", "suite") == {("plain@1", None, "none"), ("null@2", None, "s")}
+    assert (campaign.tls("plain@1"), campaign.tls("null@2")) == (False, True)
+
+
 def described(runs, *fields: str) -> set[tuple]:
     return {tuple(getattr(run, field) for field in fields) for run in runs}
 

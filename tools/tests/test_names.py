@@ -187,6 +187,14 @@ def test_ends_that_do_not_go_together(knobs, said):
     assert refusal(**knobs) == said
 
 
+def test_a_null_stack_is_one_by_its_table(monkeypatch):
+    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "buckets")}
+    tables["stacks"] |= {"plain@1": {"tls": False}, "null@2": {}}
+    monkeypatch.setattr(names, "table", tables.get)
+    names.check({"CLIENT": "plain@1 ", "SERVER": "null@c"})
+    assert refusal(CLIENT="plain@1", SERVER="null@2").startswith("a null stack speaks no TLS")
+
+
 @pytest.mark.parametrize(
     ("target", "knobs", "said"),
     [
