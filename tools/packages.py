@@ -54,6 +54,7 @@ def library(name: str) -> bool:
 PRESENT: dict[str, Callable[[], object]] = {
     "libc6-dev": partial(header, "stdio.h"),
     "libcmocka-dev": partial(header, "cmocka.h"),
+    "libgnutls28-dev": partial(header, "gnutls/gnutls.h"),
     "libunwind8": partial(library, "libunwind.so.8"),
     "libssl-dev": partial(header, "openssl/ssl.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
