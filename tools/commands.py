@@ -20,12 +20,16 @@ SECONDS_BETWEEN_LINES = 15  # where there is no terminal, as in a CI log
 # date. That it does not name the clone that it was made in is seen to by stack_c.py and stack_rust.py.
 FIXED = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
 PASSED = {"PATH", "HOME", "TMPDIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "PKG_CONFIG_PATH", "CARGO_HOME"}
-PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_")
+PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "APT_CONFIG")
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
 
 
 class Failed(Exception):
     """What went wrong, ready to be shown to a person."""
+
+
+class Unavailable(Failed):
+    """What is not to be had, here or any more; nothing is broken, and the others can be made."""
 
 
 def environment(**more: str) -> dict[str, str]:

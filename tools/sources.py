@@ -1,4 +1,4 @@
-"""The source of a stack: a crate that packs the upstream tree, fetched by cargo, checked, and unpacked."""
+"""A stack's source, checked and unpacked: a crate that packs the upstream tree, or a source package of Debian's."""
 
 import hashlib
 import os
@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import commands
+import debian
 from commands import Failed
 from definitions import Source
 
@@ -27,9 +28,9 @@ def tree(source: Source, folder: Path) -> Path:
 
 def get(stack: str, source: Source, folder: Path, log: Path) -> Path:
     """The upstream tree, fetched, checked and unpacked anew."""
-    crate = fetch(source, folder, log, stack)
-    check(crate, source, stack)
-    return unpack(crate, source, folder)
+    archive = (debian.fetch if source.debian else fetch_crate)(source, folder, log, stack)
+    check(archive, source, stack)
+    return unpack(archive, source, folder)
 
 
 def crate_file(source: Source) -> Path | None:
@@ -38,7 +39,7 @@ def crate_file(source: Source) -> Path | None:
     return next(iter(sorted(cache.glob(f"*/{source.crate}-{source.version}.crate"))), None)
 
 
-def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
+def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
     """The .crate file, by a manifest of one dependency: cargo has no command that fetches a crate alone."""
     if found := crate_file(source):
         return found
@@ -56,24 +57,25 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
     raise Failed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
 
 
-def check(crate: Path, source: Source, stack: str) -> None:
-    if (found := sha256(crate)) != source.sha256:
+def check(archive: Path, source: Source, stack: str) -> None:
+    if (found := sha256(archive)) != source.sha256:
         raise Failed(
-            f'{stack}: {crate} is not the source that memtest/stacks.toml, ["{stack}".source], pins:\n'
+            f'{stack}: {archive} is not the source that memtest/stacks.toml, ["{stack}".source], pins:\n'
             f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
             "Remove the file to fetch it again, or correct the entry."
         )
 
 
-def unpack(crate: Path, source: Source, folder: Path) -> Path:
+def unpack(archive: Path, source: Source, folder: Path) -> Path:
     """The upstream tree, new. What keeps the archive from writing elsewhere is its checksum; Debian 12's Python has
     no filter, and later ones warn without."""
-    tree = folder / f"{source.crate}-{source.version}"
-    partial = folder / f"{tree.name}.partial"
-    for old in (tree, partial):
+    whole = folder / name(source)
+    partial = folder / f"{whole.name}.partial"
+    for old in (whole, partial):
         shutil.rmtree(old, ignore_errors=True)
-    with tarfile.open(crate) as archive:
-        archive.extractall(partial, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    (partial / tree.name).rename(tree)
+    with tarfile.open(archive) as packed:
+        packed.extractall(partial, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    [top] = partial.iterdir()
+    top.rename(whole)
     partial.rmdir()
-    return tree / source.tree
+    return tree(source, folder)
