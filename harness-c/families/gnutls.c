@@ -1,0 +1,55 @@
+/* What a suite's names are to GnuTLS, and back. */
+#include "gnutls.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* OpenSSL's names, GnuTLS's, and the words of its priority string that offer this one. */
+static const struct {
+    const char *openssl, *gnutls, *words;
+} names[] = {
+    {"TLSv1.2", "TLS1.2", "+VERS-TLS1.2"},
+    {"TLSv1.3", "TLS1.3", "+VERS-TLS1.3"},
+    {"TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", "+AES-128-GCM"},
+    {"TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", "+AES-256-GCM"},
+    {"ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "+AES-128-GCM:+ECDHE-RSA"},
+    {"ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "+AES-256-GCM:+ECDHE-RSA"},
+    {"ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "+AES-128-GCM:+ECDHE-ECDSA"},
+    {"ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "+AES-256-GCM:+ECDHE-ECDSA"},
+    {"X25519", "X25519", "+GROUP-X25519"},
+    {"P-256", "SECP256R1", "+GROUP-SECP256R1"},
+    {"X25519MLKEM768", "X25519-MLKEM768", "+GROUP-X25519-MLKEM768"},
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+/* NULL when this driver does not know the name. */
+static const char *words_of(const char *openssl)
+{
+    for (int i = 0; i < NAMES; i++)
+        if (!strcasecmp(names[i].openssl, openssl))
+            return names[i].words;
+    return NULL;
+}
+
+const char *openssl_name(const char *gnutls)
+{
+    for (int i = 0; gnutls && i < NAMES; i++)
+        if (!strcmp(names[i].gnutls, gnutls))
+            return names[i].openssl;
+    return gnutls;
+}
+
+const char *priority_new(gnutls_priority_t *priority, const struct suite *suite)
+{
+    const char *cipher = words_of(suite->cipher), *group = words_of(suite->group);
+    bool tls13 = !strcmp(suite->protocol, "TLSv1.3");
+    char words[256];
+    if (!tls13 && strcmp(suite->protocol, "TLSv1.2") != 0)
+        return "does TLSv1.2 and TLSv1.3 only";
+    if (!cipher || tls13 == !strncmp(suite->cipher, "ECDHE", 5))
+        return "this driver does not know this cipher";
+    snprintf(words, sizeof words, "NORMAL:-VERS-ALL:-CIPHER-ALL:-MAC-ALL:-KX-ALL:-GROUP-ALL:+AEAD:%s:%s:%s",
+             words_of(suite->protocol), cipher, group ? group : "");
+    return group && gnutls_priority_init(priority, words, NULL) == 0 ? NULL : "does not have this group";
+}
