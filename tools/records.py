@@ -30,7 +30,10 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Source(Model):
-    crate: str
+    """A crate, or a source package of Debian's."""
+
+    crate: str | None = None
+    debian: str | None = None
     version: str
     sha256: Sha256
 
