@@ -161,6 +161,7 @@ class Campaign(Definition):
     peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
     envs: list[Env] = Field(default=["lab"], min_length=1)
     sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
+    built_only: bool = False  # stacks that are not built are left out, and said
 
     @model_validator(mode="after")
     def whole(self) -> Self:

@@ -47,6 +47,7 @@ def main() -> None:
     if arguments.heap and (where := unmetered(campaign)):
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
     if not arguments.list:
+        campaign = campaign if arguments.stacks else of_built(campaign)
         prepare(recording, campaign)
     title = conclusion.title(arguments.campaign, campaign, definitions.campaigns()[arguments.campaign])
     plan = Plan(title, campaign, recording, runner.provenance, arguments.fresh)
@@ -68,6 +69,17 @@ def slots_cpus(jobs: str | None) -> list[int]:
     if jobs and int(jobs) > len(cpus):
         print(f"memtest: JOBS={jobs}, but this process has {len(cpus)} CPUs: JOBS={len(cpus)}", file=sys.stderr)
     return cpus[: int(jobs or JOBS)]
+
+
+def of_built(campaign: Campaign) -> Campaign:
+    """Without the stacks that are not built, where the campaign may be without; each is said."""
+    there = [stack for stack in campaign.stacks if built(stack) or not campaign.built_only]
+    if not there:
+        sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
+    for stack in campaign.stacks:
+        if stack not in there:
+            print(f"memtest: {stack} is not built and left out: make it with `tools/build.py {stack}`", file=sys.stderr)
+    return campaign.model_copy(update={"stacks": there})
 
 
 def prepare(recording: Path, campaign: Campaign) -> None:

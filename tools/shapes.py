@@ -54,6 +54,7 @@ KEYS = {
         NUMBER: "n repeats",
         WIDTH: "heap",
         WIDTHS: "windows",
+        FLAG: "built_only",
     },
     "rules": {TEXT: "bucket why source", TEXTS: "by within"},
 }

@@ -46,8 +46,8 @@ class Project:
     def pretender(self) -> bytes:
         return f"#!{sys.executable}\n".encode() + (ROOT / "tools/tests/pretender.py").read_bytes()
 
-    def command(self, *words: str) -> list[str]:
-        return [sys.executable, str(self.root / "tools/measure.py"), "mem", *words]
+    def command(self, *words: str, campaign: str = "mem") -> list[str]:
+        return [sys.executable, str(self.root / "tools/measure.py"), campaign, *words]
 
     def measure(self, *words: str, stacks: Sequence[str], n: int = 20) -> subprocess.CompletedProcess[str]:
         """One suite, at N sessions and fractions of it, into `out`; without stacks, `words` name them."""

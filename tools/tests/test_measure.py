@@ -205,3 +205,27 @@ def test_a_foreign_recording_stops_before_anything_is_run(project):
     assert done.returncode == 1
     assert "out/obey@1.jsonl: line 1 is not a record of schema 2" in done.stderr
     assert foreign.read_text() == json.dumps({"schema": 3}) + "\n"
+
+
+def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project):
+    project.install("obey")
+    table = '[{}]\nscenario = "memory"\nstacks = ["obey@1", "openssl@1.1.1w"]\nsuites = ["tls13-rsa-aes256"]\n'
+    table += 'allocators = ["system"]\nn = 2\nsessions = ["1"]\nheap = 0\nwindows = ["all"]\n'
+    with (project.root / "memtest/campaigns.toml").open("a") as campaigns:
+        campaigns.write(table.format("some") + "built_only = true\n" + table.format("all"))
+
+    def measure(campaign: str, *words: str) -> subprocess.CompletedProcess[str]:
+        command = project.command("--out=out", *words, campaign=campaign)
+        return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+
+    way_out = "make it with `tools/build.py openssl@1.1.1w`"
+    done = measure("some")
+    assert done.returncode == 0
+    assert f"memtest: openssl@1.1.1w is not built and left out: {way_out}\n" in done.stderr
+    assert [run.stack for run in project.recorded()] == ["obey@1"]
+    assert "openssl@1.1.1w" in measure("some", "--list").stdout
+    for refused in measure("all"), measure("some", "--stacks=obey@1 openssl@1.1.1w"):
+        assert refused.returncode == 1
+        assert refused.stderr == f"memtest: openssl@1.1.1w is not built: {way_out}\n"
+    (project.root / "build/harness/obey@1").unlink()
+    assert measure("some").stderr == "memtest: no stack of this campaign is built; `tools/build.py` builds them\n"
