@@ -48,7 +48,7 @@ def compiled(stack: Stack) -> dict[str, str]:
 
 
 def manifest(name: str, stack: Stack, binary: Path) -> dict:
-    told = {"crate", "debian", "version", "sha256"}
+    told = {"crate", "debian", "suite", "version", "sha256"}
     source = stack.source and stack.source.model_dump(include=told, exclude_none=True)
     made = {"stack": name, "binary_sha256": sha256(binary), "source": source}
     return made | compiled(stack) | {"licence": stack.licence}

@@ -29,13 +29,28 @@ skipped: list[str] = []  # a sentence for each torn last line that was met; read
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class Source(Model):
-    """A crate, or a source package of Debian's."""
-
-    crate: str | None = None
-    debian: str | None = None
+class Crate(Model):
+    crate: str
     version: str
     sha256: Sha256
+
+
+class DebianSource(Model):
+    """A source package, and the suite of Debian's that had it."""
+
+    debian: str
+    suite: str
+    version: str
+    sha256: Sha256
+
+
+class Prefix(Model):
+    """A library of the user's own: where it was installed."""
+
+    prefix: str
+
+
+Source = Crate | DebianSource | Prefix
 
 
 class Peer(Model):

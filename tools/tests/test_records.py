@@ -31,6 +31,35 @@ def test_a_record_reads_back_as_it_was_written(run):
     assert Record.model_validate_json(run.line()) == run
 
 
+SHA256 = {"version": "1", "sha256": "a" * 64}
+SOURCES = [{"crate": "openssl-src"} | SHA256, {"debian": "openssl", "suite": "bookworm"} | SHA256, {"prefix": "/opt"}]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_source_is_kept_as_the_build_said_it(source):
+    run = Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"source": source}))
+    assert json.loads(run.line())["source"] == source
+
+
+@pytest.mark.parametrize("more", [{"crate": "a"}, {"prefix": "/opt"}, {"suite": None}])
+def test_a_source_is_of_one_kind_and_whole(more):
+    with pytest.raises(ValidationError):
+        Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"source": SOURCES[1] | more}))
+
+
+def test_committed_records_are_read_and_keyed_as_they_were_made():
+    """Of each file of this schema the first and the last: fields that came later change no key, and no line."""
+    files = sorted((Path(records.__file__).parent.parent / "data").glob("*/*.jsonl"))
+    assert files
+    for file in files:
+        lines = file.read_bytes().splitlines()
+        for line in (lines[0], lines[-1]):
+            run = Record.model_validate_json(line)
+            if run.schema_ < records.SCHEMA:
+                continue
+            assert (records.key(run.model_dump()), json.loads(run.line())) == (run.key, json.loads(line))
+
+
 def test_an_rss_run_has_no_heap_field():
     assert all("heap" not in phase for phase in json.loads(RUNS[0].line())["phases"])
 
