@@ -1,0 +1,223 @@
+/* wolfSSL 5.x behind the driver interface; under the GPL, as the library is. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <wolfssl/options.h> /* how the library was built: before its other headers */
+
+#include <wolfssl/error-ssl.h>
+#include <wolfssl/ssl.h>
+
+/* `result` is the library's code, or WOLFSSL_SUCCESS. */
+static void check(int result, const char *what)
+{
+    char reason[WOLFSSL_MAX_ERROR_SZ];
+    if (result == WOLFSSL_SUCCESS)
+        return;
+    wolfSSL_ERR_error_string_n(result, reason, sizeof reason);
+    die("%s: %s", what, result < 0 ? reason : "failed");
+}
+
+static const char *version(void)
+{
+    static char text[32];
+    snprintf(text, sizeof text, "wolfSSL %s", wolfSSL_lib_version());
+    return text;
+}
+
+static int wire_send(WOLFSSL *ssl, char *bytes, int size, void *wire)
+{
+    (void)ssl;
+    size_t taken = wire_write(wire, bytes, size);
+    return taken ? (int)taken : WOLFSSL_CBIO_ERR_WANT_WRITE;
+}
+
+static int wire_receive(WOLFSSL *ssl, char *bytes, int size, void *wire)
+{
+    (void)ssl;
+    size_t given = wire_read(wire, bytes, size);
+    return given ? (int)given : WOLFSSL_CBIO_ERR_WANT_READ;
+}
+
+static bool is_tls13(const struct suite *suite)
+{
+    return !strcmp(suite->protocol, "TLSv1.3");
+}
+
+static WOLFSSL_METHOD *method(enum role role, const struct suite *suite)
+{
+    if (is_tls13(suite))
+        return role == ROLE_CLIENT ? wolfTLSv1_3_client_method() : wolfTLSv1_3_server_method();
+    return role == ROLE_CLIENT ? wolfTLSv1_2_client_method() : wolfTLSv1_2_server_method();
+}
+
+static int group_number(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } groups[] = {
+        {"X25519", WOLFSSL_ECC_X25519}, {"P-256", WOLFSSL_ECC_SECP256R1}, {"X25519MLKEM768", WOLFSSL_X25519MLKEM768}};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(groups[i].name, name))
+            return groups[i].number;
+    return 0;
+}
+
+/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
+ * needs P-256 in it too: last, and what was negotiated is checked. */
+static bool groups_set(WOLFSSL_CTX *ctx, const struct suite *suite)
+{
+    int groups[] = {group_number(suite->group), WOLFSSL_ECC_SECP256R1};
+    bool p256 = !is_tls13(suite) && strstr(suite->cipher, "ECDSA");
+    return groups[0] && wolfSSL_CTX_set_groups(ctx, groups, p256 ? 2 : 1) == WOLFSSL_SUCCESS;
+}
+
+/* Offers just what the suite asks; NULL, or what this build of the library does not have. */
+static const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
+{
+    if (wolfSSL_CTX_set_cipher_list(ctx, suite->cipher) != WOLFSSL_SUCCESS)
+        return "does not have this cipher";
+    return groups_set(ctx, suite) ? NULL : "does not have this group";
+}
+
+static const char *lacks(const struct suite *suite)
+{
+    if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
+        return "does TLSv1.2 and TLSv1.3 only";
+    if (!strcmp(suite->auth, "mutual"))
+        return "this driver does not do mutual authentication yet";
+    if (suite->tickets > 0)
+        return "does not have tickets as its own defaults build it";
+    if (!strcmp(suite->knobs, "best"))
+        return "saves memory by how it is built, not by a setting at run time";
+    WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(ROLE_CLIENT, suite));
+    check(ctx ? WOLFSSL_SUCCESS : 0, "wolfSSL_CTX_new");
+    const char *reason = configure(ctx, suite);
+    wolfSSL_CTX_free(ctx);
+    return reason;
+}
+
+static const char *supports(const struct suite *suite)
+{
+    static char sentence[160];
+    const char *reason = lacks(suite);
+    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", version(), reason, suite->protocol, suite->cipher,
+             suite->group);
+    return reason ? sentence : NULL;
+}
+
+/* A client holds the root only; a server the leaf, its key and the intermediate. */
+static void credentials_load(WOLFSSL_CTX *ctx, enum role role, const char *certs)
+{
+    char path[4096];
+    if (role == ROLE_CLIENT) {
+        snprintf(path, sizeof path, "%s/root.pem", certs);
+        check(wolfSSL_CTX_load_verify_locations(ctx, path, NULL), path);
+        wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_PEER, NULL);
+        return;
+    }
+    wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_NONE, NULL);
+    snprintf(path, sizeof path, "%s/chain.pem", certs);
+    check(wolfSSL_CTX_use_certificate_chain_file(ctx, path), path);
+    snprintf(path, sizeof path, "%s/key.pem", certs);
+    check(wolfSSL_CTX_use_PrivateKey_file(ctx, path, WOLFSSL_FILETYPE_PEM), path);
+    if (wolfSSL_CTX_check_private_key(ctx) != WOLFSSL_SUCCESS)
+        die("%s: is not the key of chain.pem", path);
+}
+
+static void *context_new(enum role role, const struct suite *suite)
+{
+    WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(role, suite));
+    if (!ctx || configure(ctx, suite))
+        die("wolfSSL_CTX_new: failed");
+    credentials_load(ctx, role, suite->certs);
+    wolfSSL_CTX_set_session_cache_mode(ctx, suite->store ? WOLFSSL_SESS_CACHE_BOTH : WOLFSSL_SESS_CACHE_OFF);
+    wolfSSL_CTX_SetIOSend(ctx, wire_send);
+    wolfSSL_CTX_SetIORecv(ctx, wire_receive);
+    return ctx;
+}
+
+static void *session_new(void *ctx, struct wire *wire)
+{
+    WOLFSSL *ssl = wolfSSL_new(ctx);
+    if (!ssl)
+        die("wolfSSL_new: failed");
+    wolfSSL_SetIOWriteCtx(ssl, wire);
+    wolfSSL_SetIOReadCtx(ssl, wire);
+    if (!wolfSSL_is_server(ssl)) {
+        check(wolfSSL_UseSNI(ssl, WOLFSSL_SNI_HOST_NAME, SERVER_NAME, strlen(SERVER_NAME)), "host name");
+        check(wolfSSL_check_domain_name(ssl, SERVER_NAME), "host name");
+    }
+    return ssl;
+}
+
+/* Ends the run unless the library only waits for the other end. */
+static bool waits(WOLFSSL *ssl, int result, const char *what)
+{
+    int error = wolfSSL_get_error(ssl, result);
+    if (error != WOLFSSL_ERROR_WANT_READ && error != WOLFSSL_ERROR_WANT_WRITE)
+        check(error, what);
+    return true;
+}
+
+static bool handshake(void *ssl)
+{
+    unsigned char byte;
+    int result;
+    if (!wolfSSL_is_init_finished(ssl)) {
+        result = wolfSSL_negotiate(ssl);
+        return result == WOLFSSL_SUCCESS || !waits(ssl, result, "handshake");
+    }
+    result = wolfSSL_peek(ssl, &byte, 1);
+    return result > 0 || waits(ssl, result, "read");
+}
+
+static size_t session_write(void *ssl, const void *bytes, size_t size)
+{
+    int taken = wolfSSL_write(ssl, bytes, (int)size);
+    return taken > 0 ? (size_t)taken : !waits(ssl, taken, "write");
+}
+
+static size_t session_read(void *ssl, void *bytes, size_t size)
+{
+    int given = wolfSSL_read(ssl, bytes, (int)size);
+    return given > 0 ? (size_t)given : !waits(ssl, given, "read");
+}
+
+/* As its own defaults build it the library keeps nothing of the peer's chain and has no word for "verified": a client's
+ * handshake completes only when chain and name are, or ends the run. */
+static void negotiated(void *ssl, struct negotiated *result)
+{
+    result->protocol = wolfSSL_get_version(ssl);
+    bool tls13 = !strcmp(result->protocol, "TLSv1.3"); /* OpenSSL's name is IANA's there, the library's own in 1.2 */
+    result->cipher = tls13 ? wolfSSL_get_cipher(ssl) : wolfSSL_get_cipher_name(ssl);
+    result->group = wolfSSL_get_curve_name(ssl);
+    result->resumed = wolfSSL_session_reused(ssl);
+    result->peer_verified = !wolfSSL_is_server(ssl) && wolfSSL_is_init_finished(ssl);
+}
+
+static void session_free(void *ssl)
+{
+    wolfSSL_free(ssl);
+}
+
+static void context_free(void *ctx)
+{
+    wolfSSL_CTX_free(ctx);
+}
+
+const struct driver driver = {
+    .name = "wolfssl",
+    .version = version,
+    .supports = supports,
+    .context_new = context_new,
+    .session_new = session_new,
+    .handshake = handshake,
+    .write = session_write,
+    .read = session_read,
+    .negotiated = negotiated,
+    .session_free = session_free,
+    .context_free = context_free,
+};
