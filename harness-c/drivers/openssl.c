@@ -1,196 +1,30 @@
-/* OpenSSL 3.x behind the driver interface. */
-#include "driver.h"
-
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <stdio.h>
-#include <string.h>
-
-static BIO_METHOD *wire_bio; /* a session's transport: one BIO for both directions, which holds no bytes */
-
-static void check(bool done, const char *what)
-{
-    char reason[256];
-    if (done)
-        return;
-    ERR_error_string_n(ERR_peek_error(), reason,
-                       sizeof reason); /* the first: those after it only say who passed it on */
-    die("%s: %s", what, ERR_peek_error() ? reason : "failed");
-}
+/* OpenSSL 1.1.1, 3.x and 4.x behind the driver interface. */
+#include "openssl.h"
 
 static const char *version(void)
 {
     return OpenSSL_version(OPENSSL_VERSION);
 }
 
-static int bio_write(BIO *bio, const char *bytes, int size)
-{
-    size_t taken = wire_write(BIO_get_data(bio), bytes, size);
-    BIO_clear_retry_flags(bio);
-    if (taken == 0)
-        BIO_set_retry_write(bio);
-    return taken ? (int)taken : -1;
-}
-
-static int bio_read(BIO *bio, char *bytes, int size)
-{
-    size_t given = wire_read(BIO_get_data(bio), bytes, size);
-    BIO_clear_retry_flags(bio);
-    if (given == 0)
-        BIO_set_retry_read(bio);
-    return given ? (int)given : -1;
-}
-
-static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
-{
-    (void)bio, (void)number, (void)pointer;
-    return command == BIO_CTRL_FLUSH;
-}
-
-static void bio_method_new(void)
-{
-    if (wire_bio)
-        return;
-    wire_bio = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
-    check(wire_bio && BIO_meth_set_write(wire_bio, bio_write) && BIO_meth_set_read(wire_bio, bio_read) &&
-              BIO_meth_set_ctrl(wire_bio, bio_ctrl),
-          "BIO_meth_new");
-}
-
-/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
- * needs P-256 in it too: last, and what was negotiated is checked. */
-static bool groups_set(SSL_CTX *ctx, const struct suite *suite)
-{
-    char groups[128];
-    bool p256 = !strcmp(suite->protocol, "TLSv1.2") && strstr(suite->cipher, "ECDSA");
-    snprintf(groups, sizeof groups, "%s%s", suite->group, p256 ? ":P-256" : "");
-    return SSL_CTX_set1_groups_list(ctx, groups);
-}
-
-/* Offers just what the suite asks; NULL, or what this build of the library does not have. */
 static const char *configure(SSL_CTX *ctx, const struct suite *suite)
 {
-    bool tls13 = !strcmp(suite->protocol, "TLSv1.3");
-    int protocol = tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
-    if (!tls13 && strcmp(suite->protocol, "TLSv1.2") != 0)
-        return "does TLSv1.2 and TLSv1.3 only";
-    if (!SSL_CTX_set_min_proto_version(ctx, protocol) || !SSL_CTX_set_max_proto_version(ctx, protocol))
-        return "does not have this protocol";
-    if (!(tls13 ? SSL_CTX_set_ciphersuites(ctx, suite->cipher) : SSL_CTX_set_cipher_list(ctx, suite->cipher)))
+    const char *lacks = openssl_offers(ctx, suite);
+    if (!lacks && openssl_is_tls13(suite) && !SSL_CTX_set_ciphersuites(ctx, suite->cipher))
         return "does not have this cipher";
-    return groups_set(ctx, suite) ? NULL : "does not have this group";
+    return lacks;
 }
 
 static const char *supports(const struct suite *suite)
 {
-    static char reason[160];
-    SSL_CTX *ctx = SSL_CTX_new(TLS_method());
-    check(ctx, "SSL_CTX_new");
-    const char *lacks =
-        !strcmp(suite->auth, "mutual") ? "this driver does not do mutual authentication yet" : configure(ctx, suite);
-    SSL_CTX_free(ctx);
-    ERR_clear_error();
-    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher,
-             suite->group);
-    return lacks ? reason : NULL;
-}
-
-static void file_check(int done, const char *path)
-{
-    check(done == 1, path);
-}
-
-/* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(SSL_CTX *ctx, enum role role, const char *certs)
-{
-    char path[4096];
-    if (role == ROLE_CLIENT) {
-        snprintf(path, sizeof path, "%s/root.pem", certs);
-        file_check(SSL_CTX_load_verify_locations(ctx, path, NULL), path);
-        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-        return;
-    }
-    snprintf(path, sizeof path, "%s/chain.pem", certs);
-    file_check(SSL_CTX_use_certificate_chain_file(ctx, path), path);
-    snprintf(path, sizeof path, "%s/key.pem", certs);
-    file_check(SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM), path);
-    file_check(SSL_CTX_check_private_key(ctx), path);
+    return openssl_supports(suite, version(), configure);
 }
 
 static void *context_new(enum role role, const struct suite *suite)
 {
-    SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
-    check(ctx && !configure(ctx, suite), "SSL_CTX_new");
-    bio_method_new();
-    credentials_load(ctx, role, suite->certs);
-    check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
-    if (suite->tickets == 0)
-        SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
-    SSL_CTX_set_session_cache_mode(ctx, suite->store ? SSL_SESS_CACHE_BOTH : SSL_SESS_CACHE_OFF);
-    if (!strcmp(suite->knobs, "best"))
-        SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
-    return ctx;
-}
-
-static void *session_new(void *ctx, struct wire *wire)
-{
-    SSL *ssl = SSL_new(ctx);
-    BIO *bio = BIO_new(wire_bio);
-    check(ssl && bio, "SSL_new");
-    BIO_set_data(bio, wire);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(ssl, bio, bio);
-    if (SSL_get_ssl_method(ssl) == TLS_server_method()) {
-        SSL_set_accept_state(ssl);
-        return ssl;
-    }
-    SSL_set_connect_state(ssl);
-    check(SSL_set_tlsext_host_name(ssl, SERVER_NAME) && SSL_set1_host(ssl, SERVER_NAME), "host name");
-    return ssl;
-}
-
-/* Ends the run unless the library only waits for the other end. */
-static bool waits(SSL *ssl, int result, const char *what)
-{
-    int error = SSL_get_error(ssl, result);
-    if (SSL_get_verify_result(ssl) != X509_V_OK)
-        die("%s: the peer's chain: %s", what, X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
-    check(error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE, what);
-    return true;
-}
-
-static bool handshake(void *ssl)
-{
-    unsigned char byte;
-    int result;
-    if (!SSL_is_init_finished(ssl)) {
-        result = SSL_do_handshake(ssl);
-        return result == 1 || !waits(ssl, result, "handshake");
-    }
-    result = SSL_peek(ssl, &byte, 1); /* reads tickets, where there are any */
-    return result > 0 || waits(ssl, result, "read");
-}
-
-static size_t write(void *ssl, const void *bytes, size_t size)
-{
-    size_t taken = 0;
-    return SSL_write_ex(ssl, bytes, size, &taken) || waits(ssl, 0, "write") ? taken : 0;
-}
-
-static size_t read(void *ssl, void *bytes, size_t size)
-{
-    size_t given = 0;
-    return SSL_read_ex(ssl, bytes, size, &given) || waits(ssl, 0, "read") ? given : 0;
-}
-
-static void negotiated(void *ssl, struct negotiated *result)
-{
-    result->protocol = SSL_get_version(ssl);
-    result->cipher = SSL_get_cipher_name(ssl);
-    result->group = SSL_group_to_name(ssl, SSL_get_negotiated_group(ssl));
-    result->resumed = SSL_session_reused(ssl);
-    result->peer_verified = SSL_get0_peer_certificate(ssl) && SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER &&
-                            SSL_get_verify_result(ssl) == X509_V_OK && (SSL_is_server(ssl) || SSL_get0_peername(ssl));
+    struct openssl_context *context = openssl_context_new(role, suite, configure);
+    if (context->save)
+        SSL_CTX_set_mode(context->ctx, SSL_MODE_RELEASE_BUFFERS);
+    return context;
 }
 
 static void release(void *ssl)
@@ -198,27 +32,17 @@ static void release(void *ssl)
     SSL_free_buffers(ssl);
 }
 
-static void session_free(void *ssl)
-{
-    SSL_free(ssl);
-}
-
-static void context_free(void *ctx)
-{
-    SSL_CTX_free(ctx);
-}
-
 const struct driver driver = {
     .name = "openssl",
     .version = version,
     .supports = supports,
     .context_new = context_new,
-    .session_new = session_new,
-    .handshake = handshake,
-    .write = write,
-    .read = read,
-    .negotiated = negotiated,
+    .session_new = openssl_session_new,
+    .handshake = openssl_handshake,
+    .write = openssl_write,
+    .read = openssl_read,
+    .negotiated = openssl_negotiated,
     .release = release,
-    .session_free = session_free,
-    .context_free = context_free,
+    .session_free = openssl_session_free,
+    .context_free = openssl_context_free,
 };

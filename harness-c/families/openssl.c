@@ -1,0 +1,209 @@
+/* What the drivers of OpenSSL's family share. */
+#include "openssl.h"
+#include "openssl_names.h"
+
+#include <limits.h>
+#include <openssl/err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static BIO_METHOD *wire_bio; /* a session's transport: one BIO for both directions, which holds no bytes */
+
+void openssl_check(bool done, const char *what)
+{
+    char reason[256];
+    if (done)
+        return;
+    ERR_error_string_n(ERR_peek_error(), reason, sizeof reason); /* the first: others only say who passed it on */
+    die("%s: %s", what, ERR_peek_error() ? reason : "failed");
+}
+
+static int bio_write(BIO *bio, const char *bytes, int size)
+{
+    size_t taken = wire_write(BIO_get_data(bio), bytes, size);
+    BIO_clear_retry_flags(bio);
+    if (taken == 0)
+        BIO_set_retry_write(bio);
+    return taken ? (int)taken : -1;
+}
+
+static int bio_read(BIO *bio, char *bytes, int size)
+{
+    size_t given = wire_read(BIO_get_data(bio), bytes, size);
+    BIO_clear_retry_flags(bio);
+    if (given == 0)
+        BIO_set_retry_read(bio);
+    return given ? (int)given : -1;
+}
+
+static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+    (void)bio, (void)number, (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+static void bio_method_new(void)
+{
+    if (wire_bio)
+        return;
+    wire_bio = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
+    openssl_check(wire_bio && BIO_meth_set_write(wire_bio, bio_write) && BIO_meth_set_read(wire_bio, bio_read) &&
+                      BIO_meth_set_ctrl(wire_bio, bio_ctrl),
+                  "BIO_meth_new");
+}
+
+/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
+ * needs P-256 in it too: last, and what was negotiated is checked. */
+static bool groups_set(SSL_CTX *ctx, const struct suite *suite)
+{
+    char groups[128];
+    bool p256 = !strcmp(suite->protocol, "TLSv1.2") && strstr(suite->cipher, "ECDSA");
+    snprintf(groups, sizeof groups, "%s%s", suite->group, p256 ? ":P-256" : "");
+    return SSL_CTX_set1_groups_list(ctx, groups);
+}
+
+const char *openssl_offers(SSL_CTX *ctx, const struct suite *suite)
+{
+    bool tls13 = openssl_is_tls13(suite);
+    int protocol = tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
+    if (!tls13 && strcmp(suite->protocol, "TLSv1.2") != 0)
+        return "does TLSv1.2 and TLSv1.3 only";
+    if (!SSL_CTX_set_min_proto_version(ctx, protocol) || !SSL_CTX_set_max_proto_version(ctx, protocol))
+        return "does not have this protocol";
+    if (!tls13 && !SSL_CTX_set_cipher_list(ctx, suite->cipher))
+        return "does not have this cipher";
+    return groups_set(ctx, suite) ? NULL : "does not have this group";
+}
+
+const char *openssl_supports(const struct suite *suite, const char *version, openssl_configure *configure)
+{
+    static char reason[256];
+    const char *names[] = {suite->protocol, suite->cipher, suite->group};
+    SSL_CTX *ctx = SSL_CTX_new(TLS_method());
+    openssl_check(ctx, "SSL_CTX_new");
+    const char *lacks = configure(ctx, suite);
+    if (!strcmp(suite->auth, "mutual"))
+        lacks = "this driver does not do mutual authentication yet";
+    SSL_CTX_free(ctx);
+    ERR_clear_error();
+    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version, lacks, names[0], names[1], names[2]);
+    return lacks ? reason : NULL;
+}
+
+static void loaded(int done, const char *path)
+{
+    openssl_check(done == 1, path);
+}
+
+/* A client holds the root only; a server the leaf, its key and the intermediate. */
+static void credentials_load(SSL_CTX *ctx, enum role role, const char *certs)
+{
+    char path[4096];
+    if (role == ROLE_CLIENT) {
+        snprintf(path, sizeof path, "%s/root.pem", certs);
+        loaded(SSL_CTX_load_verify_locations(ctx, path, NULL), path);
+        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/chain.pem", certs);
+    loaded(SSL_CTX_use_certificate_chain_file(ctx, path), path);
+    snprintf(path, sizeof path, "%s/key.pem", certs);
+    loaded(SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM), path);
+    loaded(SSL_CTX_check_private_key(ctx), path);
+}
+
+struct openssl_context *openssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure)
+{
+    struct openssl_context *context = malloc(sizeof *context);
+    SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
+    openssl_check(context && ctx && !configure(ctx, suite), "SSL_CTX_new");
+    bio_method_new();
+    credentials_load(ctx, role, suite->certs);
+    openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
+    if (suite->tickets == 0)
+        SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+    SSL_CTX_set_session_cache_mode(ctx, suite->store ? SSL_SESS_CACHE_BOTH : SSL_SESS_CACHE_OFF);
+    *context = (struct openssl_context){ctx, role, !strcmp(suite->knobs, "best")};
+    return context;
+}
+
+SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *out)
+{
+    SSL *ssl = SSL_new(context->ctx);
+    openssl_check(ssl && in && out, "SSL_new");
+    SSL_set_bio(ssl, in, out);
+    if (context->role == ROLE_SERVER) {
+        SSL_set_accept_state(ssl);
+        return ssl;
+    }
+    SSL_set_connect_state(ssl);
+    openssl_check(SSL_set_tlsext_host_name(ssl, SERVER_NAME) && SSL_set1_host(ssl, SERVER_NAME), "host name");
+    return ssl;
+}
+
+void *openssl_session_new(void *context, struct wire *wire)
+{
+    BIO *bio = BIO_new(wire_bio);
+    openssl_check(bio, "BIO_new");
+    BIO_set_data(bio, wire);
+    BIO_set_init(bio, 1);
+    return openssl_session_over(context, bio, bio);
+}
+
+/* Ends the run unless the library only waits for the other end. */
+static bool waits(SSL *ssl, int result, const char *what)
+{
+    int error = SSL_get_error(ssl, result);
+    if (SSL_get_verify_result(ssl) != X509_V_OK)
+        die("%s: the peer's chain: %s", what, X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
+    openssl_check(error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE, what);
+    return true;
+}
+
+bool openssl_handshake(void *ssl)
+{
+    unsigned char byte;
+    int result;
+    if (!SSL_is_init_finished(ssl)) {
+        result = SSL_do_handshake(ssl);
+        return result == 1 || !waits(ssl, result, "handshake");
+    }
+    result = SSL_peek(ssl, &byte, 1); /* reads tickets, where there are any */
+    return result > 0 || waits(ssl, result, "read");
+}
+
+size_t openssl_write(void *ssl, const void *bytes, size_t size)
+{
+    int taken = SSL_write(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
+    return taken > 0 || !waits(ssl, taken, "write") ? (size_t)taken : 0;
+}
+
+size_t openssl_read(void *ssl, void *bytes, size_t size)
+{
+    int given = SSL_read(ssl, bytes, size < INT_MAX ? (int)size : INT_MAX);
+    return given > 0 || !waits(ssl, given, "read") ? (size_t)given : 0;
+}
+
+void openssl_negotiated(void *ssl, struct negotiated *result)
+{
+    X509 *peer = SSL_get_peer_certificate(ssl);
+    result->protocol = SSL_get_version(ssl);
+    result->cipher = SSL_get_cipher_name(ssl);
+    result->group = group_name(ssl);
+    result->resumed = SSL_session_reused(ssl);
+    result->peer_verified = peer && SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER &&
+                            SSL_get_verify_result(ssl) == X509_V_OK && (SSL_is_server(ssl) || host_matched(ssl));
+    X509_free(peer);
+}
+
+void openssl_session_free(void *ssl)
+{
+    SSL_free(ssl);
+}
+
+void openssl_context_free(void *context)
+{
+    SSL_CTX_free(((struct openssl_context *)context)->ctx);
+    free(context);
+}

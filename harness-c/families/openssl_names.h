@@ -1,0 +1,62 @@
+/* What the libraries of OpenSSL's family call differently, or lack: the one place that asks which of them it is. */
+#ifndef MEMTEST_OPENSSL_NAMES_H
+#define MEMTEST_OPENSSL_NAMES_H
+
+#include <openssl/ssl.h>
+
+#if defined(OPENSSL_IS_BORINGSSL) || defined(OPENSSL_IS_AWSLC)
+
+/* By the names that all their releases have. */
+static inline const char *group_name(SSL *ssl)
+{
+    return SSL_get_curve_name(SSL_get_curve_id(ssl));
+}
+
+/* They do not tell: the handshake fails where SSL_set1_host's name does not match. */
+static inline bool host_matched(SSL *ssl)
+{
+    return SSL_get_verify_result(ssl) == X509_V_OK;
+}
+
+#elif OPENSSL_VERSION_NUMBER >= 0x30000000L && !defined(LIBRESSL_VERSION_NUMBER)
+
+#if OPENSSL_VERSION_NUMBER >= 0x40000000L
+#define SSL_set1_host SSL_set1_dnsname
+#endif
+
+static inline const char *group_name(SSL *ssl)
+{
+    return SSL_group_to_name(ssl, SSL_get_negotiated_group(ssl));
+}
+
+static inline bool host_matched(SSL *ssl)
+{
+    return SSL_get0_peername(ssl);
+}
+
+#else /* OpenSSL 1.1.1 and LibreSSL */
+
+/* They know the group by the server's key share alone, which the client has. */
+static inline const char *group_name(SSL *ssl)
+{
+    EVP_PKEY *share = NULL;
+    if (SSL_is_server(ssl) || !SSL_get_server_tmp_key(ssl, &share))
+        return NULL;
+    const EC_KEY *key = EVP_PKEY_base_id(share) == EVP_PKEY_EC ? EVP_PKEY_get0_EC_KEY(share) : NULL;
+    int group = key ? EC_GROUP_get_curve_name(EC_KEY_get0_group(key)) : EVP_PKEY_base_id(share);
+    EVP_PKEY_free(share);
+    return group == NID_X9_62_prime256v1 ? "secp256r1" : OBJ_nid2sn(group);
+}
+
+static inline bool host_matched(SSL *ssl)
+{
+    return X509_VERIFY_PARAM_get0_peername(SSL_get0_param(ssl));
+}
+
+#endif
+
+#ifdef LIBRESSL_VERSION_NUMBER /* tickets are a matter of TLS 1.3, which its OpenSSL interface did not have in 3.1 */
+#define SSL_CTX_set_num_tickets(ctx, count) ((void)(ctx), (void)(count), 1)
+#endif
+
+#endif
