@@ -126,10 +126,16 @@ def drivers(stack: Stack, root: Path) -> list[Path]:
     return [root / f"harness-c/drivers/{stack.driver}.c", *family]
 
 
+def source_said(stack: Stack) -> list[str]:
+    """For a library that does not know its own release: a driver may say SOURCE, which is `boring-sys 5.4.0`."""
+    return [f'-DSOURCE="{stack.source.crate or stack.source.debian} {stack.source.version}"'] if stack.source else []
+
+
 def link(name: str, stack: Stack, built: Built, binary: Path, root: Path, log: Path) -> None:
     inputs = [root / "harness-c/main.c", *drivers(stack, root)]
     command = [
         *(stack.compiler, *shlex.split(flags.DRIVER_CFLAGS), f"-ffile-prefix-map={root}=."),
+        *source_said(stack),
         *(f"-I{root / folder}" for folder in ("memtest", "harness-c/families")),
         *(*built.cflags, *map(str, inputs), str(root / "build/core/libmemtest.a")),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),

@@ -155,10 +155,12 @@ void *openssl_session_new(void *context, struct wire *wire)
 static bool waits(SSL *ssl, int result, const char *what)
 {
     int error = SSL_get_error(ssl, result);
-    if (SSL_get_verify_result(ssl) != X509_V_OK)
+    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
+        return true;
+    if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED)
         die("%s: the peer's chain: %s", what, X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
-    openssl_check(error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE, what);
-    return true;
+    openssl_check(false, what);
+    return false;
 }
 
 bool openssl_handshake(void *ssl)
@@ -192,7 +194,7 @@ void openssl_negotiated(void *ssl, struct negotiated *result)
     result->cipher = SSL_get_cipher_name(ssl);
     result->group = group_name(ssl);
     result->resumed = SSL_session_reused(ssl);
-    result->peer_verified = peer && SSL_get_verify_mode(ssl) & SSL_VERIFY_PEER &&
+    result->peer_verified = peer && SSL_CTX_get_verify_mode(SSL_get_SSL_CTX(ssl)) & SSL_VERIFY_PEER &&
                             SSL_get_verify_result(ssl) == X509_V_OK && (SSL_is_server(ssl) || host_matched(ssl));
     X509_free(peer);
 }

@@ -55,7 +55,8 @@ static inline bool host_matched(SSL *ssl)
 
 #endif
 
-#ifdef LIBRESSL_VERSION_NUMBER /* tickets are a matter of TLS 1.3, which its OpenSSL interface did not have in 3.1 */
+#ifndef TLS1_3_VERSION /* LibreSSL 3.1, whose OpenSSL interface has nothing of TLS 1.3 */
+#define TLS1_3_VERSION 0x0304
 #define SSL_CTX_set_num_tickets(ctx, count) ((void)(ctx), (void)(count), 1)
 #endif
 

@@ -1,0 +1,41 @@
+/* AWS-LC behind the driver interface. */
+#include "boringssl.h"
+
+#include <openssl/crypto.h>
+
+static const char *version(void)
+{
+    return "AWS-LC " AWSLC_VERSION_NUMBER_STRING;
+}
+
+static const char *configure(SSL_CTX *ctx, const struct suite *suite)
+{
+    const char *lacks = openssl_offers(ctx, suite);
+    if (!lacks && openssl_is_tls13(suite) && !SSL_CTX_set_ciphersuites(ctx, suite->cipher))
+        return "does not have this cipher";
+    return lacks ? lacks : boringssl_lacks(suite);
+}
+
+static const char *supports(const struct suite *suite)
+{
+    return openssl_supports(suite, version(), configure);
+}
+
+static void *context_new(enum role role, const struct suite *suite)
+{
+    return boringssl_context_new(role, suite, configure);
+}
+
+const struct driver driver = {
+    .name = "awslc",
+    .version = version,
+    .supports = supports,
+    .context_new = context_new,
+    .session_new = boringssl_session_new,
+    .handshake = openssl_handshake,
+    .write = openssl_write,
+    .read = openssl_read,
+    .negotiated = openssl_negotiated,
+    .session_free = openssl_session_free,
+    .context_free = openssl_context_free,
+};
