@@ -1,0 +1,227 @@
+/* s2n-tls behind the driver interface. */
+#include "s2n_policies.h"
+
+#include <errno.h>
+#include <s2n.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char *awslc_version_string(void); /* of the libcrypto below */
+
+static void check(bool done, const char *what)
+{
+    if (!done)
+        die("%s: %s", what, s2n_strerror(s2n_errno, "EN"));
+}
+
+static const char *version(void)
+{
+    static char text[96];
+    snprintf(text, sizeof text, "s2n-tls (" SOURCE ") over %s, mlock off", awslc_version_string());
+    return text;
+}
+
+static const char *supports(const struct suite *suite)
+{
+    static char reason[224];
+    const char *lacks = policy_for(suite, ROLE_SERVER) ? NULL : "this driver knows no security policy for it";
+    if (strncmp(suite->protocol, "TLSv1.", 6) != 0)
+        lacks = "does TLSv1.2 and TLSv1.3 only";
+    if (!strcmp(suite->auth, "mutual"))
+        lacks = "this driver does not do mutual authentication yet";
+    if (suite->tickets > 0 || suite->store)
+        lacks = "this driver does not do tickets or a store yet";
+    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher,
+             suite->group);
+    return lacks ? reason : NULL;
+}
+
+/* By default every allocation is rounded up to pages and locked into memory, of which a process may have few. */
+static void init(void)
+{
+    static bool done;
+    if (done)
+        return;
+    done = true;
+    setenv("S2N_DONT_MLOCK", "1", 1);
+    check(s2n_init() == S2N_SUCCESS, "s2n_init");
+}
+
+/* Whole, with a zero behind it. */
+static char *file_new(const char *certs, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", certs, name);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        die("%s: %s", path, strerror(errno));
+    enum { MOST_BYTES = 1 << 16 };
+    char *text = calloc(1, MOST_BYTES);
+    if (!text || fread(text, 1, MOST_BYTES, file) == MOST_BYTES || ferror(file))
+        die("%s: cannot be read, or holds more than %d bytes", path, MOST_BYTES - 1);
+    fclose(file);
+    return text;
+}
+
+/* A client holds the root only; a server the leaf, its key and the intermediate. */
+static void credentials_load(struct s2n_config *config, enum role role, const char *certs)
+{
+    if (role == ROLE_CLIENT) {
+        char *root = file_new(certs, "root.pem");
+        check(s2n_config_add_pem_to_trust_store(config, root) == S2N_SUCCESS, "root.pem");
+        free(root);
+        return;
+    }
+    char *chain = file_new(certs, "chain.pem"), *key = file_new(certs, "key.pem");
+    check(s2n_config_add_cert_chain_and_key(config, chain, key) == S2N_SUCCESS, "chain.pem and key.pem");
+    free(chain);
+    free(key);
+}
+
+struct context {
+    struct s2n_config *config;
+    enum role role;
+    bool best; /* knobs */
+};
+
+static void *context_new(enum role role, const struct suite *suite)
+{
+    struct context *context = malloc(sizeof *context);
+    init();
+    struct s2n_config *config = s2n_config_new_minimal(); /* without the machine's certificates */
+    check(context && config, "s2n_config_new_minimal");
+    const char *policy = policy_for(suite, role);
+    check(s2n_config_set_cipher_preferences(config, policy) == S2N_SUCCESS, policy);
+    credentials_load(config, role, suite->certs);
+    *context = (struct context){config, role, !strcmp(suite->knobs, "best")};
+    return context;
+}
+
+static int send(void *wire, const uint8_t *bytes, uint32_t size)
+{
+    size_t taken = wire_write(wire, bytes, size);
+    errno = EAGAIN;
+    return taken ? (int)taken : -1;
+}
+
+static int receive(void *wire, uint8_t *bytes, uint32_t size)
+{
+    size_t given = wire_read(wire, bytes, size);
+    errno = EAGAIN;
+    return given ? (int)given : -1;
+}
+
+static void *session_new(void *opaque, struct wire *wire)
+{
+    struct context *context = opaque;
+    struct s2n_connection *session = s2n_connection_new(context->role == ROLE_CLIENT ? S2N_CLIENT : S2N_SERVER);
+    bool done = session && s2n_connection_set_config(session, context->config) == S2N_SUCCESS &&
+                s2n_connection_set_send_cb(session, send) == S2N_SUCCESS &&
+                s2n_connection_set_recv_cb(session, receive) == S2N_SUCCESS &&
+                s2n_connection_set_send_ctx(session, wire) == S2N_SUCCESS &&
+                s2n_connection_set_recv_ctx(session, wire) == S2N_SUCCESS &&
+                /* else an error is told after 10 to 30 seconds */
+                s2n_connection_set_blinding(session, S2N_SELF_SERVICE_BLINDING) == S2N_SUCCESS;
+    if (context->role == ROLE_CLIENT)
+        done = done && s2n_set_server_name(session, SERVER_NAME) == S2N_SUCCESS; /* to send, and to verify */
+    if (context->best)
+        done = done && s2n_connection_set_dynamic_buffers(session, true) == S2N_SUCCESS;
+    check(done, "s2n_connection_new");
+    return session;
+}
+
+/* Ends the run unless the library only waits for the other end. */
+static bool waits(const char *what)
+{
+    check(s2n_error_get_type(s2n_errno) == S2N_ERR_T_BLOCKED, what);
+    return true;
+}
+
+static bool handshake(void *session)
+{
+    s2n_blocked_status blocked;
+    uint8_t byte;
+    if (s2n_connection_get_ctx(session)) { /* complete: s2n does not tell */
+        if (s2n_recv(session, &byte, 1, &blocked) >= 0)
+            die("application data, or its end, before both ends were complete");
+        return waits("read");
+    }
+    if (s2n_negotiate(session, &blocked) != S2N_SUCCESS)
+        return !waits("handshake");
+    /* As its documentation has it: "should be called after the handshake". */
+    check(s2n_connection_free_handshake(session) == S2N_SUCCESS, "s2n_connection_free_handshake");
+    s2n_connection_set_ctx(session, session);
+    return true;
+}
+
+static size_t write(void *session, const void *bytes, size_t size)
+{
+    s2n_blocked_status blocked;
+    ssize_t taken = s2n_send(session, bytes, (ssize_t)size, &blocked);
+    return taken >= 0 || !waits("write") ? (size_t)taken : 0;
+}
+
+static size_t read(void *session, void *bytes, size_t size)
+{
+    s2n_blocked_status blocked;
+    ssize_t given = s2n_recv(session, bytes, (ssize_t)size, &blocked);
+    return given >= 0 || !waits("read") ? (size_t)given : 0;
+}
+
+/* s2n gives out a chain that it has validated, the host name included, and no other. */
+static bool peer_is_verified(struct s2n_connection *session)
+{
+    struct s2n_cert_chain_and_key *chain = s2n_cert_chain_and_key_new();
+    check(chain != NULL, "s2n_cert_chain_and_key_new");
+    bool verified = s2n_connection_get_peer_cert_chain(session, chain) == S2N_SUCCESS;
+    s2n_cert_chain_and_key_free(chain);
+    return verified;
+}
+
+static const char *protocol_of(struct s2n_connection *session)
+{
+    int protocol = s2n_connection_get_actual_protocol_version(session);
+    return protocol == S2N_TLS13 ? "TLSv1.3" : protocol == S2N_TLS12 ? "TLSv1.2" : "older than TLSv1.2";
+}
+
+static void negotiated(void *session, struct negotiated *result)
+{
+    check(s2n_connection_get_key_exchange_group(session, &result->group) == S2N_SUCCESS, "group");
+    result->protocol = protocol_of(session);
+    result->cipher = s2n_connection_get_cipher(session);
+    result->resumed = s2n_connection_is_session_resumed(session);
+    result->peer_verified = peer_is_verified(session);
+}
+
+static void release(void *session)
+{
+    check(s2n_connection_release_buffers(session) == S2N_SUCCESS, "s2n_connection_release_buffers");
+}
+
+static void session_free(void *session)
+{
+    check(s2n_connection_free(session) == S2N_SUCCESS, "s2n_connection_free");
+}
+
+static void context_free(void *opaque)
+{
+    struct context *context = opaque;
+    check(s2n_config_free(context->config) == S2N_SUCCESS, "s2n_config_free");
+    free(context);
+}
+
+const struct driver driver = {
+    .name = "s2n",
+    .version = version,
+    .supports = supports,
+    .context_new = context_new,
+    .session_new = session_new,
+    .handshake = handshake,
+    .write = write,
+    .read = read,
+    .negotiated = negotiated,
+    .release = release,
+    .session_free = session_free,
+    .context_free = context_free,
+};
