@@ -1,5 +1,6 @@
 /* AWS-LC behind the driver interface. */
 #include "boringssl.h"
+#include "openssl_ciphersuites.h"
 
 #include <openssl/crypto.h>
 
@@ -10,9 +11,7 @@ static const char *version(void)
 
 static const char *configure(SSL_CTX *ctx, const struct suite *suite)
 {
-    const char *lacks = openssl_offers(ctx, suite);
-    if (!lacks && openssl_is_tls13(suite) && !SSL_CTX_set_ciphersuites(ctx, suite->cipher))
-        return "does not have this cipher";
+    const char *lacks = openssl_ciphersuites(ctx, suite);
     return lacks ? lacks : boringssl_lacks(suite);
 }
 

@@ -1,30 +1,19 @@
 /* OpenSSL 1.1.1, 3.x and 4.x behind the driver interface. */
-#include "openssl.h"
+#include "openssl_ciphersuites.h"
 
 static const char *version(void)
 {
     return OpenSSL_version(OPENSSL_VERSION);
 }
 
-static const char *configure(SSL_CTX *ctx, const struct suite *suite)
-{
-    const char *lacks = openssl_offers(ctx, suite);
-    if (!lacks && openssl_is_tls13(suite) && !SSL_CTX_set_ciphersuites(ctx, suite->cipher))
-        return "does not have this cipher";
-    return lacks;
-}
-
 static const char *supports(const struct suite *suite)
 {
-    return openssl_supports(suite, version(), configure);
+    return openssl_supports(suite, version(), openssl_ciphersuites);
 }
 
 static void *context_new(enum role role, const struct suite *suite)
 {
-    struct openssl_context *context = openssl_context_new(role, suite, configure);
-    if (context->save)
-        SSL_CTX_set_mode(context->ctx, SSL_MODE_RELEASE_BUFFERS);
-    return context;
+    return openssl_context_new(role, suite, openssl_ciphersuites);
 }
 
 static void release(void *ssl)

@@ -1,14 +1,13 @@
 /* What the drivers of OpenSSL's family share. */
 #include "openssl.h"
 #include "openssl_names.h"
+#include "openssl_wire.h"
 
 #include <limits.h>
 #include <openssl/err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static BIO_METHOD *wire_bio; /* a session's transport: one BIO for both directions, which holds no bytes */
 
 void openssl_check(bool done, const char *what)
 {
@@ -17,40 +16,6 @@ void openssl_check(bool done, const char *what)
         return;
     ERR_error_string_n(ERR_peek_error(), reason, sizeof reason); /* the first: others only say who passed it on */
     die("%s: %s", what, ERR_peek_error() ? reason : "failed");
-}
-
-static int bio_write(BIO *bio, const char *bytes, int size)
-{
-    size_t taken = wire_write(BIO_get_data(bio), bytes, size);
-    BIO_clear_retry_flags(bio);
-    if (taken == 0)
-        BIO_set_retry_write(bio);
-    return taken ? (int)taken : -1;
-}
-
-static int bio_read(BIO *bio, char *bytes, int size)
-{
-    size_t given = wire_read(BIO_get_data(bio), bytes, size);
-    BIO_clear_retry_flags(bio);
-    if (given == 0)
-        BIO_set_retry_read(bio);
-    return given ? (int)given : -1;
-}
-
-static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
-{
-    (void)bio, (void)number, (void)pointer;
-    return command == BIO_CTRL_FLUSH;
-}
-
-static void bio_method_new(void)
-{
-    if (wire_bio)
-        return;
-    wire_bio = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
-    openssl_check(wire_bio && BIO_meth_set_write(wire_bio, bio_write) && BIO_meth_set_read(wire_bio, bio_read) &&
-                      BIO_meth_set_ctrl(wire_bio, bio_ctrl),
-                  "BIO_meth_new");
 }
 
 /* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
@@ -118,13 +83,15 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     struct openssl_context *context = malloc(sizeof *context);
     SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
     openssl_check(context && ctx && !configure(ctx, suite), "SSL_CTX_new");
-    bio_method_new();
+    wire_method_new();
     credentials_load(ctx, role, suite->certs);
     openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
     if (suite->tickets == 0)
         SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(ctx, suite->store ? SSL_SESS_CACHE_BOTH : SSL_SESS_CACHE_OFF);
     *context = (struct openssl_context){ctx, role, !strcmp(suite->knobs, "best")};
+    if (context->save)
+        SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* BoringSSL and AWS-LC release them always */
     return context;
 }
 
@@ -144,7 +111,7 @@ SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *o
 
 void *openssl_session_new(void *context, struct wire *wire)
 {
-    BIO *bio = BIO_new(wire_bio);
+    BIO *bio = BIO_new(wire_method);
     openssl_check(bio, "BIO_new");
     BIO_set_data(bio, wire);
     BIO_set_init(bio, 1);

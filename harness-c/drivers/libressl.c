@@ -1,0 +1,38 @@
+/* LibreSSL 3.1 behind the driver interface. */
+#include "openssl.h"
+
+#include <openssl/crypto.h>
+
+static const char *version(void)
+{
+    return OpenSSL_version(OPENSSL_VERSION);
+}
+
+static const char *configure(SSL_CTX *ctx, const struct suite *suite)
+{
+    return openssl_is_tls13(suite) ? "has no server of TLSv1.3 yet" : openssl_offers(ctx, suite);
+}
+
+static const char *supports(const struct suite *suite)
+{
+    return openssl_supports(suite, version(), configure);
+}
+
+static void *context_new(enum role role, const struct suite *suite)
+{
+    return openssl_context_new(role, suite, configure);
+}
+
+const struct driver driver = {
+    .name = "libressl",
+    .version = version,
+    .supports = supports,
+    .context_new = context_new,
+    .session_new = openssl_session_new,
+    .handshake = openssl_handshake,
+    .write = openssl_write,
+    .read = openssl_read,
+    .negotiated = openssl_negotiated,
+    .session_free = openssl_session_free,
+    .context_free = openssl_context_free,
+};
