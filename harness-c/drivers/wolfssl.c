@@ -65,8 +65,8 @@ static int group_number(const char *name)
     return 0;
 }
 
-/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, so a P-256 chain
- * needs P-256 in it too: last, and what was negotiated is checked. */
+/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, and other stacks'
+ * servers send a P-256 chain only where P-256 is in it too: last, and what was negotiated is checked. */
 static bool groups_set(WOLFSSL_CTX *ctx, const struct suite *suite)
 {
     int groups[] = {group_number(suite->group), WOLFSSL_ECC_SECP256R1};
@@ -103,9 +103,11 @@ static const char *supports(const struct suite *suite)
 {
     static char sentence[160];
     const char *reason = lacks(suite);
+    if (!reason)
+        return NULL;
     snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", version(), reason, suite->protocol, suite->cipher,
              suite->group);
-    return reason ? sentence : NULL;
+    return sentence;
 }
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. */
