@@ -113,9 +113,8 @@ def account(runs: list[Record]) -> Account:
 def requested(selection: Selection, stack: str, setting: Setting, process: Process) -> Requested:
     """From the heap runs on the system's allocator: requested bytes do not depend on the allocator."""
     runs = selection.series(stack, setting, process).runs("rss")
-    brought = [name for run in runs[:1] for name in (costs.phase_of(run, AT).allocator or {})][1:]
-    if brought:
-        return Requested(None, f"the heap meter cannot see what {brought[0]} gives out")
+    if why := books.unseen(runs):
+        return Requested(None, why)
     pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
     if not pair:
         return Requested(None, UNREQUESTED)

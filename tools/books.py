@@ -2,7 +2,9 @@
 
 Names are those of docs/records.md. Both are sums over a process's allocators: two where a stack brings one along."""
 
-from records import Phase
+from collections.abc import Iterable
+
+from records import Phase, Record
 
 # Live, with rounding and headers. glibc counts what a thread's cache holds free as live: a constant, so not in slopes.
 USABLE = {
@@ -19,6 +21,8 @@ HELD = {
     "tcmalloc": ("heap_size_bytes",),
     "mimalloc": ("committed_bytes",),
 }
+# A runtime's own figure of what is live, after a collection: in the heap meter's place, which does not see such a heap.
+RUNTIMES = {"go": ("live_bytes",)}
 COARSE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
 
 
@@ -44,3 +48,19 @@ def usable(phase: Phase) -> int:
 
 def held(phase: Phase) -> int:
     return sum(told(HELD, phase).values())
+
+
+def have_runtime(runs: Iterable[Record]) -> bool:
+    """Whether these runs tell what is live by a runtime's own figure, all of them."""
+    phases = [phase for run in runs for phase in run.phases]
+    return bool(phases) and all(told(RUNTIMES, phase) for phase in phases)
+
+
+def live_of_runtime(phase: Phase) -> int:
+    return sum(told(RUNTIMES, phase).values())
+
+
+def unseen(runs: Iterable[Record]) -> str | None:
+    """Why there are no heap runs beside these, of a stack that brings an allocator along; None where it does not."""
+    brought = {name for run in runs for phase in run.phases for name in list(phase.allocator or {})[1:]}
+    return f"the heap meter cannot see what {min(brought)} gives out" if brought else None

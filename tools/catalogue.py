@@ -14,11 +14,13 @@ from rss_costs import role_costs, rss_costs
 from selection import Selection
 from session_costs import heap_costs
 from settings import settings
+from standings import standings
 from tables import Table
 from waterfall import waterfall
 
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
     "settings": settings,
+    "stacks": standings,
     "peaks": results.peaks,
     "heap": heap_costs,
     "rss": rss_costs,
@@ -36,6 +38,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "law": results.laws,
 }
 TABLES = tuple(MAKERS)
+FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 
 BOOKS = "RSS runs with the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
 TOGETHER = "clients and servers in one process (make mem without ROLES=split, KEEP, CLIENT and SERVER)"
@@ -43,6 +46,7 @@ ONE_STACK = "pairs with the same stack at both ends (make mem without CLIENT and
 SITES = "sites runs, which are of the laboratory and the system's allocator (make mem)"
 NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "settings": "runs",
+    "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
     "peaks": f"RSS runs of {TOGETHER}",
     "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
     "rss": TOGETHER,
@@ -77,7 +81,10 @@ def build(
 
 
 def unasked(selection: Selection) -> list[str]:
+    if len(selection.stacks) > FEW:
+        return ["settings", "stacks"]
     where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
+    where_they_tell |= {"stacks": False}  # other tables tell of few stacks all of it
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
     return [name for name in TABLES if where_they_tell.get(name, True)]

@@ -18,6 +18,7 @@ import stdout
 from tables import HOLE, Cell, Column, Table, clean
 from widths import UNBROKEN, widths
 
+WITHOUT = "Without a row:"
 BESIDE = 2  # blanks beside each column
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 
@@ -64,6 +65,7 @@ def markdown(table: Table) -> str:
     ]
     body = "\n".join(padded(row) for row in [headings, rule, *rows])
     notes = "".join(f"\n\n{note}" for note in table.footnotes())
+    notes += f"\n\n{WITHOUT}\n\n{listed(table)}" if table.without else ""
     return f"**{table.title}**\n\n{table.caption}\n\n{body}{notes}\n"
 
 
@@ -82,9 +84,13 @@ def terminal(table: Table, console: rich.console.Console) -> None:
     console.print(rich.text.Text(table.title, style="bold"))
     console.print(rich.text.Text(table.caption, style="dim"))
     console.print(drawn)
-    for note in table.footnotes():
+    for note in (*table.footnotes(), *([WITHOUT, listed(table)] if table.without else [])):
         console.print(rich.text.Text(note))
     console.print()
+
+
+def listed(table: Table) -> str:
+    return "\n".join(f"- {one}" for one in table.without)
 
 
 def below(text: str) -> str:
@@ -93,15 +99,14 @@ def below(text: str) -> str:
 
 
 def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
-    """Where two columns of names lead, the first becomes lines of its own, each above its rows: for 100 characters."""
-    if not all(column.left for column in table.columns[:2]) or len({row[0].text for row in table.rows}) == len(
-        table.rows
-    ):
+    """Where columns of names lead, the first become lines of their own, each above its rows: for 100 characters."""
+    headed, heads = table.headed, [tuple(cell.text for cell in row[: table.headed]) for row in table.rows]
+    if not all(column.left for column in table.columns[: headed + 1]) or len(set(heads)) == len(table.rows):
         return table.columns, table.texts()
     rows = []
-    for name, group in groupby(table.texts(), key=lambda row: row[0]):
-        rows += [[name], *(row[1:] for row in group)]
-    return table.columns[1:], rows
+    for names, group in groupby(table.texts(), key=lambda row: row[:headed]):
+        rows += [[", ".join(names)], *(row[headed:] for row in group)]
+    return table.columns[headed:], rows
 
 
 def flat(key: str, value: Any) -> dict[str, Any]:
@@ -139,6 +144,7 @@ def structure(table: Table) -> dict[str, Any]:
         "caption": table.caption,
         "rows": rows,
         "notes": list(table.notes()),
+        **({"without": table.without} if table.without else {}),
     }
 
 

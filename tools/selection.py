@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import get_args
 
 import campaign
@@ -37,8 +38,16 @@ class Selection:
 
     def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
         """ValueError with a sentence when the runs had no such process."""
-        found = (one for one in self.records if one.stack == stack and Setting.of(one) == setting)
+        found = self.runs_of.get((stack, setting), ())
         return Series(stack, setting, tuple(of_process(one, process) for one in found), process)
+
+    @cached_property
+    def runs_of(self) -> dict[tuple[str, Setting], list[Record]]:
+        """By stack and setting: there may be thousands, and each is in many tables."""
+        found: dict[tuple[str, Setting], list[Record]] = {}
+        for one in self.records:
+            found.setdefault((one.stack, Setting.of(one)), []).append(one)
+        return found
 
     def where(self, wanted: Callable[[Setting], bool]) -> "Selection":
         """The part in these settings, with the stacks that have runs there."""

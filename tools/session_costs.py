@@ -1,5 +1,6 @@
 """What one more session costs in live heap: a table in whole numbers, by role and phase."""
 
+import books
 import costs
 import intervals
 import remainders
@@ -46,7 +47,7 @@ def remainder(series: Series, role: str, cost: HeapCost) -> str | None:
 def heap_holes(series: Series) -> str:
     metered = series.runs("heap")
     if not metered:
-        return series.reason("heap")
+        return books.unseen(series.runs("rss")) or series.reason("heap")
     return f"heap metered at N = {metered[0].sessions:,} only, and a total divided by N is not a slope"
 
 

@@ -62,6 +62,8 @@ class Table:
     caption: str  # units, meters, what a reader must know
     columns: list[Column]
     rows: list[list[Cell]] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)  # what has no row, each with the reason
+    headed: int = 1  # so many leading columns of names stand above their rows on a terminal
 
     def notes(self) -> dict[str, int]:
         """Each note once, numbered in the order of reading."""

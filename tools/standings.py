@@ -1,0 +1,120 @@
+"""Every stack in one table: what a session of each costs, by suite and role, the smallest first."""
+
+import re
+
+import accounts
+import books
+from lines import Role
+from repeats import of_each
+from results import c10k_row
+from rss_costs import NO_INTERVAL, rss_row
+from selection import Selection
+from series import Series, Setting
+from session_costs import heap_row, of_one_stack
+from settings import cells_of, columns_of, constant
+from tables import Cell, Column, Table, hole, word
+
+COLUMNS = {
+    "created": "created",
+    "peak": "at the peak",
+    "established": "established",
+    "rss_established": "RSS, established",
+    "c10k": "C10K, MiB",
+}
+CAPTION = (
+    "Bytes that one more session of the role adds: live heap created, at its peak in the handshake and established, "
+    "from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over repeats. C10K: "
+    "peak RSS of a process with 10,000 sessions of the role, ≈ where it is from the fit. The smallest first."
+)
+ROUNDED = "rounded: sessions are not all alike, see the table heap"
+RUNTIME = "its runtime's own figure after a collection, from RSS runs; the heap meter does not see it"
+UNMETERED = "its runtime tells what is live after a collection only"
+ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # what was asked for, at the end of a reason: the suite says it
+APART = "of a process for each role (make mem ROLES=split)"
+
+
+def exact(established: Cell) -> float:
+    """Bytes per session; what is not known is the largest."""
+    size = established.value or {"bytes": float("inf")}
+    return size["bytes"] + size.get("bytes_remainder", 0) / size.get("over_sessions", 1)
+
+
+def whole(cell: Cell) -> Cell:
+    """To the byte and without blocks, which are in the table heap."""
+    if cell.value is None:
+        return cell
+    size = {name: cell.value[name] for name in ("bytes", "bytes_remainder", "over_sessions")}
+    return Cell(f"{exact(cell):,.0f}", size, ROUNDED if size["bytes_remainder"] else None)
+
+
+def live(series: Series, role: Role) -> list[Cell]:
+    """Created, at the peak, established."""
+    runs = series.full("rss")
+    if books.have_runtime(runs):
+        slope = accounts.slope_per_pair(runs, accounts.at_end(books.live_of_runtime))
+        size = {} if slope is None else {"bytes": round(float(slope), 1)}
+        figure = Cell(f"{size['bytes']:,.0f}", size, RUNTIME) if size else hole(accounts.without_slope(series))
+        return [hole(UNMETERED), hole(UNMETERED), figure]
+    made, peak, _, established, _ = heap_row(series, role)
+    return [whole(cell) for cell in (made, peak, established)]
+
+
+def plus_minus(series: Series, slope: Cell, interval: Cell) -> Cell:
+    """Repeats that are all alike have no interval, and nought lies between them."""
+    if slope.value is None:
+        return slope
+    alike = {"low": slope.value, "high": slope.value} if len(of_each(series.full("rss"))) > 1 else None
+    ends = interval.value or alike
+    if not ends:
+        return Cell(slope.text, {"bytes": slope.value}, NO_INTERVAL)
+    half = max(ends["high"] - slope.value, slope.value - ends["low"])
+    return Cell(
+        f"{slope.text} ± {half:,.0f}", {"bytes": slope.value} | {f"{end}_bytes": at for end, at in ends.items()}
+    )
+
+
+def resident(series: Series) -> list[Cell]:
+    """RSS per session, and of 10,000 the peak."""
+    if series.setting.roles == "together":
+        return [hole(APART)] * 2
+    slope, *_, interval = rss_row(series, "established")
+    _, mebibytes, origin = c10k_row(series)
+    if mebibytes.value is None:
+        return [plus_minus(series, slope, interval), mebibytes]
+    text = f"{'' if origin.value == 'measured' else '≈ '}{mebibytes.value:,.0f}"
+    return [plus_minus(series, slope, interval), Cell(text, {"mib": mebibytes.value, "origin": origin.value})]
+
+
+def rows(selection: Selection, setting: Setting, role: Role) -> dict[str, list[Cell]]:
+    """Of each stack that was measured in this setting, by what is established: COLUMNS."""
+    found = {}
+    for stack in selection.stacks:
+        series = selection.series(stack, setting, setting.processes[role])
+        if any(one.status == "measured" for one in series.records):
+            found[stack] = [*live(series, role), *resident(series)]
+    return dict(sorted(found.items(), key=lambda row: exact(row[1][2])))
+
+
+def without(selection: Selection) -> list[str]:
+    """Each stack with the suites that it has no row in, and why: once, however many they are."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            series = selection.series(stack, setting, next(iter(setting.processes.values())))
+            if not any(one.status == "measured" for one in series.records):
+                why = series.reason("rss").removeprefix("unsupported: ")
+                found.setdefault((stack, ASKED.sub("", why)), []).append(setting.suite)
+    return [f"{stack} in {', '.join(dict.fromkeys(suites))}: {why}" for (stack, why), suites in found.items()]
+
+
+def standings(selection: Selection) -> Table:
+    selection = selection.where(lambda setting: of_one_stack(setting) and setting.env == "lab")
+    columns = [*columns_of(selection), Column("role", "role", left=True), Column("stack", "stack", left=True)]
+    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
+    made = Table("stacks", "Every stack", f"{CAPTION} {constant(selection)}.", columns, without=without(selection))
+    made.headed = len(columns_of(selection)) + 1
+    for setting in selection.settings:
+        for role in setting.processes:
+            for stack, cells in rows(selection, setting, role).items():
+                made.rows.append([*cells_of(selection, setting), word(role), word(stack), *cells])
+    return made
