@@ -1,0 +1,57 @@
+// Package core is the program that every harness in Go is: argv in, one measurement out, as docs/records.md has it.
+// It shares no line with memtest/*.c: what it has in common with the harnesses in C and Rust is that contract.
+package core
+
+import "net"
+
+// Role is the end of a pair that a session is.
+type Role int
+
+const (
+	Client Role = iota
+	Server
+)
+
+var roles = [2]Role{Client, Server}
+
+func (role Role) String() string {
+	return [...]string{"client", "server"}[role]
+}
+
+// ServerName is the host that every certificate directory's leaf is for.
+const ServerName = "localhost"
+
+// Suite is one protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups.
+type Suite struct {
+	Protocol, Cipher, Group string
+	Certs                   string // directory with root.pem, chain.pem (leaf first), key.pem
+	Auth                    string
+	Tickets                 int
+	Store                   bool
+	Knobs                   string
+}
+
+// Negotiated is what one session agreed on, as the library reports it.
+type Negotiated struct {
+	Protocol, Cipher, Group string
+	Resumed                 bool
+	PeerVerified            bool // chain verified up to the root in the store and, on a client, the host name matched
+}
+
+// Driver puts a TLS implementation behind the core. It never counts, prints, loops over sessions, or knows how many
+// there are; whatever fails calls Die.
+type Driver interface {
+	Name() string
+	Version() string
+	Supports(*Suite) string // empty when this stack can do the suite, else the reason in a few words
+	Context(Role, *Suite) any
+	Session(context any, wire net.Conn) Session
+}
+
+// Session blocks in what the wire does not have yet, as libraries in Go do: the core gives each a goroutine.
+type Session interface {
+	Handshake() error
+	Read([]byte) (int, error)
+	Write([]byte) (int, error) // by another goroutine than Read's, which may be blocked meanwhile
+	Negotiated() Negotiated
+}

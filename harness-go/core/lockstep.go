@@ -1,0 +1,158 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Lockstep: nobody takes a step before everybody has taken the previous one, in the other process too.
+
+const (
+	payloadBytes = 1024
+	maxSteps     = 10
+)
+
+// pairs are [first, first+count), and which of their sessions are here: in another process, or freed, they are not.
+type pairs struct {
+	first, count int
+	has          [2]bool
+}
+
+func (of pairs) only(role Role) pairs {
+	of.has[1-role] = false
+	return of
+}
+
+// sessions has both ends of every pair, nil where there is none. Its eight bytes a session are the harness's.
+var sessions []*session
+
+func (of pairs) each(visit func(pair int, role Role)) {
+	for pair := of.first; pair < of.first+of.count; pair++ {
+		peerMustLive()
+		for _, role := range roles {
+			if of.has[role] {
+				visit(pair, role)
+			}
+		}
+	}
+}
+
+func (of pairs) eachSession(visit func(it *session)) {
+	of.each(func(pair int, role Role) { visit(sessions[2*pair+int(role)]) })
+}
+
+func sessionsNew(contexts [2]any, of pairs) {
+	of.each(func(pair int, role Role) {
+		sessions[2*pair+int(role)] = newSession(contexts[role], pair, role)
+	})
+}
+
+// stepAll steps every session of a role once, here or in the other process; true when all of them are complete.
+func stepAll(role Role, of pairs) bool {
+	complete := 0
+	of.only(role).eachSession(func(it *session) {
+		if it.step() {
+			complete++
+		}
+	})
+	return meet(role, complete == of.count || !of.has[role])
+}
+
+func handshake(of pairs, begin func(phase string), end func()) {
+	var complete [2]bool
+	for k := 1; !complete[Client] || !complete[Server]; k++ {
+		if k > maxSteps {
+			Die("handshakes incomplete after %d steps", maxSteps)
+		}
+		for _, role := range roles {
+			begin(fmt.Sprintf("%s %d", role, k))
+			complete[role] = stepAll(role, of)
+			end()
+		}
+	}
+}
+
+// established is one more step of each, which reads tickets and writes nothing: every goroutine then waits in Read.
+func established(of pairs) {
+	for _, role := range roles {
+		if !stepAll(role, of) {
+			Die("a complete %s session fell back into its handshake", role)
+		}
+	}
+}
+
+var outbox [payloadBytes]byte
+
+// payloadOf is a payload that no other pair or direction has; every harness sends the same.
+func payloadOf(from Role, pair int) []byte {
+	for i := range outbox {
+		outbox[i] = byte((i ^ (pair >> (8 * (i % 4)))) + 101*int(from))
+	}
+	return outbox[:]
+}
+
+func payload(from Role, of pairs) {
+	of.only(from).eachSession(payloadWrite)
+	meet(from, true)
+	of.only(1 - from).eachSession(payloadRead)
+	meet(1-from, true)
+}
+
+// payloadWrite is done by this goroutine, while the session's own waits in Read.
+func payloadWrite(it *session) {
+	taken, err := it.Session.Write(payloadOf(it.role(), it.pair()))
+	if err != nil {
+		Die("%s %d: write: %v", it.role(), it.pair(), err)
+	}
+	if taken != payloadBytes {
+		Die("%s %d took %d bytes of a payload of %d", it.role(), it.pair(), taken, payloadBytes)
+	}
+}
+
+func payloadRead(it *session) {
+	it.step()
+	if inbox.size != payloadBytes {
+		Die("%s %d received %d bytes of a payload of %d", it.role(), it.pair(), inbox.size, payloadBytes)
+	}
+	if string(inbox.bytes[:payloadBytes]) != string(payloadOf(1-it.role(), it.pair())) {
+		Die("%s %d received other bytes than were sent", it.role(), it.pair())
+	}
+}
+
+func sessionsFree(of pairs) {
+	of.each(func(pair int, role Role) {
+		sessions[2*pair+int(role)].free()
+		sessions[2*pair+int(role)] = nil
+	})
+}
+
+func same(it *session, what, negotiated, asked string) {
+	if negotiated == "" {
+		Die("%s %d did not tell its %s", it.role(), it.pair(), what)
+	}
+	if !strings.EqualFold(negotiated, asked) {
+		Die("%s %d negotiated %s %s, the suite asks for %s", it.role(), it.pair(), what, negotiated, asked)
+	}
+}
+
+// sessionsVerify ends the run at the first difference from the suite, else gives what the last of each role agreed on.
+func sessionsVerify(of pairs, result *[2]Negotiated) {
+	of.eachSession(func(it *session) { result[it.role()] = verify(it) })
+}
+
+func verify(it *session) Negotiated {
+	verifies := run.suite.Auth == "mutual" || it.role() == Client && run.suite.Auth != "none"
+	found := it.Negotiated()
+	same(it, "protocol", found.Protocol, run.suite.Protocol)
+	same(it, "cipher", found.Cipher, run.suite.Cipher)
+	same(it, "group", found.Group, run.suite.Group)
+	found.Group = run.suite.Group // in the suite's spelling
+	if found.Resumed {
+		Die("%s %d resumed a session, the suite asks for a full handshake", it.role(), it.pair())
+	}
+	if found.PeerVerified != verifies {
+		how := map[bool]string{true: "did not verify", false: "verified"}[verifies]
+		Die("%s %d %s its peer, the suite asks for auth=%s", it.role(), it.pair(), how, run.suite.Auth)
+	}
+	return found
+}

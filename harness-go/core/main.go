@@ -1,0 +1,58 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// run is argv, understood, and then as it came about.
+var run *settings
+
+var driver Driver
+
+// Die ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr.
+func Die(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, "memtest: %s: %s\n", driver.Name(), fmt.Sprintf(format, arguments...))
+	os.Exit(1)
+}
+
+// Main is the whole program: 0 measured, 1 failed, 2 usage, 77 unsupported.
+func Main(argv []string, of Driver) int {
+	driver = of
+	asked, err := parse(argv)
+	if errors.Is(err, errUsage) {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	} else if err != nil {
+		fmt.Fprintf(os.Stderr, "memtest: %v\n", err)
+		return 2
+	}
+	run = asked
+	environmentApply(argv)
+	recordOpen()
+	meterOpen()
+	reason := unsupported()
+	recordRun()
+	if reason != "" {
+		recordUnsupported(reason)
+		fmt.Fprintf(os.Stderr, "memtest: %s: %s\n", driver.Name(), reason)
+		return 77
+	}
+	wiresOpen(run.sessions)
+	peerMustAgree()
+	memory()
+	return 0
+}
+
+// unsupported is why this run cannot be made, by any program in Go or by this driver; empty when it can.
+func unsupported() string {
+	if preloaded := strings.TrimSpace(os.Getenv("LD_PRELOAD")); preloaded != "" {
+		return fmt.Sprintf("a Go program calls no malloc, and loads no library: LD_PRELOAD=%s has no effect", preloaded)
+	}
+	if run.threads > 1 {
+		return fmt.Sprintf("threads=%d: Go's scheduler places goroutines, so no thread has a share of the sessions", run.threads)
+	}
+	return driver.Supports(&run.suite)
+}

@@ -1,0 +1,159 @@
+package core
+
+import (
+	"os"
+)
+
+// Scenario `memory`: what N sessions hold at the end of every phase, from contexts to freed.
+
+var (
+	contexts           [2]any
+	phase              string
+	quiet              bool // windows before the last are not recorded
+	complete, verified bool
+	result             [2]Negotiated
+)
+
+// pairsOf are the pairs while their handshakes go on.
+func pairsOf(first, count int) pairs {
+	return pairs{first, count, run.holds}
+}
+
+// keptPairs are all pairs, with what is left of them when their windows are done.
+func keptPairs() pairs {
+	has := [2]bool{run.holds[Client] && run.keeps[Client], run.holds[Server] && run.keeps[Server]}
+	return pairs{0, run.sessions / 2, has}
+}
+
+// verifyAll is done once: no measurement without it.
+func verifyAll() {
+	if complete && !verified {
+		sessionsVerify(keptPairs(), &result)
+	}
+	verified = complete
+}
+
+func begin(name string) {
+	if !quiet {
+		phase = name
+		meterReset()
+	}
+}
+
+// finish reads between two meetings: both processes are done with the phase, and neither begins the next.
+func finish() {
+	if quiet {
+		return
+	}
+	last := run.until == phase
+	meet(Client, true)
+	recordPhase(phase, meterRead())
+	if run.marks {
+		meterMark(phase)
+	}
+	if last {
+		verifyAll()
+	}
+	meet(Client, true)
+	if last {
+		recordEnd(verified)
+		os.Exit(0) // frees nothing
+	}
+}
+
+// warmUp is one pair, used and freed: what a library allocates once does not look like a session's.
+func warmUp() {
+	first := pairsOf(0, 1)
+	sessionsNew(contexts, first)
+	handshake(first, func(string) {}, func() {})
+	established(first)
+	payload(Client, first)
+	payload(Server, first)
+	sessionsVerify(first, &result)
+	sessionsFree(first)
+	wiresReset(first)
+}
+
+func openContexts() {
+	begin("contexts")
+	for _, role := range roles {
+		if run.holds[role] {
+			contexts[role] = driver.Context(role, &run.suite)
+		}
+	}
+	warmUp()
+	meterTrim()
+	finish()
+}
+
+// freePeers: of a window that is done one role stays. Its peers were verified first, since nobody can tell later.
+func freePeers(window pairs) {
+	sessionsVerify(window, &result)
+	window.has = [2]bool{!run.keeps[Client], !run.keeps[Server]}
+	sessionsFree(window)
+}
+
+// openSessions admits a window of pairs at a time. The first takes the remainder, so that the last, which is recorded,
+// is full.
+func openSessions() {
+	count := run.sessions / 2
+	size := run.window
+	if count%run.window > 0 {
+		size = count % run.window
+	}
+	for first := 0; first < count; first, size = first+size, run.window {
+		window := pairsOf(first, size)
+		quiet = first+size < count
+		begin("sessions")
+		sessionsNew(contexts, window)
+		finish()
+		handshake(window, begin, finish)
+		if quiet || !run.keepsBoth() {
+			established(window) // as a server that goes on to read: the next window meets sessions at rest
+		}
+		if !run.keepsBoth() {
+			freePeers(window)
+		}
+	}
+}
+
+func useSessions() {
+	begin("established")
+	established(keptPairs())
+	complete = true
+	finish()
+	if run.keepsBoth() {
+		for _, from := range roles {
+			begin([...]string{"payload", "reply"}[from])
+			payload(from, keptPairs())
+			finish()
+		}
+	}
+	begin("idle")
+	finish()
+}
+
+func closeSessions() {
+	verifyAll()
+	begin("closed")
+	sessionsFree(keptPairs())
+	finish()
+	begin("trimmed")
+	meterTrim()
+	finish()
+	begin("freed")
+	contexts = [2]any{}
+	finish()
+}
+
+func memory() {
+	sessions = make([]*session, run.sessions)
+	openContexts()
+	openSessions()
+	useSessions()
+	closeSessions()
+	if run.until != "" {
+		Die("until=%s: no such phase in this run", run.until)
+	}
+	recordEnd(true)
+}

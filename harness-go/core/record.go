@@ -1,0 +1,172 @@
+package core
+
+import (
+	"os"
+	"time"
+)
+
+// NDJSON on stdout, one object a line, as docs/records.md has it.
+
+const schema = 2
+
+var (
+	notes   []string
+	started time.Time
+)
+
+func note(sentence string) {
+	notes = append(notes, sentence)
+}
+
+func recordOpen() {
+	started = time.Now()
+}
+
+func lineBegin(record string) {
+	line = append(line[:0], '{')
+	textOf("record", record)
+}
+
+func lineEnd() {
+	raw("}\n")
+	if _, err := os.Stdout.Write(line); err != nil {
+		Die("cannot write to stdout: %v", err)
+	}
+}
+
+func named(meant [2]bool) string {
+	switch {
+	case !meant[Server]:
+		return "client"
+	case !meant[Client]:
+		return "server"
+	}
+	return "both"
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func recordRun() {
+	lineBegin("run")
+	number("schema", schema)
+	textOf("stack", driver.Name())
+	textOf("reported", driver.Version())
+	textOf("scenario", "memory")
+	number("sessions", uint64(run.sessions))
+	textOf("role", named(run.holds))
+	textOf("keep", named(run.keeps))
+	number("threads", uint64(run.threads))
+	if run.window < run.sessions/2 {
+		number("window", uint64(run.window))
+	} else {
+		textOf("window", "all")
+	}
+	textOf("meter", "rss")
+	textOf("aslr", onOff(run.aslr))
+	textOf("thp", run.thp)
+	if run.cpu >= 0 {
+		number("cpu", uint64(run.cpu))
+	} else {
+		key("cpu")
+		raw("null")
+	}
+	key("notes")
+	raw("[")
+	for i, it := range notes {
+		if i > 0 {
+			raw(",")
+		}
+		quoted(it)
+	}
+	raw("]")
+	lineEnd()
+}
+
+func recordPhase(phase string, it *reading) {
+	lineBegin("phase")
+	textOf("process", named(run.holds))
+	textOf("phase", phase)
+	number("rss_bytes", it.rss)
+	number("rss_anon_bytes", it.rssAnon)
+	number("rss_file_bytes", it.rssFile)
+	number("rss_shmem_bytes", it.rssShmem)
+	number("peak_rss_bytes", it.peakRss)
+	number("minor_faults", it.minorFaults)
+	number("major_faults", it.majorFaults)
+	number("wire_bytes", wiresBytes())
+	number("phase_minor_faults", it.phaseMinorFaults)
+	number("phase_major_faults", it.phaseMajorFaults)
+	number("vm_data_bytes", it.vmData)
+	if it.rollup {
+		number("rollup_rss_bytes", it.rollupRss)
+		number("rollup_anon_bytes", it.rollupAnon)
+		number("huge_bytes", it.huge)
+	}
+	if !run.marks { // whose runs are about other figures
+		books()
+	}
+	lineEnd()
+}
+
+// books are the runtime's own, of runtime.MemStats and in its names, but that of HeapAlloc: after a collection that is
+// what is live, and no garbage.
+func books() {
+	heap := heapRead()
+	key("allocator")
+	raw(`{"go":{`)
+	number("live_bytes", heap.HeapAlloc)
+	number("heap_inuse_bytes", heap.HeapInuse)
+	number("heap_idle_bytes", heap.HeapIdle)
+	number("heap_released_bytes", heap.HeapReleased)
+	number("stack_inuse_bytes", heap.StackInuse)
+	number("gc_sys_bytes", heap.GCSys)
+	number("sys_bytes", heap.Sys)
+	raw("}}")
+}
+
+func recordUnsupported(reason string) {
+	lineBegin("end")
+	textOf("status", "unsupported")
+	textOf("reason", reason)
+	lineEnd()
+}
+
+func recordEnd(whole bool) {
+	lineBegin("end")
+	textOf("status", "measured")
+	key("negotiated")
+	if whole {
+		agreed()
+	} else {
+		raw("null")
+	}
+	number("elapsed_ns", uint64(time.Since(started)))
+	lineEnd()
+}
+
+func agreed() {
+	said := &result[Server]
+	if run.holds[Client] {
+		said = &result[Client]
+	}
+	raw("{")
+	flag("resumed", said.Resumed)
+	textOf("protocol", said.Protocol)
+	textOf("cipher", said.Cipher)
+	textOf("group", said.Group)
+	textOf("group_from", "session")
+	for _, role := range roles { // of a role in another process only that one can tell
+		if run.holds[role] {
+			flag(role.String()+"_verified", result[role].PeerVerified)
+		} else {
+			key(role.String() + "_verified")
+			raw("null")
+		}
+	}
+	raw("}")
+}

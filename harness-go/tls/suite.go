@@ -1,0 +1,105 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"memtest/core"
+)
+
+// The names that suites.toml speaks are OpenSSL's.
+
+var protocols = map[string]uint16{"TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13}
+
+var ciphers = map[string]uint16{
+	"TLS_AES_128_GCM_SHA256":        tls.TLS_AES_128_GCM_SHA256,
+	"TLS_AES_256_GCM_SHA384":        tls.TLS_AES_256_GCM_SHA384,
+	"TLS_CHACHA20_POLY1305_SHA256":  tls.TLS_CHACHA20_POLY1305_SHA256,
+	"ECDHE-RSA-AES128-GCM-SHA256":   tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	"ECDHE-RSA-AES256-GCM-SHA384":   tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-RSA-CHACHA20-POLY1305":   tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	"ECDHE-ECDSA-AES128-GCM-SHA256": tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+	"ECDHE-ECDSA-AES256-GCM-SHA384": tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+	"ECDHE-ECDSA-CHACHA20-POLY1305": tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+var groups = map[string]tls.CurveID{
+	"X25519":             tls.X25519,
+	"P-256":              tls.CurveP256,
+	"P-384":              tls.CurveP384,
+	"P-521":              tls.CurveP521,
+	"X25519MLKEM768":     tls.X25519MLKEM768,
+	"SecP256r1MLKEM768":  tls.SecP256r1MLKEM768,
+	"SecP384r1MLKEM1024": tls.SecP384r1MLKEM1024,
+}
+
+// name is empty for what a table does not have, which is then no suite's.
+func name[ID comparable](table map[string]ID, id ID) string {
+	for it, known := range table {
+		if known == id {
+			return it
+		}
+	}
+	return ""
+}
+
+func find[ID any](table map[string]ID, asked string) (id ID, found bool) {
+	for it, known := range table {
+		if strings.EqualFold(it, asked) {
+			return known, true
+		}
+	}
+	return id, false
+}
+
+// offer is exactly what the suite names: one protocol, one cipher, one group. Or an error with what is lacking.
+func offer(suite *core.Suite) (*tls.Config, error) {
+	protocol, known := find(protocols, suite.Protocol)
+	if !known {
+		return nil, fmt.Errorf("does TLSv1.2 and TLSv1.3 only")
+	}
+	cipher, known := find(ciphers, suite.Cipher)
+	if !known || has13(cipher) != (protocol == tls.VersionTLS13) {
+		return nil, lacks("no %s cipher %s", suite.Protocol, suite.Cipher)
+	}
+	group, known := find(groups, suite.Group)
+	if !known {
+		return nil, lacks("no group %s", suite.Group)
+	}
+	if err := refused(suite, cipher, group); err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion: protocol, MaxVersion: protocol,
+		CipherSuites:           []uint16{cipher}, // of TLS 1.2; those of 1.3 are not to be chosen
+		CurvePreferences:       []tls.CurveID{group},
+		SessionTicketsDisabled: true,
+	}, nil
+}
+
+// refused is why crypto/tls has what is asked for, and yet does not do it.
+func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
+	switch tls13 := has13(cipher); {
+	case tls13 && cipher != tls.TLS_AES_128_GCM_SHA256:
+		return lacks("takes TLS_AES_128_GCM_SHA256 first in TLS 1.3, and no setting has it take %s", suite.Cipher)
+	case !tls13 && group >= tls.SecP256r1MLKEM768: // 0x11eb: the hybrids' numbers are from here on
+		return lacks("has group %s in TLS 1.3 only", suite.Group)
+	case suite.Auth != "server":
+		return fmt.Errorf("auth=%s: this driver does auth=server only", suite.Auth)
+	case suite.Tickets > 0:
+		return lacks("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
+	case suite.Store:
+		return lacks("store=on: with a cache a client would resume")
+	case suite.Knobs == "best":
+		return lacks("knobs=best: documents no setting that saves memory")
+	}
+	return nil
+}
+
+func has13(cipher uint16) bool { return cipher>>8 == 0x13 }
+
+func lacks(format string, arguments ...any) error {
+	return fmt.Errorf("%s crypto/tls: %s", runtime.Version(), fmt.Sprintf(format, arguments...))
+}
