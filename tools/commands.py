@@ -8,13 +8,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import rich.console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+import share
+from signs import COMPILES, CONSOLE, Counted, Sign
 
-CONSOLE = rich.console.Console(stderr=True, highlight=False)
+__all__ = ["COMPILES", "CONSOLE", "Failed", "Sign", "Unavailable", "output", "run"]
+
 LAST_LINES = 15
-COMPILES = b" -c "  # in a compiler's command line, as make prints it
-SECONDS_BETWEEN_LINES = 15  # where there is no terminal, as in a CI log
 
 # The same input is the same binary: a build sees no compiler, flags or make variables of whoever calls it, and a fixed
 # date. That it does not name the clone that it was made in is seen to by stack_c.py and stack_rust.py.
@@ -53,39 +52,6 @@ def output(command: Sequence[str], where: Path | None = None) -> str:
     return done.stdout.strip()
 
 
-class Sign:
-    """Of life: a bar on a terminal, else a line now and then."""
-
-    def __init__(self, title: str, total: int | None):
-        self.title, self.total, self.started = title, total, time.monotonic()
-        self.said = self.started
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        self.bar = Progress(*columns, console=CONSOLE, transient=True) if CONSOLE.is_terminal else None
-
-    def __enter__(self) -> "Sign":
-        CONSOLE.print(f"{self.title} ...")
-        if self.bar:
-            self.bar.start()
-            self.task = self.bar.add_task("", total=self.total)
-        return self
-
-    def __exit__(self, kind, *_) -> None:
-        if self.bar:
-            self.bar.stop()
-        CONSOLE.print(f"{self.title}: {'stopped' if kind else 'done'} after {time.monotonic() - self.started:.0f} s")
-
-    def update(self, compiled: int) -> None:
-        if self.bar:
-            self.bar.update(self.task, completed=compiled, description=self.compiled(compiled))
-        elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
-            self.said = time.monotonic()
-            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled)))
-            CONSOLE.print(f"{self.title}: {', '.join(said)}")
-
-    def compiled(self, files: int) -> str:
-        return f"{files} of {self.total} files" if self.total else ""
-
-
 def run(command: Sequence[str], log: Path, title: str, where: Path, total: int | None = None, **more: str) -> None:
     """Runs to the end, its output after what the log holds; `total` is how many files it is expected to compile.
 
@@ -110,13 +76,16 @@ def run(command: Sequence[str], log: Path, title: str, where: Path, total: int |
 
 def wait(process: subprocess.Popen, log: Path, start: int, sign: Sign) -> int:
     """The exit status; however this function is left, the command and its children have ended."""
-    compiled = 0
+    counted = Counted(sign.total)
     try:
         with open(log, "rb") as written:
             written.seek(start)
             while process.poll() is None:
-                compiled += written.read().count(COMPILES)
-                sign.update(compiled)
+                if share.stop.is_set():
+                    raise share.Stopped
+                counted.add(written.read())
+                sign.total = counted.total
+                sign.update(counted.done)
                 time.sleep(0.1)
         return process.returncode
     finally:

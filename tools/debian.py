@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import cache
 import commands
 from commands import Failed, Unavailable
 from definitions import Source
@@ -22,9 +23,9 @@ SECURITY = "-security"
 
 def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
     """The .orig archive, in `folder`. Unavailable when Debian has replaced this version."""
-    if found := archive_file(source, folder):
-        return found
-    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{source.debian}-{source.version}.orig"
+    if kept.is_file() or cache.take_source(source.sha256, kept, title):
+        return kept
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
         place = Path(made)
         apt = private(place, entry(source, title))
@@ -34,16 +35,7 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
         wanted = ["source", "--download-only", "--tar-only", f"{source.debian}={source.version}"]
         commands.run(["apt-get", *apt, *wanted], log, f"{title}: fetching {source.debian} {source.version}", place)
         [archive] = [file for file in place.glob("*.orig.tar.*") if file.suffix != ".asc"]
-        return archive.replace(kept(source, folder, archive.suffix))
-
-
-def kept(source: Source, folder: Path, suffix: str) -> Path:
-    return folder / f"{source.debian}-{source.version}.orig.tar{suffix}"
-
-
-def archive_file(source: Source, folder: Path) -> Path | None:
-    """As fetched before."""
-    return next((file for end in (".gz", ".xz", ".bz2") if (file := kept(source, folder, end)).is_file()), None)
+        return archive.replace(kept)
 
 
 def private(place: Path, stanza: str) -> list[str]:

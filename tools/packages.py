@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -64,6 +65,8 @@ PRESENT: dict[str, Callable[[], object]] = {
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
 }
 
+INSTALLING = threading.Lock()
+
 
 def allocator(name: str) -> list[str]:
     """The package of an allocator of memtest/allocators.toml; none for the system's. ValueError when half is said."""
@@ -82,7 +85,12 @@ def missing(packages: Iterable[str]) -> list[str]:
 
 
 def require(packages: Iterable[str]) -> None:
-    """ValueError with one sentence when something is missing and cannot be installed."""
+    """ValueError with one sentence when something is missing and cannot be installed. One at a time, as apt-get is."""
+    with INSTALLING:
+        require_alone(packages)
+
+
+def require_alone(packages: Iterable[str]) -> None:
     wanted = missing(packages)
     if not wanted:
         return

@@ -1,20 +1,18 @@
 """A stack's source, checked and unpacked: a crate that packs the upstream tree, or a source package of Debian's."""
 
-import hashlib
 import os
 import shutil
 import tarfile
 from pathlib import Path
 
+import cache
 import commands
 import debian
+import share
+import stamps
 from commands import Failed
 from definitions import Source
-
-
-def sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+from stamps import sha256
 
 
 def name(source: Source) -> str:
@@ -27,10 +25,19 @@ def tree(source: Source, folder: Path) -> Path:
 
 
 def get(stack: str, source: Source, folder: Path, log: Path) -> Path:
-    """The upstream tree, fetched, checked and unpacked anew."""
-    archive = (debian.fetch if source.debian else fetch_crate)(source, folder, log, stack)
-    check(archive, source, stack)
-    return unpack(archive, source, folder)
+    """The upstream tree, fetched, checked and unpacked; once, since several stacks may be built from it at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp, made_of = folder / f"{name(source)}.stamp", {"sha256": source.sha256}
+    with share.alone(folder / f"{name(source)}.lock", f"{stack}: {name(source)}"):
+        if not (stamps.holds(stamp, made_of) and tree(source, folder).is_dir()):
+            stamp.unlink(missing_ok=True)
+            archive = (debian.fetch if source.debian else fetch_crate)(source, folder, log, stack)
+            check(archive, source, stack)
+            if source.debian:  # cargo keeps crates itself
+                cache.keep_source(source.sha256, archive)
+            unpack(archive, source, folder)
+            stamps.write(stamp, made_of)
+    return tree(source, folder)
 
 
 def crate_file(source: Source) -> Path | None:
@@ -66,8 +73,8 @@ def check(archive: Path, source: Source, stack: str) -> None:
         )
 
 
-def unpack(archive: Path, source: Source, folder: Path) -> Path:
-    """The upstream tree, new. What keeps the archive from writing elsewhere is its checksum; Debian 12's Python has
+def unpack(archive: Path, source: Source, folder: Path) -> None:
+    """The tree, new. What keeps the archive from writing elsewhere is its checksum; Debian 12's Python has
     no filter, and later ones warn without."""
     whole = folder / name(source)
     partial = folder / f"{whole.name}.partial"
@@ -78,4 +85,3 @@ def unpack(archive: Path, source: Source, folder: Path) -> Path:
     [top] = partial.iterdir()
     top.rename(whole)
     partial.rmdir()
-    return tree(source, folder)

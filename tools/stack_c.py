@@ -7,9 +7,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import cache
 import commands
 import flags
 import packages
+import share
 import sources
 import stamps
 from definitions import Stack, stacks
@@ -26,6 +28,7 @@ class Built:
     cflags: list[str]
     libraries: list[str]
     identity: dict
+    made: bool = False  # by its steps, just now
 
 
 def step(text: str, **filled: object) -> list[str]:
@@ -57,22 +60,42 @@ def used(stack: Stack, root: Path, log: Path) -> Built | None:
     return from_source(stack.uses, stacks()[stack.uses], root, log) if stack.uses else None
 
 
+def first(name: str, stack: Stack) -> str:
+    """The first table of the same library: what differs in its driver alone builds none of its own."""
+    keys = ("source", "steps", "compiler", "uses", "libraries")
+    alike = (one for one, other in stacks().items() if all(getattr(other, key) == getattr(stack, key) for key in keys))
+    return next(alike, name)
+
+
 def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
     """Static libraries in build/stacks/NAME, made once per source, steps, flags and compiler."""
+    name = first(name, stack)
+    with share.alone(root / "build/locks" / f"{name}.library", name):
+        return from_source_alone(name, stack, root, log)
+
+
+def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     folder, stamp = root / "build/stacks" / name, root / "build/stacks" / f"{name}.stamp"
+    packages.require([stack.compiler])
     below = used(stack, root, log)
     how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.version(stack.compiler)}
     how |= {"environment": commands.FIXED | HERE | compilers(stack), "uses": below and below.identity}
     made_of = {"source": stack.source.model_dump(exclude_none=True)} | how
     tree = sources.tree(stack.source, root / "build/sources")
     archives = [folder / library for library in stack.libraries]
+    made = False
     if not (stamps.holds(stamp, made_of) and tree.is_dir() and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
-        make(name, stack, folder, root, log)
+        sources.get(name, stack.source, root / "build/sources", log)
+        key = cache.key(name, made_of)
+        if not cache.take("libraries", key, folder, name):
+            make(name, stack, folder, root, log)
+            cache.keep("libraries", key, folder, cache.outputs(folder))
+            made = True
         stamps.write(stamp, made_of)
     includes = [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
     link = [word.format(uses=uses(stack, root)) for word in stack.link]
-    return Built(includes, [*map(str, archives), *link], made_of | stamps.contents(archives, root))
+    return Built(includes, [*map(str, archives), *link], made_of | stamps.contents(archives, root), made)
 
 
 def uses(stack: Stack, root: Path) -> Path | None:
@@ -80,8 +103,8 @@ def uses(stack: Stack, root: Path) -> Path | None:
 
 
 def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
-    packages.require([stack.compiler, *stack.needs])
-    tree = sources.get(name, stack.source, root / "build/sources", log)
+    packages.require(stack.needs)
+    tree = sources.tree(stack.source, root / "build/sources")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     filled = {
@@ -91,7 +114,7 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
         "cc": stack.compiler,
         "cxx": flags.CXX[stack.compiler],
         "uses": uses(stack, root),
-        "jobs": len(os.sched_getaffinity(0)),
+        "jobs": share.jobs(),
     }
     for number, text in enumerate(stack.steps, 1):
         command = step(text, **filled)

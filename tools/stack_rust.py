@@ -7,6 +7,7 @@ from pathlib import Path
 
 import commands
 import flags
+import share
 import stamps
 from definitions import Stack
 
@@ -23,7 +24,7 @@ def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
     features = ["--features", ",".join(stack.features)] if stack.features else []
     command = [
         *("cargo", "build", "--release", "--locked", "--manifest-path", str(root / stack.manifest), *features),
-        *("--bin", stack.binary, "--target-dir", str(target)),
+        *("--bin", stack.binary, "--target-dir", str(target), "--jobs", str(share.jobs())),
     ]
     rust, c = with_paths(str(root), os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"))
     more = {

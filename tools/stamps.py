@@ -1,10 +1,14 @@
 """What a built thing was made of: equal stamp, nothing to do. Written last, so an interrupted build is no build."""
 
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from sources import sha256
+
+def sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def contents(files: Iterable[Path], root: Path) -> dict[str, str]:

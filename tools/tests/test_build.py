@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import build
+import builder
 import flags
 import sources
 from commands import Failed
@@ -60,14 +60,14 @@ def tiny(root, steps=("make -f {source}/Makefile TREE={source} 'FLAGS={cflags}' 
 
 def failure(root, stack):
     with pytest.raises(Failed) as failed:
-        build.build("tiny@1", stack, root)
+        builder.build("tiny@1", stack, root)
     return str(failed.value)
 
 
 def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
     stack = tiny(root)
-    assert build.build("tiny@1", stack, root) is True
-    assert build.build("tiny@1", stack, root) is False
+    assert builder.build("tiny@1", stack, root) != "up to date"
+    assert builder.build("tiny@1", stack, root) == "up to date"
     manifest = json.loads((root / "build/harness/tiny@1.json").read_text())
     assert manifest == {
         "stack": "tiny@1",
@@ -82,7 +82,7 @@ def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
 def test_the_same_input_gives_the_same_bytes_in_any_clone_on_any_day(root, tmp_path):
     made = []
     for place in root, clone(tmp_path / "another clone"):
-        build.build("tiny@1", tiny(root), place)
+        builder.build("tiny@1", tiny(root), place)
         made.append([(place / path).read_bytes() for path in ("build/harness/tiny@1", "build/stacks/tiny@1/tiny.o")])
     assert made[0] == made[1]
     assert not any(str(tmp_path).encode() in bytes_ for bytes_ in made[0])
@@ -95,7 +95,7 @@ def test_so_it_does_in_rust(root, tmp_path, monkeypatch):
     made = []
     for place in root, clone(tmp_path / "another clone"):
         shutil.copytree(ROOT / "harness-rust", place / "harness-rust", ignore=shutil.ignore_patterns("target"))
-        build.build("null@rust", stack, place)
+        builder.build("null@rust", stack, place)
         made.append((place / "build/harness/null@rust").read_bytes())
         manifest = json.loads((place / "build/harness/null@rust.json").read_text())
         assert "CLONE=." in manifest["flags"] and str(tmp_path) not in manifest["flags"]
@@ -103,21 +103,21 @@ def test_so_it_does_in_rust(root, tmp_path, monkeypatch):
 
 
 def test_other_flags_steps_or_driver_build_again(root, monkeypatch):
-    build.build("tiny@1", tiny(root), root)
-    assert build.build("tiny@1", tiny(root, link=["-lm"]), root) is True
+    builder.build("tiny@1", tiny(root), root)
+    assert builder.build("tiny@1", tiny(root, link=["-lm"]), root) != "up to date"
     monkeypatch.setattr(flags, "CFLAGS", f"{flags.CFLAGS} -DOTHER")
-    assert build.build("tiny@1", tiny(root, link=["-lm"]), root) is True
+    assert builder.build("tiny@1", tiny(root, link=["-lm"]), root) != "up to date"
     assert "-DOTHER" in (root / "build/logs/tiny@1.log").read_text()
 
 
 def test_a_changed_driver_links_again_and_leaves_the_library(root):
     (root / "harness-c").unlink()
     subprocess.run(["cp", "-r", ROOT / "harness-c", root], check=True)
-    build.build("tiny@1", tiny(root), root)
+    builder.build("tiny@1", tiny(root), root)
     made = (root / "build/stacks/tiny@1/libtiny.a").stat().st_mtime_ns
     with open(root / "harness-c/drivers/null.c", "a") as driver:
         driver.write("/* changed */\n")
-    assert build.build("tiny@1", tiny(root), root) is True
+    assert builder.build("tiny@1", tiny(root), root) != "up to date"
     assert (root / "build/stacks/tiny@1/libtiny.a").stat().st_mtime_ns == made
 
 
@@ -143,12 +143,12 @@ def test_a_step_that_is_no_program(root):
 
 
 def test_after_a_failure_there_is_no_harness_and_the_next_build_starts_clean(root):
-    build.build("tiny@1", tiny(root), root)
+    builder.build("tiny@1", tiny(root), root)
     failure(root, tiny(root, libraries=["libtiny.a", "libnone.a"]))
     assert not (root / "build/harness/tiny@1.json").exists()
     (root / "build/stacks/tiny@1/left-over").touch()
     (root / "build/stacks/tiny@1.stamp").unlink(missing_ok=True)
-    assert build.build("tiny@1", tiny(root), root) is True
+    assert builder.build("tiny@1", tiny(root), root) != "up to date"
     assert not (root / "build/stacks/tiny@1/left-over").exists()
 
 
@@ -156,7 +156,7 @@ def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
     leaks = {"CFLAGS": "-O0", "MAKEFLAGS": "-- FLAGS=-O0", "RUSTFLAGS": "-Copt-level=0", "LD_PRELOAD": "", "N": "7"}
     for name, value in leaks.items():
         monkeypatch.setenv(name, value)
-    build.build("tiny@1", tiny(root, steps=["env", *tiny(root).steps]), root)
+    builder.build("tiny@1", tiny(root, steps=["env", *tiny(root).steps]), root)
     log = (root / "build/logs/tiny@1.log").read_text().splitlines()
     seen = {
         line.partition("=")[0] for line in log[1 : log.index(next(line for line in log if line.startswith("$ make")))]

@@ -1,0 +1,109 @@
+"""One stack's harness: build/harness/STACK with its manifest STACK.json. What has not changed is kept."""
+
+import importlib
+import json
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import cache
+import flags
+import packages
+import prefix
+import share
+import stack_c
+import stamps
+from commands import Failed, Unavailable
+from definitions import ROOT, Stack
+from stamps import sha256
+
+KEPT, CACHED, BUILT = "up to date", "from the cache", "built"
+
+
+def build(name: str, stack: Stack, root: Path = ROOT, at: Path | None = None) -> str:
+    """KEPT, CACHED or BUILT; `at` is PREFIX=. Failed or ValueError say what went wrong; there is no harness then."""
+    folder = root / "build/harness"
+    folder.mkdir(parents=True, exist_ok=True)
+    why_not = folder / f"{name}.unavailable"
+    with share.alone(root / "build/locks" / name, name):
+        try:
+            why_not.unlink(missing_ok=True)
+            return Harness(name, stack, root, at).build()
+        except (Failed, ValueError) as error:
+            for old in (".stamp", ".json"):
+                (folder / f"{name}{old}").unlink(missing_ok=True)
+            if isinstance(error, Unavailable):
+                why_not.write_text(f"{str(error).removeprefix(f'{name}: ')}\n")
+            raise
+
+
+class Harness:
+    """What is made, and where."""
+
+    def __init__(self, name: str, stack: Stack, root: Path, at: Path | None) -> None:
+        self.name, self.stack, self.root, self.at = name, stack, root, at
+        self.folder, self.log = root / "build/harness", root / "build/logs" / f"{name}.log"
+        self.binary, self.manifest, self.stamp = (self.folder / f"{name}{end}" for end in ("", ".json", ".stamp"))
+
+    def build(self) -> str:
+        self.log.unlink(missing_ok=True)
+        packages.require([self.stack.compiler])
+        library = self.library() if self.stack.harness == "c" else None
+        made_of = self.made_of(library)
+        if stamps.holds(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file():
+            return KEPT
+        for old in (self.stamp, self.manifest):  # from here on until the end, there is no harness
+            old.unlink(missing_ok=True)
+        made = self.make(library, cache.key(self.name, made_of))
+        self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
+        stamps.write(self.stamp, made_of)
+        return made
+
+    def make(self, library: stack_c.Built | None, key: str) -> str:
+        """The binary, of the cache when it is there."""
+        with tempfile.TemporaryDirectory(prefix=f"{self.name}.", dir=self.folder) as made:
+            partial = Path(made) / "harness"
+            if cached := cache.take("harnesses", key, partial.parent, self.name):
+                pass
+            elif library:
+                stack_c.link(self.name, self.stack, library, partial, self.root, self.log)
+            else:
+                self.whole().build(self.name, self.stack, partial, self.root, self.log)
+            if not cached:
+                cache.keep("harnesses", key, partial.parent, [partial])
+            partial.replace(self.binary)
+        return CACHED if cached or (library and self.stack.source and not library.made) else BUILT
+
+    def library(self) -> stack_c.Built:
+        if self.stack.prefix:
+            return prefix.library(self.name, self.stack, self.at)
+        return stack_c.library(self.name, self.stack, self.root, self.log)
+
+    def made_of(self, library: stack_c.Built | None) -> dict:
+        core = [self.root / "build/core/libmemtest.a", *(self.root / "memtest").glob("*.h")]
+        if library:
+            families = (self.root / "harness-c/families").glob("*.h") if self.stack.family else ()
+            ours = [self.root / "harness-c/main.c", *stack_c.drivers(self.stack, self.root), *families]
+            made = {"library": library.identity, "driver": flags.DRIVER_CFLAGS}
+        else:
+            ours, made = [], {"sources": self.whole().inputs(self.stack, self.root)}
+        files = stamps.contents([*core, *ours], self.root)
+        return made | self.compiled() | {"table": self.stack.model_dump(), "files": files}
+
+    def whole(self) -> ModuleType:
+        """The room that builds such a harness in one piece, library and all."""
+        return importlib.import_module(f"stack_{self.stack.harness}")
+
+    def compiled(self) -> dict[str, str]:
+        """By what and how: the part that a manifest repeats."""
+        if self.stack.harness != "c":
+            return self.whole().compiled()
+        said = flags.CFLAGS if self.stack.source else flags.DRIVER_CFLAGS
+        return {"compiler": flags.version(self.stack.compiler), "flags": said}
+
+    def told(self) -> dict:
+        """The manifest."""
+        pinned = self.stack.source and self.stack.source.model_dump(exclude={"tree"}, exclude_none=True)
+        source = {"prefix": str(self.at)} if self.stack.prefix else pinned
+        made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
+        return made | self.compiled() | {"licence": self.stack.licence}

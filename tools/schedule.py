@@ -1,0 +1,85 @@
+"""Several stacks, two at a time: what one stands on before it, the longest first. One that fails stops no other."""
+
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import builder
+import share
+import stack_c
+from build_board import Board
+from commands import CONSOLE, Failed, Unavailable
+from definitions import ROOT, Stack
+
+AT_A_TIME = 2
+
+
+class Schedule:
+    def __init__(self, chosen: list[str], known: dict[str, Stack], root: Path = ROOT, at: Path | None = None) -> None:
+        self.known, self.root, self.at = known, root, at
+        self.waiting = sorted(chosen, key=self.order)
+        self.workers = min(AT_A_TIME, share.cpus(), len(chosen))
+        self.running: dict[Future[str], str] = {}
+        self.failures: dict[str, Exception] = {}
+
+    def order(self, name: str) -> tuple[bool, int]:
+        """What has been built before is likely to be so still, and is out of the way soon."""
+        stamp = self.root / "build/harness" / f"{name}.stamp"
+        return not stamp.is_file(), -self.seconds(name)
+
+    def seconds(self, name: str) -> int:
+        """Of a CPU, with what cannot begin before it."""
+        above = [one for one, stack in self.known.items() if stack.uses == name]
+        return (self.known[name].cpu_seconds or 0) + max(map(self.seconds, above), default=0)
+
+    def run(self) -> dict[str, Exception]:
+        """Why each that failed did. However this is left, nothing that was started goes on."""
+        seconds = {name: self.known[name].cpu_seconds for name in self.waiting}
+        with Board(seconds, self.workers) as board, ThreadPoolExecutor(self.workers) as pool:
+            try:
+                while self.fill(pool, board) or self.running:
+                    done, _ = wait(self.running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        self.finish(self.running.pop(future), future, board)
+            finally:
+                if self.running:
+                    share.stop.set()
+        return self.failures
+
+    def fill(self, pool: ThreadPoolExecutor, board: Board) -> bool:
+        """True while there is something to wait for."""
+        while len(self.running) < self.workers and (name := self.next()):
+            share.builds = min(self.workers, len(self.running) + 1 + len(self.waiting))
+            board.start(name)
+            self.running[pool.submit(self.build, name)] = name
+        return bool(self.waiting)
+
+    def next(self) -> str | None:
+        """The first that stands on nothing which is still to be built."""
+        unfinished = {*self.waiting, *self.running.values()}
+        name = next((name for name in self.waiting if not self.below(name) & unfinished), None)
+        if name:
+            self.waiting.remove(name)
+        return name
+
+    def below(self, name: str) -> set[str]:
+        """What it uses, and whose library it shares."""
+        stack = self.known[name]
+        shared = stack_c.first(name, stack) if stack.source else name
+        return {stack.uses, shared} - {None, name}
+
+    def build(self, name: str) -> str:
+        for below in self.below(name) & self.failures.keys():
+            kind = Unavailable if isinstance(self.failures[below], Unavailable) else Failed
+            raise kind(f"{name}: what it stands on, {below}, was not built; see there")
+        return builder.build(name, self.known[name], self.root, self.at)
+
+    def finish(self, name: str, future: Future[str], board: Board) -> None:
+        try:
+            made = future.result()
+        except (Failed, ValueError) as error:
+            made = "not to be had" if isinstance(error, Unavailable) else "failed"
+            self.failures[name] = error
+        board.finish(name, made == builder.BUILT)
+        if made != builder.BUILT:
+            why = "" if name not in self.failures else "; why is said at the end"
+            CONSOLE.print(f"{name}: {made}{why}", markup=False)
