@@ -12,13 +12,15 @@ fn main() {
     println!("cargo::rerun-if-changed={}", lock.display());
     let lock = fs::read_to_string(&lock).unwrap();
     let name = |crate_name: &str| format!("{crate_name} {}", version(&lock, crate_name));
-    let provider = match env::var_os("CARGO_FEATURE_AWS_LC") {
-        Some(_) => format!("{}, {}", name("aws-lc-rs"), name("aws-lc-sys")),
-        None => name("ring"),
+    let feature = |name: &str| env::var_os(format!("CARGO_FEATURE_{name}")).is_some();
+    let provider = match (feature("AWS_LC"), feature("GRAVIOLA")) {
+        (true, _) => format!("{}, {}", name("aws-lc-rs"), name("aws-lc-sys")),
+        (_, true) => format!("{}, {}", name("rustls-graviola"), name("graviola")),
+        _ => name("ring"),
     };
-    let allocator = match env::var_os("CARGO_FEATURE_JEMALLOC_RUST") {
-        Some(_) => format!(", {}", name("tikv-jemalloc-sys").split("-0-g").next().unwrap()), // the rest is a commit
-        None => String::new(),
+    let allocator = match feature("JEMALLOC_RUST") {
+        true => format!(", {}", name("tikv-jemalloc-sys").split("-0-g").next().unwrap()), // the rest is a commit
+        false => String::new(),
     };
     println!("cargo::rustc-env=REPORTED={} ({provider}{allocator})", name("rustls"));
 }

@@ -1,0 +1,124 @@
+//! rustls before 0.24: a connection has its buffers inside. What one version says and another does not is in [`Told`].
+
+use crate::{configs, files::failed, names, Told};
+use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
+use rustls::{
+    client, server, ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection, SideData,
+};
+use rustls_pki_types::ServerName;
+use std::io::{ErrorKind::WouldBlock, Read, Write};
+use std::{ops::DerefMut, sync::Arc};
+
+/// What a client and a server do not share.
+pub trait End: Sized + DerefMut<Target = ConnectionCommon<Self::Data>> {
+    type Data: SideData;
+    type Config;
+    fn config(suite: &Suite) -> Result<Self::Config, String>;
+    fn connection(config: Arc<Self::Config>) -> Result<Self, rustls::Error>;
+}
+
+impl End for ClientConnection {
+    type Data = client::ClientConnectionData;
+    type Config = ClientConfig;
+
+    fn config(suite: &Suite) -> Result<ClientConfig, String> {
+        configs::client(suite)
+    }
+
+    fn connection(config: Arc<ClientConfig>) -> Result<Self, rustls::Error> {
+        Self::new(config, ServerName::try_from(SERVER_NAME).expect("a DNS name"))
+    }
+}
+
+impl End for ServerConnection {
+    type Data = server::ServerConnectionData;
+    type Config = ServerConfig;
+
+    fn config(suite: &Suite) -> Result<ServerConfig, String> {
+        configs::server(suite)
+    }
+
+    fn connection(config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
+        Self::new(config)
+    }
+}
+
+pub struct Tls<E> {
+    wire: Wire,
+    connection: Told<E>,
+}
+
+impl<E: End> Session for Tls<E> {
+    type Context = Arc<E::Config>;
+
+    fn context_new(suite: &Suite) -> Result<Self::Context, String> {
+        E::config(suite).map(Arc::new)
+    }
+
+    fn session_new(config: &Self::Context, wire: Wire) -> Result<Self, String> {
+        let connection = E::connection(config.clone()).map_err(failed("session"))?;
+        Ok(Self { wire, connection: Told::from(connection) })
+    }
+
+    /// In the order of rustls' own `complete_io`: a client's hello is out before it first looks for an answer.
+    fn handshake(&mut self) -> Result<bool, String> {
+        self.send()?;
+        while self.receive()? {}
+        self.send()?;
+        Ok(!self.connection.is_handshaking())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, String> {
+        let taken = self.connection.writer().write(bytes).map_err(failed("write"))?;
+        self.send()?;
+        Ok(taken)
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, String> {
+        loop {
+            match self.connection.reader().read(bytes) {
+                Err(error) if error.kind() == WouldBlock => {}
+                given => return given.map_err(failed("read")),
+            }
+            if !self.receive()? {
+                return Ok(0);
+            }
+        }
+    }
+
+    fn negotiated(&self) -> Result<Negotiated, String> {
+        let it = &self.connection;
+        Ok(Negotiated {
+            protocol: it.protocol_version().map(names::protocol).into(),
+            cipher: it.negotiated_cipher_suite().map(|it| names::cipher(it.suite())).into(),
+            group: it.group().map(names::group).into(),
+            resumed: it.resumed(),
+            // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
+            peer_verified: !it.is_handshaking() && it.peer_certificates().is_some(),
+        })
+    }
+}
+
+impl<E: End> Tls<E> {
+    /// False when nothing is there.
+    fn receive(&mut self) -> Result<bool, String> {
+        match self.connection.read_tls(&mut self.wire) {
+            Err(error) if error.kind() == WouldBlock => return Ok(false),
+            Ok(0) => return Ok(false), // the peer has closed
+            read => read.map_err(failed("read"))?,
+        };
+        self.connection.process().map_err(|error| error.to_string())?;
+        Ok(true)
+    }
+
+    /// What the wire has no room for stays in rustls' buffer.
+    fn send(&mut self) -> Result<(), String> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut self.wire) {
+                Err(error) if error.kind() == WouldBlock => break,
+                sent => sent.map_err(failed("write"))?,
+            };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! What a program that uses rustls 0.24 keeps for a connection, as rustls itself keeps none: bytes that arrived, bytes
+//! that are to leave, and data not yet taken. They are the session's, and named so in its call stacks.
+//!
+//! They are kept as the example on rustls' first page keeps them: made empty, drained, and as long as the connection. An
+//! input buffer is then what one read takes, and the output buffer as large as the largest flight. A program may as well
+//! drop one that is empty, as no call needs it to be the same: between its records where knobs=best, when idle else.
+
+use crate::files::failed;
+use memtest_driver::Wire;
+use rustls::{crypto::cipher::Payload, TlsInputBuffer, VecInput};
+use std::io::{ErrorKind::WouldBlock, Write};
+
+#[derive(Default)]
+pub struct Buffers {
+    pub input: VecInput,
+    pub output: Vec<u8>,
+    plaintext: Vec<u8>,
+}
+
+impl Buffers {
+    /// False when nothing is there.
+    #[inline(never)]
+    pub fn fill(&mut self, wire: &mut Wire) -> Result<bool, String> {
+        match self.input.read(wire) {
+            Err(error) if error.kind() == WouldBlock => Ok(false),
+            read => Ok(read.map_err(failed("read"))? > 0),
+        }
+    }
+
+    /// Not a method of the whole: a payload lies in the input.
+    #[inline(never)]
+    pub fn keep(plaintext: &mut Vec<u8>, payload: &Payload) {
+        plaintext.extend_from_slice(payload.bytes());
+    }
+
+    pub fn parts(&mut self) -> (&mut VecInput, &mut Vec<u8>, &mut Vec<u8>) {
+        (&mut self.input, &mut self.output, &mut self.plaintext)
+    }
+
+    /// As much as was kept and as there is room for.
+    pub fn take(&mut self, bytes: &mut [u8]) -> usize {
+        let size = bytes.len().min(self.plaintext.len());
+        bytes[..size].copy_from_slice(&self.plaintext[..size]);
+        self.plaintext.drain(..size);
+        size
+    }
+
+    /// What the wire has no room for stays.
+    pub fn send(&mut self, wire: &mut Wire) -> Result<(), String> {
+        while !self.output.is_empty() {
+            match wire.write(&self.output) {
+                Err(error) if error.kind() == WouldBlock => break,
+                sent => self.output.drain(..sent.map_err(failed("write"))?),
+            };
+        }
+        Ok(())
+    }
+
+    /// Those without a byte in them.
+    pub fn drop_empty(&mut self) {
+        if self.input.slice_mut().is_empty() {
+            self.input = VecInput::default();
+        }
+        for buffer in [&mut self.output, &mut self.plaintext] {
+            if buffer.is_empty() {
+                *buffer = Vec::new();
+            }
+        }
+    }
+}

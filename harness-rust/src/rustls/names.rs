@@ -1,0 +1,67 @@
+//! The names that suites.toml speaks are OpenSSL's.
+
+use crate::{stack::Rustls, CipherSuite, NamedGroup, ProtocolVersion};
+use memtest_driver::Driver;
+use std::ffi::CStr;
+
+/// Why a suite is not supported.
+pub fn missing(what: &str, name: &str) -> String {
+    format!("no {what} {name} in {}", Rustls::VERSION.to_string_lossy())
+}
+
+pub fn protocol(it: ProtocolVersion) -> &'static CStr {
+    match it {
+        ProtocolVersion::TLSv1_2 => c"TLSv1.2",
+        ProtocolVersion::TLSv1_3 => c"TLSv1.3",
+        _ => c"unknown",
+    }
+}
+
+pub fn cipher(it: CipherSuite) -> &'static CStr {
+    match it {
+        CipherSuite::TLS13_AES_128_GCM_SHA256 => c"TLS_AES_128_GCM_SHA256",
+        CipherSuite::TLS13_AES_256_GCM_SHA384 => c"TLS_AES_256_GCM_SHA384",
+        CipherSuite::TLS13_CHACHA20_POLY1305_SHA256 => c"TLS_CHACHA20_POLY1305_SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => c"ECDHE-RSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => c"ECDHE-RSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => c"ECDHE-RSA-CHACHA20-POLY1305",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => c"ECDHE-ECDSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => c"ECDHE-ECDSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 => c"ECDHE-ECDSA-CHACHA20-POLY1305",
+        _ => c"unknown",
+    }
+}
+
+/// By IANA's numbers: older rustls has no constants for the newer groups.
+pub fn group(it: NamedGroup) -> &'static CStr {
+    match crate::number(it) {
+        0x0017 => c"secp256r1",
+        0x0018 => c"secp384r1",
+        0x001d => c"X25519",
+        0x0201 => c"MLKEM768",
+        0x0202 => c"MLKEM1024",
+        0x11eb => c"SecP256r1MLKEM768",
+        0x11ec => c"X25519MLKEM768",
+        _ => c"unknown",
+    }
+}
+
+/// Names are compared without regard to case.
+pub fn same(name: &CStr, other: &str) -> bool {
+    name.to_bytes().eq_ignore_ascii_case(other.as_bytes())
+}
+
+/// A suite that rustls offers and these tables forget could be neither asked for nor recognised.
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_cipher_and_group_of_the_provider_has_a_name() {
+        let (ciphers, groups) = crate::offered();
+        for cipher in ciphers {
+            assert_ne!(super::cipher(cipher), c"unknown", "{cipher:?}");
+        }
+        for group in groups {
+            assert_ne!(super::group(group), c"unknown", "{group:?}");
+        }
+    }
+}

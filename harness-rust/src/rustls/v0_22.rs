@@ -1,0 +1,82 @@
+//! rustls 0.22.0, with the cryptography of aws-lc-rs or ring. It tells neither its group nor whether it resumed.
+
+mod buffered;
+mod configs;
+mod files;
+mod full;
+mod names;
+mod stack;
+
+use buffered::{End, Tls};
+use configs::offer;
+#[cfg(test)]
+use configs::offered;
+use full::{cryptography, trusting};
+use memtest_driver::driver;
+#[cfg(feature = "aws-lc")]
+use rustls::crypto::aws_lc_rs as provider;
+#[cfg(feature = "ring")]
+use rustls::crypto::ring as provider;
+use rustls::{CipherSuite, ClientConnection, Error, NamedGroup, ProtocolVersion, ServerConnection};
+use std::ops::{Deref, DerefMut};
+use std::process::exit;
+
+#[cfg(not(any(feature = "aws-lc", feature = "ring")))]
+compile_error!("choose the provider: --features aws-lc, or ring");
+
+type Client = Tls<ClientConnection>;
+type Server = Tls<ServerConnection>;
+
+const RELEASES: bool = false;
+const SAVES: bool = false;
+
+fn number(group: NamedGroup) -> u16 {
+    group.get_u16()
+}
+
+/// A connection, and whether its handshake was seen to be a full one: a word of the harness's in each session.
+struct Told<E> {
+    connection: E,
+    full: bool,
+}
+
+impl<E> From<E> for Told<E> {
+    fn from(connection: E) -> Self {
+        Self { connection, full: false }
+    }
+}
+
+impl<E: End> Told<E> {
+    fn process(&mut self) -> Result<(), Error> {
+        let done = self.process_new_packets();
+        self.full |= full::SEEN.take();
+        done.map(drop)
+    }
+
+    /// It is not told; just one was offered.
+    fn group(&self) -> Option<NamedGroup> {
+        None
+    }
+
+    fn resumed(&self) -> bool {
+        !self.is_handshaking() && !self.full
+    }
+}
+
+impl<E> Deref for Told<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.connection
+    }
+}
+
+impl<E> DerefMut for Told<E> {
+    fn deref_mut(&mut self) -> &mut E {
+        &mut self.connection
+    }
+}
+
+fn main() {
+    exit(driver::run::<stack::Rustls>())
+}

@@ -1,0 +1,90 @@
+//! rustls 0.23, with the cryptography of aws-lc-rs, ring or Graviola. Built by the packages beside `src`, one per version.
+
+mod buffered;
+mod configs;
+mod files;
+mod names;
+mod stack;
+
+use buffered::{End, Tls};
+use configs::offer;
+#[cfg(test)]
+use configs::offered;
+use memtest_driver::driver;
+use rustls::client::WantsClientCert;
+#[cfg(feature = "aws-lc")]
+use rustls::crypto::aws_lc_rs as provider;
+#[cfg(feature = "ring")]
+use rustls::crypto::ring as provider;
+use rustls::{crypto::CryptoProvider, CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, ConfigBuilder, Error, ServerConnection, WantsVerifier};
+#[cfg(feature = "graviola")]
+use rustls_graviola as provider;
+use std::ops::{Deref, DerefMut};
+use std::{process::exit, sync::Arc};
+
+#[cfg(not(any(feature = "aws-lc", feature = "ring", feature = "graviola")))]
+compile_error!("choose the provider: --features aws-lc, ring or graviola");
+
+type Client = Tls<ClientConnection>;
+type Server = Tls<ServerConnection>;
+
+const RELEASES: bool = false;
+const SAVES: bool = false;
+
+fn cryptography() -> CryptoProvider {
+    provider::default_provider()
+}
+
+fn trusting(
+    builder: ConfigBuilder<ClientConfig, WantsVerifier>,
+    roots: RootCertStore,
+    _: Arc<CryptoProvider>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, String> {
+    Ok(builder.with_root_certificates(roots))
+}
+
+fn number(group: NamedGroup) -> u16 {
+    group.into()
+}
+
+/// A connection with what it tells of itself.
+struct Told<E>(E);
+
+impl<E> From<E> for Told<E> {
+    fn from(connection: E) -> Self {
+        Self(connection)
+    }
+}
+
+impl<E: End> Told<E> {
+    fn process(&mut self) -> Result<(), Error> {
+        self.process_new_packets().map(drop)
+    }
+
+    fn group(&self) -> Option<NamedGroup> {
+        self.negotiated_key_exchange_group().map(|it| it.name())
+    }
+
+    fn resumed(&self) -> bool {
+        self.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+}
+
+impl<E> Deref for Told<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.0
+    }
+}
+
+impl<E> DerefMut for Told<E> {
+    fn deref_mut(&mut self) -> &mut E {
+        &mut self.0
+    }
+}
+
+fn main() {
+    exit(driver::run::<stack::Rustls>())
+}

@@ -1,0 +1,45 @@
+//! rustls 0.24.0-dev.2, with the cryptography of aws-lc-rs or ring: its buffers are the caller's, in [`caller_buffers`].
+
+mod caller_buffers;
+mod files;
+mod lent;
+mod names;
+mod stack;
+
+use lent::{offer, Tls};
+use memtest_driver::driver;
+use rustls::crypto::{kx::NamedGroup, CipherSuite, CryptoProvider};
+use rustls::{enums::ProtocolVersion, ClientSide, ServerSide};
+#[cfg(feature = "aws-lc")]
+use rustls_aws_lc_rs as provider;
+#[cfg(feature = "ring")]
+use rustls_ring as provider;
+use std::process::exit;
+
+#[cfg(not(any(feature = "aws-lc", feature = "ring")))]
+compile_error!("choose the provider: --features aws-lc, or ring");
+
+type Client = Tls<ClientSide>;
+type Server = Tls<ServerSide>;
+
+/// A buffer with nothing in it may be dropped.
+const RELEASES: bool = true;
+const SAVES: bool = true;
+
+const CRYPTOGRAPHY: CryptoProvider = provider::DEFAULT_PROVIDER;
+
+fn number(group: NamedGroup) -> u16 {
+    group.0
+}
+
+/// All that the provider has: each needs a name.
+#[cfg(test)]
+fn offered() -> (Vec<CipherSuite>, Vec<NamedGroup>) {
+    let tls12 = CRYPTOGRAPHY.tls12_cipher_suites.iter().map(|it| it.common.suite).collect::<Vec<_>>();
+    let tls13 = CRYPTOGRAPHY.tls13_cipher_suites.iter().map(|it| it.common.suite);
+    (tls12.into_iter().chain(tls13).collect(), CRYPTOGRAPHY.kx_groups.iter().map(|it| it.name()).collect())
+}
+
+fn main() {
+    exit(driver::run::<stack::Rustls>())
+}
