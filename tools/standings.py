@@ -27,8 +27,8 @@ CAPTION = (
     "peak RSS of a process with 10,000 sessions of the role, ≈ where it is from the fit. The smallest first."
 )
 ROUNDED = "rounded: sessions are not all alike, see the table heap"
-RUNTIME = "its runtime's own figure after a collection, from RSS runs; the heap meter does not see it"
-UNMETERED = "its runtime tells what is live after a collection only"
+RUNTIME = "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it"
+RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of within"
 ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # what was asked for, at the end of a reason: the suite says it
 APART = "of a process for each role (make mem ROLES=split)"
 
@@ -49,14 +49,22 @@ def whole(cell: Cell) -> Cell:
 
 def live(series: Series, role: Role) -> list[Cell]:
     """Created, at the peak, established."""
-    runs = series.full("rss")
-    if books.have_runtime(runs):
-        slope = accounts.slope_per_pair(runs, accounts.at_end(books.live_of_runtime))
-        size = {} if slope is None else {"bytes": round(float(slope), 1)}
-        figure = Cell(f"{size['bytes']:,.0f}", size, RUNTIME) if size else hole(accounts.without_slope(series))
-        return [hole(UNMETERED), hole(UNMETERED), figure]
+    if books.have_runtime(series.full("rss")):
+        return live_of_runtime(series)
     made, peak, _, established, _ = heap_row(series, role)
     return [whole(cell) for cell in (made, peak, established)]
+
+
+def live_of_runtime(series: Series) -> list[Cell]:
+    """The same by a runtime's own figure, which there is at the ends of phases only."""
+    if why := accounts.without_slope(series):
+        return [hole(why)] * 3
+    runs = series.full("rss")
+    names = [phase.phase for phase in runs[0].phases]
+    slopes = [accounts.slope_per_pair(runs, accounts.at_end(books.live_of_runtime, name)) for name in names]
+    ends = dict(zip(names, slopes, strict=True))
+    told = [(ends["sessions"], RUNTIME), (max(slopes), RUNTIME_PEAK), (ends["established"], RUNTIME)]
+    return [Cell(f"{round(slope):,}", {"bytes": round(float(slope), 1)}, note) for slope, note in told]
 
 
 def plus_minus(series: Series, slope: Cell, interval: Cell) -> Cell:

@@ -130,12 +130,14 @@ def with_books(run: Record, books) -> Record:
     return run.model_copy(update={"phases": phases})
 
 
-def test_a_runtime_of_its_own_tells_what_is_established():
+def test_a_runtime_of_its_own_tells_what_is_live_at_the_ends_of_phases():
+    sizes = {"sessions": 1_000, "client 1": 9_000, "established": 5_000}
     runs = [run for run in split(RUSTLS) if run.meter == "rss"]
-    runs = [with_books(run, lambda phase, n: {"go": {"live_bytes": 10**6 + 5_000 * n}}) for run in runs]
-    row = shown([*runs, *split(BORING)]).rows[0]
-    assert [cell.text for cell in row[2:6]] == [RUSTLS, "–", "–", "5,000"]
-    assert row[5].value == {"bytes": 5000.0} and row[5].note == standings.RUNTIME
+    books = lambda phase, n: {"go": {"live_bytes": 10**6 + sizes.get(phase.phase, 0) * n}}  # noqa: E731
+    row = shown([*(with_books(run, books) for run in runs), *split(BORING)]).rows[0]
+    assert [cell.text for cell in row[2:6]] == [RUSTLS, "1,000", "9,000", "5,000"]
+    assert row[5].value == {"bytes": 5000.0}
+    assert [cell.note for cell in row[3:6]] == [standings.RUNTIME, standings.RUNTIME_PEAK, standings.RUNTIME]
 
 
 def test_of_an_allocator_that_is_not_seen_there_is_rss_only_and_it_comes_last():
