@@ -24,6 +24,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+import abilities
 import campaign
 import definitions
 import names
@@ -160,26 +161,18 @@ def findings(stack: str, suite: str, sessions: int, taken: dict[Way, list[float]
     ]
 
 
-def refuse(stacks: list[str]) -> None:
-    """Exits with a sentence: the ways would not all see the same memory."""
-    for name in stacks:
-        if brought := definitions.stacks()[name].brings:
-            sys.exit(f"memtest: {name}: brings its own allocator, {brought}, which neither meter nor profiler sees")
-
-
 def main() -> None:
     given, cpu, found = arguments(__doc__, DEFAULTS), allowed_cpus()[0], []
-    refuse(names.listed(given.stacks))
+    stacks = abilities.asked(given.stacks, given.prefix, metered=True)  # else the ways see not the same memory
     columns = ("stack", "way", "N", "CPU s", "over plain", "smallest", "largest", "within")
     table = Table(*columns, box=None, caption=CAPTION, caption_justify="left")
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for suite in names.listed(given.suites):
-            for stack in names.listed(given.stacks):
-                status.update(f"{suite} {stack}: {given.repeats} rounds of {len(WAYS)} runs")
-                taken = rounds(stack, suite, int(given.n), int(given.repeats), cpu)
-                for row in rows(stack, int(given.n), taken):
-                    table.add_row(*row)
-                found += findings(stack, suite, int(given.n), taken)
+        for stack, suite in abilities.able(stacks, names.listed(given.suites)):
+            status.update(f"{suite} {stack}: {given.repeats} rounds of {len(WAYS)} runs")
+            taken = rounds(stack, suite, int(given.n), int(given.repeats), cpu)
+            for row in rows(stack, int(given.n), taken):
+                table.add_row(*row)
+            found += findings(stack, suite, int(given.n), taken)
     Console(highlight=False, width=100).print(table)
     if found:
         sys.exit("\n".join(f"memtest: {finding}" for finding in found))

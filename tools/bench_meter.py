@@ -19,6 +19,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
+import abilities
 import campaign
 import definitions
 import harness
@@ -63,15 +64,11 @@ def arguments(description: str, defaults: dict[str, str]) -> argparse.Namespace:
     for knob, default in defaults.items():
         meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
+    parser.add_argument("--prefix", metavar="PREFIX", help=names.KNOBS["PREFIX"])
     given = parser.parse_args()
-    names.insist({knob: getattr(given, knob.lower()) for knob in defaults})
+    knobs = {knob: getattr(given, knob.lower()) for knob in (*defaults, "PREFIX")}
+    names.insist({knob: value for knob, value in knobs.items() if value is not None})
     return given
-
-
-def pairs(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
-    """Of suite and stack; one without TLS has but one suite."""
-    chosen = [(suite if campaign.tls(stack) else "none", stack) for suite in suites for stack in stacks]
-    return list(dict.fromkeys(chosen))
 
 
 def main() -> None:
@@ -81,7 +78,7 @@ def main() -> None:
     given, cpu = arguments(__doc__, defaults), allowed_cpus()[0]
     table = Table("suite", "stack", "metered/plain", "smallest", "largest", f"at most {AIM}", box=None)
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for suite, stack in pairs(names.listed(given.stacks), names.listed(given.suites)):
+        for stack, suite in abilities.able(abilities.asked(given.stacks, given.prefix), names.listed(given.suites)):
             status.update(f"{suite} {stack}: {given.repeats} pairs of runs")
             found = ratios(stack, suite, int(given.n), int(given.repeats), cpu)
             middle = statistics.median(found)

@@ -1,8 +1,12 @@
 """Every knob of make, what it may be, and which do not go together. Standard library only."""
 
+import re
+from pathlib import Path
+
 KNOBS = {  # of `make mem`
     "N": "sessions, client and server together; a positive even number",
-    "STACKS": "what to measure, first the one that others are compared with (names: tools/build.py --list)",
+    "STACKS": "what to measure, first the one that others are compared with; or all (names: make stacks)",
+    "PREFIX": "where the library of openssl@path is installed: a directory with include/ and lib/",
     "SUITES": "protocol configurations (memtest/suites.toml)",
     "ROLES": "together: both roles in one process; split: a process each",
     "KEEP": "client or server: the sessions that stay, in one process that frees their peers, window by window",
@@ -18,16 +22,16 @@ KNOBS = {  # of `make mem`
     "OUT": "directory of the recording and the pictures",
 }
 DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU", "KEEP": "both"}
-DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself")
+DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself") | {"PREFIX": "none"}
 WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs"}  # of a campaign, where they are not the knob's
 OF_PROFILE = {  # which takes some of the others too
-    "STACK": "what to profile, one stack (names: tools/build.py --list)",
+    "STACK": "what to profile, one stack (names: make stacks)",
     "SUITE": "its protocol configuration (memtest/suites.toml)",
     "TOOL": "who looks: sites (the heap meter), heaptrack, massif or dhat",
 }
 EVERY = KNOBS | OF_PROFILE
 PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
-PROFILE |= {knob: DEFAULTS[knob] for knob in ("JOBS", "OUT", "FRESH")}
+PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}
 MOST = {"REPEATS": 1000} | dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)  # memtest/arguments.c's own
 LEAST = {"N": 2, "HEAP": 0}  # else 1
 LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator", "CLIENT": "stack", "SERVER": "stack"}
@@ -41,6 +45,47 @@ CHOICES = {
     "FRESH": ("0", "1"),
     "TOOL": ("sites", "heaptrack", "massif", "dhat"),
 }
+
+
+def check_number(knob: str, value: str) -> None:
+    if knob in ("WINDOW", "HEAP") and value == "all":
+        return
+    if re.fullmatch(r"-[0-9]+", value):
+        raise ValueError(f"{knob}={value} is negative; the least is {LEAST.get(knob, 1)}")
+    if not re.fullmatch(r"[0-9]+", value):
+        or_all = " or all" if knob in ("WINDOW", "HEAP") else ""
+        raise ValueError(f"{knob}={value} is not a whole number{or_all}")
+    if len(value.lstrip("0")) > 10 or int(value.lstrip("0") or "0") > MOST[knob]:
+        raise ValueError(f"{knob}={value} is too large; the most is {MOST[knob]}")
+    if knob == "N" and (int(value) < 2 or int(value) % 2):
+        raise ValueError(f"N={value}: sessions come in pairs of client and server, so N is a positive even number")
+    if knob != "HEAP" and int(value) < 1:
+        raise ValueError(f"{knob}={value} must be at least 1")
+
+
+def check_directory(knob: str, value: str) -> None:
+    if not value.strip():
+        raise ValueError(f"{knob} is empty; it names a directory")
+    if value.startswith("-") or not value.isprintable():
+        raise ValueError(f"{knob}={value!r} begins with a dash or holds a line break; it names a directory")
+    try:
+        there, is_directory = Path(value).exists(), Path(value).is_dir()
+    except OSError as error:
+        raise ValueError(f"{knob}={value}: {error.strerror}") from None
+    if there and not is_directory:
+        raise ValueError(f"{knob}={value} is a file; it must be a directory")
+    if knob == "PREFIX" and not there:
+        raise ValueError(f"PREFIX={value} is not there; it is where your library was installed: its include/ and lib/")
+
+
+def check_prefix(given: dict[str, str], named: list[str], known: dict[str, dict]) -> None:
+    """What is linked with a library of the user's own says where that is, and nothing else does."""
+    linked = [name for name in named if known[name].get("prefix")]
+    if linked and "PREFIX" not in given:
+        raise ValueError(f"{linked[0]} needs PREFIX=DIRECTORY: where the library that it is linked with is installed")
+    if "PREFIX" in given and not linked:
+        theirs = " or ".join(name for name, entry in known.items() if entry.get("prefix"))
+        raise ValueError(f"PREFIX={given['PREFIX']} is for {theirs} only: name it as a stack, or leave PREFIX out")
 
 
 def check_together(given: dict[str, str], nulls: set[str]) -> None:

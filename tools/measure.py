@@ -20,15 +20,17 @@ from pathlib import Path
 import conclusion
 import definitions
 import forecast
+import names
 import pages
 import recorder
 import records
 import request
 import stdout
-from campaign import SYSTEM, Run, distinct, matrix, unmetered
+import verification
+from campaign import Run, distinct, matrix, unmetered
 from definitions import ROOT, Campaign
 from machine import allowed_cpus, cpu_model, recording_name
-from provenance import Provenance, built, git, manifest
+from provenance import Provenance, built, git, manifest, missing
 from runner import Runner
 from slots import complete
 
@@ -41,13 +43,13 @@ def main() -> None:
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
     cpus = slots_cpus(arguments.jobs)
     if arguments.verify:
-        sys.exit(verify(runner, cpus))
+        sys.exit(verification.verify(runner, cpus, arguments.stacks or names.ALL, arguments.prefix))
     campaign = request.campaign(arguments)
     recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
     if arguments.heap and (where := unmetered(campaign)):
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
     if not arguments.list:
-        campaign = campaign if arguments.stacks else of_built(campaign)
+        campaign = of_built(campaign)
         prepare(recording, campaign)
     title = conclusion.title(arguments.campaign, campaign, definitions.campaigns()[arguments.campaign])
     plan = Plan(title, campaign, recording, runner.provenance, arguments.fresh)
@@ -78,8 +80,9 @@ def of_built(campaign: Campaign) -> Campaign:
         sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
     for stack in campaign.stacks:
         if stack not in there:
-            print(f"memtest: {stack} is not built and left out: make it with `tools/build.py {stack}`", file=sys.stderr)
-    return campaign.model_copy(update={"stacks": there})
+            print(f"memtest: left out: {missing(stack)}", file=sys.stderr)
+    peers = [stack for stack in campaign.peers if built(stack) or not campaign.built_only]
+    return campaign.model_copy(update={"stacks": there, "peers": peers})
 
 
 def prepare(recording: Path, campaign: Campaign) -> None:
@@ -142,23 +145,6 @@ def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
 
     stopped = f"stopped; finished runs are kept in {plan.name}, and the same command goes on from there"
     return complete(work(), stopped)
-
-
-def verify(runner: Runner, cpus: list[int]) -> int:
-    stacks = [stack for stack in definitions.stacks() if built(stack)]
-    if not stacks:
-        sys.exit("memtest: no stack is built; `tools/build.py` builds them")
-    everything = Campaign(
-        scenario="memory",
-        stacks=stacks,
-        suites=list(definitions.suites()),
-        allocators=[SYSTEM],
-        n=2,
-        sessions=["1"],
-        windows=["all"],
-    )
-    failures = complete(runner.verify_all(matrix(everything), cpus), "stopped")
-    return 1 if failures else 0
 
 
 def show_results(plan: Plan) -> bool:

@@ -20,11 +20,25 @@ except ModuleNotFoundError:
 
 import shapes
 import stdout
-from knobs import CHOICES, DEFAULTS, EVERY, KNOBS, LEAST, LISTS, MOST, ONE, PROFILE, WORDS, check_together
+from knobs import (
+    CHOICES,
+    DEFAULTS,
+    EVERY,
+    KNOBS,
+    LISTS,
+    ONE,
+    PROFILE,
+    WORDS,
+    check_directory,
+    check_number,
+    check_prefix,
+    check_together,
+)
 from likeness import whole
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
+ALL = "all"  # stacks
 
 
 def table(kind: str) -> dict:
@@ -49,9 +63,20 @@ def listed(names: str) -> list[str]:
     return [name for name in re.split(r"[\s,]+", names) if name]
 
 
+def stacks(text: str, prefix: str | None = None) -> list[str]:
+    """What STACKS names, each once; ALL are all but, without a prefix, what is linked with a library there."""
+    if listed(text) != [ALL]:
+        return list(dict.fromkeys(listed(text)))
+    return [name for name, entry in table("stacks").items() if prefix or not entry.get("prefix")]
+
+
 def check_names(knob: str, value: str) -> None:
     kind = LISTS[knob]
     known = table(f"{kind}s")
+    if knob == "STACKS" and ALL in listed(value):
+        if listed(value) != [ALL]:
+            raise ValueError(f"STACKS={value}: {ALL} is every stack already; leave the others out")
+        return
     if not listed(value):
         raise ValueError(f"{knob} names no {kind}; they are listed in memtest/{kind}s.toml")
     if knob in ONE and len(listed(value)) > 1:
@@ -61,42 +86,13 @@ def check_names(knob: str, value: str) -> None:
             raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{nearest(name, known)}")
 
 
-def check_number(knob: str, value: str) -> None:
-    if knob in ("WINDOW", "HEAP") and value == "all":
-        return
-    if re.fullmatch(r"-[0-9]+", value):
-        raise ValueError(f"{knob}={value} is negative; the least is {LEAST.get(knob, 1)}")
-    if not re.fullmatch(r"[0-9]+", value):
-        or_all = " or all" if knob in ("WINDOW", "HEAP") else ""
-        raise ValueError(f"{knob}={value} is not a whole number{or_all}")
-    if len(value.lstrip("0")) > 10 or int(value.lstrip("0") or "0") > MOST[knob]:
-        raise ValueError(f"{knob}={value} is too large; the most is {MOST[knob]}")
-    if knob == "N" and (int(value) < 2 or int(value) % 2):
-        raise ValueError(f"N={value}: sessions come in pairs of client and server, so N is a positive even number")
-    if knob != "HEAP" and int(value) < 1:
-        raise ValueError(f"{knob}={value} must be at least 1")
-
-
-def check_directory(value: str) -> None:
-    if not value.strip():
-        raise ValueError("OUT is empty; it names a directory")
-    if value.startswith("-") or not value.isprintable():
-        raise ValueError(f"OUT={value!r} begins with a dash or holds a line break; it names a directory")
-    try:
-        is_file = Path(value).exists() and not Path(value).is_dir()
-    except OSError as error:
-        raise ValueError(f"OUT={value}: {error.strerror}") from None
-    if is_file:
-        raise ValueError(f"OUT={value} is a file; it must be a directory")
-
-
 def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
     if knob not in known:
         raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob.upper(), known)}")
     if knob in LISTS:
         check_names(knob, value)
-    elif knob == "OUT":
-        check_directory(value)
+    elif knob in ("OUT", "PREFIX"):
+        check_directory(knob, value)
     elif knob in CHOICES:
         if value not in CHOICES[knob]:
             *first, last = CHOICES[knob]
@@ -134,7 +130,15 @@ def check(knobs: dict[str, str], known: Iterable[str] = KNOBS) -> None:
     check_campaigns()
     for knob, value in knobs.items():
         check_knob(knob, value, known)
-    check_together(knobs, {name for name, entry in table("stacks").items() if entry.get("tls") is False})
+    known_stacks = table("stacks")
+    check_together(knobs, {name for name, entry in known_stacks.items() if entry.get("tls") is False})
+    check_prefix(knobs, named(knobs), known_stacks)
+
+
+def named(knobs: dict[str, str]) -> list[str]:
+    """Every stack that these knobs ask for."""
+    kinds = (knob for knob in knobs if LISTS.get(knob) == "stack")
+    return [name for knob in kinds for name in stacks(knobs[knob], knobs.get("PREFIX"))]
 
 
 def check_taken(knobs: Iterable[str], taken: list[str]) -> None:

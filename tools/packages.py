@@ -27,7 +27,7 @@ PURPOSES = {
     "profile": BUILD,  # and the tool's
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
-TAKEN = ("STACKS", "CLIENT", "SERVER", "ALLOCATOR")
+TAKEN = ("STACKS", "PREFIX", "CLIENT", "SERVER", "ALLOCATOR")
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
 
 
@@ -55,9 +55,11 @@ def library(name: str) -> bool:
 PRESENT: dict[str, Callable[[], object]] = {
     "libc6-dev": partial(header, "stdio.h"),
     "libcmocka-dev": partial(header, "cmocka.h"),
+    "libgmp-dev": partial(header, "gmp.h"),
     "libgnutls28-dev": partial(header, "gnutls/gnutls.h"),
     "libunwind8": partial(library, "libunwind.so.8"),
     "libssl-dev": partial(header, "openssl/ssl.h"),
+    "nettle-dev": partial(header, "nettle/version.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
     "valgrind": lambda: shutil.which("valgrind") is not None and header("valgrind/valgrind.h"),
     "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
@@ -140,7 +142,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("purpose", choices=PURPOSES, help="the target of make that needs them")
     for knob in TAKEN:
-        default = "" if knob in ("CLIENT", "SERVER") else f" (default: {campaign[knob]})"
+        default = "" if knob in ("PREFIX", "CLIENT", "SERVER") else f" (default: {campaign[knob]})"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, help=f"of mem{default}")
     for knob in ("STACK", "TOOL"):
         default = names.PROFILE[knob]
@@ -164,7 +166,7 @@ def main() -> None:
             every = (one for name in names.table("allocators") for one in allocator(name))
             require([*PURPOSES["check"], *every])
         elif given.purpose == "mem":
-            require_cargo_for(names.listed(given.stacks))
+            require_cargo_for(names.stacks(given.stacks, given.prefix))
             require([*PURPOSES["mem"], *(one for name in names.listed(given.allocator) for one in allocator(name))])
         elif given.purpose == "profile":
             require_cargo_for([given.stack])

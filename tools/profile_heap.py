@@ -54,7 +54,7 @@ def arguments() -> argparse.Namespace:
             parser.add_argument("--fresh", action="store_true", help="take a profile again that is there already")
         else:
             meaning = f"{names.EVERY[knob]} (default: {default})"
-            given = None if knob == "OUT" else default
+            given = None if knob in ("OUT", "PREFIX") else default
             parser.add_argument(f"--{knob.lower()}", metavar=knob, default=given, help=meaning)
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
     parser.add_argument(

@@ -102,6 +102,21 @@ def built(stack: str) -> bool:
     return (HARNESSES / stack).exists() and (HARNESSES / f"{stack}.json").exists()
 
 
+def unavailable(stack: str) -> str | None:
+    """Why it is not to be had, as the build said when it was last asked for it."""
+    try:
+        return (HARNESSES / f"{stack}.unavailable").read_text().strip()
+    except OSError:
+        return None
+
+
+def missing(stack: str) -> str:
+    """Of a stack without a harness: why, and the way out."""
+    if reason := unavailable(stack):
+        return f"{stack} is not to be had: {reason}"
+    return f"{stack} is not built: make it with `tools/build.py {stack}`"
+
+
 @cache
 def manifest(stack: str) -> Manifest:
     """Exits with a sentence when there is no harness, or another one than its manifest describes."""
@@ -111,7 +126,7 @@ def manifest(stack: str) -> Manifest:
         found = Manifest.model_validate_json(described.read_bytes())
         matches = found.binary_sha256 == sha256(binary)
     except OSError:
-        sys.exit(f"memtest: {stack} is not built: {way_out}")
+        sys.exit(f"memtest: {missing(stack)}")
     except ValidationError as error:
         sys.exit(f"{described}: {sentence(error)}; {way_out}")
     if not matches:

@@ -60,10 +60,12 @@ def check(arguments: argparse.Namespace) -> None:
 def campaign(arguments: argparse.Namespace) -> Campaign:
     """The campaign as asked for, its names checked before; exits with a sentence when the window is wider than all."""
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
-    turned |= {"stacks": listed(arguments.stacks), "suites": listed(arguments.suites)}
+    turned |= {"stacks": stacks(arguments), "suites": listed(arguments.suites)}
     turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
     turned |= {"roles": several(arguments.roles)} | environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
+    if arguments.stacks or arguments.client:  # what is named must be there
+        given["built_only"] = names.listed(arguments.stacks or "") == [names.ALL]
     given |= {"sites": None} if turned["heap"] == 0 else {}  # without the heap meter
     asked = definitions.campaigns()[arguments.campaign].model_copy(update=given)
     if arguments.window and any(window != "all" and window > asked.n // 2 for window in asked.windows):
@@ -90,7 +92,11 @@ def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
         return {"roles": [f"keep-{arguments.keep}"], "peers": []} | windows
     if arguments.roles == "together":
         return {"peers": []}
-    return {"peers": listed(arguments.stacks)} if arguments.stacks and peers else {}
+    return {"peers": stacks(arguments)} if arguments.stacks and peers else {}
+
+
+def stacks(arguments: argparse.Namespace) -> list[str] | None:
+    return None if arguments.stacks is None else names.stacks(arguments.stacks, arguments.prefix)
 
 
 def number(text: str | None) -> int | str | None:

@@ -1,6 +1,7 @@
 """Makes runs: a harness of one process or two each, judged, and recorded as soon as it has ended."""
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,20 +86,19 @@ class Runner:
             async with huge_pages.untouched():
                 self.provenance = replace(self.provenance, machine=machine())
 
-    async def verify_all(self, runs: list[Run], cpus: list[int]) -> int:
-        """How many runs failed; a line on stdout for each, and nothing is recorded."""
-        failures = 0
+    async def verify_all(self, runs: list[Run], cpus: list[int]) -> Counter[str]:
+        """How many runs came to what; a line on stdout for each, and nothing is recorded."""
+        verdicts = Counter[str]()
 
         async def work(_: int, cpu: int, run: Run) -> None:
-            nonlocal failures
             outcome = await self.run(run, cpu)
-            failures += outcome.status == "failed"
             verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
+            verdicts[verdict] += 1
             with stdout.checked():
                 print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
 
         await fill(runs, cpus, work)
-        return failures
+        return verdicts
 
     async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, forecast.Line]:
         await self.look_again(runs)

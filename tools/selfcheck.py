@@ -22,8 +22,8 @@ from typing import Any
 
 import rich.console
 
+import abilities
 import agreement
-import campaign
 import definitions
 import forms
 import names
@@ -92,32 +92,33 @@ def arguments() -> argparse.Namespace:
     for knob, default in ({"STACKS": names.defaults()["STACKS"]} | DEFAULTS).items():
         meaning = f"{names.KNOBS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
+    parser.add_argument("--prefix", metavar="PREFIX", help=names.KNOBS["PREFIX"])
     parser.add_argument("--quick", action="store_true", help=f"DHAT, one run per phase, at {' and '.join(QUICK)} only")
+    parser.add_argument("--leave-out", action="store_true", help="what cannot be checked is left out, and not refused")
     parser.add_argument("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
     meter = definitions.ROOT / preload.HEAP_METER
     parser.add_argument("--meter", type=Path, default=meter, metavar="LIBRARY", help="another build of the heap meter")
     given = parser.parse_args()
-    names.insist({knob: getattr(given, knob.lower()) for knob in ("STACKS", *DEFAULTS)})
+    asked = {knob: getattr(given, knob.lower()) for knob in ("STACKS", "PREFIX", *DEFAULTS)}
+    names.insist({knob: value for knob, value in asked.items() if value is not None})
     return given
 
 
 def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
-    """Exits with a sentence at a suite whose bytes differ from run to run, and at a stack whose allocations nobody
-    sees; a stack without TLS has but one suite."""
-    for stack in stacks:
-        if brought := definitions.stacks()[stack].brings:
-            sys.exit(f"memtest: {stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
+    """Exits with a sentence at a suite whose bytes differ from run to run."""
     for suite in suites:
         if not repeats(definitions.suites()[suite].model_dump()):
             sys.exit(f"memtest: {suite}: its live bytes differ from run to run; RSA suites without tickets repeat")
-    chosen = [(stack, suite if campaign.tls(stack) else "none") for suite in suites for stack in stacks]
-    return [Subject(stack, suite, sessions) for stack, suite in dict.fromkeys(chosen)]
+    return [Subject(stack, suite, sessions) for stack, suite in abilities.able(stacks, suites)]
 
 
 def main() -> None:
     names.insist({})  # the defaults are read from the definitions
     given = arguments()
-    chosen = subjects(names.listed(given.stacks), names.listed(given.suites), int(given.n))
+    stacks = abilities.asked(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
+    chosen = subjects(stacks, names.listed(given.suites), int(given.n))
+    if not chosen:
+        sys.exit(None if given.leave_out else "memtest: none of the stacks does any of the suites")
     try:
         witnesses.ready(given.meter.resolve())
         found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve(), given.quick))

@@ -190,6 +190,29 @@ def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
     assert not (project.root / "data").exists()
 
 
+def test_verify_takes_stacks_shows_what_is_missing_and_counts(project):
+    project.install("obey", "refuse", "fail")
+    for stack in ("refuse@1", "fail@1"):
+        (project.root / "build/harness" / stack).unlink()
+    (project.root / "build/harness/fail@1.unavailable").write_text("the version is gone\n")
+    command = project.command("--verify", "--stacks=obey@1 refuse@1 fail@1")
+    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    first, second, *runs, last = done.stdout.splitlines()
+    assert first == "not built    refuse@1 is not built: make it with `tools/build.py refuse@1`"
+    assert second == "unavailable  fail@1 is not to be had: the version is gone"
+    assert {line.split()[1] for line in runs} == {"obey@1"}
+    assert last == f"1 of 3 stacks are built; runs: {len(runs)} ok, 0 unsupported, 0 FAILED"
+
+
+def test_all_stacks_are_those_that_are_built_and_the_others_are_said(project):
+    project.install("obey")
+    done = project.measure("--heap=0", stacks=["all"], n=2)
+    assert done.returncode == 0, done.stderr
+    assert {run.stack for run in project.recorded()} == {"obey@1"}
+    assert "memtest: left out: openssl@3.5.5 is not built: make it with `tools/build.py openssl@3.5.5`" in done.stderr
+    assert "openssl@path" not in done.stderr
+
+
 def test_a_stack_that_is_not_built_is_named(project):
     project.install("obey")
     (project.root / "build/harness/obey@1").unlink()
@@ -221,7 +244,7 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
     way_out = "make it with `tools/build.py openssl@1.1.1w`"
     done = measure("some")
     assert done.returncode == 0
-    assert f"memtest: openssl@1.1.1w is not built and left out: {way_out}\n" in done.stderr
+    assert f"memtest: left out: openssl@1.1.1w is not built: {way_out}\n" in done.stderr
     assert [run.stack for run in project.recorded()] == ["obey@1"]
     assert "openssl@1.1.1w" in measure("some", "--list").stdout
     for refused in measure("all"), measure("some", "--stacks=obey@1 openssl@1.1.1w"):

@@ -112,12 +112,21 @@ def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
         ("bench", ["STACKS=null@c null@rust", "N=100"], ["bench_meter.py", "--stacks='null@c null@rust'", "--n='100'"]),
         ("bench", ["SUITES=none", "REPEATS=3"], ["bench_meter.py", "--suites='none'", "--repeats='3'"]),
         ("bench", ["STACKS=null@c"], ["tools/packages.py mem --stacks='null@c'"]),
-        ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS SUITES N REPEATS' WINDOW='3'"]),
+        ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS PREFIX SUITES N REPEATS' WINDOW='3'"]),
         ("prove", ["N=4"], ["tools/names.py --takes 'OUT JOBS FRESH' N='4'"]),
         ("mem", ["N=4"], ["tools/names.py N='4'"]),
         ("mem", ["CLIENT=a", "SERVER=b"], ["tools/packages.py mem --client='a' --server='b'"]),
         ("mem", ["CLIENT=a", "SERVER=b"], ["tools/build.py 'a' 'b'"]),
         ("mem", ["STACKS=a b"], ["tools/build.py 'a b'"]),
+        ("mem", ["STACKS=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),
+        ("mem", ["PREFIX=/opt"], ["tools/measure.py mem --prefix='/opt'"]),
+        ("mem", ["PREFIX=/opt"], ["tools/packages.py mem --prefix='/opt'"]),
+        ("check", [], ["tools/build.py --campaign check"]),
+        ("check", ["STACKS=all"], ["tools/build.py 'all'"]),
+        ("check", ["STACKS=all"], ["tools/measure.py --verify --stacks='all'"]),
+        ("check", ["STACKS=a", "PREFIX=/opt"], ["selfcheck.py --quick --leave-out", "--prefix='/opt'"]),
+        ("check", ["N=4"], ["tools/names.py --takes 'STACKS PREFIX' N='4'"]),
+        ("profile", ["STACK=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),
         ("mem", ["N=2"], ["tools/build.py --campaign mem"]),
         ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator='jemalloc'"]),
     ],
@@ -220,7 +229,7 @@ def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
     def done(*words: str) -> tuple[str, bool]:
         """What is built, and whether the marks of valgrind are."""
         lines = make("-n", "profile", "-W", "memtest/marks_valgrind.c", *words).stdout.splitlines()
-        return lines[-2].replace("'", ""), any("-o build/core/libmarks.so" in line for line in lines)
+        return lines[-2].replace("'", "").strip(), any("-o build/core/libmarks.so" in line for line in lines)
 
     stack, tool = names.PROFILE["STACK"], names.PROFILE["TOOL"]
     assert done() == done(f"STACK={stack}", f"TOOL={tool}") == (f"tools/build.py {stack}", tool in ("massif", "dhat"))
@@ -248,6 +257,37 @@ def test_a_choice_names_what_there_is(knob, said):
 
 def test_the_most_is_accepted():
     names.check({"N": "1000000000", "WINDOW": "1000000000", "REPEATS": "1000"})
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"STACKS": "all null@c"}, "STACKS=all null@c: all is every stack already; leave the others out"),
+        (
+            {"STACKS": "openssl@path"},
+            "openssl@path needs PREFIX=DIRECTORY: where the library that it is linked with is",
+        ),
+        ({"CLIENT": "openssl@3.5.5", "SERVER": "openssl@path"}, "openssl@path needs PREFIX=DIRECTORY"),
+        ({"STACKS": "openssl@3.5.5", "PREFIX": "/"}, "PREFIX=/ is for openssl@path only: name it as a stack, or leave"),
+        ({"PREFIX": "/"}, "PREFIX=/ is for openssl@path only"),
+        ({"STACKS": "openssl@path", "PREFIX": __file__}, f"PREFIX={__file__} is a file; it must be a directory"),
+        ({"STACKS": "openssl@path", "PREFIX": "/no/such"}, "PREFIX=/no/such is not there; it is where your library"),
+        ({"STACKS": "openssl@path", "PREFIX": ""}, "PREFIX is empty; it names a directory"),
+        ({"SUITES": "all"}, "no suite all among those of memtest/suites.toml"),
+    ],
+)
+def test_all_stacks_and_the_prefix_of_one(knobs, said):
+    assert refusal(**knobs).startswith(said)
+
+
+def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
+    known = list(names.table("stacks"))
+    names.check({"STACKS": "all"})
+    names.check({"STACKS": "all", "PREFIX": "/"})
+    names.check({"STACKS": "openssl@path null@c", "PREFIX": "/"})
+    assert names.stacks("all", "/") == known
+    assert names.stacks(" all ") == [name for name in known if name != "openssl@path"] != known
+    assert names.stacks("b a,b") == ["b", "a"]
 
 
 @pytest.mark.parametrize(

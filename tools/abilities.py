@@ -1,0 +1,102 @@
+"""What stacks can do here: whether they are built, and which suites their harnesses do, by their own word."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import definitions
+import names
+from campaign import SYSTEM, Run, argv, tls
+from definitions import Suite
+from harness import cannot_start
+from machine import allowed_cpus
+from process import Ended, started
+from provenance import built, manifest, missing
+from slots import complete, fill
+from verdict import UNSUPPORTED, how, last_sentence, parse, refusal
+
+LIMIT_S = 60
+JOBS = 2
+
+Does = Literal["yes", "no", "failed"]
+
+
+@dataclass(frozen=True)
+class Ability:
+    does: Does
+    reason: str | None = None
+
+
+def of(ended: Ended) -> Ability:
+    """What a harness said that was asked to go as far as its contexts."""
+    if not ended.status and not ended.stopped:
+        return Ability("yes")
+    said = refusal(parse(ended.stdout)[0]) or last_sentence(ended.stderr) or ended.stopped or how(ended.status)
+    return Ability("no" if ended.status == UNSUPPORTED else "failed", said)
+
+
+async def ask(stack: str, name: str, suite: Suite, cpu: int) -> Ability:
+    """Two sessions, whose handshake the harness makes to warm up."""
+    run = Run(stack, name, SYSTEM, "all", 2, "rss", 1)
+    try:
+        async with started([*argv(run, suite), "until=contexts", f"cpu={cpu}"], {}) as process:
+            await process.wait(LIMIT_S)
+        return of(process.ended())
+    except OSError as error:
+        return of(cannot_start(error))
+
+
+async def ask_all(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Ability]:
+    found, suites = {}, definitions.suites()
+
+    async def work(_: int, cpu: int, pair: tuple[str, str]) -> None:
+        found[pair] = await ask(*pair, suites[pair[1]], cpu)
+
+    await fill(pairs, allowed_cpus()[:JOBS], work)
+    return found
+
+
+def abilities(stacks: Iterable[str], suites: Iterable[str]) -> dict[tuple[str, str], Ability]:
+    """By stack and suite; a stack without TLS is asked for the suite `none` only."""
+    known = list(suites)
+    pairs = [(stack, suite) for stack in stacks for suite in (known if tls(stack) else ["none"])]
+    return complete(ask_all(list(dict.fromkeys(pairs))), "stopped")
+
+
+def asked(text: str, prefix: str | None, metered: bool = False, lenient: bool = False) -> list[str]:
+    """What STACKS names, all of it built; exits with a sentence when one is not.
+
+    `metered`: all their allocations must be seen. Of `all` stacks, and when lenient, those that will not do are left
+    out, and stderr says why."""
+    found, lenient = names.stacks(text, prefix), lenient or names.listed(text) == [names.ALL]
+    chosen = []
+    for stack in found:
+        unfit = (metered and unseen(stack)) or (None if built(stack) else missing(stack))
+        if unfit and not lenient:
+            sys.exit(f"memtest: {unfit}")
+        if unfit:
+            print(f"memtest: left out: {unfit}", file=sys.stderr)
+        else:
+            manifest(stack)  # another binary than it describes is an exit
+            chosen.append(stack)
+    return chosen
+
+
+def unseen(stack: str) -> str | None:
+    if brought := definitions.stacks()[stack].brings:
+        return f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees"
+    return None
+
+
+def able(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
+    """Stack and suite wherever the stack does the suite; why another does not stands on stderr.
+
+    Exits with a sentence where a harness fails."""
+    found = abilities(stacks, suites)
+    for (stack, suite), ability in found.items():
+        if ability.does == "failed":
+            sys.exit(f"memtest: {stack} in {suite}: {ability.reason}")
+        if ability.does == "no":
+            print(f"memtest: left out: {stack} in {suite}: {ability.reason}", file=sys.stderr)
+    return [pair for pair, ability in found.items() if ability.does == "yes"]
