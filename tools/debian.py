@@ -35,7 +35,8 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
         wanted = ["source", "--download-only", "--tar-only", f"{source.debian}={source.version}"]
         commands.run(["apt-get", *apt, *wanted], log, f"{title}: fetching {source.debian} {source.version}", place)
         [archive] = [file for file in place.glob("*.orig.tar.*") if file.suffix != ".asc"]
-        return archive.replace(kept)
+        shutil.copyfile(archive, place / "whole")  # it may be a link, into a mirror on this machine
+        return (place / "whole").replace(kept)
 
 
 def private(place: Path, stanza: str) -> list[str]:
