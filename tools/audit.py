@@ -131,6 +131,8 @@ def null_pages(judged: Judged) -> Iterator[str]:
     lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
     if not lab or setting.roles not in ("together", "split") or without_slope(judged.series):
         return
+    if books.have_runtime(runs):  # whose sessions have a goroutine each
+        return
     few, many = runs[0], runs[-1]
     sessions = (many.sessions - few.sessions) // 2 * len(judged.roles)
     touched = costs.phase_of(many, AT).rss_anon_bytes - costs.phase_of(few, AT).rss_anon_bytes

@@ -12,6 +12,7 @@ USABLE = {
     "jemalloc": ("allocated_bytes",),
     "jemalloc-rust": ("allocated_bytes",),
     "tcmalloc": ("current_allocated_bytes",),
+    "go": ("live_bytes", "stack_inuse_bytes"),  # of objects after a collection, and of goroutines
 }
 # Address space taken from the system: live, held free, and given back but kept for later.
 HELD = {
@@ -20,9 +21,10 @@ HELD = {
     "jemalloc-rust": ("mapped_bytes", "retained_bytes"),
     "tcmalloc": ("heap_size_bytes",),
     "mimalloc": ("committed_bytes",),
+    "go": ("sys_bytes",),
 }
 # A runtime's own figure of what is live, after a collection: in the heap meter's place, which does not see such a heap.
-RUNTIMES = {"go": ("live_bytes",)}
+RUNTIMES = {"go": USABLE["go"]}
 COARSE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
 
 
@@ -62,5 +64,6 @@ def live_of_runtime(phase: Phase) -> int:
 
 def unseen(runs: Iterable[Record]) -> str | None:
     """Why there are no heap runs beside these, of a stack that brings an allocator along; None where it does not."""
-    brought = {name for run in runs for phase in run.phases for name in list(phase.allocator or {})[1:]}
+    present = [list(phase.allocator or {}) for run in runs for phase in run.phases]
+    brought = {name for names in present for place, name in enumerate(names) if place or name in RUNTIMES}
     return f"the heap meter cannot see what {min(brought)} gives out" if brought else None

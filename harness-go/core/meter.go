@@ -131,9 +131,11 @@ func meterRead() *reading {
 	return &last
 }
 
-// heapRead is after RSS: it collects, so that what the runtime calls allocated is what is live.
+// heapRead is after RSS: it collects, so that what the runtime calls allocated is what is live, and gives back what is
+// then free. Else the runtime would do so by itself, during the phases to come and at the clock's pace; and RSS would
+// depend on how long they take.
 func heapRead() *runtime.MemStats {
-	runtime.GC()
+	meterTrim()
 	runtime.ReadMemStats(&heap)
 	return &heap
 }
