@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import definitions
@@ -42,9 +42,13 @@ async def ask(stack: str, name: str, suite: Suite, cpu: int) -> Ability:
     try:
         async with started([*argv(run, suite), "until=contexts", f"cpu={cpu}"], {}) as process:
             await process.wait(LIMIT_S)
-        return of(process.ended())
+        found = of(process.ended())
     except OSError as error:
-        return of(cannot_start(error))
+        found = of(cannot_start(error))
+    configuration = (
+        f" ({suite.protocol}, {suite.cipher}, {suite.group})"  # is known, and the same reason holds for others
+    )
+    return replace(found, reason=found.reason and found.reason.removesuffix(configuration))
 
 
 async def ask_all(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Ability]:

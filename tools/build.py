@@ -17,31 +17,15 @@ import signal
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Column, Table
-
 import cache
 import definitions
 import names
 import packages
-import stdout
 from commands import Failed, Unavailable
 from definitions import ROOT, Stack, campaigns, stacks
 from schedule import Schedule
 
-PIPE_WIDTH = 1000  # columns: no line of a list is so long
 UNAVAILABLE = 77
-
-
-def show_all(known: dict[str, Stack]) -> None:
-    """Names are whole, however narrow the terminal; a pipe has no width."""
-    table = Table(Column("stack", no_wrap=True, overflow="ignore"), "harness", "built", "licence", box=None)
-    for name, stack in known.items():
-        harness = ROOT / "build/harness" / name
-        built = "yes" if harness.with_name(f"{name}.stamp").is_file() else "no"
-        unavailable = harness.with_name(f"{name}.unavailable").is_file()
-        table.add_row(name, stack.harness, "not to be had" if unavailable else built, stack.licence)
-    Console(highlight=False, width=None if stdout.is_terminal() else PIPE_WIDTH).print(table)
 
 
 def arguments(known: dict[str, Stack]) -> argparse.Namespace:
@@ -51,7 +35,6 @@ def arguments(known: dict[str, Stack]) -> argparse.Namespace:
     parser.add_argument(
         "--prefix", metavar="DIRECTORY", type=Path, help="where the library of openssl@path is installed"
     )
-    parser.add_argument("--list", action="store_true", help="show every stack, whether it is built, and its licence")
     given = parser.parse_args()
     known_campaigns = campaigns()
     if given.campaign and given.campaign not in known_campaigns:
@@ -90,7 +73,7 @@ def main() -> None:
     known = stacks()
     given = arguments(known)
     try:
-        sys.exit(show_all(known) if given.list else run(given.stacks, known, given.prefix))
+        sys.exit(run(given.stacks, known, given.prefix))
     except (Failed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)

@@ -84,6 +84,7 @@ class Stack(Definition):
 
     harness: Literal["c", "rust", "go"]
     licence: str
+    what: str = ""  # it is, for people
     tls: bool = True  # false: of no protocol, and no suite but `none`
     driver: str | None = None
     family: str | None = None  # what its driver shares with others: a file of harness-c/families/

@@ -39,7 +39,7 @@ FITS = {TABLE: table, TEXT: text, NUMBER: number, FLAG: flag, TEXTS: every(text)
 
 KEYS = {
     "stacks": {
-        TEXT: "harness licence driver family manifest binary pkg_config package brings compiler uses mask",
+        TEXT: "harness licence what driver family manifest binary pkg_config package brings compiler uses mask",
         TEXTS: "features needs include libraries link steps",
         NUMBER: "cpu_seconds",
         FLAG: "tls prefix",

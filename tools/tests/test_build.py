@@ -167,9 +167,3 @@ def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
 def test_an_unknown_stack_is_one_sentence_with_the_nearest():
     done = subprocess.run([ROOT / "tools/build.py", "nul@c"], capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2 and "did you mean null@c" in done.stderr
-
-
-def test_a_list_in_a_pipe_has_whole_names_one_a_line():
-    narrow = os.environ | {"COLUMNS": "20"}
-    done = subprocess.run([ROOT / "tools/build.py", "--list"], capture_output=True, text=True, env=narrow)
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["stack", *stacks()]
