@@ -19,6 +19,7 @@ from definitions import Stack, stacks
 # The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could
 # say so: OpenSSL writes its flags, with the path in them, into the library.
 HERE = {"PWD": "/proc/self/cwd"}
+FOLLOW_PWD = ("cmake", "configure")  # they go to where PWD says from elsewhere, and take {maps}
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
     for number, text in enumerate(stack.steps, 1):
         command = step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
-        here = {} if command[0] == "cmake" else HERE  # cmake goes to where PWD says from elsewhere, and takes {maps}
+        here = {} if Path(command[0]).name in FOLLOW_PWD else HERE
         commands.run(command, log, title, folder, files_to_compile(command, folder), **here, **compilers(stack))
 
 
