@@ -49,7 +49,9 @@ const char *priority_new(gnutls_priority_t *priority, const struct suite *suite)
         return "does TLSv1.2 and TLSv1.3 only";
     if (!cipher || tls13 == !strncmp(suite->cipher, "ECDHE", 5))
         return "this driver does not know this cipher";
-    snprintf(words, sizeof words, "NORMAL:-VERS-ALL:-CIPHER-ALL:-MAC-ALL:-KX-ALL:-GROUP-ALL:+AEAD:%s:%s:%s",
-             words_of(suite->protocol), cipher, group ? group : "");
+    /* TLS 1.2 has one list for key exchange and for the curves of certificates: P-256 is in it too, last. */
+    const char *p256 = !strncmp(suite->cipher, "ECDHE-ECDSA", 11) ? ":+GROUP-SECP256R1" : "";
+    snprintf(words, sizeof words, "NORMAL:-VERS-ALL:-CIPHER-ALL:-MAC-ALL:-KX-ALL:-GROUP-ALL:+AEAD:%s:%s:%s%s",
+             words_of(suite->protocol), cipher, group ? group : "", p256);
     return group && gnutls_priority_init(priority, words, NULL) == 0 ? NULL : "does not have this group";
 }
