@@ -22,6 +22,7 @@ LOOKS = (  # from below: what stays longest first
     Look("session and tickets", "session", "#DDDDDD"),
     Look("context", "context", "#777777", "white"),
     Look("transport", "transport", "#BBBBBB"),
+    Look("caller's buffers", "caller's", "#CC79A7"),
     Look("record buffers, read", "read", "#56B4E9", INK, "//"),
     Look("record buffers, write", "write", "#009E73", "white", "\\\\"),
     Look("handshake messages and transcript", "handshake", "#E69F00"),

@@ -67,6 +67,11 @@ def test_more_rules_than_a_machine_word_has_bits():
         (["EVP_PKEY_new", "tls_parse_stoc_key_share"], "openssl", "keys and cipher contexts"),
         (["SSL_new_by_another_name"], "openssl", OTHER),
         (["tls_setup_read_buffer"], "rustls", OTHER),
+        (["f::VecInput::read", "rustls::caller_buffers::Buffers::fill", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::caller_buffers::Buffers::keep", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::conn::send::Encrypting::encrypt_records", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::caller_buffers::Buffers::parts"], "rustls", OTHER),
+        (["rustls::msgs::deframer::MessageDeframer::prepare_read"], "rustls", "record buffers, read"),
         (["tls_setup_read_buffer"], "nobody's", OTHER),
         (["tls_setup_read_buffer", "server_context_new"], "openssl", CONTEXT),
     ],
@@ -104,7 +109,7 @@ def test_the_source_of_a_reason_has_what_it_names(one):
     for part in one["source"].split("; "):
         file, _, named = part.partition(": ")
         package, _, inside = file.split(" and ")[0].partition("/")
-        versions = ("rustls-0.23.46", "aws-lc-rs-1.19.0")
+        versions = ("rustls-0.23.46", "rustls-0.24.0-dev.2", "aws-lc-rs-1.19.0")
         packed = [crates[name] / inside for name in versions if name in crates and name.startswith(f"{package}-")]
         found = [path for path in (*packed, *(folder / file for folder in folders)) if path.is_file()]
         if not found:
