@@ -1,19 +1,12 @@
 /* s2n-tls behind the driver interface. */
-#include "s2n_policies.h"
+#include "s2n_setup.h"
 
 #include <errno.h>
-#include <s2n.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 extern const char *awslc_version_string(void); /* of the libcrypto below */
-
-static void check(bool done, const char *what)
-{
-    if (!done)
-        die("%s: %s", what, s2n_strerror(s2n_errno, "EN"));
-}
 
 static const char *version(void)
 {
@@ -37,48 +30,6 @@ static const char *supports(const struct suite *suite)
     return lacks ? reason : NULL;
 }
 
-/* By default every allocation is rounded up to pages and locked into memory, of which a process may have few. */
-static void init(void)
-{
-    static bool done;
-    if (done)
-        return;
-    done = true;
-    setenv("S2N_DONT_MLOCK", "1", 1);
-    check(s2n_init() == S2N_SUCCESS, "s2n_init");
-}
-
-/* Whole, with a zero behind it. */
-static char *file_new(const char *certs, const char *name)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", certs, name);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        die("%s: %s", path, strerror(errno));
-    enum { MOST_BYTES = 1 << 16 };
-    char *text = calloc(1, MOST_BYTES);
-    if (!text || fread(text, 1, MOST_BYTES, file) == MOST_BYTES || ferror(file))
-        die("%s: cannot be read, or holds more than %d bytes", path, MOST_BYTES - 1);
-    fclose(file);
-    return text;
-}
-
-/* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(struct s2n_config *config, enum role role, const char *certs)
-{
-    if (role == ROLE_CLIENT) {
-        char *root = file_new(certs, "root.pem");
-        check(s2n_config_add_pem_to_trust_store(config, root) == S2N_SUCCESS, "root.pem");
-        free(root);
-        return;
-    }
-    char *chain = file_new(certs, "chain.pem"), *key = file_new(certs, "key.pem");
-    check(s2n_config_add_cert_chain_and_key(config, chain, key) == S2N_SUCCESS, "chain.pem and key.pem");
-    free(chain);
-    free(key);
-}
-
 struct context {
     struct s2n_config *config;
     enum role role;
@@ -88,7 +39,7 @@ struct context {
 static void *context_new(enum role role, const struct suite *suite)
 {
     struct context *context = malloc(sizeof *context);
-    init();
+    check(s2n_setup(), "s2n_init");
     struct s2n_config *config = s2n_config_new_minimal(); /* without the machine's certificates */
     check(context && config, "s2n_config_new_minimal");
     const char *policy = policy_for(suite, role);

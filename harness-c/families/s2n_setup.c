@@ -1,0 +1,96 @@
+/* What s2n-tls is told before its first session: policies, where memory comes from, and whom to trust. */
+#include "s2n_setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* s2n offers what a named security policy has, all of it, and a server chooses by its own order. These are the policies
+ * that have a suite for both ends' first choice with the fewest ciphers and groups beside it. So its hellos are larger
+ * than those of a stack that offers just one; what came out is checked as everywhere. */
+static const struct {
+    const char *protocol, *cipher, *group, *of[2]; /* by role */
+} known[] = {
+    /* client: 8 ciphers and 4 groups, no TLS 1.3; server: 13 and 3, AES-256 and X25519 first */
+    {"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384", "X25519", {"20240501", "KMS-TLS-1-2-2023-06"}},
+    /* client: 5 and 2, with TLS 1.3; server: 7 and 4, without it */
+    {"TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384", "X25519", {"TLS12_20261021_1", "test_all_ecdsa"}},
+    /* client: 3 and 3, TLS 1.3 only, as the server of AES-128; server of AES-256: 12 and 3, AES-256 first */
+    {"TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519", {"CloudFront-TLS-1-3-2025-no-pq", "CloudFront-TLS-1-3-2025-no-pq"}},
+    {"TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519", {"CloudFront-TLS-1-3-2025-no-pq", "20190801"}},
+    /* client: 3 and 5, with a key share each of X25519MLKEM768 and X25519; server of AES-256: 12 and 5 */
+    {"TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519MLKEM768", {"CloudFront-TLS-1-3-2025", "CloudFront-TLS-1-3-2025"}},
+    {"TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519MLKEM768", {"CloudFront-TLS-1-3-2025", "PQ-TLS-1-2-2024-10-09"}},
+};
+
+const char *policy_for(const struct suite *suite, enum role role)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].protocol, suite->protocol) && !strcasecmp(known[i].cipher, suite->cipher) &&
+            !strcasecmp(known[i].group, suite->group))
+            return known[i].of[role];
+    return NULL;
+}
+
+static int memory_ready(void)
+{
+    return S2N_SUCCESS;
+}
+
+static int memory_new(void **bytes, uint32_t size, uint32_t *allocated)
+{
+    *bytes = malloc(size);
+    *allocated = size;
+    return *bytes ? S2N_SUCCESS : S2N_FAILURE;
+}
+
+static int memory_free(void *bytes, uint32_t size)
+{
+    (void)size;
+    free(bytes);
+    return S2N_SUCCESS;
+}
+
+bool s2n_setup(void)
+{
+    static bool done;
+    done = done || (s2n_mem_set_callbacks(memory_ready, memory_ready, memory_new, memory_free) == S2N_SUCCESS &&
+                    s2n_init() == S2N_SUCCESS);
+    return done;
+}
+
+void check(bool done, const char *what)
+{
+    if (!done)
+        die("%s: %s", what, s2n_strerror(s2n_errno, "EN"));
+}
+
+/* Whole, with a zero behind it. */
+static char *file_new(const char *certs, const char *name)
+{
+    enum { MOST_BYTES = 1 << 16 };
+    char path[4096], *text = calloc(1, MOST_BYTES);
+    snprintf(path, sizeof path, "%s/%s", certs, name);
+    errno = 0;
+    FILE *file = fopen(path, "r");
+    if (!file || !text || fread(text, 1, MOST_BYTES - 1, file) == 0)
+        die("%s: %s", path, errno ? strerror(errno) : "is empty");
+    fclose(file);
+    return text;
+}
+
+void credentials_load(struct s2n_config *config, enum role role, const char *certs)
+{
+    if (role == ROLE_CLIENT) {
+        char *root = file_new(certs, "root.pem");
+        check(s2n_config_add_pem_to_trust_store(config, root) == S2N_SUCCESS, "root.pem");
+        free(root);
+        return;
+    }
+    char *chain = file_new(certs, "chain.pem"), *key = file_new(certs, "key.pem");
+    check(s2n_config_add_cert_chain_and_key(config, chain, key) == S2N_SUCCESS, "chain.pem and key.pem");
+    free(chain);
+    free(key);
+}
