@@ -16,12 +16,6 @@ struct context {
 
 static _Thread_local bool wire_is_empty; /* as the last pull found it */
 
-static void check(int result, const char *what)
-{
-    if (result < 0)
-        die("%s: %s", what, gnutls_strerror(result));
-}
-
 static const char *version(void)
 {
     static char text[64];
@@ -46,26 +40,12 @@ static const char *supports(const struct suite *suite)
     return lacks ? reason : NULL;
 }
 
-/* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(gnutls_certificate_credentials_t credentials, enum role role, const char *certs)
-{
-    char root[4096], chain[4096], key[4096];
-    snprintf(root, sizeof root, "%s/root.pem", certs);
-    snprintf(chain, sizeof chain, "%s/chain.pem", certs);
-    snprintf(key, sizeof key, "%s/key.pem", certs);
-    if (role == ROLE_CLIENT)
-        check(gnutls_certificate_set_x509_trust_file(credentials, root, GNUTLS_X509_FMT_PEM), root);
-    else
-        check(gnutls_certificate_set_x509_key_file(credentials, chain, key, GNUTLS_X509_FMT_PEM), chain);
-}
-
 static void *context_new(enum role role, const struct suite *suite)
 {
     struct context *context = gnutls_calloc(1, sizeof *context);
     if (!context || priority_new(&context->priority, suite))
         die("gnutls_priority_init failed");
-    check(gnutls_certificate_allocate_credentials(&context->credentials), "gnutls_certificate_allocate_credentials");
-    credentials_load(context->credentials, role, suite->certs);
+    context->credentials = credentials_new(role, suite->certs);
     context->flags = role == ROLE_CLIENT ? GNUTLS_CLIENT : GNUTLS_SERVER;
     context->flags |= GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_SEND_TICKET;
     context->tickets = role == ROLE_SERVER ? suite->tickets : 0;
@@ -179,13 +159,13 @@ static size_t read(void *session, void *bytes, size_t size)
 
 static void negotiated(void *session, struct negotiated *result)
 {
-    const gnutls_datum_t *peers = gnutls_certificate_get_peers(session, NULL);
     result->protocol = openssl_name(gnutls_protocol_get_name(gnutls_protocol_get_version(session)));
     result->cipher = openssl_name(gnutls_ciphersuite_get(session));
     result->group = openssl_name(gnutls_group_get_name(gnutls_group_get(session)));
     result->resumed = gnutls_session_is_resumed(session);
     /* All bits are set where GnuTLS was not asked to verify; the host name is one of what they stand for. */
-    result->peer_verified = peers && gnutls_session_get_verify_cert_status(session) == 0;
+    result->peer_verified =
+        gnutls_certificate_get_peers(session, NULL) && gnutls_session_get_verify_cert_status(session) == 0;
 }
 
 static void session_free(void *session)

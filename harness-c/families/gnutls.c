@@ -1,4 +1,4 @@
-/* What a suite's names are to GnuTLS, and back. */
+/* What GnuTLS is told before its first session: a suite in its own words, and whom to trust. */
 #include "gnutls.h"
 
 #include <stdio.h>
@@ -54,4 +54,25 @@ const char *priority_new(gnutls_priority_t *priority, const struct suite *suite)
     snprintf(words, sizeof words, "NORMAL:-VERS-ALL:-CIPHER-ALL:-MAC-ALL:-KX-ALL:-GROUP-ALL:+AEAD:%s:%s:%s%s",
              words_of(suite->protocol), cipher, group ? group : "", p256);
     return group && gnutls_priority_init(priority, words, NULL) == 0 ? NULL : "does not have this group";
+}
+
+void check(int result, const char *what)
+{
+    if (result < 0)
+        die("%s: %s", what, gnutls_strerror(result));
+}
+
+gnutls_certificate_credentials_t credentials_new(enum role role, const char *certs)
+{
+    char root[4096], chain[4096], key[4096];
+    gnutls_certificate_credentials_t credentials;
+    check(gnutls_certificate_allocate_credentials(&credentials), "gnutls_certificate_allocate_credentials");
+    snprintf(root, sizeof root, "%s/root.pem", certs);
+    snprintf(chain, sizeof chain, "%s/chain.pem", certs);
+    snprintf(key, sizeof key, "%s/key.pem", certs);
+    if (role == ROLE_CLIENT)
+        check(gnutls_certificate_set_x509_trust_file(credentials, root, GNUTLS_X509_FMT_PEM), root);
+    else
+        check(gnutls_certificate_set_x509_key_file(credentials, chain, key, GNUTLS_X509_FMT_PEM), chain);
+    return credentials;
 }

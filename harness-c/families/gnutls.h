@@ -1,4 +1,4 @@
-/* What a suite's names are to GnuTLS, and back. */
+/* What GnuTLS is told before its first session: a suite in its own words, and whom to trust. */
 #ifndef MEMTEST_GNUTLS_H
 #define MEMTEST_GNUTLS_H
 
@@ -11,5 +11,11 @@ const char *priority_new(gnutls_priority_t *priority, const struct suite *suite)
 
 /* OpenSSL's name for what GnuTLS reports; a name that only GnuTLS has stands as it is. */
 const char *openssl_name(const char *gnutls);
+
+/* A client holds the root only; a server the leaf, its key and the intermediate. */
+gnutls_certificate_credentials_t credentials_new(enum role role, const char *certs);
+
+/* Ends the run when GnuTLS says that something failed. */
+void check(int result, const char *what);
 
 #endif
