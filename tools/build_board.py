@@ -14,7 +14,7 @@ class Board:
 
     def __init__(self, seconds: dict[str, int | None], workers: int) -> None:
         self.weights = {name: weight or UNSAID for name, weight in seconds.items()}
-        self.workers, self.to_go = workers, dict(self.weights)
+        self.workers, self.to_go, self.bar = workers, dict(self.weights), None
         self.running: dict[str, tuple[float, float]] = {}  # when it began, and how much is done of 1
         self.paces: list[tuple[float, float]] = []  # of what was built: CPU seconds expected, and seconds it took
 
