@@ -140,8 +140,9 @@ func heapRead() *runtime.MemStats {
 	return &heap
 }
 
-// meterTrim has the runtime give back all that it holds free.
+// meterTrim has the runtime give back all that it holds free. What a sync.Pool keeps survives one collection.
 func meterTrim() {
+	runtime.GC()
 	debug.FreeOSMemory()
 }
 

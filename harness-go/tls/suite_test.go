@@ -1,0 +1,70 @@
+package main
+
+import (
+	"crypto/tls"
+	"strings"
+	"testing"
+
+	"memtest/core"
+)
+
+func suite(protocol, cipher, group string) *core.Suite {
+	return &core.Suite{Protocol: protocol, Cipher: cipher, Group: group, Auth: "server", Knobs: "default"}
+}
+
+var sound = []*core.Suite{
+	suite("TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384", "X25519"),
+	suite("TLSv1.2", "ecdhe-ecdsa-aes256-gcm-sha384", "P-256"),
+	suite("TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519"),
+	suite("TLSv1.3", "TLS_AES_128_GCM_SHA256", "X25519MLKEM768"),
+}
+
+func TestASuiteIsOfferedAndNothingBeside(t *testing.T) {
+	for _, it := range sound {
+		config, err := offer(it)
+		if err != nil {
+			t.Errorf("%+v: %v", it, err)
+			continue
+		}
+		if config.MinVersion != config.MaxVersion || len(config.CipherSuites) != 1 || len(config.CurvePreferences) != 1 {
+			t.Errorf("%+v: offers more than one: %+v", it, config)
+		}
+		if !strings.EqualFold(name(groups, config.CurvePreferences[0]), it.Group) || !config.SessionTicketsDisabled {
+			t.Errorf("%+v: offers other than asked: %+v", it, config)
+		}
+	}
+}
+
+func TestWhatCryptoTlsCannotDoIsSaid(t *testing.T) {
+	with := func(change func(*core.Suite)) *core.Suite {
+		changed := *sound[2]
+		change(&changed)
+		return &changed
+	}
+	for sentence, it := range map[string]*core.Suite{
+		"does TLSv1.2 and TLSv1.3 only":            suite("none", "none", "none"),
+		"no TLSv1.2 cipher TLS_AES_128_GCM_SHA256": suite("TLSv1.2", "TLS_AES_128_GCM_SHA256", "X25519"),
+		"no TLSv1.3 cipher TLS_AES_128_CCM_SHA256": suite("TLSv1.3", "TLS_AES_128_CCM_SHA256", "X25519"),
+		"no group X448": suite("TLSv1.3", "TLS_AES_128_GCM_SHA256", "X448"),
+		"no setting has it take TLS_AES_256_GCM_SHA384":                    suite("TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519"),
+		"has group X25519MLKEM768 in TLS 1.3 only":                         suite("TLSv1.2", sound[0].Cipher, "X25519MLKEM768"),
+		"auth=mutual: this driver does auth=server only":                   with(func(it *core.Suite) { it.Auth = "mutual" }),
+		"tickets=2: a server sends one, and to a client that would resume": with(func(it *core.Suite) { it.Tickets = 2 }),
+		"store=on: with a cache a client would resume":                     with(func(it *core.Suite) { it.Store = true }),
+		"knobs=best: documents no setting that saves memory":               with(func(it *core.Suite) { it.Knobs = "best" }),
+	} {
+		if said := (driver{}).Supports(it); !strings.HasSuffix(said, sentence) {
+			t.Errorf("%+v: %q", it, said)
+		}
+	}
+}
+
+// A cipher that crypto/tls has and the table forgets could be neither asked for nor recognised.
+func TestEveryModernCipherHasAName(t *testing.T) {
+	for _, it := range tls.CipherSuites() {
+		modern := strings.Contains(it.Name, "GCM") || strings.Contains(it.Name, "POLY1305")
+		if modern && name(ciphers, it.ID) == "" {
+			t.Errorf("%s has none", it.Name)
+		}
+	}
+}
