@@ -14,10 +14,10 @@
 #if MBEDTLS_VERSION_MAJOR >= 3
 #include <psa/crypto.h>
 typedef uint16_t group; /* IANA's number */
-enum { X25519 = MBEDTLS_SSL_IANA_TLS_GROUP_X25519, P256 = MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1 };
+static const group x25519 = MBEDTLS_SSL_IANA_TLS_GROUP_X25519, p256 = MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1;
 #else
 typedef mbedtls_ecp_group_id group;
-enum { X25519 = MBEDTLS_ECP_DP_CURVE25519, P256 = MBEDTLS_ECP_DP_SECP256R1 };
+static const group x25519 = MBEDTLS_ECP_DP_CURVE25519, p256 = MBEDTLS_ECP_DP_SECP256R1;
 #define mbedtls_ssl_conf_groups mbedtls_ssl_conf_curves
 #define mbedtls_ssl_is_handshake_over(ssl) ((ssl)->state == MBEDTLS_SSL_HANDSHAKE_OVER)
 #define mbedtls_pk_parse_keyfile(key, path, word, random, source) mbedtls_pk_parse_keyfile(key, path, word)
@@ -125,10 +125,10 @@ static void configure(struct context *context, const struct suite *suite)
 {
     bool client = context->role == ROLE_CLIENT;
     mbedtls_ssl_config *config = &context->config;
-    bool p256 = !is_tls13(suite) && client && strstr(suite->cipher, "ECDSA");
+    bool both = !is_tls13(suite) && client && strstr(suite->cipher, "ECDSA");
     context->ciphers[0] = cipher_named(suite->cipher)->number;
-    context->groups[0] = X25519;
-    context->groups[1] = p256 ? P256 : 0;
+    context->groups[0] = x25519;
+    context->groups[1] = both ? p256 : 0;
     check(mbedtls_ssl_config_defaults(config, client ? MBEDTLS_SSL_IS_CLIENT : MBEDTLS_SSL_IS_SERVER,
                                       MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT),
           "mbedtls_ssl_config_defaults");
