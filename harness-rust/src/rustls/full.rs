@@ -88,3 +88,6 @@ impl SigningKey for Noticed<Arc<dyn SigningKey>> {
         self.0.algorithm()
     }
 }
+
+#[cfg(test)]
+mod tests;
