@@ -12,31 +12,15 @@ static inline const char *group_name(SSL *ssl)
     return SSL_get_curve_name(SSL_get_curve_id(ssl));
 }
 
-/* They do not tell: the handshake fails where SSL_set1_host's name does not match. */
-static inline bool host_matched(SSL *ssl)
-{
-    return SSL_get_verify_result(ssl) == X509_V_OK;
-}
-
 #elif OPENSSL_VERSION_NUMBER >= 0x30000000L && !defined(LIBRESSL_VERSION_NUMBER)
-
-#if OPENSSL_VERSION_NUMBER >= 0x40000000L
-#define SSL_set1_host SSL_set1_dnsname
-#endif
 
 static inline const char *group_name(SSL *ssl)
 {
     return SSL_group_to_name(ssl, SSL_get_negotiated_group(ssl));
 }
 
-static inline bool host_matched(SSL *ssl)
-{
-    return SSL_get0_peername(ssl);
-}
+#else /* OpenSSL 1.1.1 and LibreSSL know it by the server's key share alone, which the client has. */
 
-#else /* OpenSSL 1.1.1 and LibreSSL */
-
-/* They know the group by the server's key share alone, which the client has. */
 static inline const char *group_name(SSL *ssl)
 {
     EVP_PKEY *share = NULL;
@@ -48,11 +32,20 @@ static inline const char *group_name(SSL *ssl)
     return group == NID_X9_62_prime256v1 ? "secp256r1" : OBJ_nid2sn(group);
 }
 
+#endif
+
+/* Whether the host name matched. Those that do not tell fail the handshake where the name of SSL_set1_host does not. */
 static inline bool host_matched(SSL *ssl)
 {
-    return X509_VERIFY_PARAM_get0_peername(SSL_get0_param(ssl));
+#if defined(OPENSSL_IS_BORINGSSL) || defined(OPENSSL_IS_AWSLC) || defined(LIBRESSL_VERSION_NUMBER)
+    return SSL_get_verify_result(ssl) == X509_V_OK;
+#else
+    return SSL_get0_peername(ssl);
+#endif
 }
 
+#if OPENSSL_VERSION_NUMBER >= 0x40000000L
+#define SSL_set1_host SSL_set1_dnsname
 #endif
 
 #ifndef TLS1_3_VERSION /* LibreSSL 3.1, whose OpenSSL interface has nothing of TLS 1.3 */
