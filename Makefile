@@ -6,8 +6,9 @@ SHELL := /bin/bash
 .NOTPARALLEL: # names are checked before anything is installed, and that before anything is built
 
 # Knobs come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
-# into the makes and cargos of the stacks.
+# into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to tools/build.py.
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+given := $(filter-out MEMTEST_CACHE,$(given))
 MAKEOVERRIDES :=
 unexport $(given)
 

@@ -44,9 +44,7 @@ def arguments(known: dict[str, Stack]) -> argparse.Namespace:
     asked = known_campaigns.get(given.campaign)
     given.prefix = given.prefix and given.prefix.absolute()
     given.stacks = names.listed(" ".join(given.stacks)) + (asked.stacks + asked.peers if asked else [])
-    if given.stacks in ([], ["all"]):
-        given.stacks = [name for name, stack in known.items() if given.prefix or not stack.prefix]
-    given.stacks = list(dict.fromkeys(given.stacks))
+    given.stacks = names.stacks(" ".join(given.stacks) or names.ALL, given.prefix)
     for name in given.stacks:
         if name not in known:
             parser.error(f"no stack {name} among those of memtest/stacks.toml{names.nearest(name, known)}")

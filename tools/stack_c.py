@@ -82,12 +82,11 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.version(stack.compiler)}
     how |= {"environment": commands.FIXED | HERE | compilers(stack), "uses": below and below.identity}
     made_of = {"source": stack.source.model_dump(exclude_none=True)} | how
-    tree = sources.tree(stack.source, root / "build/sources")
+    tree = sources.get(name, stack.source, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
     made = False
-    if not (stamps.holds(stamp, made_of) and tree.is_dir() and all(archive.is_file() for archive in archives)):
+    if not (stamps.holds(stamp, made_of) and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
-        sources.get(name, stack.source, root / "build/sources", log)
         key = cache.key(name, made_of)
         if not cache.take("libraries", key, folder, name):
             make(name, stack, folder, root, log)
