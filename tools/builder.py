@@ -50,27 +50,26 @@ class Harness:
         packages.require([self.stack.compiler])
         library = self.library() if self.stack.harness == "c" else None
         made_of = self.made_of(library)
-        if stamps.holds(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file():
-            return KEPT
-        for old in (self.stamp, self.manifest):  # from here on until the end, there is no harness
-            old.unlink(missing_ok=True)
-        made = self.make(library, cache.key(self.name, made_of))
-        self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
-        stamps.write(self.stamp, made_of)
+        key = cache.key(self.name, made_of)
+        made = KEPT
+        if not (stamps.holds(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file()):
+            for old in (self.stamp, self.manifest):  # from here on until the end, there is no harness
+                old.unlink(missing_ok=True)
+            made = self.make(library, key)
+            self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
+            stamps.write(self.stamp, made_of)
+        cache.keep("harnesses", key, self.folder, [self.binary])
         return made
 
     def make(self, library: stack_c.Built | None, key: str) -> str:
         """The binary, of the cache when it is there."""
         with tempfile.TemporaryDirectory(prefix=f"{self.name}.", dir=self.folder) as made:
-            partial = Path(made) / "harness"
-            if cached := cache.take("harnesses", key, partial.parent, self.name):
-                pass
-            elif library:
+            partial = Path(made) / self.name
+            cached = cache.take("harnesses", key, partial.parent, self.name)
+            if not cached and library:
                 stack_c.link(self.name, self.stack, library, partial, self.root, self.log)
-            else:
+            elif not cached:
                 self.whole().build(self.name, self.stack, partial, self.root, self.log)
-            if not cached:
-                cache.keep("harnesses", key, partial.parent, [partial])
             partial.replace(self.binary)
         return CACHED if cached or (library and self.stack.source and not library.made) else BUILT
 

@@ -114,17 +114,13 @@ def partial(folder: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def outputs(folder: Path) -> list[Path]:
+def outputs(folder: Path) -> Iterator[Path]:
     """Of a library's build directory what somebody may be linked or compiled with: all but objects and a tool's own."""
     left_out = {".o", ".d"}
-    return [
-        file
-        for file in folder.rglob("*")
-        if (file.is_file() or file.is_symlink())
-        and file.suffix not in left_out
-        and "CMakeFiles" not in file.parts
-        and not file.name.startswith(".ninja")
-    ]
+    for file in folder.rglob("*"):
+        tools_own = "CMakeFiles" in file.parts or file.name.startswith(".ninja")
+        if (file.is_file() or file.is_symlink()) and file.suffix not in left_out and not tools_own:
+            yield file
 
 
 def take_source(sum: str, archive: Path, title: str) -> bool:

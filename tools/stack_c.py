@@ -84,15 +84,14 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     made_of = {"source": stack.source.model_dump(exclude_none=True)} | how
     tree = sources.get(name, stack.source, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
-    made = False
+    key, made = cache.key(name, made_of), False
     if not (stamps.holds(stamp, made_of) and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
-        key = cache.key(name, made_of)
         if not cache.take("libraries", key, folder, name):
             make(name, stack, folder, root, log)
-            cache.keep("libraries", key, folder, cache.outputs(folder))
             made = True
         stamps.write(stamp, made_of)
+    cache.keep("libraries", key, folder, cache.outputs(folder))
     includes = [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
     link = [word.format(uses=uses(stack, root)) for word in stack.link]
     return Built(includes, [*map(str, archives), *link], made_of | stamps.contents(archives, root), made)

@@ -80,3 +80,10 @@ def test_where_nothing_can_be_kept_is_a_sentence(tmp_path, monkeypatch):
     with pytest.raises(Failed) as refused:
         cache.check()
     assert str(refused.value).endswith("file/below: nothing can be kept there: Not a directory")
+
+
+def test_what_was_built_before_a_cache_was_asked_for_is_kept_there_too(root, tmp_path, monkeypatch):  # noqa: F811
+    builder.build("tiny@1", tiny(root), root)
+    monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "kept"))
+    assert builder.build("tiny@1", tiny(root), root) == "up to date"
+    assert builder.build("tiny@1", tiny(root), clone(tmp_path / "other")) == "from the cache"
