@@ -11,11 +11,33 @@ from definitions import stacks
 
 CERTS = ROOT / "memtest/certs"
 SUITE = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519"]
-REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look at its key
-    "another root": ("unable to get local issuer certificate", "invalid peer certificate"),
-    "another name": ("hostname mismatch", "certificate not valid for name", "NotValidForName"),
-    "another key": ("key values mismatch", "KeyMismatch", "peer certificate: BadSignature"),
-    "missing": ("No such file", "No such file"),
+REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look at its key; by wolfSSL, by Mbed TLS
+    "another root": (
+        "unable to get local issuer certificate",
+        "invalid peer certificate",
+        "ASN no signer error",
+        "not correctly signed by the trusted CA",
+    ),
+    "another name": (
+        "hostname mismatch",
+        "certificate not valid for name",
+        "NotValidForName",
+        "peer subject name mismatch",
+        "does not match with the expected CN",
+    ),
+    "another key": (
+        "key values mismatch",
+        "KeyMismatch",
+        "peer certificate: BadSignature",
+        "verify problem based on signature",
+        "is not the key of chain.pem",
+    ),
+    "missing": (
+        "No such file",
+        "No such file",
+        "Input/output error on file",
+        "Read/write of file failed",
+    ),
 }
 
 
