@@ -80,6 +80,6 @@ class Schedule:
             made = "not to be had" if isinstance(error, Unavailable) else "failed"
             self.failures[name] = error
         board.finish(name, made == builder.BUILT)
-        if made != builder.BUILT:
+        if made not in (builder.BUILT, builder.CACHED):  # which say so themselves
             why = "" if name not in self.failures else "; why is said at the end"
             CONSOLE.print(f"{name}: {made}{why}", markup=False)

@@ -110,6 +110,48 @@ def test_other_flags_steps_or_driver_build_again(root, monkeypatch):
     assert "-DOTHER" in (root / "build/logs/tiny@1.log").read_text()
 
 
+def test_another_version_of_the_compiler_builds_again_and_the_manifest_says_which(root, tmp_path, monkeypatch):
+    builder.build("tiny@1", tiny(root), root)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "gcc").write_text(
+        f'#!/bin/sh\nif [ $1 = -dumpfullversion ]; then echo 99.1.0; else exec {shutil.which("gcc")} "$@"; fi\n'
+    )
+    (programs / "gcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    assert builder.build("tiny@1", tiny(root), root) == "built"
+    assert json.loads((root / "build/harness/tiny@1.json").read_text())["compiler"] == "gcc 99.1.0"
+
+
+def test_what_changes_in_one_stack_leaves_the_others(root):
+    for name in "tiny@1", "tiny@2":
+        builder.build(name, tiny(root), root)
+    assert builder.build("tiny@1", tiny(root, steps=[*tiny(root).steps, "true"]), root) == "built"
+    assert builder.build("tiny@2", tiny(root), root) == "up to date"
+
+
+@pytest.mark.parametrize(
+    ("more", "lacking", "package"),
+    [
+        ({"needs": ["cmake"]}, "cmake", "cmake"),
+        ({"needs": ["ninja-build"]}, "ninja", "ninja-build"),
+        ({"compiler": "clang"}, "clang", "clang"),
+    ],
+)
+def test_a_build_tool_that_is_missing_is_named_with_its_package(root, tmp_path, monkeypatch, more, lacking, package):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for found in (file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")):
+        if found.name != lacking:
+            (programs / found.name).unlink(missing_ok=True)
+            (programs / found.name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)  # else it would be installed
+    with pytest.raises(ValueError) as refused:
+        builder.build("tiny@1", tiny(root, **more), root)
+    assert str(refused.value) == f"missing system packages; install them with: sudo apt-get install -y {package}"
+
+
 def test_a_changed_driver_links_again_and_leaves_the_library(root):
     (root / "harness-c").unlink()
     subprocess.run(["cp", "-r", ROOT / "harness-c", root], check=True)

@@ -74,7 +74,12 @@ def test_no_cargo_at_all(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("stacks", "asks"),
-    [("openssl@system", False), ("null@c", False), ("openssl@3.5.5", True), ("null@c null@rust", True)],
+    [
+        ("openssl@system null@c null@go", False),
+        ("mbedtls@3.6.6", False),  # a source package of Debian's
+        ("openssl@3.5.5", True),
+        ("null@c null@rust", True),
+    ],
 )
 def test_cargo_is_asked_for_by_rust_and_by_crates_alone(tmp_path, monkeypatch, stacks, asks):
     monkeypatch.setenv("PATH", str(tmp_path))
