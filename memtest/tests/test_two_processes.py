@@ -34,6 +34,11 @@ def null(request):
     return ROOT / "build/harness" / request.param
 
 
+@pytest.fixture(params=["null@c", "null@rust", "null@go"])
+def program(request):
+    return ROOT / "build/harness" / request.param
+
+
 @pytest.fixture(params=["openssl@3.5.5", "rustls+aws-lc@0.23.46"])
 def stack(request):
     return built(request.param)
@@ -218,8 +223,8 @@ def test_threads_of_a_tls_stack_change_no_live_heap(stack, suite):
 
 
 @pytest.mark.parametrize("phase", ["contexts", "client 1", "established", "freed"])
-def test_both_processes_end_after_the_same_phase(null, phase):
-    recorded, _ = split([null, null], 20, *NONE, f"until={phase}")
+def test_both_processes_end_after_the_same_phase(program, phase):
+    recorded, _ = split([program, program], 20, *NONE, f"until={phase}")
     for role in ROLES:
         assert list(recorded[role]) == PHASES[: PHASES.index(phase) + 1]
 
@@ -262,17 +267,17 @@ def survived(harness, role, other):
 
 
 @pytest.mark.parametrize("role, other", [ROLES, ROLES[::-1]])
-def test_a_killed_process_ends_the_one_that_waits_for_it_within_a_second(null, role, other):
-    assert any(survived(null, role, other) < 1 for _ in range(3))  # three tries: the machine may be busy
+def test_a_killed_process_ends_the_one_that_waits_for_it_within_a_second(program, role, other):
+    assert any(survived(program, role, other) < 1 for _ in range(3))  # three tries: the machine may be busy
 
 
-def test_a_process_at_work_sees_that_the_other_has_ended(null, joined):
+def test_a_process_at_work_sees_that_the_other_has_ended(program, joined):
     """Not only where they meet: here the other has been at every meeting before it ended."""
     wires, mine, its = joined
     terms = struct.pack("=4Q", 20, 10, 1, False)  # sessions, window, threads, whether it is the client
     its.send(terms + b"\1" * 100)
     its.shutdown(socket.SHUT_WR)  # what is sent to it is still taken
-    done = finish(start(null, "client", wires, mine, "sessions=20", *NONE))
+    done = finish(start(program, "client", wires, mine, "sessions=20", *NONE))
     assert done.returncode == 1 and done.stderr == "memtest: null: the server's process has ended\n"
     assert its.recv(1000, socket.MSG_DONTWAIT) == terms[:-8] + struct.pack("=Q", True)
     with pytest.raises(BlockingIOError):  # it came to no meeting but the first
@@ -295,28 +300,28 @@ def test_two_that_were_started_with_other_arguments_name_the_first(null, joined,
     assert (client.returncode, server.returncode) == (1, 1)
 
 
-def test_two_of_the_same_role_are_told(null, joined):
+def test_two_of_the_same_role_are_told(program, joined):
     wires, *ends = joined
-    pair = [start(null, "client", wires, end, "sessions=20", *NONE) for end in ends]
+    pair = [start(program, "client", wires, end, "sessions=20", *NONE) for end in ends]
     for end in ends:
         end.close()
     for process in pair:
         assert finish(process).stderr == "memtest: null: the other process was started with role=client too\n"
 
 
-def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(null, tmp_path):
+def test_wires_must_be_a_memfd_which_nothing_else_is_written_over(program, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("kept")
     with precious.open("r+b") as file:
-        command = [null, "memory", "sessions=2", *NONE, "role=client", f"wires={file.fileno()}", "barrier=0"]
+        command = [program, "memory", "sessions=2", *NONE, "role=client", f"wires={file.fileno()}", "barrier=0"]
         done = subprocess.run(command, pass_fds=[file.fileno()], text=True, capture_output=True)
     assert done.returncode == 1 and done.stderr.endswith(f"wires={command[-2][6:]}: not a memfd\n")
     assert precious.read_text() == "kept"
 
 
-def test_a_barrier_must_be_a_socket(null, joined):
+def test_a_barrier_must_be_a_socket(program, joined):
     wires = joined[0]
-    command = [null, "memory", "sessions=2", *NONE, "role=client", f"wires={wires}", f"barrier={wires}"]
+    command = [program, "memory", "sessions=2", *NONE, "role=client", f"wires={wires}", f"barrier={wires}"]
     done = subprocess.run(command, pass_fds=[wires], text=True, capture_output=True)
     assert done.returncode == 1 and "barrier=" in done.stderr and done.stderr.count("\n") == 1
 
@@ -334,11 +339,11 @@ def test_a_barrier_must_be_a_socket(null, joined):
         (["threads=257"], "from 1 to 256"),
     ],
 )
-def test_roles_and_threads_that_make_no_run_are_usage_errors(null, arguments, sentence):
-    done = run(null, "memory", "sessions=2", *NONE, *arguments)
+def test_roles_and_threads_that_make_no_run_are_usage_errors(program, arguments, sentence):
+    done = run(program, "memory", "sessions=2", *NONE, *arguments)
     assert done.returncode == 2 and sentence in done.stderr and done.stdout == ""
 
 
-def test_a_kept_role_has_nobody_to_send_a_payload_to(null):
-    done = run(null, "memory", "sessions=2", *NONE, "keep=server", "until=payload")
+def test_a_kept_role_has_nobody_to_send_a_payload_to(program):
+    done = run(program, "memory", "sessions=2", *NONE, "keep=server", "until=payload")
     assert done.returncode == 1 and "until=payload: no such phase in this run" in done.stderr

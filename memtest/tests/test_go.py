@@ -1,0 +1,127 @@
+"""The harness in Go: no line of the core is in it, and what it says and does is the same; its heap is its runtime's."""
+
+import json
+
+import pytest
+from test_core import METER, NONE, OPEN, PHASES, phases, run
+from test_two_processes import CERTS, RSA, built, split
+
+GO = "go@1.26.8"
+MIXED = ["null@go", "null@c"], ["null@c", "null@go"]
+SUITES = {
+    "tls12": RSA["tls12"],
+    "tls13": ["protocol=TLSv1.3", "cipher=TLS_AES_128_GCM_SHA256", "group=X25519", f"certs={CERTS}"],
+    "tls13-pq": ["protocol=TLSv1.3", "cipher=TLS_AES_128_GCM_SHA256", "group=X25519MLKEM768", f"certs={CERTS}"],
+}
+BLOCKS = 48 + 1024 + 3072  # of a null session, by Go's size classes
+HARNESS = 8 + 48 + 112  # a session's place, what it knows, and the channel by which it is woken
+GOROUTINE_BYTES = 700  # at most, beside its stack: the runtime's record of it, and of what it waits for
+STACK_BYTES = 2048  # of a goroutine, the smallest there is
+
+
+@pytest.fixture(scope="module")
+def null():
+    return built("null@go")
+
+
+@pytest.fixture(params=SUITES)
+def suite(request):
+    return SUITES[request.param]
+
+
+def measured(harness, sessions, *arguments):
+    done = run(harness, "memory", f"sessions={sessions}", *arguments)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["phase"]: line for line in lines if line["record"] == "phase"}
+
+
+def slope(few, many, sessions, figure, phase):
+    """Bytes of the runtime's figure that one more session adds."""
+    return (many[phase]["allocator"]["go"][figure] - few[phase]["allocator"]["go"][figure]) / sessions
+
+
+def test_a_null_session_is_its_three_blocks_and_a_goroutine(null):
+    few, many = (measured(null, sessions, *NONE, "cpu=0") for sessions in (1000, 5000))
+    for phase in OPEN:
+        beside = slope(few, many, 4000, "live_bytes", phase) - BLOCKS - HARNESS
+        assert 400 < beside < GOROUTINE_BYTES, phase
+        assert abs(slope(few, many, 4000, "stack_inuse_bytes", phase) - STACK_BYTES) < 20, phase
+        rss = (many[phase]["rss_anon_bytes"] - few[phase]["rss_anon_bytes"]) / 4000
+        assert BLOCKS + STACK_BYTES < rss < 1.1 * (BLOCKS + HARNESS + beside + STACK_BYTES), phase
+    assert slope(few, many, 4000, "live_bytes", "closed") < GOROUTINE_BYTES
+
+
+def test_live_bytes_of_a_session_repeat(suite):
+    runs = [[measured(built(GO), sessions, *suite, "cpu=0") for sessions in (100, 300)] for _ in range(2)]
+    for phase in list(runs[0][0])[1:-3]:  # while they are open
+        one, other = (slope(few, many, 200, "live_bytes", phase) for few, many in runs)
+        assert abs(one - other) < 8, phase
+    assert slope(*runs[0], 200, "live_bytes", "established") > 4000
+
+
+def test_bytes_in_flight_are_those_of_the_harness_in_c(null):
+    for arguments in [], ["window=7"]:
+        in_c, in_go = (phases(harness, 200, *arguments) for harness in (built("null@c"), null))
+        assert [line["wire_bytes"] for line in in_go.values()] == [line["wire_bytes"] for line in in_c.values()]
+
+
+@pytest.mark.parametrize("ends", MIXED, ids=lambda ends: " with ".join(ends))
+@pytest.mark.parametrize("arguments", [[], ["window=7"]])
+def test_harnesses_of_two_languages_share_wires_and_barrier(ends, arguments):
+    recorded, _ = split([built(name) for name in ends], 200, *NONE, *arguments)
+    in_c = phases(built("null@c"), 200, *arguments)
+    for role in recorded.values():
+        assert list(role) == PHASES
+        assert [line["wire_bytes"] for line in role.values()] == [line["wire_bytes"] for line in in_c.values()]
+
+
+@pytest.mark.parametrize("other", ["openssl@3.5.5", "rustls+aws-lc@0.23.46"])
+@pytest.mark.parametrize("go_is", ["client", "server"])
+def test_it_talks_with_another_stack_and_each_says_whom_it_verified(other, go_is, suite):
+    names = [GO, other] if go_is == "client" else [other, GO]
+    recorded, (client, server) = split([built(name) for name in names], 20, *suite)
+    assert list(recorded["client"]) == list(recorded["server"])
+    assert (client["client_verified"], client["server_verified"]) == (True, None)
+    assert (server["client_verified"], server["server_verified"]) == (None, False)
+    for field in "protocol", "cipher", "group", "resumed":
+        assert client[field] == server[field]
+
+
+@pytest.mark.parametrize("kept", ["client", "server"])
+def test_a_kept_role_holds_what_it_holds_in_a_process_of_its_own(kept, suite):
+    together = [measured(built(GO), sessions, *suite, f"keep={kept}", "cpu=0") for sessions in (100, 300)]
+    apart = [split([built(GO)] * 2, sessions, *suite, "cpu=0")[0][kept] for sessions in (100, 300)]
+    one, other = (slope(*runs, 200, "live_bytes", "established") for runs in (together, apart))
+    assert abs(one - other) < 520  # of every freed peer the runtime keeps the record of its goroutine
+    assert one >= other
+
+
+def test_what_is_preloaded_is_not_taken_for_a_meter(null):
+    done = run(null, "memory", "sessions=2", *NONE, heap=True)
+    assert done.returncode == 77 and f"LD_PRELOAD={METER} has no effect" in done.stderr
+
+
+def test_the_runtime_is_as_by_default_whatever_the_environment_says(null):
+    done = run(null, "memory", "sessions=2", *NONE, GOGC="off", GOMEMLIMIT="1KiB", GODEBUG="tlsmlkem=0,cpu.avx=off")
+    assert done.returncode == 0 and done.stderr == ""
+    said = json.loads(done.stdout.splitlines()[0])["notes"]
+    assert "GOGC=100, GOMEMLIMIT=off: Go's defaults, whatever the environment says" in said
+    assert "GODEBUG=cpu.avx=off" in said
+
+
+def test_the_laboratory_is_what_the_other_harnesses_have(null):
+    first = [json.loads(run(built(name), "memory", "sessions=2", *NONE, "cpu=0").stdout.splitlines()[0])
+             for name in ("null@c", "null@go")]  # fmt: skip
+    for key in "schema", "scenario", "sessions", "role", "keep", "threads", "window", "meter", "aslr", "thp", "cpu":
+        assert first[0][key] == first[1][key], key
+
+
+def test_aes_256_cannot_be_asked_of_it_in_tls_1_3():
+    done = run(built(GO), "memory", "sessions=2", *RSA["tls13"])
+    assert done.returncode == 77
+    assert "takes TLS_AES_128_GCM_SHA256 first in TLS 1.3, and no setting has it take TLS_AES_256" in done.stderr
+
+
+def test_with_marks_nothing_is_collected_for_its_sake(null):
+    assert all("allocator" not in line for line in measured(null, 20, *NONE, "marks=1").values())
