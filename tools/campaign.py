@@ -9,6 +9,7 @@ from lines import Env, Meter, Role, Roles, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
 THREADS = 4  # of a run as deployed
+EVERY_FEATURE = "all"  # of the CPU
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Run:
     roles: Roles = "together"
     peer: str | None = None  # the client's stack, when it is another
     env: Env = "lab"
+    cpu: str = EVERY_FEATURE  # the features of it that the library may use
 
     @property
     def keeps(self) -> bool:
@@ -42,6 +44,7 @@ class Run:
         words += [self.roles] * (self.roles != "together")
         words += [self.env] * (self.env != "lab")
         words += [self.allocator] * (self.allocator != SYSTEM)
+        words += [f"CPU {self.cpu}"] * (self.cpu != EVERY_FEATURE)
         words += [f"window {self.window}"] * (self.window != "all")
         words += [f"repeat {self.repeat}"] * (self.repeat > 1)
         return " ".join(words)
@@ -62,9 +65,10 @@ def matrix(campaign: Campaign) -> list[Run]:
     own = {name for name, stack in known.items() if stack.brings}
     nulls = {name for name, stack in known.items() if not stack.tls}
     runs = {
-        Run(stack, suite, allocator, window, count, meter, repeat, roles, peer, env): None
+        Run(stack, suite, allocator, window, count, meter, repeat, roles, peer, env, cpu): None
         for allocator in campaign.allocators
         for env in campaign.envs
+        for cpu in campaign.cpus
         for repeat in range(1, campaign.repeats + 1)
         for roles in campaign.roles
         for window in campaign.windows

@@ -15,12 +15,13 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveInt,
+    RootModel,
     ValidationError,
     model_validator,
 )
 
 from likeness import whole
-from lines import Env, Roles, Window, sentence
+from lines import Cpu, Env, Roles, Window, sentence
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
@@ -146,6 +147,10 @@ class Allocator(Definition):
         return self
 
 
+class Mask(RootModel[dict[Cpu, dict[str, str]]]):
+    """How a library is kept from features of the CPU: by what CPU= takes, the variables of its process."""
+
+
 class Campaign(Definition):
     """What to record; sessions are fractions of n."""
 
@@ -161,6 +166,7 @@ class Campaign(Definition):
     roles: list[Roles] = Field(default=["together"], min_length=1)
     peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
     envs: list[Env] = Field(default=["lab"], min_length=1)
+    cpus: list[Cpu] = Field(default=["all"], min_length=1)
     sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
     built_only: bool = False  # stacks that are not built are left out, and said
 
@@ -189,7 +195,7 @@ def table(file: Path, name: str, entry: object, kind: type[Kind]) -> Kind:
 
 def check() -> None:
     """All of them: exits with a sentence at the first that is wrong, before time is spent on the others."""
-    for definitions in (stacks, suites, allocators, campaigns):
+    for definitions in (stacks, suites, allocators, cpus, campaigns):
         definitions()
 
 
@@ -203,6 +209,10 @@ def suites() -> dict[str, Suite]:
 
 def allocators() -> dict[str, Allocator]:
     return read(DEFINITIONS / "allocators.toml", Allocator)
+
+
+def cpus() -> dict[str, Mask]:
+    return read(DEFINITIONS / "cpus.toml", Mask)
 
 
 def campaigns() -> dict[str, Campaign]:

@@ -14,6 +14,7 @@ KNOBS = {  # of `make mem`
     "SERVER": "a stack, to be measured against CLIENT=, a process each",
     "ENV": "lab, deployed (randomised, the host's huge pages, four threads), or both",
     "ALLOCATOR": "malloc of the whole process: system, jemalloc, mimalloc, tcmalloc (memtest/allocators.toml)",
+    "CPU": "features of it that the library may use: all, no-avx512, no-aes, or baseline (memtest/cpus.toml)",
     "WINDOW": "pairs in the handshake at a time, or all; with KEEP 100 unless given",
     "REPEATS": "how often each run is made",
     "HEAP": "how many of the smallest numbers of sessions are run under the heap meter too, or all",
@@ -23,7 +24,7 @@ KNOBS = {  # of `make mem`
 }
 DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU", "KEEP": "both"}
 DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself") | {"PREFIX": "none"}
-WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs"}  # of a campaign, where they are not the knob's
+WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs", "CPU": "cpus"}  # of a campaign; else the knob's
 OF_PROFILE = {  # which takes some of the others too
     "STACK": "what to profile, one stack (names: make stacks)",
     "SUITE": "its protocol configuration (memtest/suites.toml)",
@@ -42,6 +43,7 @@ CHOICES = {
     "ROLES": ("together", "split"),
     "KEEP": ("client", "server"),
     "ENV": ("lab", "deployed", "both"),
+    "CPU": ("all", "no-avx512", "no-aes", "baseline"),
     "FRESH": ("0", "1"),
     "TOOL": ("sites", "heaptrack", "massif", "dhat"),
 }

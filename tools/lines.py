@@ -22,6 +22,7 @@ Role = Literal["client", "server"]
 Process = Literal["both", "client", "server"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
 Env = Literal["lab", "deployed", "deployed-thp"]
+Cpu = Literal["all", "no-avx512", "no-aes", "baseline"]
 Book = Annotated[dict[Annotated[str, Field(pattern="_bytes$")], NonNegativeInt], Field(min_length=1)]
 
 

@@ -124,7 +124,7 @@ def check_place() -> None:
 def check(knobs: dict[str, str], known: Iterable[str] = KNOBS) -> None:
     """ValueError with one sentence at the first knob, none but `known` being any, or definition that cannot be."""
     check_place()
-    for kind in ("stacks", "suites", "allocators", "campaigns"):
+    for kind in ("stacks", "suites", "allocators", "campaigns", "cpus"):
         shapes.check(kind, table(kind))
     shapes.check_buckets(table("buckets"))
     check_campaigns()
@@ -161,7 +161,7 @@ def insist(knobs: dict[str, str], taken: list[str] | None = None) -> None:
 
 def defaults() -> dict[str, str]:
     """Of `make mem`, as text."""
-    mem = {"roles": ["together"], "envs": ["lab"]} | table("campaigns").get("mem", {})
+    mem = {"roles": ["together"], "envs": ["lab"], "cpus": ["all"]} | table("campaigns").get("mem", {})
     campaign = {knob: mem.get(WORDS.get(knob, knob.lower()), "") for knob in KNOBS}
     text = {
         knob: " ".join(map(str, value)) if isinstance(value, list) else str(value) for knob, value in campaign.items()

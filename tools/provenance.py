@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+import cpus
 from campaign import Run, argv
 from definitions import ROOT, Allocator, Suite
 from lines import Environment, Model, sentence
@@ -42,7 +43,7 @@ class Provenance:
 
     def declared(self, run: Run) -> dict:
         """The fields of the record that are known before the run."""
-        build = manifest(run.stack)
+        build, features = manifest(run.stack), cpus.features(run)
         return {
             **build.model_dump(),
             "schema": SCHEMA,
@@ -55,6 +56,7 @@ class Provenance:
             "meter": run.meter,
             "roles": run.roles,
             "env": run.env,
+            "cpu_features": features and features.model_dump(),
             "peer": run.peer and peer(run.peer, None).model_dump(),
             "repeat": run.repeat,
             "argv": argv(run, self.suites[run.suite]),

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
 
 from call_stacks import Sites
-from lines import Env, Environment, Meter, Model, Negotiated, Phase, Roles, Sessions, Window, sentence
+from lines import Cpu, Env, Environment, Meter, Model, Negotiated, Phase, Roles, Sessions, Window, sentence
 from torn import TORN, cut_off
 
 SCHEMA = 2
@@ -65,6 +65,13 @@ class Peer(Model):
     licence: str
 
 
+class CpuFeatures(Model):
+    """What the library was kept to, and by which variables; without any, it cannot be."""
+
+    name: Cpu
+    variables: dict[str, str]
+
+
 class AllocatorRecord(Model):
     name: str
     version: str | None
@@ -106,6 +113,7 @@ class Record(Model):
     roles: Roles
     peer: Peer | None  # None: both roles are `stack`; else `stack` is the server
     env: Env = "lab"
+    cpu_features: CpuFeatures | None = None  # None: all that the CPU has
     repeat: PositiveInt
     argv: list[str]
     commit: str
@@ -140,8 +148,9 @@ class Record(Model):
     @model_serializer(mode="wrap")
     def absent_when_none(self, serialize) -> dict[str, Any]:
         fields = serialize(self)
-        if self.sites is None:
-            fields.pop("sites", None)
+        for name in ("sites", "cpu_features"):
+            if getattr(self, name) is None:
+                fields.pop(name, None)
         return fields
 
     def line(self) -> bytes:
@@ -154,6 +163,7 @@ def key(fields: dict[str, Any]) -> str:
     The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
     names = ("stack", "binary_sha256", "meter_sha256", "allocator", "suite", "scenario", "sessions", "window", "meter")
     declared = {name: fields[name] for name in (*names, "roles", "env", "repeat")}
+    declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
     declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
     declared["argv"] = [word for word in fields["argv"] if not word.startswith(SLOTS)]

@@ -62,7 +62,7 @@ def campaign(arguments: argparse.Namespace) -> Campaign:
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
     turned |= {"stacks": stacks(arguments), "suites": listed(arguments.suites)}
     turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
-    turned |= {"roles": several(arguments.roles)} | environments(arguments)
+    turned |= {"cpus": several(arguments.cpu), "roles": several(arguments.roles)} | environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
     if arguments.stacks or arguments.client:  # what is named must be there
         given["built_only"] = names.listed(arguments.stacks or "") == [names.ALL]

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import cpus
 import forecast
 import harness
 import huge_pages
@@ -36,7 +37,10 @@ class Runner:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
         if run.env == "deployed-thp" and (reason := huge_pages.unavailable()):
             return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
+        if reason := cpus.unmasked(run):
+            return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
         variables = preload.variables(run.meter, self.provenance.allocator(run), allocator)
+        variables |= features.variables if (features := cpus.features(run)) else {}
         limit_s = self.limit_s or 60 + run.sessions / 50  # some 25 times what OpenSSL takes
         pinned = [f"cpu={cpu}"] if run.env == "lab" else []
         if run.roles == "split":

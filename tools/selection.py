@@ -11,7 +11,7 @@ from comparable import by_start, comparable, missing_from, of_latest_builds
 from lines import Env, Meter, Process, Roles
 from names import nearest
 from records import Record
-from series import Series, Setting, of_process, peer_name
+from series import Series, Setting, cpu_name, of_process, peer_name
 
 ITSELF = "itself"  # the peer of a stack that is at both ends of a pair
 
@@ -83,7 +83,7 @@ def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
 
 def run_of(record: Record) -> campaign.Run:
     named = (record.stack, record.suite, record.allocator.name, record.window)
-    kind = (record.roles, peer_name(record), record.env)
+    kind = (record.roles, peer_name(record), record.env, cpu_name(record))
     return campaign.Run(*named, record.sessions, record.meter, record.repeat, *kind)
 
 
@@ -95,6 +95,7 @@ ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection 
     "roles": ("roles", lambda one: one.roles),
     "peers": ("the peer", lambda one: peer_name(one) or ITSELF),
     "envs": ("the environment", lambda one: one.env),
+    "cpus": ("CPU", cpu_name),
 }
 
 
@@ -127,7 +128,7 @@ def select(
 
     def place(setting: Setting) -> tuple:
         width = float("inf") if setting.window == "all" else setting.window
-        kind = (get_args(Roles).index(setting.roles), setting.peer or "", get_args(Env).index(setting.env))
+        kind = (get_args(Roles).index(setting.roles), setting.peer or "", get_args(Env).index(setting.env), setting.cpu)
         return asked["suites"].index(setting.suite), setting.allocator, *kind, width
 
     settings = sorted({Setting.of(one) for one in kept}, key=place)

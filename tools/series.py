@@ -25,10 +25,11 @@ class Setting:
     roles: Roles = "together"
     peer: str | None = None  # the client's stack in a mixed pair; None: the same stack at both ends
     env: Env = "lab"
+    cpu: str = "all"
 
     @staticmethod
     def of(record: Record) -> "Setting":
-        kind = (record.roles, peer_name(record), record.env)
+        kind = (record.roles, peer_name(record), record.env, cpu_name(record))
         return Setting(record.suite, allocator_name(record), record.window, *kind)
 
     @property
@@ -41,6 +42,10 @@ class Setting:
 
 def peer_name(record: Record) -> str | None:
     return record.peer.stack if record.peer and record.peer.stack != record.stack else None
+
+
+def cpu_name(record: Record) -> str:
+    return record.cpu_features.name if record.cpu_features else "all"
 
 
 def of_process(record: Record, process: Process) -> Record:

@@ -12,7 +12,7 @@ DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "knobs"
 DEFAULTS = {"tickets": "0", "store": "off", "knobs": "default"}  # as in docs/records.md
 
 
-VARYING = ("allocator", "window", "roles", "env")  # not the peer: mixed pairs are in a table of their own
+VARYING = ("allocator", "window", "roles", "env", "cpu")  # not the peer: mixed pairs are in a table of their own
 
 
 def columns_of(selection: Selection) -> list[Column]:
@@ -26,10 +26,10 @@ def cells_of(selection: Selection, setting: Setting) -> list[Cell]:
 
 
 def constant(selection: Selection) -> str:
-    """What columns_of leaves out: equal in all settings. The laboratory goes without saying."""
+    """What columns_of leaves out: equal in all settings. The laboratory and its whole CPU go without saying."""
     equal = [name for name in VARYING if not selection.varies(name)]
     said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
-    return ", ".join(text for text in said if text != "env lab").capitalize()
+    return ", ".join(text for text in said if text not in ("env lab", "cpu all")).capitalize()
 
 
 def held(setting: Setting) -> dict[str, Process]:

@@ -67,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--window", action="append", help="pairs in the handshake at once, or all; may be repeated")
     made.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
     made.add_argument("--peer", action="append", help=f"of mixed pairs, the client's stack; {ITSELF}: no mixed pairs")
+    made.add_argument("--cpu", action="append", help="all, no-avx512, no-aes or baseline; may be repeated")
     made.add_argument("--env", action="append", help="lab, deployed or deployed-thp; may be repeated")
     made.add_argument(
         "--process",
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("the recording is empty")
     if arguments.campaign:
         loaded = of_campaign(loaded, arguments.campaign)
-    kinds = {"roles": arguments.roles, "peers": arguments.peer, "envs": arguments.env}
+    kinds = {"roles": arguments.roles, "peers": arguments.peer, "envs": arguments.env, "cpus": arguments.cpu}
     selection = select(loaded, arguments.stack, arguments.suite, arguments.allocator, arguments.window, **kinds)
     if not selection.records:
         raise ValueError("no run has all of what was asked for")

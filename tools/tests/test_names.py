@@ -197,7 +197,7 @@ def test_ends_that_do_not_go_together(knobs, said):
 
 
 def test_a_null_stack_is_one_by_its_table(monkeypatch):
-    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "buckets")}
+    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")}
     tables["stacks"] |= {"plain@1": {"tls": False}, "null@2": {}}
     monkeypatch.setattr(names, "table", tables.get)
     names.check({"CLIENT": "plain@1 ", "SERVER": "null@c"})
@@ -295,7 +295,7 @@ def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
     [("suites", "tls13-rsa-aes256-qp"), ("stacks", "openssl@3.5.6"), ("allocators", "jemaloc")],
 )
 def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
-    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "buckets")}
+    tables = {kind: names.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")}
     tables["campaigns"]["law"][key].append(there_is_none)
     monkeypatch.setattr(names, "table", tables.get)
     said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"
