@@ -10,7 +10,7 @@ from test_core import NONE, ROOT, run
 from definitions import stacks
 
 CERTS = ROOT / "memtest/certs"
-SUITE = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519"]
+TLS13 = ["protocol=TLSv1.3", "cipher=TLS_AES_128_GCM_SHA256", "group=X25519"]  # the cipher of old BoringSSL
 REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look at its key; by wolfSSL, by Mbed TLS
     "another root": (
         "unable to get local issuer certificate",
@@ -20,6 +20,8 @@ REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look
     ),
     "another name": (
         "hostname mismatch",
+        "Hostname mismatch",  # OpenSSL 1.1.1, BoringSSL, AWS-LC
+        "error number 62",  # all that LibreSSL 3.1 has for it
         "certificate not valid for name",
         "NotValidForName",
         "peer subject name mismatch",
@@ -27,6 +29,7 @@ REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look
     ),
     "another key": (
         "key values mismatch",
+        "KEY_VALUES_MISMATCH",  # BoringSSL, AWS-LC
         "KeyMismatch",
         "peer certificate: BadSignature",
         "verify problem based on signature",
@@ -79,8 +82,17 @@ def certificates(tmp_path_factory):
     return made
 
 
-def measure(harness, certs):
-    return run(harness, "memory", "sessions=4", *SUITE, f"certs={certs}")
+def tls12(certs):
+    key = "RSA" if certs.name in ("rsa-2048", "another root") else "ECDSA"
+    return ["protocol=TLSv1.2", f"cipher=ECDHE-{key}-AES256-GCM-SHA384", "group=X25519"]
+
+
+def measure(harness, certs, *more):
+    """In TLS 1.3, or in TLS 1.2 where the stack has no other."""
+    done = run(harness, "memory", "sessions=4", *TLS13, f"certs={certs}", *more)
+    if done.returncode == 77 and not more:
+        return run(harness, "memory", "sessions=4", *tls12(certs), f"certs={certs}")
+    return done
 
 
 @pytest.mark.parametrize("certs", ["ecdsa-p256", "rsa-2048", "made here"])
@@ -106,8 +118,8 @@ def test_the_suite_of_the_null_stack_is_not_theirs(harness):
 
 
 def test_rustls_does_not_keep_sessions_it_would_resume(harness):
-    done = run(harness, "memory", "sessions=2", *SUITE, f"certs={CERTS / 'ecdsa-p256'}", "store=on")
+    done = measure(harness, CERTS / "ecdsa-p256", "store=on")
     if harness.name.startswith("rustls"):
         assert done.returncode == 77 and "store=on: with a store a rustls client would resume" in done.stderr
     else:
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0 or (done.returncode == 77 and "TLSv1.3" in done.stderr), done.stderr
