@@ -1,6 +1,7 @@
 """What pictures have in common: how they look, and how one becomes a file."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -8,6 +9,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg")
@@ -54,3 +56,14 @@ def save(made: Figure, output: Path) -> list[Path]:
         put(made, file)
     pyplot.close(made)
     return written
+
+
+def frame(made: Figure, title: str, handles: Sequence[Artist], below: str) -> None:
+    """Title and legend above the panels, what was recorded below them, each in a strip of its own."""
+    inch = 1 / made.get_size_inches()[1]
+    strip = 0.15 * (2 + below.count("\n"))
+    made.get_layout_engine().set(rect=(0, strip * inch, 1, 1 - (0.75 + strip) * inch))
+    made.text(0.5, 1 - 0.12 * inch, title, fontsize=15, weight="bold", ha="center", va="top")
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": 7, "frameon": False}
+    made.legend(handles=handles, **place)
+    made.text(0.5, 0.1 * inch, below, fontsize=8, color="#444444", ha="center", va="bottom")

@@ -93,18 +93,15 @@ def resident(series: Series) -> list[Cell]:
     return [plus_minus(series, slope, interval), Cell(text, {"mib": mebibytes.value, "origin": origin.value})]
 
 
-def rows(selection: Selection, setting: Setting, role: Role) -> dict[str, list[Cell]]:
-    """Of each stack that was measured in this setting, by what is established: COLUMNS."""
-    found = {}
-    for stack in selection.stacks:
-        series = selection.series(stack, setting, setting.processes[role])
-        if any(one.status == "measured" for one in series.records):
-            found[stack] = [*live(series, role), *resident(series)]
-    return dict(sorted(found.items(), key=lambda row: exact(row[1][2])))
+def ranked(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:
+    """Live heap of each stack that was measured in this setting: by what is established, the smallest first."""
+    stacks = (selection.series(stack, setting, setting.processes[role]) for stack in selection.stacks)
+    measured = (series for series in stacks if any(one.status == "measured" for one in series.records))
+    return sorted(((one, live(one, role)) for one in measured), key=lambda row: exact(row[1][2]))
 
 
-def without(selection: Selection) -> list[str]:
-    """Each stack with the suites that it has no row in, and why: once, however many they are."""
+def absent(selection: Selection) -> dict[tuple[str, str], list[str]]:
+    """Stacks that were measured in none of some suites, with the reason: those suites."""
     found: dict[tuple[str, str], list[str]] = {}
     for setting in selection.settings:
         for stack in selection.stacks:
@@ -112,7 +109,13 @@ def without(selection: Selection) -> list[str]:
             if not any(one.status == "measured" for one in series.records):
                 why = series.reason("rss").removeprefix("unsupported: ")
                 found.setdefault((stack, ASKED.sub("", why)), []).append(setting.suite)
-    return [f"{stack} in {', '.join(dict.fromkeys(suites))}: {why}" for (stack, why), suites in found.items()]
+    return found
+
+
+def without(selection: Selection) -> list[str]:
+    """What has no row and why: once, however many suites it is."""
+    found = absent(selection).items()
+    return [f"{stack} in {', '.join(dict.fromkeys(suites))}: {why}" for (stack, why), suites in found]
 
 
 def standings(selection: Selection) -> Table:
@@ -123,6 +126,7 @@ def standings(selection: Selection) -> Table:
     made.headed = len(columns_of(selection)) + 1
     for setting in selection.settings:
         for role in setting.processes:
-            for stack, cells in rows(selection, setting, role).items():
-                made.rows.append([*cells_of(selection, setting), word(role), word(stack), *cells])
+            for series, cells in ranked(selection, setting, role):
+                named = [*cells_of(selection, setting), word(role), word(series.stack)]
+                made.rows.append([*named, *cells, *resident(series)])
     return made

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 import catalogue
 import forms
 import standings
-from records import Record
+from records import Phase, Record
 from selection import select
 from tables import Table
 
@@ -128,6 +128,16 @@ def with_books(run: Record, books) -> Record:
     """Books of each phase, by its name and how many sessions of the role there are."""
     phases = [phase.model_copy(update={"allocator": books(phase, run.sessions // 2)}) for phase in run.phases]
     return run.model_copy(update={"phases": phases})
+
+
+def of_runtime(sizes: dict[str, int]):
+    """Books of Go's by phase: bytes per session, of which 100 are of stacks; by themselves they hold a megabyte."""
+
+    def books(phase: Phase, sessions: int) -> dict:
+        size = sizes.get(phase.phase, 100) * sessions
+        return {"go": {"live_bytes": 10**6 + size - 100 * sessions, "stack_inuse_bytes": 100 * sessions}}
+
+    return books
 
 
 def test_a_runtime_of_its_own_tells_what_is_live_at_the_ends_of_phases():
