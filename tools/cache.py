@@ -139,7 +139,7 @@ def take_source(sum: str, archive: Path, title: str) -> bool:
 
 def keep_source(sum: str, archive: Path) -> None:
     place = directory()
-    if not place or (place / "sources" / sum).is_file():
+    if not place or not archive.is_file() or (place / "sources" / sum).is_file():
         return
     try:
         with partial(place / "sources") as made:

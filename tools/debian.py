@@ -23,9 +23,9 @@ SECURITY = "-security"
 
 def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
     """The .orig archive, in `folder`. Unavailable when Debian has replaced this version."""
-    kept = folder / f"{source.debian}-{source.version}.orig"
-    if kept.is_file() or cache.take_source(source.sha256, kept, title):
-        return kept
+    file = kept(source, folder)
+    if file.is_file() or cache.take_source(source.sha256, file, title):
+        return file
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
         place = Path(made)
         apt = private(place, entry(source, title))
@@ -36,7 +36,11 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
         commands.run(["apt-get", *apt, *wanted], log, f"{title}: fetching {source.debian} {source.version}", place)
         [archive] = [file for file in place.glob("*.orig.tar.*") if file.suffix != ".asc"]
         shutil.copyfile(archive, place / "whole")  # it may be a link, into a mirror on this machine
-        return (place / "whole").replace(kept)
+        return (place / "whole").replace(file)
+
+
+def kept(source: Source, folder: Path) -> Path:
+    return folder / f"{source.debian}-{source.version}.orig"
 
 
 def private(place: Path, stanza: str) -> list[str]:

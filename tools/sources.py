@@ -33,10 +33,10 @@ def get(stack: str, source: Source, folder: Path, log: Path) -> Path:
             stamp.unlink(missing_ok=True)
             archive = (debian.fetch if source.debian else fetch_crate)(source, folder, log, stack)
             check(archive, source, stack)
-            if source.debian:  # cargo keeps crates itself
-                cache.keep_source(source.sha256, archive)
             unpack(archive, source, folder)
             stamps.write(stamp, made_of)
+        if source.debian:  # cargo keeps crates itself
+            cache.keep_source(source.sha256, debian.kept(source, folder))
     return tree(source, folder)
 
 

@@ -132,6 +132,16 @@ def test_what_was_fetched_is_not_asked_for_again(mirror):
     assert (mirror.get(mirror.source()) / "tiny.c").is_file()
 
 
+def test_a_second_clone_has_it_from_the_cache_even_when_it_is_gone(mirror, tmp_path, monkeypatch):
+    mirror.offer("trixie", "1.2.3-1")
+    mirror.get(mirror.source())
+    monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "cache"))
+    mirror.get(mirror.source())
+    shutil.rmtree(mirror.place)
+    shutil.rmtree(mirror.folder)
+    assert (mirror.get(mirror.source()) / "tiny.c").read_text() == TINY
+
+
 def test_a_security_suite_is_asked_for_where_this_machine_has_its_own(mirror):
     source = mirror.source(suite="trixie-security")
     with pytest.raises(Unavailable) as none:
