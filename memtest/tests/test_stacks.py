@@ -11,12 +11,15 @@ from definitions import stacks
 
 CERTS = ROOT / "memtest/certs"
 TLS13 = ["protocol=TLSv1.3", "cipher=TLS_AES_128_GCM_SHA256", "group=X25519"]  # the cipher of old BoringSSL
-REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look at its key; by wolfSSL, by Mbed TLS
+REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look at its key; by wolfSSL, by Mbed TLS,
+    # by GnuTLS, by s2n
     "another root": (
         "unable to get local issuer certificate",
         "invalid peer certificate",
         "ASN no signer error",
         "not correctly signed by the trusted CA",
+        "certificate issuer is unknown",
+        "Certificate is untrusted",
     ),
     "another name": (
         "hostname mismatch",
@@ -26,6 +29,8 @@ REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look
         "NotValidForName",
         "peer subject name mismatch",
         "does not match with the expected CN",
+        "name in the certificate does not match",
+        "not valid for the supplied hostname",
     ),
     "another key": (
         "key values mismatch",
@@ -34,12 +39,15 @@ REFUSED = {  # by OpenSSL, by rustls, by rustls 0.22, whose server does not look
         "peer certificate: BadSignature",
         "verify problem based on signature",
         "is not the key of chain.pem",
+        "given key do not match",
+        "private key do not match",
     ),
     "missing": (
         "No such file",
         "No such file",
         "Input/output error on file",
         "Read/write of file failed",
+        "Error while reading file",
     ),
 }
 
