@@ -58,14 +58,14 @@ class Harness:
             made = self.make(library, key)
             self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
             stamps.write(self.stamp, made_of)
-        cache.keep("harnesses", key, self.folder, [self.binary])
+        cache.keep("harness", key, self.folder, [self.binary])
         return made
 
     def make(self, library: stack_c.Built | None, key: str) -> str:
         """The binary, of the cache when it is there."""
         with tempfile.TemporaryDirectory(prefix=f"{self.name}.", dir=self.folder) as made:
             partial = Path(made) / self.name
-            cached = cache.take("harnesses", key, partial.parent, self.name)
+            cached = cache.take("harness", key, partial.parent, self.name)
             if not cached and library:
                 stack_c.link(self.name, self.stack, library, partial, self.root, self.log)
             elif not cached:

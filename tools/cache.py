@@ -61,7 +61,7 @@ def take(kind: str, key: str, folder: Path, title: str) -> bool:
             tarfile.open(fileobj=packed, mode="r|") as archive,
         ):
             archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-        CONSOLE.print(f"{title}: from the cache", markup=False)
+        CONSOLE.print(f"{title}: {kind}: from the cache", markup=False)
         return True
     return False
 

@@ -87,11 +87,11 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     key, made = cache.key(name, made_of), False
     if not (stamps.holds(stamp, made_of) and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
-        if not cache.take("libraries", key, folder, name):
+        if not cache.take("library", key, folder, name):
             make(name, stack, folder, root, log)
             made = True
         stamps.write(stamp, made_of)
-    cache.keep("libraries", key, folder, cache.outputs(folder))
+    cache.keep("library", key, folder, cache.outputs(folder))
     includes = [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
     link = [word.format(uses=uses(stack, root)) for word in stack.link]
     return Built(includes, [*map(str, archives), *link], made_of | stamps.contents(archives, root), made)

@@ -121,6 +121,7 @@ def test_another_version_of_the_compiler_builds_again_and_the_manifest_says_whic
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     assert builder.build("tiny@1", tiny(root), root) == "built"
     assert json.loads((root / "build/harness/tiny@1.json").read_text())["compiler"] == "gcc 99.1.0"
+    assert "$ make" in (root / "build/logs/tiny@1.log").read_text()  # its library too
 
 
 def test_what_changes_in_one_stack_leaves_the_others(root):

@@ -44,7 +44,7 @@ def test_other_flags_or_steps_are_another_entry(root, tmp_path, kept, monkeypatc
     assert builder.build("tiny@1", tiny(root), clone(tmp_path / "c")) == "built"
 
 
-@pytest.mark.parametrize("kind", ["libraries", "harnesses"])
+@pytest.mark.parametrize("kind", ["library", "harness"])
 def test_a_damaged_entry_is_told_and_made_again(root, tmp_path, kept, capsys, kind):  # noqa: F811
     builder.build("tiny@1", tiny(root), root)
     [entry] = (kept / kind).iterdir()
@@ -53,7 +53,7 @@ def test_a_damaged_entry_is_told_and_made_again(root, tmp_path, kept, capsys, ki
     shutil.rmtree(root / "build/harness")
     shutil.rmtree(root / "build/stacks")
     builder.build("tiny@1", tiny(root), root)
-    assert f"{entry} is damaged" in capsys.readouterr().err and steps(root) == (kind == "libraries")
+    assert f"{entry} is damaged" in capsys.readouterr().err and steps(root) == (kind == "library")
     assert sha256(root / "build/harness/tiny@1") == whole and len(list((kept / kind).iterdir())) == 1
     assert cache.entries(kind, entry.name.partition("-")[0])[0].name == entry.name
 
