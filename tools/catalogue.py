@@ -80,8 +80,12 @@ def build(
     return [table for table in made if table.rows]
 
 
+def many(selection: Selection) -> bool:
+    return len(selection.stacks) > FEW
+
+
 def unasked(selection: Selection) -> list[str]:
-    if len(selection.stacks) > FEW:
+    if many(selection):
         return ["settings", "stacks"]
     where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
     where_they_tell |= {"stacks": False}  # other tables tell of few stacks all of it

@@ -154,6 +154,7 @@ def show_results(plan: Plan) -> bool:
     import catalogue
     import forms
     import plot_mem  # slow to import, and not needed before
+    import plot_stacks
     from selection import select
 
     keys = {plan.provenance.key(run) for run in plan.runs}
@@ -161,7 +162,8 @@ def show_results(plan: Plan) -> bool:
     try:
         selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
         forms.print_all(catalogue.build(selection))
-        pictures = plot_mem.draw(selection, plan.recording / plan.title)
+        draw = plot_stacks.each_suite if catalogue.many(selection) else plot_mem.draw
+        pictures = draw(selection, plan.recording / plan.title)
         found = audit.findings(made)
     except ValueError as error:
         print(f"memtest: {plan.name}: {error}", file=sys.stderr)
@@ -174,7 +176,8 @@ def show_results(plan: Plan) -> bool:
         print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
         if any(record.meter == "sites" and record.status == "measured" for record in made):
             print(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
-        print("", *conclusion.sentences(selection), sep="\n")
+        if not catalogue.many(selection):
+            print("", *conclusion.sentences(selection), sep="\n")
     for finding in found:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
     return not found

@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import get_args
 
+import matplotlib
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,7 +23,7 @@ import drawing
 from colours import INK
 from costs import KIB
 from lines import Role
-from picture import frame, save
+from picture import STYLE, frame, save
 from selection import Selection
 from series import Setting
 from settings import dates, machine_of
@@ -118,6 +119,17 @@ def keys(stacks: list[str]) -> list[Patch | Line2D]:
     of_bars = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=name) for name, colour in there]
     mark = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
     return [*of_bars, Line2D([], [], label="peak", **mark)]
+
+
+def each_suite(selection: Selection, output: Path) -> list[Path]:
+    """A picture of servers for each setting with a measured run, its name after `output`."""
+    written = []
+    for setting in selection.settings:
+        alone = selection.where(setting.__eq__)
+        if any(one.status == "measured" for one in alone.records):
+            with matplotlib.rc_context(STYLE):
+                written += save(figure(alone, "server"), Path(f"{output}-{setting.suite}"))
+    return written
 
 
 def drawn(given: argparse.Namespace) -> list[Path]:
