@@ -10,6 +10,7 @@ import time
 import pytest
 from test_build import ROOT, root, tiny  # noqa: F401
 
+import build
 import share
 from build_board import Board
 from commands import Unavailable
@@ -127,3 +128,18 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
 def sleepers():
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     return [line for line in listed.splitlines() if line == "sleep 3601"]
+
+
+@pytest.mark.parametrize(
+    ("failures", "status"),
+    [
+        ({}, 0),
+        ({"a@1": Unavailable("a@1: gone")}, 77),
+        ({"a@1": Unavailable("a@1: gone"), "b@1": ValueError("missing system packages")}, 1),
+    ],
+)
+def test_the_exit_status_tells_what_is_not_to_be_had_from_what_failed(monkeypatch, capsys, failures, status):
+    monkeypatch.setattr(Schedule, "run", lambda _: failures)
+    assert build.run(["null@c"], {"null@c": plain()}, None) == status
+    said = ["memtest: a@1: gone\n", "memtest: b@1: missing system packages\n"]
+    assert capsys.readouterr().err == "".join(said[: len(failures)])
