@@ -187,7 +187,9 @@ static void *context_new(enum role role, const struct suite *suite)
     mbedtls_pk_init(&context->key);
     mbedtls_ssl_cache_init(&context->cache);
 #if MBEDTLS_VERSION_MAJOR >= 3
-    if (psa_crypto_init() != PSA_SUCCESS) /* TLS 1.3 stands on it */
+    /* TLS 1.3 stands on it. A client's key share has a slot in its table of keys, one for the process: it doubles with
+     * the handshakes that are under way at once, and never shrinks. */
+    if (psa_crypto_init() != PSA_SUCCESS)
         die("psa_crypto_init: failed");
 #endif
     check(mbedtls_ctr_drbg_seed(&context->random, mbedtls_entropy_func, &context->entropy, NULL, 0), "random numbers");
