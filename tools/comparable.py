@@ -67,13 +67,26 @@ def missing_from(records: Sequence[Record], of_builds: Sequence[Record], alike: 
     others = Counter((named(one), one.suite) for one in of_builds)
     others.subtract((named(one), one.suite) for one in alike)
     of_conditions = (other_conditions(*pair, count) for pair, count in others.items() if count)
-    return (*(other_builds(stack, count) for stack, count in builds.items() if count), *of_conditions)
+    told = (other_builds(stack, count) for stack, count in builds.items() if count)
+    by = (other_compilers(stack, records, of_builds) for stack, count in builds.items() if count)
+    return (*map("".join, zip(told, by, strict=True)), *of_conditions)
 
 
 def other_builds(stack: str, count: int) -> str:
     if count == 1:
         return f"1 run of another build of {stack} is left out"
     return f"{count:,} runs of other builds of {stack} are left out"
+
+
+def other_compilers(stack: str, records: Iterable[Record], of_builds: Iterable[Record]) -> str:
+    """The end of that sentence, where these builds are by another compiler than those that are kept."""
+    every, kept = ({compilers(one): None for one in some if named(one) == stack} for some in (records, of_builds))
+    others = [one for one in every if one not in kept]
+    return f", made by {'; '.join(others)} and not by {'; '.join(kept) or 'that of the last'}" if others else ""
+
+
+def compilers(record: Record) -> str:
+    return f"{record.peer.compiler} and {record.compiler}" if record.peer else record.compiler
 
 
 def other_conditions(stack: str, suite: str, count: int) -> str:

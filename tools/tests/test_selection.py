@@ -53,6 +53,13 @@ def test_how_many_are_left_out_is_a_sentence_for_each_stack():
     assert select(rebuilt(), stacks=[OTHER]).left_out == ()
 
 
+def test_another_compiler_is_named_with_the_one_that_counts():
+    by_clang = [one.model_copy(update={"compiler": "clang 14.0.6"}) for one in rebuilt()[:2]]
+    said = select([*by_clang, *rebuilt()[2:]]).left_out
+    kept = rebuilt()[-1].compiler
+    assert said == (f"2 runs of other builds of {STACK} are left out, made by clang 14.0.6 and not by {kept}",)
+
+
 def test_what_was_not_asked_for_is_not_said_to_be_left_out():
     narrow = run(100, OLD, 8, window=1)
     assert select([*rebuilt(), narrow, run(100, NEW, 9, window=1)], windows=["1"]).left_out == (
