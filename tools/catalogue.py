@@ -10,6 +10,7 @@ from call_sites import call_sites
 from closing import closings, closings_in_short
 from environments import deployed
 from interop import interop
+from published import published
 from rss_costs import role_costs, rss_costs
 from selection import Selection
 from session_costs import heap_costs
@@ -22,6 +23,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "settings": settings,
     "stacks": standings,
     "peaks": results.peaks,
+    "published": published,
     "heap": heap_costs,
     "rss": rss_costs,
     "roles": role_costs,
@@ -48,6 +50,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "settings": "runs",
     "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
     "peaks": f"RSS runs of {TOGETHER}",
+    "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
     "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
     "rss": TOGETHER,
     "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
@@ -88,7 +91,7 @@ def unasked(selection: Selection) -> list[str]:
     if many(selection):
         return ["settings", "stacks"]
     where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
-    where_they_tell |= {"stacks": False}  # other tables tell of few stacks all of it
+    where_they_tell |= {"stacks": False, "published": False}  # for who asks; others tell of few stacks all of it
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
     return [name for name in TABLES if where_they_tell.get(name, True)]
