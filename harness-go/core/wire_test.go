@@ -87,9 +87,10 @@ func TestARingIsFullAndGoesAround(t *testing.T) {
 }
 
 func TestResetLeavesNothingOfThesePairsAndAllOfTheOthers(t *testing.T) {
-	client, _ := wires(t)
+	client, server := wires(t)
 	other := &end{index: 0}
 	client.put(sample(10))
+	server.put(sample(10))
 	other.put(sample(10))
 	wiresReset(pairs{first: 1, count: 1})
 	if left := wiresBytes(); left != 4096 {
