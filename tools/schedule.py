@@ -13,9 +13,16 @@ from definitions import ROOT, Stack
 AT_A_TIME = 2
 
 
+def stands_on(name: str, stack: Stack) -> set[str]:
+    """What it uses, and whose library it shares."""
+    shared = stack_c.first(name, stack) if stack.source else name
+    return {stack.uses, shared} - {None, name}
+
+
 class Schedule:
     def __init__(self, chosen: list[str], known: dict[str, Stack], root: Path = ROOT, at: Path | None = None) -> None:
         self.known, self.root, self.at = known, root, at
+        self.below = {name: stands_on(name, known[name]) for name in chosen}
         self.waiting = sorted(chosen, key=self.order)
         self.workers = min(AT_A_TIME, share.cpus(), len(chosen))
         self.running: dict[Future[str], str] = {}
@@ -29,11 +36,16 @@ class Schedule:
     def seconds(self, name: str) -> int:
         """Of a CPU, with what cannot begin before it."""
         above = [one for one, stack in self.known.items() if stack.uses == name]
-        return (self.known[name].cpu_seconds or 0) + max(map(self.seconds, above), default=0)
+        return (self.own_seconds(name) or 0) + max(map(self.seconds, above), default=0)
+
+    def own_seconds(self, name: str) -> int | None:
+        """Nearly none where the library is another's."""
+        shares = self.below.get(name, set()) - {self.known[name].uses}
+        return None if shares else self.known[name].cpu_seconds
 
     def run(self) -> dict[str, Exception]:
         """Why each that failed did. However this is left, nothing that was started goes on."""
-        seconds = {name: self.known[name].cpu_seconds for name in self.waiting}
+        seconds = {name: self.own_seconds(name) for name in self.waiting}
         with Board(seconds, self.workers) as board, ThreadPoolExecutor(self.workers) as pool:
             try:
                 while self.fill(pool, board) or self.running:
@@ -56,19 +68,13 @@ class Schedule:
     def next(self) -> str | None:
         """The first that stands on nothing which is still to be built."""
         unfinished = {*self.waiting, *self.running.values()}
-        name = next((name for name in self.waiting if not self.below(name) & unfinished), None)
+        name = next((name for name in self.waiting if not self.below[name] & unfinished), None)
         if name:
             self.waiting.remove(name)
         return name
 
-    def below(self, name: str) -> set[str]:
-        """What it uses, and whose library it shares."""
-        stack = self.known[name]
-        shared = stack_c.first(name, stack) if stack.source else name
-        return {stack.uses, shared} - {None, name}
-
     def build(self, name: str) -> str:
-        for below in self.below(name) & self.failures.keys():
+        for below in self.below[name] & self.failures.keys():
             kind = Unavailable if isinstance(self.failures[below], Unavailable) else Failed
             raise kind(f"{name}: what it stands on, {below}, was not built; see there")
         return builder.build(name, self.known[name], self.root, self.at)

@@ -105,10 +105,10 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
     """A build of two stacks whose steps would run for an hour."""
     program = tmp_path / "two.py"
     program.write_text(
-        f"import signal, sys; sys.path[:0] = [{str(ROOT / 'tools')!r}, {str(ROOT / 'tools/tests')!r}]\n"
+        f"import sys; sys.path[:0] = [{str(ROOT / 'tools')!r}, {str(ROOT / 'tools/tests')!r}]\n"
         "import pathlib, build, test_build, definitions\n"
         f"root = test_build.clone(pathlib.Path({str(tmp_path / 'clone')!r}))\n"
-        f"source = definitions.Source(crate='tiny-src', version='1.2.3', sha256='0' * 64, tree='upstream')\n"
+        "source = definitions.Source(crate='tiny-src', version='1.2.3', sha256='0' * 64, tree='upstream')\n"
         "stack = definitions.Stack(harness='c', driver='null', licence='MIT', source=source, steps=['sleep 3601'])\n"
         "build.ROOT, build.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
         "build.definitions.check = build.packages.require_cargo_for = lambda *_: None\n"
@@ -116,7 +116,11 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "build.main()\n"
     )
     running = subprocess.Popen(
-        [sys.executable, program], stderr=subprocess.PIPE, text=True, start_new_session=True, env=os.environ
+        [sys.executable, program, "a@1", "b@1"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ,
     )
     for _ in range(1 if share.cpus() < 2 else 2):
         assert re.match(r"[ab]@1: step 1 of 1, sleep 3601 \.\.\.", running.stderr.readline())
