@@ -36,7 +36,7 @@ def null(request):
 
 @pytest.fixture(params=["null@c", "null@rust", "null@go"])
 def program(request):
-    return ROOT / "build/harness" / request.param
+    return built(request.param)
 
 
 @pytest.fixture(params=["openssl@3.5.5", "rustls+aws-lc@0.23.46"])
