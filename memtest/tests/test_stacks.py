@@ -64,7 +64,7 @@ def measure(harness, certs, *more):
     """In the first suite that the stack does."""
     for name in TRIED:
         done = run(harness, "memory", "sessions=4", *words(name, certs), *more)
-        if done.returncode != 77 or "store=" in done.stderr:
+        if done.returncode != 77 or "store" in done.stderr:
             return done
     return done
 
@@ -101,4 +101,4 @@ def test_rustls_does_not_keep_sessions_it_would_resume(harness):
     if harness.name.startswith("rustls"):
         assert done.returncode == 77 and "store=on: with a store a rustls client would resume" in done.stderr
     else:
-        assert done.returncode == 0 or (done.returncode == 77 and "store=" in done.stderr), done.stderr
+        assert done.returncode == 0 or (done.returncode == 77 and "store" in done.stderr), done.stderr
