@@ -252,3 +252,16 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
         assert refused.stderr == f"memtest: openssl@1.1.1w is not built: {way_out}\n"
     (project.root / "build/harness/obey@1").unlink()
     assert measure("some").stderr == "memtest: no stack of this campaign is built; `tools/build.py` builds them\n"
+
+
+def test_stacks_whose_suites_do_not_overlap_are_holes_in_tables_and_pictures(project):
+    stacks = project.install("obey", "obey2")
+    defined = (project.root / "memtest/stacks.toml").read_text()
+    (project.root / "memtest/stacks.toml").write_text(defined.replace('["obey2@1"]\n', '["obey2@1"]\ntls = false\n'))
+    done = project.measure("--heap=0", stacks=stacks, n=2)  # one N: a pretender has not null's pages
+    assert done.returncode == 0, done.stderr
+    assert {(run.stack, run.suite) for run in project.recorded()} == {
+        ("obey@1", "tls13-rsa-aes256"),
+        ("obey2@1", "none"),
+    }
+    assert "obey@1" in done.stdout and "obey2@1" in done.stdout and (project.root / "out/mem.png").exists()
