@@ -1,12 +1,13 @@
 """What each library says of a server that is not to be trusted, by kind and by the family of stacks that it is.
 
 One line a family; several words where its versions differ, of which a sentence has just one. They are the library's
-own, but where a driver has to look itself: mbedTLS takes any key."""
+own, but where a driver has to look itself, as mbedTLS takes any key, or to say it: BearSSL has codes only."""
 
 ISSUER, NO_FILE = "unable to get local issuer certificate", "No such file or directory"
 REFUSED = {
     "another root": {
         "awslc": (ISSUER,),
+        "bearssl": ("does not lead to the root",),
         "boringssl": (ISSUER,),
         "gnutls": ("The certificate issuer is unknown",),
         "go": ("certificate signed by unknown authority",),
@@ -19,6 +20,7 @@ REFUSED = {
     },
     "another name": {
         "awslc": ("Hostname mismatch",),
+        "bearssl": ("is not for this host",),
         "boringssl": ("Hostname mismatch",),
         "gnutls": ("The name in the certificate does not match",),
         "go": ("certificate is valid for elsewhere.test, not localhost",),
@@ -31,6 +33,7 @@ REFUSED = {
     },
     "another key": {
         "awslc": ("KEY_VALUES_MISMATCH",),
+        "bearssl": ("is not by the key of its certificate",),  # its server does not look at its key
         "boringssl": ("KEY_VALUES_MISMATCH",),
         "gnutls": ("The certificate and the given key do not match",),
         "go": ("private key does not match public key",),
@@ -43,6 +46,7 @@ REFUSED = {
     },
     "missing": {
         "awslc": (NO_FILE,),
+        "bearssl": (NO_FILE,),
         "boringssl": (NO_FILE,),
         "gnutls": ("Error while reading file",),
         "go": ("no such file or directory",),

@@ -1,6 +1,7 @@
 """Every TLS harness that is built refuses a server it must not trust, and what else it cannot do."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -93,7 +94,7 @@ def test_every_family_has_its_words_for_every_kind():
 
 def test_the_suite_of_the_null_stack_is_not_theirs(harness):
     done = run(harness, "memory", "sessions=2", *NONE)
-    assert done.returncode == 77 and "does TLSv1.2 and TLSv1.3 only" in done.stderr
+    assert done.returncode == 77 and re.search(r"does TLSv1\.2( and TLSv1\.3)? only", done.stderr), done.stderr
 
 
 def test_rustls_does_not_keep_sessions_it_would_resume(harness):

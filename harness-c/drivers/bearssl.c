@@ -1,0 +1,223 @@
+/* BearSSL 0.6 behind the driver interface. It allocates nothing: a session is what its caller gives it. */
+#include "bearssl_caller.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct context {
+    enum role role;
+    struct credentials credentials;
+    uint16_t cipher;
+    br_ec_impl curves; /* the library's own, but for those that are not offered */
+    size_t buffer_size;
+};
+
+struct session {
+    struct wire *wire;
+    br_ssl_engine_context *engine;      /* the first member of a client's structure, and of a server's */
+    br_x509_minimal_context *validator; /* NULL on a server, which asks for no certificate */
+    unsigned char *buffer;
+};
+
+static const struct cipher {
+    const char *name; /* OpenSSL's; the library has none */
+    uint16_t number;  /* IANA's */
+} ciphers[] = {{"ECDHE-RSA-AES128-GCM-SHA256", BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
+               {"ECDHE-RSA-AES256-GCM-SHA384", BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384},
+               {"ECDHE-ECDSA-AES128-GCM-SHA256", BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+               {"ECDHE-ECDSA-AES256-GCM-SHA384", BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}};
+enum { CIPHERS = sizeof ciphers / sizeof *ciphers };
+
+static const char *version(void)
+{
+    return "BearSSL (" SOURCE ")"; /* it has no version of its own to tell */
+}
+
+static uint16_t cipher_named(const char *name)
+{
+    for (int i = 0; i < CIPHERS; i++)
+        if (!strcmp(ciphers[i].name, name))
+            return ciphers[i].number;
+    return 0;
+}
+
+/* NULL, or what it does not have. */
+static const char *lacks(const struct suite *suite)
+{
+    if (strcmp(suite->protocol, "TLSv1.2") != 0)
+        return "does TLSv1.2 only";
+    if (!strcmp(suite->auth, "mutual"))
+        return "this driver does not do mutual authentication yet";
+    if (suite->tickets > 0)
+        return "has no tickets";
+    if (suite->store)
+        return "store=on: this driver does not give it a session cache yet";
+    if (!cipher_named(suite->cipher))
+        return "this driver does not know this cipher";
+    return strcmp(suite->group, "X25519") ? "this driver does not know this group" : NULL;
+}
+
+static const char *supports(const struct suite *suite)
+{
+    static char sentence[192];
+    const char *reason = lacks(suite);
+    if (!reason)
+        return NULL;
+    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", version(), reason, suite->protocol, suite->cipher,
+             suite->group);
+    return sentence;
+}
+
+static void *context_new(enum role role, const struct suite *suite)
+{
+    struct context *context = calloc(1, sizeof *context);
+    if (!context)
+        die("out of memory");
+    context->role = role;
+    context->cipher = cipher_named(suite->cipher);
+    context->curves = *br_ec_get_default();
+    context->curves.supported_curves = 1U << BR_EC_curve25519;
+    /* A client has one list for key exchange and for the server's signature: the server has X25519 alone. */
+    if (role == ROLE_CLIENT && strstr(suite->cipher, "ECDSA"))
+        context->curves.supported_curves |= 1U << BR_EC_secp256r1;
+    /* Documented to save memory: one buffer for both directions, for programs that do not write while they read. It
+     * may be smaller still, if the other end then agrees to smaller records. */
+    context->buffer_size = strcmp(suite->knobs, "best") ? BR_SSL_BUFSIZE_BIDI : BR_SSL_BUFSIZE_MONO;
+    credentials_load(&context->credentials, role, suite->certs);
+    return context;
+}
+
+static void *session_new(void *opaque, struct wire *wire)
+{
+    struct context *context = opaque;
+    struct session *session = malloc(sizeof *session);
+    bool client = context->role == ROLE_CLIENT;
+    if (!session)
+        die("out of memory");
+    session->wire = wire;
+    session->validator = client ? validator_new() : NULL;
+    session->engine = client ? client_engine_new(&context->credentials, session->validator)
+                             : server_engine_new(&context->credentials);
+    session->buffer = record_buffer_new(context->buffer_size);
+    br_ssl_engine_set_versions(session->engine, BR_TLS12, BR_TLS12);
+    br_ssl_engine_set_suites(session->engine, &context->cipher, 1);
+    br_ssl_engine_set_ec(session->engine, &context->curves);
+    br_ssl_engine_set_buffer(session->engine, session->buffer, context->buffer_size,
+                             context->buffer_size == BR_SSL_BUFSIZE_BIDI);
+    if (!(client ? br_ssl_client_reset((br_ssl_client_context *)session->engine, SERVER_NAME, 0)
+                 : br_ssl_server_reset((br_ssl_server_context *)session->engine)))
+        die("session: %s", error_text(br_ssl_engine_last_error(session->engine)));
+    return session;
+}
+
+/* Sends what is ready, and ends the run where the engine has ended. */
+static void send_records(struct session *session)
+{
+    size_t size, taken = 1;
+    unsigned char *record;
+    while (taken > 0 && (record = br_ssl_engine_sendrec_buf(session->engine, &size))) {
+        taken = wire_write(session->wire, record, size);
+        if (taken > 0)
+            br_ssl_engine_sendrec_ack(session->engine, taken);
+    }
+    if (br_ssl_engine_current_state(session->engine) == BR_SSL_CLOSED)
+        die("%s", error_text(br_ssl_engine_last_error(session->engine)));
+}
+
+/* True when something arrived. */
+static bool receive(struct session *session)
+{
+    size_t room, given;
+    unsigned char *record = br_ssl_engine_recvrec_buf(session->engine, &room);
+    if (!record || (given = wire_read(session->wire, record, room)) == 0)
+        return false;
+    br_ssl_engine_recvrec_ack(session->engine, given);
+    return true;
+}
+
+static bool handshake(void *session)
+{
+    do
+        send_records(session);
+    while (receive(session));
+    return br_ssl_engine_current_state(((struct session *)session)->engine) & BR_SSL_SENDAPP;
+}
+
+/* One record. */
+static size_t write(void *opaque, const void *bytes, size_t size)
+{
+    struct session *session = opaque;
+    size_t room;
+    unsigned char *data = br_ssl_engine_sendapp_buf(session->engine, &room);
+    size_t taken = data ? (size < room ? size : room) : 0;
+    if (taken > 0) {
+        memcpy(data, bytes, taken);
+        br_ssl_engine_sendapp_ack(session->engine, taken);
+        br_ssl_engine_flush(session->engine, 0);
+    }
+    send_records(session);
+    return taken;
+}
+
+static size_t read(void *opaque, void *bytes, size_t size)
+{
+    struct session *session = opaque;
+    unsigned char *data;
+    size_t there, given;
+    while (!(data = br_ssl_engine_recvapp_buf(session->engine, &there))) {
+        if (!receive(session))
+            return 0;
+        send_records(session);
+    }
+    given = size < there ? size : there;
+    memcpy(bytes, data, given);
+    br_ssl_engine_recvapp_ack(session->engine, given);
+    return given;
+}
+
+/* The library has no word for a session that was resumed: none is offered. */
+static void negotiated(void *opaque, struct negotiated *result)
+{
+    struct session *session = opaque;
+    br_ssl_session_parameters parameters;
+    br_ssl_engine_get_session_parameters(session->engine, &parameters);
+    result->protocol = parameters.version == BR_TLS12 ? "TLSv1.2" : "another";
+    result->cipher = "another";
+    for (int i = 0; i < CIPHERS; i++)
+        if (ciphers[i].number == parameters.cipher_suite)
+            result->cipher = ciphers[i].name;
+    result->group = br_ssl_engine_get_ecdhe_curve(session->engine) == BR_EC_curve25519 ? "X25519" : "another";
+    result->peer_verified = session->validator && br_x509_minimal_vtable.end_chain(&session->validator->vtable) == 0 &&
+                            !strcmp(br_ssl_engine_get_server_name(session->engine), SERVER_NAME);
+}
+
+static void session_free(void *opaque)
+{
+    struct session *session = opaque;
+    free(session->buffer);
+    free(session->validator);
+    free(session->engine);
+    free(session);
+}
+
+static void context_free(void *opaque)
+{
+    struct context *context = opaque;
+    credentials_free(&context->credentials);
+    free(context);
+}
+
+const struct driver driver = {
+    .name = "bearssl",
+    .version = version,
+    .supports = supports,
+    .context_new = context_new,
+    .session_new = session_new,
+    .handshake = handshake,
+    .write = write,
+    .read = read,
+    .negotiated = negotiated,
+    .session_free = session_free,
+    .context_free = context_free,
+};
