@@ -14,6 +14,7 @@ from capture import one_run, profilers, ways
 from capture.failed import Failed
 from lines import Meter, Phase
 from profiles import dhat_file, heaptrack_file, massif_file
+from profiles.frames import callers
 from profiles.heap_profile import END, PEAK, Held, Moment, Profile, total
 from provenance import Provenance
 
@@ -72,6 +73,7 @@ class Statement:
 
 SITES, DHAT = "sites run", "DHAT"
 DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
+DLERROR_RUN = "_dlerror_run"  # glibc's: allocates the record, and calls what allocates the message that goes into it
 
 
 def ready(meter: Path) -> None:
@@ -134,10 +136,27 @@ async def heaptrack(subject: Subject, folder: Path) -> Statement:
         raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
     pool = of_module(profile, marks[0], "libstdc++")
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
-    live_bytes, live_blocks = (own.live_bytes + DLERROR.live_bytes, own.live_blocks + DLERROR.live_blocks)
-    moments = zip(phases, (total(mark.live) for mark in marks), strict=True)
-    readings = {phase: Reading(one.bytes - live_bytes, one.blocks - live_blocks) for phase, one in moments}
-    return Statement("heaptrack", readings, [own, DLERROR])
+    hidden = [records_before(profile, mark) for mark in marks]
+    readings = {}
+    for phase, mark, records in zip(phases, marks, hidden, strict=True):
+        live, missing = total(mark.live), records * DLERROR.live_bytes
+        readings[phase] = Reading(live.bytes - pool.bytes - missing, live.blocks - pool.blocks + records)
+    return Statement("heaptrack", readings, [own, *[DLERROR] * any(hidden)])
+
+
+def records_before(profile: Profile, moment: Moment) -> int:
+    """How many of glibc's records for dlerror were made before heaptrack recorded, and are still there.
+
+    A record lives as long as its message. Where the message alone is in the profile, the record is older than that; a
+    call of dlopen or dlsym that succeeds frees both, and the next record is seen."""
+    records = messages = 0
+    for stack, held in moment.live.items():
+        functions = [frame.function for frame in callers(profile.stacks.frames(stack))]
+        if DLERROR_RUN in functions:
+            failed = any("dl_exception_create" in (one or "") for one in functions)
+            records += held.blocks * (functions[0] == DLERROR_RUN)
+            messages += held.blocks * failed
+    return messages - records
 
 
 def of_module(profile: Profile, moment: Moment, module: str) -> Held:

@@ -1,0 +1,39 @@
+"""What heaptrack cannot see of dlerror's records, known by what hangs on them."""
+
+import pytest
+
+from profiles.frames import Frame
+from profiles.heap_profile import Held, Moment, Profile, Stacks
+from witnesses import records_before
+
+CALL = ("_dlerror_run", "dlsym_implementation", "___dlsym", "meter_trim", "main")
+RECORD = ("malloc", *CALL)
+MESSAGE = ("malloc", "__GI__dl_exception_create_format", "_dl_lookup_symbol_x", "dlsym_doit", *CALL)
+OPENED = ("calloc", "_dl_new_object", "_dl_open", "dlopen_doit", "_dlerror_run", "___dlopen", "main")
+OWN = ("malloc", "main")
+
+
+def found(*stacks: tuple[str | None, ...]) -> int:
+    """Of a moment with one block of each stack."""
+    known = Stacks()
+    live = {}
+    for functions in stacks:
+        stack = 0
+        for function in reversed(functions):
+            stack = known.add(known.place((Frame(function, None, None, None, None),)), stack)
+        live[stack] = Held(24, 1)
+    moment = Moment("mark 1", 24 * len(stacks), live)
+    return records_before(Profile("heaptrack", "file", "command", known, {moment.name: moment}), moment)
+
+
+@pytest.mark.parametrize(
+    "stacks, records",
+    [
+        ([OWN, MESSAGE], 1),  # the record is older than the recording
+        ([OWN, MESSAGE, RECORD], 0),  # a call that succeeded has freed that one
+        ([OWN, MESSAGE, MESSAGE, RECORD], 1),  # another thread has its own
+        ([OWN, OPENED, (None, "main")], 0),  # no call has failed: there is none
+    ],
+)
+def test_a_record_is_missing_where_its_message_is_live_alone(stacks, records):
+    assert found(*stacks) == records
