@@ -35,9 +35,11 @@ static const char *supports(const struct suite *suite)
         lacks = "store=on: it keeps no sessions itself, an application does";
     if (!strcmp(suite->knobs, "best"))
         lacks = "knobs=best: it documents no way to save a session's memory";
+    if (!lacks)
+        return NULL;
     snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher,
              suite->group);
-    return lacks ? reason : NULL;
+    return reason;
 }
 
 static void *context_new(enum role role, const struct suite *suite)

@@ -25,9 +25,11 @@ static const char *supports(const struct suite *suite)
         lacks = "this driver does not do mutual authentication yet";
     if (suite->tickets > 0 || suite->store)
         lacks = "this driver does not do tickets or a store yet";
+    if (!lacks)
+        return NULL;
     snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher,
              suite->group);
-    return lacks ? reason : NULL;
+    return reason;
 }
 
 struct context {
