@@ -66,11 +66,11 @@ func roots(path string) (*x509.CertPool, error) {
 type session struct{ *tls.Conn }
 
 func (driver) Session(of any, wire net.Conn) core.Session {
-	if made := of.(context); made.role == core.Client {
+	made := of.(context)
+	if made.role == core.Client {
 		return session{tls.Client(wire, made.config)}
-	} else {
-		return session{tls.Server(wire, made.config)}
 	}
+	return session{tls.Server(wire, made.config)}
 }
 
 func (it session) Negotiated() core.Negotiated {
