@@ -1,6 +1,7 @@
 """Definitions: those of the repository hold, and a wrong one is a sentence."""
 
 import pytest
+from packaging.licenses import canonicalize_license_expression
 
 import definitions
 import stack_c
@@ -19,6 +20,12 @@ def test_the_definitions_of_the_repository_hold():
         assert set(campaign.stacks) <= set(definitions.stacks())
         assert set(campaign.suites) <= set(definitions.suites())
         assert set(campaign.allocators) <= set(definitions.allocators())
+
+
+def test_licences_are_spdx_expressions():
+    for name, stack in definitions.stacks().items():
+        if not stack.prefix:
+            assert canonicalize_license_expression(stack.licence) == stack.licence, name
 
 
 SUITE = '[mine]\nprotocol = "TLSv1.3"\ncipher = "C"\ngroup = "G"\ncerts = "rsa-2048"\n'
@@ -46,7 +53,7 @@ def test_a_wrong_suite_is_a_sentence_with_file_table_and_key(tmp_path, monkeypat
 
 
 def test_all_are_checked_at_once(tmp_path, monkeypatch):
-    for kind in "stacks", "suites", "allocators", "campaigns":
+    for kind in "stacks", "suites", "allocators", "cpus", "campaigns":
         (tmp_path / f"{kind}.toml").touch()
     monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
     definitions.check()
