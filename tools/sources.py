@@ -42,8 +42,8 @@ def get(stack: str, source: Source, folder: Path, log: Path) -> Path:
 
 def crate_file(source: Source) -> Path | None:
     """In cargo's cache, or None when it has not been fetched."""
-    cache = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry/cache"
-    return next(iter(sorted(cache.glob(f"*/{source.crate}-{source.version}.crate"))), None)
+    registry = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry/cache"
+    return next(iter(sorted(registry.glob(f"*/{source.crate}-{source.version}.crate"))), None)
 
 
 def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
@@ -67,7 +67,7 @@ def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
 def check(archive: Path, source: Source, stack: str) -> None:
     if (found := sha256(archive)) != source.sha256:
         raise Failed(
-            f'{stack}: {archive} is not the source that memtest/stacks.toml, ["{stack}".source], pins:\n'
+            f'{stack}: {archive} is not the source that memtest/stacks.toml, ["{stack}"], pins as its source:\n'
             f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
             "Remove the file to fetch it again, or correct the entry."
         )

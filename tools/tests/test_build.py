@@ -148,7 +148,7 @@ def test_a_wrong_checksum_stops_with_both_sums_and_where_they_come_from(root):
         file.write(b"\0")
     said = failure(root, stack)
     assert stack.source.sha256 in said and sources.sha256(crate(root)) in said
-    assert str(crate(root)) in said and '["tiny@1".source]' in said
+    assert str(crate(root)) in said and '["tiny@1"], pins as its source' in said
     assert not (root / "build/sources/tiny-src-1.2.3").exists()
 
 
