@@ -92,9 +92,14 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
             made = True
         stamps.write(stamp, made_of)
     cache.keep("library", key, folder, cache.outputs(folder))
-    includes = [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
     link = [word.format(uses=uses(stack, root)) for word in stack.link]
-    return Built(includes, [*map(str, archives), *link], made_of | stamps.contents(archives, root), made)
+    identity = made_of | stamps.contents(archives, root)
+    return Built(includes(stack, folder, tree), [*map(str, archives), *link], identity, made)
+
+
+def includes(stack: Stack, folder: Path, tree: Path) -> list[str]:
+    """What is generated comes before what it is generated from."""
+    return [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
 
 
 def uses(stack: Stack, root: Path) -> Path | None:
@@ -153,13 +158,21 @@ def source_said(stack: Stack) -> list[str]:
     return [f'-DSOURCE="{stack.source.crate or stack.source.debian} {stack.source.version}"'] if stack.source else []
 
 
-def link(name: str, stack: Stack, built: Built, binary: Path, root: Path, log: Path) -> None:
-    inputs = [root / "harness-c/main.c", *drivers(stack, root)]
-    command = [
+def compiling(stack: Stack, cflags: list[str], root: Path) -> list[str]:
+    """The compiler of a driver with all but files."""
+    return [
         *(stack.compiler, *shlex.split(flags.DRIVER_CFLAGS), f"-ffile-prefix-map={root}=."),
         *source_said(stack),
         *(f"-I{root / folder}" for folder in ("memtest", "harness-c/families")),
-        *(*built.cflags, *map(str, inputs), str(root / "build/core/libmemtest.a")),
+        *cflags,
+    ]
+
+
+def link(name: str, stack: Stack, built: Built, binary: Path, root: Path, log: Path) -> None:
+    inputs = [root / "harness-c/main.c", *drivers(stack, root)]
+    command = [
+        *compiling(stack, built.cflags, root),
+        *(*map(str, inputs), str(root / "build/core/libmemtest.a")),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]
     commands.run(command, log, f"{name}: driver", root)
