@@ -48,9 +48,9 @@ stacks: setup ## every stack that is known: built or not, and what each can do
 .PHONY: check
 check: takes := STACKS PREFIX
 check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check
-check: check-style check-c check-rust check-python check-smoke check-selfcheck
+check: check-style check-c check-rust check-go check-python check-smoke check-selfcheck
 check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
-	@echo 'check: passed: style, C tests, Rust tests, Python tests, every stack in every suite, the meters against others'
+	@echo 'check: passed: style, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
 
 .PHONY: bench
 bench: takes := STACKS PREFIX SUITES N REPEATS
@@ -106,12 +106,16 @@ setup: .venv/ready ## the Python environment of the tools, in .venv
 core: build/core/libmemtest.a build/core/libheapmeter.so ## what every harness shares
 
 .PHONY: stacks-clean
-stacks-clean: ## forget the built stacks and their sources
-	rm -rf build/stacks build/sources build/harness build/logs
+stacks-clean: go-writable ## forget the built stacks and their sources
+	rm -rf build/stacks build/sources build/harness build/logs build/go
 
 .PHONY: clean
-clean: ## forget all that was built and installed; recordings stay
+clean: go-writable ## forget all that was built and installed; recordings stay
 	rm -rf build .venv
+
+.PHONY: go-writable
+go-writable: # a toolchain that go fetched is read-only, directories too
+	@if [ -d build/go/pkg ]; then chmod -R u+w build/go/pkg; fi
 
 # What the targets above stand on.
 
@@ -129,10 +133,12 @@ packages-check packages-check-nginx packages-check-pages packages-selfcheck:
 packages-profile:
 	@tools/packages.py profile $(call flags,STACK PREFIX TOOL)
 
-# 77: what is missing is not to be had, and of all stacks, or to be checked, the others will do.
+# 77: what is missing is not to be had, and of all stacks, or to be checked, the others will do. For a check that names
+# no stacks no toolchain of Go is fetched.
 named = $(foreach knob,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(knob)))
+offline-check := GOPROXY=off #
 stacks-mem stacks-check: stacks-%:
-	@tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
+	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
 
 stack-profile:
 	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX)
@@ -178,20 +184,26 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 # Tests and linters, all of them in `make check`.
 
 TESTS := build/tests/test_wire build/tests/test_threads build/tests/test_heapmeter
-C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch] harness-c/*.[ch] harness-c/drivers/*.[ch])
+C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch])
+HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/drivers/*.[ch] harness-c/families/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
+EVERY_RUSTLS := $(wildcard harness-rust/rustls-*/Cargo.toml)
 FLAMEGRAPH := tools/flames/flamegraph/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
-.PHONY: check-style check-c check-rust check-python check-smoke check-selfcheck
+.PHONY: check-style check-c check-rust check-go check-python check-smoke check-selfcheck
 
 check-style:
 	@echo 'check: style'
-	@clang-format --dry-run -Werror $(C_FILES)
+	@clang-format --dry-run -Werror $(C_FILES) $(HARNESS_C)
 	@gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -O2 -Imemtest $(filter %.c,$(C_FILES))
-	@for manifest in harness-rust/Cargo.toml $(RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
+	@tools/lint_drivers.py
+	@tools/check_go.py style
+	@for manifest in harness-rust/Cargo.toml $(EVERY_RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust -- -D warnings
-	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features ring -- -D warnings
+	@for manifest in $(EVERY_RUSTLS); do \
+	    $(CARGO) clippy -q --locked --all-targets --manifest-path $$manifest --features ring -- -D warnings; \
+	done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(FLAMEGRAPH) -- -D warnings
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
 
@@ -210,6 +222,11 @@ check-rust:
 	@echo 'check: Rust tests'
 	@$(CARGO) test -q --locked --manifest-path harness-rust/Cargo.toml
 	@$(CARGO) test -q --locked --manifest-path $(RUSTLS) --features aws-lc
+	@$(CARGO) test -q --locked --manifest-path harness-rust/rustls-0.22.0/Cargo.toml --features ring
+
+check-go:
+	@echo 'check: Go tests'
+	@tools/check_go.py tests
 
 check-python: build/tests/faulty
 	@echo 'check: Python tests'

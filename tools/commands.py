@@ -41,10 +41,10 @@ def environment(**more: str) -> dict[str, str]:
     return kept | FIXED | more
 
 
-def output(command: Sequence[str], where: Path | None = None) -> str:
-    """What a short command prints; Failed when it is missing or fails."""
+def output(command: Sequence[str], where: Path | None = None, **more: str) -> str:
+    """What a short command prints; Failed when it is missing or fails. `more` is added to the environment."""
     try:
-        done = subprocess.run(command, cwd=where, env=environment(), capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=where, env=environment(**more), capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise Failed(f"{command[0]} is not installed") from None
     except subprocess.CalledProcessError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import commands
 import stamps
-from commands import Failed
+from commands import Failed, Unavailable
 from definitions import ROOT, Stack
 
 MODULE = "harness-go"
@@ -45,13 +45,13 @@ def variables(root: Path) -> dict[str, str]:
 def compiled(root: Path = ROOT) -> dict[str, str]:
     """By what, and with which flags: the same in every clone and on every machine."""
     version = pinned(root)
-    settings = (f"{name}={value}" for name, value in variables(root).items())
     try:
-        said = commands.output(["env", *settings, "go", "env", "GOVERSION"], root)
+        said = commands.output(["go", "env", "GOVERSION"], root, **variables(root))
     except Failed as error:
-        raise Failed(
-            f"Go {version} is needed: it is at https://go.dev/dl, and any Go from 1.21 on fetches it by itself; {error}"
+        reason = str(error).splitlines()[-1]
+        raise Unavailable(
+            f"Go {version} is needed: it is at https://go.dev/dl, and any Go from 1.21 on fetches it by itself; {reason}"
         ) from None
     if said != f"go{version}":  # an older one does not know of toolchains
-        raise Failed(f"{said} is installed, and Go {version} is needed: https://go.dev/dl")
+        raise Unavailable(f"{said} is installed, and Go {version} is needed: https://go.dev/dl")
     return {"compiler": said, "flags": " ".join(f"{key}={FIXED[key]}" for key in ("CGO_ENABLED", "GOAMD64", "GOFLAGS"))}
