@@ -8,6 +8,8 @@ from costs import HeapCost
 from records import Record
 
 SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
+BLINDING_BYTES = 16  # a process: what blinds an RSA key is random; BoringSSL of API 21 keeps it in 264 or in 280 bytes
+BLINDING = "what blinds a server's RSA key: once a process, as long as random numbers make it"
 Pair = tuple[Record, Record]  # heap runs, the smaller first
 Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
 
@@ -62,6 +64,15 @@ def named(pair: Pair, role: str, cost: HeapCost, passing: int, figure: Figure = 
         for run in pair
     )
     within = abs(many - few) <= SIGNATURE_BYTES * (2 if role == "total" else 1)
-    if "ecdsa" in given(pair[0])["certs"] and not cost.blocks.remainder and within:
+    certs = given(pair[0])["certs"]
+    if "ecdsa" in certs and not cost.blocks.remainder and within:
         return "DER signature length: ECDSA"
+    if "rsa" in certs and role != "client" and not cost.blocks.remainder and once(pair, role, many - few):
+        return BLINDING
     return "not known"
+
+
+def once(pair: Pair, role: str, more: Fraction) -> bool:
+    """Whether no more than a blinding differs, in contexts or after them; `more` is of a session of the larger run."""
+    few, many = (live_bytes(run, role, "contexts") for run in pair)
+    return abs(many - few) <= BLINDING_BYTES and abs(more) * (pair[1].sessions // 2) <= BLINDING_BYTES

@@ -1,5 +1,6 @@
 """An interval where repeats vary, and none where they do not."""
 
+import pytest
 import synthetic
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,6 +101,34 @@ def test_no_signature_is_longer_than_signatures_are():
     """500 sessions that lie 16 bytes apart, and one byte more; a role's bound twice for a pair."""
     assert left_over("ecdsa-p256", 500 * 16) == "DER signature length: ECDSA"
     assert left_over("ecdsa-p256", 500 * 16 + 1) == left_over("ecdsa-p256", 100_003) == "not known"
+
+
+def of_server(certs: str, contexts: int, sessions: int, of_blocks: int = 0):
+    """So much more at the larger N: in the server's contexts, and then beside what its sessions hold."""
+
+    def with_contexts(run, more: int, then: int):
+        phases = [phase.model_dump() for phase in run.phases]
+        for at, phase in enumerate(phases):
+            phase["heap"]["server"]["live_bytes"] += 100 + more + (then if at else 0)
+        return type(run).model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+
+    few, many = heap_runs(certs, 0)
+    pair = with_contexts(few, 0, 0), with_contexts(many, contexts, sessions)
+    cost = costs.live_cost(*pair, "server", "established")
+    blocks = Quotient(cost.blocks.amount + of_blocks, cost.blocks.sessions)
+    return remainders.remainder_of(pair, "server", HeapCost(cost.phase, cost.bytes, blocks))
+
+
+@pytest.mark.parametrize("planted", [(16, 0), (-16, 0), (0, 16), (-16, 15), (16, 16)])
+def test_what_blinds_a_server_s_rsa_key_is_named(planted):
+    """Longer or shorter in the contexts, and renewed after them."""
+    assert of_server("rsa-2048", *planted) == remainders.BLINDING
+
+
+@pytest.mark.parametrize("planted", [(17, 0), (-17, 0), (0, 17), (0, -17), (16, 0, 1)])
+def test_no_more_than_what_blinds_a_key_once_is_named_so(planted):
+    assert of_server("rsa-2048", *planted) == "not known"
+    assert of_server("none", 16, 0) == "not known"
 
 
 def of_peak(**planted: int):
