@@ -84,6 +84,8 @@ def test_more_rules_than_a_machine_word_has_bits():
         (["rustls::conn::send::Encrypting::encrypt_records", "handshake"], "rustls", "caller's buffers"),
         (["rustls::caller_buffers::Buffers::parts"], "rustls", OTHER),
         (["rustls::msgs::deframer::MessageDeframer::prepare_read"], "rustls", "record buffers, read"),
+        (["record_buffer_new", "session_new", "server_session_new"], "bearssl", "caller's buffers"),
+        (["validator_new", "session_new", "client_session_new"], "bearssl", "peer certificates"),
         (["tls_setup_read_buffer"], "nobody's", OTHER),
         (["tls_setup_read_buffer", "server_context_new"], "openssl", CONTEXT),
     ],
