@@ -112,6 +112,7 @@ TREES = {
     "openssl": ["sources/openssl-src-300.5.5+3.5.5/openssl", "sources/openssl-src-111.28.2+1.1.1w/openssl"],
     "boringssl": ["sources/boring-sys-5.4.0/deps/boringssl"],
     "awslc": ["sources/aws-lc-sys-0.47.0/aws-lc"],
+    "bearssl": ["sources/bearssl-0.6+dfsg.1-3"],
     "libressl": ["stacks/libressl@3.1.0/tree"],
     "s2n": ["sources/s2n-tls-sys-*/lib"],
 }
