@@ -78,14 +78,20 @@ static void *context_new(enum role role, const struct suite *suite)
     context->cipher = cipher_named(suite->cipher);
     context->curves = *br_ec_get_default();
     context->curves.supported_curves = 1U << BR_EC_curve25519;
-    /* A client has one list for key exchange and for the server's signature: the server has X25519 alone. */
-    if (role == ROLE_CLIENT && strstr(suite->cipher, "ECDSA"))
-        context->curves.supported_curves |= 1U << BR_EC_secp256r1;
     /* Documented to save memory: one buffer for both directions, for programs that do not write while they read. It
      * may be smaller still, if the other end then agrees to smaller records. */
     context->buffer_size = strcmp(suite->knobs, "best") ? BR_SSL_BUFSIZE_BIDI : BR_SSL_BUFSIZE_MONO;
     credentials_load(&context->credentials, role, suite->certs);
     return context;
+}
+
+/* By any curve. A client has one list for key exchange and signatures, and sends P-256 before X25519: with both in it
+ * servers take P-256. With X25519 alone those that look for their certificate's curve in it, as OpenSSL's, refuse. */
+static uint32_t signature_verify(const br_ec_impl *offered, const void *hash, size_t hash_size,
+                                 const br_ec_public_key *key, const void *signature, size_t size)
+{
+    (void)offered;
+    return br_ecdsa_vrfy_asn1_get_default()(br_ec_get_default(), hash, hash_size, key, signature, size);
 }
 
 static void *session_new(void *opaque, struct wire *wire)
@@ -103,6 +109,7 @@ static void *session_new(void *opaque, struct wire *wire)
     br_ssl_engine_set_versions(session->engine, BR_TLS12, BR_TLS12);
     br_ssl_engine_set_suites(session->engine, &context->cipher, 1);
     br_ssl_engine_set_ec(session->engine, &context->curves);
+    br_ssl_engine_set_ecdsa(session->engine, signature_verify);
     br_ssl_engine_set_buffer(session->engine, session->buffer, context->buffer_size,
                              context->buffer_size == BR_SSL_BUFSIZE_BIDI);
     if (!(client ? br_ssl_client_reset((br_ssl_client_context *)session->engine, SERVER_NAME, 0)
