@@ -14,7 +14,7 @@ from machine import allowed_cpus
 from process import Ended, started
 from provenance import built, manifest, missing
 from slots import complete, fill
-from verdict import UNSUPPORTED, how, last_sentence, parse, refusal
+from verdict import UNSUPPORTED, how, last_sentence, of_any_suite, parse, refusal
 
 LIMIT_S = 60
 JOBS = 2
@@ -45,10 +45,7 @@ async def ask(stack: str, name: str, suite: Suite, cpu: int) -> Ability:
         found = of(process.ended())
     except OSError as error:
         found = of(cannot_start(error))
-    configuration = (
-        f" ({suite.protocol}, {suite.cipher}, {suite.group})"  # is known, and the same reason holds for others
-    )
-    return replace(found, reason=found.reason and found.reason.removesuffix(configuration))
+    return replace(found, reason=found.reason and of_any_suite(found.reason))
 
 
 async def ask_all(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Ability]:

@@ -1,7 +1,5 @@
 """Every stack in one table: what a session of each costs, by suite and role, the smallest first."""
 
-import re
-
 import accounts
 import books
 from lines import Role
@@ -13,6 +11,7 @@ from series import Series, Setting
 from session_costs import heap_row, of_one_stack
 from settings import cells_of, columns_of, constant
 from tables import Cell, Column, Table, hole, word
+from verdict import of_any_suite
 
 COLUMNS = {
     "created": "created",
@@ -29,7 +28,6 @@ CAPTION = (
 ROUNDED = "rounded: sessions are not all alike, see the table heap"
 RUNTIME = "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it"
 RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of within"
-ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # what was asked for, at the end of a reason: the suite says it
 APART = "of a process for each role (make mem ROLES=split)"
 
 
@@ -108,7 +106,7 @@ def absent(selection: Selection) -> dict[tuple[str, str], list[str]]:
             series = selection.series(stack, setting, next(iter(setting.processes.values())))
             if not any(one.status == "measured" for one in series.records):
                 why = series.reason("rss").removeprefix("unsupported: ")
-                found.setdefault((stack, ASKED.sub("", why)), []).append(setting.suite)
+                found.setdefault((stack, of_any_suite(why)), []).append(setting.suite)
     return found
 
 

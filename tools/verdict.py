@@ -1,5 +1,6 @@
 """What a harness process that has ended came to: measured, unsupported or failed, and why."""
 
+import re
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, sen
 from process import Ended
 
 UNSUPPORTED = 77
+ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's reason
 NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
 BEFORE = ["contexts", "sessions"]
 AFTER = ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
@@ -62,6 +64,11 @@ def judge(ended: Ended, argv: Iterable[str], started_at: str) -> Outcome:
         status = "failed" if reason else "measured"
         lines = lines if reason else noted(lines, notes(ended.stderr))
     return Outcome(status, reason, lines, started_at, ended.elapsed_ns, tuple(argv))
+
+
+def of_any_suite(reason: str) -> str:
+    """A driver's reason without the suite that was asked for: it is known, and the same reason holds for others."""
+    return ASKED.sub("", reason)
 
 
 def parse(stdout: bytes) -> tuple[list[Line], str | None]:
