@@ -75,14 +75,15 @@ def slots_cpus(jobs: str | None) -> list[int]:
 
 def of_built(campaign: Campaign) -> Campaign:
     """Without the stacks that are not built, where the campaign may be without; each is said."""
-    there = [stack for stack in campaign.stacks if built(stack) or not campaign.built_only]
-    if not there:
+    if not campaign.built_only:
+        return campaign
+    stacks, peers = (list(filter(built, named)) for named in (campaign.stacks, campaign.peers))
+    if not stacks or (campaign.peers and not peers):
         sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
-    for stack in campaign.stacks:
-        if stack not in there:
+    for stack in dict.fromkeys([*campaign.stacks, *campaign.peers]):
+        if not built(stack):
             print(f"memtest: left out: {missing(stack)}", file=sys.stderr)
-    peers = [stack for stack in campaign.peers if built(stack) or not campaign.built_only]
-    return campaign.model_copy(update={"stacks": there, "peers": peers})
+    return campaign.model_copy(update={"stacks": stacks, "peers": peers})
 
 
 def prepare(recording: Path, campaign: Campaign) -> None:

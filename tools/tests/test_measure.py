@@ -236,6 +236,8 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
     table += 'allocators = ["system"]\nn = 2\nsessions = ["1"]\nheap = 0\nwindows = ["all"]\n'
     with (project.root / "memtest/campaigns.toml").open("a") as campaigns:
         campaigns.write(table.format("some") + "built_only = true\n" + table.format("all"))
+        mixed = 'built_only = true\nroles = ["split"]\npeers = ["openssl@1.1.1w"]\n'
+        campaigns.write(table.format("mixed") + mixed)
 
     def measure(campaign: str, *words: str) -> subprocess.CompletedProcess[str]:
         command = project.command("--out=out", *words, campaign=campaign)
@@ -250,6 +252,7 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
     for refused in measure("all"), measure("some", "--stacks=obey@1 openssl@1.1.1w"):
         assert refused.returncode == 1
         assert refused.stderr == f"memtest: openssl@1.1.1w is not built: {way_out}\n"
+    assert measure("mixed").returncode == 1  # and not a stack with itself
     (project.root / "build/harness/obey@1").unlink()
     assert measure("some").stderr == "memtest: no stack of this campaign is built; `tools/build.py` builds them\n"
 
