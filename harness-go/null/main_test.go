@@ -40,7 +40,23 @@ func (it *broken) Handshake() error {
 		}
 		return err
 	}
+	if rounds, slow := slow[it.fault]; slow {
+		return it.rounds(rounds)
+	}
 	return it.session.Handshake()
+}
+
+// slow is how often a byte goes each way until the client has received the last, one step after it sent that.
+var slow = map[string]int{"10 steps": 9, "11 steps": 10}
+
+func (it *broken) rounds(count int) error {
+	turns := []func(int) error{it.send, it.receive}
+	for turn := it.role; turn < it.role+2*count; turn++ {
+		if err := turns[turn%2](1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (it *broken) Write(bytes []byte) (int, error) {
@@ -90,6 +106,15 @@ func TestTheNullStackWithoutAFaultIsSound(t *testing.T) {
 	status, stdout, stderr := harness(t, "")
 	if status != 0 || !strings.Contains(stdout, `"record":"end","status":"measured"`) {
 		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
+func TestTenStepsAreTakenAndNoMore(t *testing.T) {
+	if status, stdout, stderr := harness(t, "10 steps"); status != 0 || !strings.Contains(stdout, `"server 10"`) {
+		t.Errorf("10 steps: exit %d: %s", status, stderr)
+	}
+	if status, _, stderr := harness(t, "11 steps"); status != 1 || !strings.Contains(stderr, "incomplete after 10 steps") {
+		t.Errorf("11 steps: exit %d: %s", status, stderr)
 	}
 }
 

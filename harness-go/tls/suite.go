@@ -3,8 +3,11 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
+	"io"
+	"net"
 	"runtime"
 	"strings"
+	"sync"
 
 	"memtest/core"
 )
@@ -82,8 +85,8 @@ func offer(suite *core.Suite) (*tls.Config, error) {
 // refused is why crypto/tls has what is asked for, and yet does not do it.
 func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
 	switch tls13 := has13(cipher); {
-	case tls13 && cipher != tls.TLS_AES_128_GCM_SHA256:
-		return lacks("takes TLS_AES_128_GCM_SHA256 first in TLS 1.3, and no setting has it take %s", suite.Cipher)
+	case tls13 && cipher != first13():
+		return lacks("takes %s first in TLS 1.3 on this CPU, and no setting has it take %s", name(ciphers, first13()), suite.Cipher)
 	case !tls13 && group >= tls.SecP256r1MLKEM768: // 0x11eb: the hybrids' numbers are from here on
 		return lacks("has group %s in TLS 1.3 only", suite.Group)
 	case suite.Auth != "server":
@@ -97,6 +100,23 @@ func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
 	}
 	return nil
 }
+
+// first13 is what crypto/tls takes first in TLS 1.3: ChaCha20 where it sees no AES instructions. A client of its own tells.
+var first13 = sync.OnceValue(func() (first uint16) {
+	client, server := net.Pipe()
+	go tls.Client(client, &tls.Config{InsecureSkipVerify: true, CurvePreferences: []tls.CurveID{tls.X25519}}).Handshake()
+	tls.Server(server, &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		for _, cipher := range hello.CipherSuites {
+			if has13(cipher) {
+				first = cipher
+				break
+			}
+		}
+		return nil, io.EOF // nothing more is wanted of it
+	}}).Handshake()
+	server.Close()
+	return first
+})
 
 func has13(cipher uint16) bool { return cipher>>8 == 0x13 }
 
