@@ -109,7 +109,7 @@ class Stack(Definition):
 
     @model_validator(mode="after")
     def whole(self) -> Self:
-        for key in {"c": ["driver"], "rust": ["manifest", "binary"], "go": ["manifest"]}[self.harness]:
+        for key in {"c": ["driver"], "rust": ["manifest", "binary"], "go": ["manifest", "binary"]}[self.harness]:
             if not getattr(self, key):
                 raise ValueError(f"{key} is missing; a stack with harness = {self.harness!r} needs it")
         if self.steps and not self.source:

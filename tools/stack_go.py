@@ -48,10 +48,8 @@ def compiled(root: Path = ROOT) -> dict[str, str]:
     try:
         said = commands.output(["go", "env", "GOVERSION"], root, **variables(root))
     except Failed as error:
-        reason = str(error).splitlines()[-1]
-        raise Unavailable(
-            f"Go {version} is needed: it is at https://go.dev/dl, and any Go from 1.21 on fetches it by itself; {reason}"
-        ) from None
+        way_out = "it is at https://go.dev/dl, and any Go from 1.21 on fetches it by itself"
+        raise Unavailable(f"Go {version} is needed: {way_out}; {str(error).splitlines()[-1]}") from None
     if said != f"go{version}":  # an older one does not know of toolchains
         raise Unavailable(f"{said} is installed, and Go {version} is needed: https://go.dev/dl")
     return {"compiler": said, "flags": " ".join(f"{key}={FIXED[key]}" for key in ("CGO_ENABLED", "GOAMD64", "GOFLAGS"))}

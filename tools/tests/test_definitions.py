@@ -71,6 +71,7 @@ def test_sessions_of_a_campaign_are_fractions_of_its_n(fraction):
 
 C = '["a@1"]\nharness = "c"\nlicence = "MIT"\n'
 RUST = C.replace('"c"', '"rust"')
+GO = C.replace('"c"', '"go"')
 SOURCE = f'["a@1".source]\ncrate = "a"\nversion = "1"\nsha256 = "{"0" * 64}"\ntree = "a"\n'
 THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
 
@@ -81,6 +82,7 @@ THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
         ("stacks", C, "driver is missing; a stack with harness = 'c' needs it"),
         ("stacks", RUST + 'binary = "b"\n', "manifest is missing; a stack with harness = 'rust' needs it"),
         ("stacks", RUST + 'manifest = "m"\n', "binary is missing; a stack with harness = 'rust' needs it"),
+        ("stacks", GO + 'manifest = "m"\n', "binary is missing; a stack with harness = 'go' needs it"),
         ("stacks", C + 'driver = "a"\nsteps = ["make"]\n', "source is missing; steps need it"),
         ("stacks", C + 'driver = "a"\npkg_config = "a"\n', "package is missing; pkg_config needs it"),
         ("stacks", C + f'driver = "a"\nsteps = [""]\n{SOURCE}', "steps.0: an empty command"),
