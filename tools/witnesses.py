@@ -4,6 +4,7 @@ They are run as for a profile. All runs hold both roles, on the system's allocat
 that switches that off starts itself again, out of a profiler's sight."""
 
 import re
+import subprocess
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -72,6 +73,7 @@ class Statement:
 
 
 SITES, DHAT = "sites run", "DHAT"
+LIBSTDCXX = "libstdc++"
 DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
 DLERROR_RUN = "_dlerror_run"  # glibc's: allocates the record, and calls what allocates the message that goes into it
 
@@ -134,14 +136,21 @@ async def heaptrack(subject: Subject, folder: Path) -> Statement:
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
         raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
-    pool = of_module(profile, marks[0], "libstdc++")
+    program = definitions.ROOT / subject.under("heaptrack").argv(*ANY)[0]
+    pool = Held(0, 0) if loads(program, LIBSTDCXX) else of_module(profile, marks[0], LIBSTDCXX)
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     hidden = [records_before(profile, mark) for mark in marks]
     readings = {}
     for phase, mark, records in zip(phases, marks, hidden, strict=True):
         live, missing = total(mark.live), records * DLERROR.live_bytes
         readings[phase] = Reading(live.bytes - pool.bytes - missing, live.blocks - pool.blocks + records)
-    return Statement("heaptrack", readings, [own, *[DLERROR] * any(hidden)])
+    return Statement("heaptrack", readings, [*[own] * bool(pool.bytes), *[DLERROR] * any(hidden)])
+
+
+def loads(program: Path, library: str) -> bool:
+    """Whether it has a shared library (the start of its file's name) by itself, as the loader says."""
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return any(Path(line.split()[0]).name.startswith(library) for line in listed.splitlines())
 
 
 def records_before(profile: Profile, moment: Moment) -> int:

@@ -1,10 +1,12 @@
-"""What heaptrack cannot see of dlerror's records, known by what hangs on them."""
+"""What heaptrack cannot see of dlerror's records, known by what hangs on them; and whose libstdc++ is."""
+
+import subprocess
 
 import pytest
 
 from profiles.frames import Frame
 from profiles.heap_profile import Held, Moment, Profile, Stacks
-from witnesses import records_before
+from witnesses import loads, records_before
 
 CALL = ("_dlerror_run", "dlsym_implementation", "___dlsym", "meter_trim", "main")
 RECORD = ("malloc", *CALL)
@@ -37,3 +39,11 @@ def found(*stacks: tuple[str | None, ...]) -> int:
 )
 def test_a_record_is_missing_where_its_message_is_live_alone(stacks, records):
     assert found(*stacks) == records
+
+
+@pytest.mark.parametrize("linked, has", [(["-Wl,--no-as-needed", "-lstdc++"], True), ([], False)])
+def test_a_program_that_loads_libstdcxx_itself_has_its_pool(tmp_path, linked, has):
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "libstdc++ is in its path alone"
+    subprocess.run(["cc", "-o", program, tmp_path / "main.c", *linked], check=True)
+    assert loads(program, "libstdc++") is has
