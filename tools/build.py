@@ -17,13 +17,13 @@ import signal
 import sys
 from pathlib import Path
 
-import cache
 import definitions
 import names
 import packages
-from commands import Failed, Unavailable
+from building import cache
+from building.commands import Failed, Unavailable
+from building.schedule import Schedule
 from definitions import ROOT, Stack, campaigns, stacks
-from schedule import Schedule
 
 UNAVAILABLE = 77
 

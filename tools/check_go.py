@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import stack_go
-from commands import Failed
+from building import stack_go
+from building.commands import Failed
 from definitions import ROOT
 
 COMMANDS = {"style": [["gofmt", "-l", "."], ["go", "vet", "./..."]], "tests": [["go", "test", "./..."]]}

@@ -20,7 +20,7 @@ from pathlib import Path
 import embedding
 import forms
 import phases
-from commands import Failed
+from building.commands import Failed
 from profiles.frames import OWNERS
 from profiles.unreadable import Unreadable
 from views import choice, profile_input, profile_output, profile_views, top_sites

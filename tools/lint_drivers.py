@@ -14,10 +14,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import commands
-import share
-import sources
-import stack_c
+from building import commands, share, sources, stack_c
 from definitions import ROOT, Stack, check, stacks
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pages
+from building.commands import Sign
 from capture import ways
 from capture.failed import Failed
 from capture.one_run import Subject
 from capture.ways import Captured
-from commands import Sign
 from profiles import profile_files, profile_records
 from profiles.heap_profile import Profile, called
 from profiles.profile_records import ProfileRecord

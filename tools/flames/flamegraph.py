@@ -6,9 +6,8 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import commands
-import stamps
-from commands import Failed
+from building import commands, stamps
+from building.commands import Failed
 from definitions import ROOT
 from diffs.profile_diff import Diff
 from flames import flame_page, flame_tree

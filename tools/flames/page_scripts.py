@@ -3,9 +3,8 @@
 import shutil
 from typing import NamedTuple
 
-import commands
-import stamps
-from commands import Failed
+from building import commands, stamps
+from building.commands import Failed
 from definitions import ROOT
 from flames.once import locked
 

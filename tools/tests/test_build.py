@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import builder
-import flags
-import sources
-from commands import Failed
+from building import builder, flags, sources
+from building.commands import Failed
 from definitions import Source, Stack, stacks
 
 ROOT = Path(__file__).resolve().parents[2]

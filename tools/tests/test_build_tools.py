@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_build import root, tiny  # noqa: F401
 
-import builder
+from building import builder
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,9 @@ import shutil
 import pytest
 from test_build import clone, root, tiny  # noqa: F401
 
-import builder
-import cache
-import flags
-from commands import Failed
-from stamps import sha256
+from building import builder, cache, flags
+from building.commands import Failed
+from building.stamps import sha256
 
 
 @pytest.fixture

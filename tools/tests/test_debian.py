@@ -7,10 +7,8 @@ import tarfile
 
 import pytest
 
-import builder
-import debian
-import sources
-from commands import Failed, Unavailable
+from building import builder, debian, sources
+from building.commands import Failed, Unavailable
 from definitions import Source, Stack
 
 TINY = "const char *tiny(void) { return __FILE__; }\n"

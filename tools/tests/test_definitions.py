@@ -4,7 +4,7 @@ import pytest
 from packaging.licenses import canonicalize_license_expression
 
 import definitions
-import stack_c
+from building import stack_c
 
 
 def test_the_definitions_of_the_repository_hold():

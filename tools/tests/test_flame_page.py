@@ -11,8 +11,8 @@ from concurrent import futures
 import pytest
 
 import records
-import stamps
-from commands import Failed
+from building import stamps
+from building.commands import Failed
 from definitions import ROOT
 from diffs import profile_diff
 from flames import flame_page, flame_tree, once, page_scripts

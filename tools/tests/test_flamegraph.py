@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from test_flame_page import made, of_sites
 
-from commands import Failed
+from building.commands import Failed
 from diffs import profile_diff
 from flames import flamegraph
 from views import choice

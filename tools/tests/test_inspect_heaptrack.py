@@ -17,7 +17,7 @@ from test_call_sites import frame
 
 import inspect_heaptrack
 import phases
-from commands import Failed
+from building.commands import Failed
 from definitions import ROOT
 from flames import flamegraph
 from profiles import profile_records

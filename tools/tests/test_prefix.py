@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from test_build import clone
 
-import builder
-from commands import Failed
+from building import builder
+from building.commands import Failed
 from definitions import Stack
 
 STACK = Stack(harness="c", driver="null", licence="mine", prefix=True, libraries=["libtiny"])

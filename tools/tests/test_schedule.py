@@ -11,11 +11,11 @@ import pytest
 from test_build import ROOT, root, tiny  # noqa: F401
 
 import build
-import share
-from build_board import Board
-from commands import Unavailable
+from building import share
+from building.board import Board
+from building.commands import Unavailable
+from building.schedule import Schedule
 from definitions import Source, Stack
-from schedule import Schedule
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "stack = definitions.Stack(harness='c', driver='null', licence='MIT', source=source, steps=['sleep 3601'])\n"
         "build.ROOT, build.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
         "build.definitions.check = build.packages.require_cargo_for = lambda *_: None\n"
-        "import sources; sources.get = lambda *_: root\n"
+        "from building import sources; sources.get = lambda *_: root\n"
         "build.main()\n"
     )
     running = subprocess.Popen(

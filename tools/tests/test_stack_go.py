@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-import stack_go
-from commands import Failed
+from building import stack_go
+from building.commands import Failed
 from definitions import ROOT, stacks
 
 needs_go = pytest.mark.skipif(not shutil.which("go"), reason="needs go: https://go.dev/dl")

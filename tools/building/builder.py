@@ -6,16 +6,11 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
-import cache
-import flags
 import packages
-import prefix
-import share
-import stack_c
-import stamps
-from commands import Failed, Unavailable
+from building import cache, flags, prefix, share, stack_c, stamps
+from building.commands import Failed, Unavailable
+from building.stamps import sha256
 from definitions import ROOT, Stack
-from stamps import sha256
 
 KEPT, CACHED, BUILT = "up to date", "from the cache", "built"
 
@@ -91,7 +86,7 @@ class Harness:
 
     def whole(self) -> ModuleType:
         """The room that builds such a harness in one piece, library and all."""
-        return importlib.import_module(f"stack_{self.stack.harness}")
+        return importlib.import_module(f"building.stack_{self.stack.harness}")
 
     def compiled(self) -> dict[str, str]:
         """By what and how: the part that a manifest repeats."""

@@ -3,10 +3,10 @@
 import hashlib
 from pathlib import Path
 
-from commands import Failed
+from building.commands import Failed
+from building.stack_c import Built
+from building.stamps import sha256
 from definitions import Stack
-from stack_c import Built
-from stamps import sha256
 
 FOLDERS = ("lib64", "lib")
 ENDINGS = (".a", ".so")  # the first that is there: a harness with its library in it does not change when that does

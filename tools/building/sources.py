@@ -5,14 +5,10 @@ import shutil
 import tarfile
 from pathlib import Path
 
-import cache
-import commands
-import debian
-import share
-import stamps
-from commands import Failed
+from building import cache, commands, debian, share, stamps
+from building.commands import Failed
+from building.stamps import sha256
 from definitions import Source
-from stamps import sha256
 
 
 def name(source: Source) -> str:

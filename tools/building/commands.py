@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import share
-from signs import COMPILES, CONSOLE, Counted, Sign
+from building import share
+from building.signs import COMPILES, CONSOLE, Counted, Sign
 
 __all__ = ["COMPILES", "CONSOLE", "Failed", "Sign", "Unavailable", "output", "run"]
 

@@ -4,9 +4,8 @@ import os
 import re
 from pathlib import Path
 
-import commands
-import stamps
-from commands import Failed, Unavailable
+from building import commands, stamps
+from building.commands import Failed, Unavailable
 from definitions import ROOT, Stack
 
 MODULE = "harness-go"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import signs
+from building import signs
 
 stop = threading.Event()  # set: whatever a build has started ends with it
 builds = 1  # that run now

@@ -5,10 +5,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-import commands
-import flags
-import share
-import stamps
+from building import commands, flags, share, stamps
 from definitions import Stack
 
 

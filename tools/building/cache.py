@@ -17,8 +17,8 @@ from pathlib import Path
 
 import zstandard
 
-from commands import CONSOLE, Failed
-from stamps import sha256
+from building.commands import CONSOLE, Failed
+from building.stamps import sha256
 
 ENDING = ".tar.zst"
 READABLE = 0o644  # by others whose cache it is too

@@ -2,7 +2,7 @@
 
 import re
 
-import commands
+from building import commands
 
 # Whole call stacks for every profiler; the optimisation level is the project's own.
 CFLAGS = "-g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls"

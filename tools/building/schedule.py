@@ -3,11 +3,9 @@
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-import builder
-import share
-import stack_c
-from build_board import Board
-from commands import CONSOLE, Failed, Unavailable
+from building import builder, share, stack_c
+from building.board import Board
+from building.commands import CONSOLE, Failed, Unavailable
 from definitions import ROOT, Stack
 
 AT_A_TIME = 2

@@ -7,13 +7,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import cache
-import commands
-import flags
 import packages
-import share
-import sources
-import stamps
+from building import cache, commands, flags, share, sources, stamps
 from definitions import Stack, stacks
 
 # The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could

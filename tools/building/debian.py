@@ -11,9 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import cache
-import commands
-from commands import Failed, Unavailable
+from building import cache, commands
+from building.commands import Failed, Unavailable
 from definitions import Source
 
 ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+)")

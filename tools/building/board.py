@@ -2,8 +2,7 @@
 
 import time
 
-import share
-import signs
+from building import share, signs
 
 UNSAID = 5  # seconds of one CPU, where stacks.toml does not say
 ENOUGH = 0.1  # of a build, to tell how fast it goes
