@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from rests import NAME, Rest, stays
 from tables import Cell, Column, Table, hole, quotient, word
 from witnesses import DHAT, SITES, Constant, Reading, Statement, Subject
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
-FIRST = "contexts"
+FIRST, LAST = "contexts", "closed"
 CAPTION = "Requested bytes live at the end of each phase, as each tool tells; per pair: above contexts, by pairs."
 
 
@@ -26,14 +27,32 @@ def truth(statements: Sequence[Statement], phase: str) -> tuple[int | None, int 
     return live_bytes, agreed(believed)
 
 
-def expected(one: Statement, statements: Sequence[Statement], phase: str) -> tuple[int | None, int | None]:
-    """What this tool should tell; the sites run tells of pairs alone."""
-    found = truth(statements, phase)
+def expected(one: Statement, statements: Sequence[Statement], phase: str, pairs: int) -> tuple[int | None, int | None]:
+    """What this tool should tell; the sites run tells of pairs alone, and not of tables that are no pair's."""
     if one.tool != SITES:
-        return found
-    before = truth(statements, FIRST)
-    differences = zip(found, before, strict=True)
-    return tuple(None if None in pair else pair[0] - pair[1] for pair in differences)
+        return truth(statements, phase)
+    rest = rests(statements, pairs).get(phase, Rest(0, 0))
+    found = zip(above(statements, phase), rest, strict=True)
+    return tuple(None if of_all is None else of_all - of_tables for of_all, of_tables in found)
+
+
+def above(statements: Sequence[Statement], phase: str) -> tuple[int | None, int | None]:
+    """What most tell, above contexts."""
+    pairs = zip(truth(statements, phase), truth(statements, FIRST), strict=True)
+    return tuple(None if None in pair else pair[0] - pair[1] for pair in pairs)
+
+
+def rests(statements: Sequence[Statement], pairs: int) -> dict[str, Rest]:
+    """Of phases, tables of the library's own: what most tell beyond the pairs; empty where it is anything else."""
+    told = next((one.by_phase for one in statements if one.tool == SITES), {})
+    phases = [phase for phase in statements[0].by_phase if phase not in WITHOUT_PAIRS]
+    if LAST not in phases or any(phase not in told or None in above(statements, phase) for phase in phases):
+        return {}
+    found = {}
+    for phase in phases:
+        live_bytes, live_blocks = above(statements, phase)
+        found[phase] = Rest(live_bytes - told[phase].live_bytes, live_blocks - told[phase].live_blocks)
+    return found if stays(list(found.values()), pairs) else {}
 
 
 def differs(said: Reading, right: tuple[int | None, int | None]) -> bool:
@@ -48,7 +67,7 @@ def judged(one: Statement, phases: Iterable[str]) -> list[str]:
 
 def disagreements(subject: Subject, statements: Sequence[Statement]) -> list[str]:
     """A sentence for each tool that differs from what most tell, which begins with its name; none when all agree."""
-    phases = list(statements[0].by_phase)
+    phases, pairs = list(statements[0].by_phase), subject.sessions // 2
     split = [phase for phase in phases if None in truth(statements, phase)]
     if split:
         told = ", ".join(f"{one.tool} {text(one.by_phase.get(split[0]))}" for one in statements if one.tool != SITES)
@@ -58,10 +77,10 @@ def disagreements(subject: Subject, statements: Sequence[Statement]) -> list[str
         wrong = [
             phase
             for phase in judged(one, phases)
-            if phase not in one.by_phase or differs(one.by_phase[phase], expected(one, statements, phase))
+            if phase not in one.by_phase or differs(one.by_phase[phase], expected(one, statements, phase, pairs))
         ]
         if wrong:
-            right = Reading(*expected(one, statements, wrong[0]))
+            right = Reading(*expected(one, statements, wrong[0], pairs))
             said = text(one.by_phase.get(wrong[0]))
             found.append(f"{one.tool}: {subject}: {wrong[0]}: {said}, but most tell {text(right)}{and_more(wrong)}")
     return found
@@ -83,7 +102,8 @@ def table(found: dict[Subject, list[Statement]]) -> Table:
     tools = list(dict.fromkeys(one.tool for statements in found.values() for one in statements))
     columns = [Column(name, name, left=True) for name in ("suite", "stack", "phase")]
     columns += [Column(key(tool), heading(tool)) for tool in tools]
-    columns += [Column("live_blocks", "blocks"), Column("bytes_per_pair", "B per pair"), Column("equal", "equal")]
+    columns += [Column("rest_bytes", "no pair's", usual="0"), Column("live_blocks", "blocks")]
+    columns += [Column("bytes_per_pair", "B per pair"), Column("equal", "equal")]
     rows = [
         row(subject, statements, phase) for subject, statements in found.items() for phase in statements[0].by_phase
     ]
@@ -103,14 +123,16 @@ def row(subject: Subject, statements: Sequence[Statement], phase: str) -> list[C
     before = truth(statements, FIRST)[0]
     pairs = subject.sessions // 2
     none = hole("the tools do not agree")
-    each = none if None in (right, before) else quotient(right - before, pairs)
+    rest = rests(statements, pairs).get(phase, Rest(0, 0))
+    each = none if None in (right, before) else quotient(right - before - rest.bytes, pairs)
     equal = all(
-        phase in one.by_phase and not differs(one.by_phase[phase], expected(one, statements, phase))
+        phase in one.by_phase and not differs(one.by_phase[phase], expected(one, statements, phase, pairs))
         for one in statements
         if phase in judged(one, [phase])
     )
     cells = [word(subject.suite), word(subject.stack), word(phase)]
     cells += [number(one, phase) for one in statements]
+    cells += [Cell(f"{rest.bytes:,}", rest.bytes, NAME if rest.bytes else None)]
     cells += [none if blocks is None else Cell(f"{blocks:,}", blocks)]
     cells += [each if phase not in WITHOUT_PAIRS else hole("no pair is live here, and contexts are not a pair's")]
     return [*cells, Cell("yes" if equal else "NO", equal)]

@@ -8,8 +8,8 @@ do not add up to both together."""
 from collections.abc import Iterable, Iterator
 
 import books
-import closing
 import costs
+import misfits
 from accounts import AT, at_end, requested, slope_per_pair, without_slope
 from bends import PAGE
 from campaign import SYSTEM
@@ -17,6 +17,7 @@ from costs import MIB, Quotient
 from judged import Judged, every
 from records import Phase, Record
 from remainders import keeps_state, remainder_of
+from rests import tables, without
 from role_sums import split_adds_up
 from selection import select
 
@@ -76,6 +77,8 @@ def states(judged: Judged) -> Iterator[str]:
         return
     kept = {}
     for side, roles in SIDES.items():
+        if side in tables(pair):  # the table heap has them
+            continue
         closed, freed = (added(pair, roles, phase) for phase in ("closed", "freed"))
         left = [Quotient(one.amount - other.amount, one.sessions) for one, other in zip(closed, freed, strict=True)]
         kept |= {side: amount(*left)} if left[0].amount > 0 else {}
@@ -101,6 +104,7 @@ def unevens(judged: Judged) -> Iterator[str]:
     pair = judged.series.heap_pair()
     if not pair:
         return
+    pair = without(pair)
     names = [phase.phase for phase in pair[0].phases]
     begin, end = "sessions" if judged.setting.window == "all" else AT, "closed"
     for role in judged.roles:
@@ -180,7 +184,7 @@ def unexplained(judged: Judged) -> Iterator[str]:
     series, process = judged.series, judged.process
     where = str(judged) if process == "both" else f"{judged}, the {process}'s process"
     for run in series.runs("sites"):
-        yield from closing.findings(run, series.heap_pair(), where)
+        yield from misfits.findings(run, series.heap_pair(), where)
 
 
 JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, uncounted, unexplained)

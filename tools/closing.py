@@ -11,12 +11,12 @@ from costs import Quotient
 from lines import Phase, StackDepth
 from records import Record
 from remainders import given, repeats
+from rests import NAME, Rest, stays, without
 from selection import Selection
 from tables import Cell, Column, Table, hole, whole, word
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere
-SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Closed:
     @property
     def rest_blocks(self) -> int:
         return self.live_blocks - self.pair_blocks * self.pairs
+
+    @property
+    def rest(self) -> Rest:
+        return Rest(self.rest_bytes, self.rest_blocks)
 
     @property
     def off_slope(self) -> float | None:
@@ -74,46 +78,15 @@ def of_sessions(phase: Phase) -> tuple[int, int]:
 
 
 def slope(heap: tuple[Record, Record], phase: str) -> Quotient:
-    client, server = (costs.live_cost(*heap, role, phase).bytes for role in ("client", "server"))
+    alone = without(heap)
+    client, server = (costs.live_cost(*alone, role, phase).bytes for role in ("client", "server"))
     return Quotient(client.amount + server.amount, client.sessions)
 
 
-def findings(run: Record, heap: tuple[Record, Record] | None = None, where: str | None = None) -> Iterator[str]:
-    """What does not hold of a sites run, each said of the first phase where it does not."""
-    exact = repeats(given(run))
-    accounts = close(run, heap)
-    for judge in (unlike, unexplained, off_slope):
-        found = ((one, judge(one, accounts, exact)) for one in accounts)
-        if first := next(((one, said) for one, said in found if said), None):
-            yield f"sites: {where or f'{run.stack}, {run.suite}'}: `{first[0].phase}`: {first[1]}"
-
-
-def unlike(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
-    """The pair stands for all others: they have as many blocks from the same places, and about as many bytes."""
-    off = one.pairs - one.alike
-    return f"{off:,} of {one.pairs:,} pairs are not like the chosen one" if off else None
-
-
-def unexplained(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
-    """A rest: any where runs repeat exactly, else above a share of what is live."""
-    most = share(accounts, one, "bytes"), share(accounts, one, "blocks")
-    allowed = (0, 0) if exact else most
-    if abs(one.rest_bytes) <= allowed[0] and abs(one.rest_blocks) <= allowed[1]:
-        return None
-    pair, rest = in_blocks(one.pair_bytes, one.pair_blocks), in_blocks(one.rest_bytes, one.rest_blocks)
-    return f"{one.pairs:,} pairs of {pair} leave a rest of {rest}"
-
-
-def off_slope(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
-    if one.off_slope is None or abs(one.off_slope) * one.pairs <= share(accounts, one, "bytes"):
-        return None
-    return f"the pair holds {one.pair_bytes:,} B, one more pair costs {one.slope} B in heap runs"
-
-
-def share(accounts: Sequence[Closed], one: Closed, unit: str) -> float:
-    """What may be left over. Where a pair has nothing, nothing is a share of it, and the fullest phase counts."""
-    whole = [one] if one.pair_bytes else accounts
-    return SHARE * max(getattr(account, f"live_{unit}") for account in whole)
+def is_tables(accounts: Sequence[Closed], exact: bool) -> bool:
+    """Whether rests are tables of the library's own: by blocks alone where bytes differ from session to session."""
+    rests = [one.rest if exact else Rest(0, one.rest_blocks) for one in accounts]
+    return any(rest.blocks for rest in rests) and stays(rests, accounts[0].pairs)
 
 
 def in_blocks(size: int, blocks: int) -> str:
@@ -124,9 +97,10 @@ def closings_in_short(selection: Selection) -> Table:
     """Per stack, setting and process: the phase with the most live heap, and the deepest stack of all phases."""
     table = Table("sites", f"{TITLE}, where most is live", CAPTION.format("", AT_ANY), columns(selection, SHORT))
     for name, run, heap in every(selection):
-        most = max(close(run, heap), key=lambda one: one.live_bytes)  # the first of equals
+        accounts = close(run, heap)
+        most = max(accounts, key=lambda one: one.live_bytes)  # the first of equals
         of_phases = [phase.sites.stack_bytes for phase in costs.phases_of(run) if phase.phase != BEFORE]
-        table.rows.append([*name, *figures(most, SHORT), *deepest(of_phases)])
+        table.rows.append([*name, *figures(most, SHORT, why(run, accounts)), *deepest(of_phases)])
     return table
 
 
@@ -134,9 +108,10 @@ def closings(selection: Selection) -> Table:
     """Per stack, setting, process and phase: what one pair's call stacks explain of all sessions' live heap."""
     table = Table("closings", f"{TITLE}, by phase", CAPTION.format(BESIDE, "of the phase"), columns(selection, FIGURES))
     for name, run, heap in every(selection):
-        for one in close(run, heap):
+        accounts = close(run, heap)
+        for one in accounts:
             depth = costs.phase_of(run, one.phase).sites.stack_bytes
-            table.rows.append([*name, *figures(one, FIGURES), *deepest([depth])])
+            table.rows.append([*name, *figures(one, FIGURES, why(run, accounts)), *deepest([depth])])
     return table
 
 
@@ -169,7 +144,12 @@ FIGURES |= {"slope": "slope", "alike": "alike", "identical": "identical"}
 SHORT = {key: heading for key, heading in FIGURES.items() if key not in ("live_bytes", "slope")}
 
 
-def figures(one: Closed, shown: Iterable[str]) -> Iterator[Cell]:
+def why(run: Record, accounts: Sequence[Closed]) -> str | None:
+    """What rests are, where it is known."""
+    return NAME if is_tables(accounts, repeats(given(run))) else None
+
+
+def figures(one: Closed, shown: Iterable[str], why: str | None = None) -> Iterator[Cell]:
     """Counts of pairs are counts: a share would be rounded."""
     for key in shown:
         if key == "phase":
@@ -178,7 +158,7 @@ def figures(one: Closed, shown: Iterable[str]) -> Iterator[Cell]:
             yield hole("needs two heap runs") if one.slope is None else Cell(str(one.slope), one.slope.whole)
         elif key == "rest":
             text = in_blocks(one.rest_bytes, one.rest_blocks) if one.rest_blocks else f"{one.rest_bytes:,}"
-            yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks})
+            yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks}, why if one.rest_blocks else None)
         else:
             yield whole(getattr(one, key))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import costs
+import rests
 from costs import C10K, KIB, MIB
 from definitions import Campaign
 from rss_costs import quantity
@@ -62,7 +63,7 @@ def live_heap(series: Series, holder: str) -> str | None:
     role = ROLE.get(holder, holder)
     if not pair or role not in held_roles(series.setting):
         return None
-    return f"{costs.live_cost(*pair, role, 'established').bytes} B of live heap"
+    return f"{costs.live_cost(*rests.without(pair), role, 'established').bytes} B of live heap"
 
 
 def resident(series: Series, holder: str) -> str | None:

@@ -4,6 +4,7 @@ import books
 import costs
 import intervals
 import remainders
+import rests
 import role_sums
 from costs import HeapCost, Quotient
 from lines import Process
@@ -36,7 +37,7 @@ def heap_cell(cost: HeapCost, why: str | None = None) -> Cell:
 
 def remainder(series: Series, role: str, cost: HeapCost) -> str | None:
     """Its name, and how far slopes of repeats lie apart where they do."""
-    name = remainders.remainder_of(series.heap_pair(), role, cost)
+    name = remainders.remainder_of(rests.without(series.heap_pair()), role, cost)
     live = costs.repeats(
         series.runs("heap"), lambda run: getattr(costs.phase_of(run, cost.phase).heap, role).live_bytes
     )
@@ -52,7 +53,7 @@ def heap_holes(series: Series) -> str:
 
 
 def stage_cell(series: Series, role: str, phase: str) -> Cell:
-    pair = series.heap_pair()
+    pair = rests.without(series.heap_pair())
     if phase == "reply" and pair[0].roles.startswith("keep"):
         return hole(NO_PAYLOAD)
     cost = costs.live_cost(*pair, role, phase)
@@ -74,12 +75,36 @@ def heap_row(series: Series, role: str) -> list[Cell]:
     pair = series.heap_pair()
     if not pair:
         return [hole(heap_holes(series))] * 5
+    pair = rests.without(pair)
     made, established, reply = (stage_cell(series, role, phase) for phase in STAGES)
     if series.setting.window != "all":
         return [hole(WINDOWED), hole(WINDOWED), hole(WINDOWED), established, reply]
     peak = costs.peak_cost(*pair, role)
     named = heap_cell(peak, remainders.remainder_of_peak(pair, role, peak))
     return [made, named, word(peak.phase), established, reply]
+
+
+def rest_row(series: Series, role: str) -> list[Cell] | None:
+    """What the process has besides: of the larger run's tables, less the smaller's. None where there are none."""
+    pair = series.heap_pair()
+    if not pair or role not in rests.tables(pair):
+        return None
+    alone = rests.without(pair)
+    made, established, reply = (
+        rest_cell(pair, *(costs.live_cost(*two, role, name) for two in (pair, alone))) for name in STAGES
+    )
+    if series.setting.window != "all":
+        return [hole(WINDOWED), hole(WINDOWED), hole(WINDOWED), established, reply]
+    peak = costs.peak_cost(*alone, role)
+    return [made, rest_cell(pair, costs.peak_of(*pair, role, peak.phase), peak), word(peak.phase), established, reply]
+
+
+def rest_cell(pair: remainders.Pair, whole: HeapCost, alone: HeapCost) -> Cell:
+    """In all, not per session."""
+    size, blocks = (getattr(whole, one).amount - getattr(alone, one).amount for one in ("bytes", "blocks"))
+    few, many = (f"{run.sessions:,}" for run in pair)
+    data = {"bytes": size, "blocks": blocks, "over_sessions": 1}
+    return Cell(f"{size:,} ({blocks:,})", data, f"in all, of N = {many} less N = {few}: {rests.NAME}" if size else None)
 
 
 def sum_row(selection: Selection, stack: str, setting: Setting) -> list[Cell] | None:
@@ -112,6 +137,10 @@ def heap_costs(selection: Selection) -> Table:
             for role, process in held_roles(setting).items():
                 cells = [*cells_of(selection, setting), word(stack), word(ROLES[role])]
                 table.rows.append([*cells, *heap_row(selection.series(stack, setting, process), role)])
+            for role in ("total",) if "total" in held_roles(setting) else held_roles(setting):
+                if row := rest_row(selection.series(stack, setting, held_roles(setting)[role]), role):
+                    named = word("rest" if role == "total" else f"rest, {role}")
+                    table.rows.append([*cells_of(selection, setting), word(stack), named, *row])
             if row := sum_row(selection, stack, setting):
                 table.rows.append([*cells_of(selection, setting), word(stack), *row])
     return table
