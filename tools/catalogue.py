@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import results
+from account_2023 import account
 from accounts import accounts
 from bends import bending, bent
 from buckets import bucket_table as buckets
@@ -24,6 +25,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "stacks": standings,
     "peaks": results.peaks,
     "published": published,
+    "account": account,
     "heap": heap_costs,
     "rss": rss_costs,
     "roles": role_costs,
@@ -51,6 +53,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
     "peaks": f"RSS runs of {TOGETHER}",
     "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
+    "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/measure.py 2023-account)",
     "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
     "rss": TOGETHER,
     "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
@@ -91,7 +94,7 @@ def unasked(selection: Selection) -> list[str]:
     if many(selection):
         return ["settings", "stacks"]
     where_they_tell = {"law": selection.where(results.together).varies("window"), "bends": bending(selection)}
-    where_they_tell |= {"stacks": False, "published": False}  # for who asks; others tell of few stacks all of it
+    where_they_tell |= dict.fromkeys(["stacks", "published", "account"], False)  # for who asks; others tell all of few
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
     return [name for name in TABLES if where_they_tell.get(name, True)]
