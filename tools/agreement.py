@@ -148,6 +148,10 @@ def subtracted(found: dict[Subject, list[Statement]]) -> list[str]:
     told = (one for statements in found.values() for one in statements)
     constants: dict[tuple[str, Constant], None] = {(one.tool, each): None for one in told for each in one.constants}
     return [
-        f"{tool}: {-constant.live_bytes:+,} B in {-constant.live_blocks:+,} block: {constant.name}"
+        f"{tool}: {-constant.live_bytes:+,} B{in_blocks(constant.live_blocks)}: {constant.name}"
         for tool, constant in constants
     ]
+
+
+def in_blocks(count: int | None) -> str:
+    return "" if count is None else f" in {-count:+,} block{'s' * (abs(count) != 1)}"

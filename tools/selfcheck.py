@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import sys
 import tempfile
+from collections import ChainMap
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ import abilities
 import agreement
 import definitions
 import forms
+import levels
 import names
 import preload
 import witnesses
@@ -76,9 +78,10 @@ async def hear(runs: Runs, subject: Subject, meter: Path, quick: bool) -> list[S
     phases = QUICK if quick else list(first.by_phase)
     up_to = {phase: list(first.by_phase)[: at + 1] for at, phase in enumerate(first.by_phase)}
     works |= {f"{subject}: DHAT until {phase}": partial(witnesses.dhat, subject, up_to[phase]) for phase in phases}
-    told = await runs.all(works)
-    dhat = dict(zip(phases, told[-len(phases) :], strict=True))
-    return [first, *told[: -len(phases)], Statement(witnesses.DHAT, dhat)]
+    sites, heaptrack, massif, *dhat = await runs.all(works)
+    by_phase, sparse = ChainMap(*(one.by_phase for one in dhat)), ChainMap(*(one.sparse for one in dhat))
+    whole = Statement(witnesses.DHAT, {phase: by_phase[phase] for phase in phases}, sparse=dict(sparse))
+    return [first, sites, heaptrack, *(levels.levelled(one, heaptrack) for one in (massif, whole))]
 
 
 async def ask(subjects: list[Subject], jobs: int, meter: Path, quick: bool) -> dict[Subject, list[Statement]]:

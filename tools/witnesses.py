@@ -62,7 +62,7 @@ class Constant:
 
     name: str
     live_bytes: int
-    live_blocks: int
+    live_blocks: int | None
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,11 @@ class Statement:
     tool: str
     by_phase: dict[str, Reading]  # without the constants
     constants: list[Constant] = field(default_factory=list)
+    sparse: dict[str, Held] = field(default_factory=dict)  # by phase, what levels.py is about
 
 
 SITES, DHAT = "sites run", "DHAT"
-LIBSTDCXX = "libstdc++"
+LIBSTDCXX, SPARSE = "libstdc++", "ossl_sa_set"
 DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
 DLERROR_RUN = "_dlerror_run"  # glibc's: allocates the record, and calls what allocates the message that goes into it
 
@@ -136,15 +137,16 @@ async def heaptrack(subject: Subject, folder: Path) -> Statement:
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
         raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
-    program = definitions.ROOT / subject.under("heaptrack").argv(*ANY)[0]
-    pool = Held(0, 0) if loads(program, LIBSTDCXX) else of_module(profile, marks[0], LIBSTDCXX)
+    has = loads(definitions.ROOT / subject.under("heaptrack").argv(*ANY)[0], LIBSTDCXX)
+    pool = Held(0, 0) if has else of_module(profile, marks[0], LIBSTDCXX)
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     hidden = [records_before(profile, mark) for mark in marks]
-    readings = {}
+    readings, sparse = {}, {}
     for phase, mark, records in zip(phases, marks, hidden, strict=True):
         live, missing = total(mark.live), records * DLERROR.live_bytes
         readings[phase] = Reading(live.bytes - pool.bytes - missing, live.blocks - pool.blocks + records)
-    return Statement("heaptrack", readings, [*[own] * bool(pool.bytes), *[DLERROR] * any(hidden)])
+        sparse[phase] = within(profile, mark, SPARSE)
+    return Statement("heaptrack", readings, [*[own] * bool(pool.bytes), *[DLERROR] * any(hidden)], sparse)
 
 
 def loads(program: Path, library: str) -> bool:
@@ -175,15 +177,23 @@ def of_module(profile: Profile, moment: Moment, module: str) -> Held:
     return total({stack: moment.live[stack] for stack in own})
 
 
+def within(profile: Profile, moment: Moment, function: str) -> Held:
+    """What was allocated for it, by itself or by what it called."""
+    asked = {one: {frame.function for frame in profile.stacks.frames(one)} for one in moment.live}
+    return total({one: held for one, held in moment.live.items() if function in asked[one]})
+
+
 async def massif(subject: Subject, folder: Path) -> Statement:
     found = await ways.massif(subject.under("massif"), folder, ANY)
-    moments = massif_file.profile(found.file).moments
-    readings = zip(found.made.phases, (moment for name, moment in moments.items() if name != PEAK), strict=True)
-    return Statement("massif", {phase: Reading(moment.bytes, None) for phase, moment in readings})
+    profile = massif_file.profile(found.file)
+    at = dict(zip(found.made.phases, (one for name, one in profile.moments.items() if name != PEAK), strict=True))
+    sparse = {phase: within(profile, moment, SPARSE) for phase, moment in at.items()}
+    return Statement("massif", {phase: Reading(one.bytes, None) for phase, one in at.items()}, sparse=sparse)
 
 
-async def dhat(subject: Subject, phases: list[str], folder: Path) -> Reading:
+async def dhat(subject: Subject, phases: list[str], folder: Path) -> Statement:
     """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
     await ways.dhat_until(subject.under("dhat"), folder, *ANY, phases)
-    end = dhat_file.end(folder / "dhat")
-    return Reading(end.live_bytes, end.live_blocks)
+    end, profile = dhat_file.end(folder / "dhat"), dhat_file.profile(folder / "dhat")
+    sparse = {phases[-1]: within(profile, profile.moments[END], SPARSE)}
+    return Statement(DHAT, {phases[-1]: Reading(end.live_bytes, end.live_blocks)}, sparse=sparse)
