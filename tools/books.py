@@ -25,6 +25,7 @@ HELD = {
 }
 # A runtime's own figure of what is live, after a collection: in the heap meter's place, which does not see such a heap.
 RUNTIMES = {"go": USABLE["go"]}
+GIVEN_BACK = "its runtime collected and gave back free memory at the end of every phase; other stacks are left alone"
 COARSE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
 
 
@@ -56,6 +57,11 @@ def have_runtime(runs: Iterable[Record]) -> bool:
     """Whether these runs tell what is live by a runtime's own figure, all of them."""
     phases = [phase for run in runs for phase in run.phases]
     return bool(phases) and all(told(RUNTIMES, phase) for phase in phases)
+
+
+def given_back(runs: Iterable[Record]) -> str | None:
+    """What flatters RSS of these runs beside that of others."""
+    return GIVEN_BACK if have_runtime(runs) else None
 
 
 def live_of_runtime(phase: Phase) -> int:

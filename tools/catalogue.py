@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+import c10k
 import results
 from account_2023 import account
 from accounts import accounts
@@ -29,7 +30,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "heap": heap_costs,
     "rss": rss_costs,
     "roles": role_costs,
-    "c10k": results.c10k,
+    "c10k": c10k.c10k,
     "interop": interop,
     "deployed": deployed,
     "waterfall": waterfall,

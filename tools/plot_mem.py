@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
+import books
 import dots
 import drawing
 import ends
@@ -21,7 +22,7 @@ import panels
 from lines import Process
 from picture import STYLE, frame, save
 from selection import Selection
-from series import Setting
+from series import Series, Setting
 from settings import constant, dates, machine_of
 
 EXAMPLES = """examples:
@@ -64,8 +65,14 @@ def figure(selection: Selection, sessions: int | None = None) -> Figure:
         axes.set_ylim(0, max(map(ends.top, said.values())))
         ends.label(axes, of_panel)
     recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. {constant(selection)}."
-    frame(made, TITLE, legend.keys(selection, sessions, drawn, compared), recorded)
+    frame(made, TITLE, legend.keys(selection, sessions, drawn, compared), recorded + given_back(lines))
     return made
+
+
+def given_back(lines: list[list[Series]]) -> str:
+    """What flatters RSS of stacks with a runtime, in a line of its own; nothing where there are none."""
+    theirs = {one.stack for stacks in lines for one in stacks if books.given_back(one.runs("rss"))}
+    return f"\n{', '.join(sorted(theirs))}: {books.GIVEN_BACK}." if theirs else ""
 
 
 def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:
@@ -84,7 +91,9 @@ def draw(selection: Selection, output: Path, sessions: int | None = None) -> lis
 
 
 def drawn(given: argparse.Namespace) -> list[Path]:
-    selection = drawing.selected(given, "plot_mem", suites=given.suite, roles=given.roles, envs=given.env)
+    selection = drawing.selected(
+        given, "plot_mem", suites=given.suite, roles=given.roles, envs=given.env, cpus=given.cpu
+    )
     return draw(selection, given.output, given.n)
 
 
@@ -93,6 +102,7 @@ def main() -> None:
     parser.add_argument("--suite", action="append", help="one panel each; may be repeated")
     parser.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
     parser.add_argument("--env", action="append", help="lab, deployed or deployed-thp: panels beside each other")
+    parser.add_argument("--cpu", action="append", help="all, no-avx512, no-aes or baseline: one panel each")
     parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
     drawing.end("plot_mem", parser.parse_args(), drawn)
 

@@ -1,17 +1,18 @@
-"""The tables that set stacks side by side: peaks, the C10K figure, and the law of memory by window."""
+"""The tables that set stacks side by side: peaks, and the law of memory by window."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+import books
 import costs
 import law
-from costs import KIB, MIB
+from costs import KIB
 from records import Meter, Record
 from repeats import ASSUMED, INSIDE, ONCE
 from selection import Selection
 from series import Series, Setting
-from settings import cells_of, columns_of, constant, held
-from tables import Cell, Column, Table, hole, word
+from settings import cells_of, columns_of, constant
+from tables import Cell, Column, Table, hole, noted, word
 
 
 def kib(value: float) -> Cell:
@@ -20,7 +21,11 @@ def kib(value: float) -> Cell:
 
 def peak_cell(series: Series, sessions: int) -> Cell:
     points = costs.medians(series.runs("rss", sessions), costs.peak_rss)
-    return kib(points[sessions]) if points else hole(series.reason("rss", sessions))
+    return (
+        noted(kib(points[sessions]), books.given_back(series.runs("rss", sessions)))
+        if points
+        else hole(series.reason("rss", sessions))
+    )
 
 
 def once(series: Series, sessions: int) -> bool:
@@ -63,44 +68,6 @@ def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
             cells = [peak_cell(of_stack, count) for of_stack in series]
             cells += [difference(series[0], other, count) for other in series[1:]]
             table.rows.append([*cells_of(selection, setting), Cell(f"{count:,}", count), *cells])
-    return table
-
-
-# The C10K figure
-
-HELD = {"both": "5,000 clients and 5,000 servers", "client": "10,000 clients", "server": "10,000 servers"}
-
-
-def c10k_row(series: Series) -> list[Cell]:
-    """KiB, MiB, and where they are from."""
-    runs = series.full("rss")
-    points = costs.medians(runs, costs.peak_rss)
-    figure = costs.c10k({sessions // series.share: peak for sessions, peak in points.items()})
-    if not figure:
-        return [hole(f"N = {runs[0].sessions:,} only, not enough for a line" if runs else series.reason("rss"))] * 3
-    value, measured = figure
-    return [
-        kib(value),
-        Cell(f"{value / MIB:,.1f}", round(value / MIB, 3)),
-        word("measured" if measured else "from the fit"),
-    ]
-
-
-def c10k(selection: Selection) -> Table:
-    """Of processes that hold both ends, and of those that are all clients or all servers, split or kept."""
-    selection = selection.where(lambda setting: setting.peer is None)
-    columns = [*columns_of(selection), Column("stack", "stack", left=True), Column("process", "process of", left=True)]
-    columns += [Column("peak_rss_kib", "KiB"), Column("peak_rss_mib", "MiB"), Column("origin", "origin", left=True)]
-    caption = (
-        "Peak RSS of one process with 10,000 sessions, what it has at no sessions included. "
-        f"1 MiB is 1,048,576 bytes. {constant(selection)}."
-    )
-    table = Table("c10k", "C10K figure", caption, columns)
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for holder, process in held(setting).items():
-                row = c10k_row(selection.series(stack, setting, process))
-                table.rows.append([*cells_of(selection, setting), word(stack), Cell(HELD[holder], holder), *row])
     return table
 
 

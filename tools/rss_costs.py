@@ -1,12 +1,13 @@
 """What one more session costs in RSS: the tables of lines, of pairs together and of roles in processes of their own."""
 
+import books
 import costs
 import intervals
 from costs import MIB, Quantity
 from selection import Selection
 from series import Series
 from settings import cells_of, columns_of, constant, held
-from tables import Cell, Column, Table, hole, word
+from tables import Cell, Column, Table, hole, noted, word
 
 RSS: dict[str, str | None] = {"peak of the run": None, "established": "established", "1 KiB each way": "reply"}  # phase
 SLOPE = (
@@ -48,7 +49,7 @@ def rss_row(series: Series, phase: str | None) -> list[Cell]:
     spread = costs.slope_spread(runs, of)
     found = intervals.interval(costs.repeats(runs, of))
     return [
-        Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1), note),
+        noted(Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1), note), books.given_back(runs)),
         Cell(f"{line.intercept / MIB:,.2f} MiB", round(line.intercept)),
         Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps)),
         hole(note) if note else Cell(f"{line.residual:+,.0f} ({100 * line.residual_share:+.3f} %)", residual),

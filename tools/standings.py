@@ -2,15 +2,15 @@
 
 import accounts
 import books
+from c10k import c10k_row
 from lines import Role
 from repeats import of_each
-from results import c10k_row
 from rss_costs import NO_INTERVAL, rss_row
 from selection import Selection
 from series import Series, Setting
 from session_costs import heap_row, of_one_stack
 from settings import cells_of, columns_of, constant
-from tables import Cell, Column, Table, hole, word
+from tables import Cell, Column, Table, hole, noted, word
 from verdict import of_any_suite
 
 COLUMNS = {
@@ -84,11 +84,12 @@ def resident(series: Series) -> list[Cell]:
     if series.setting.roles == "together":
         return [hole(APART)] * 2
     slope, *_, interval = rss_row(series, "established")
+    rests = noted(plus_minus(series, slope, interval), books.given_back(series.full("rss")))
     _, mebibytes, origin = c10k_row(series)
     if mebibytes.value is None:
-        return [plus_minus(series, slope, interval), mebibytes]
+        return [rests, mebibytes]
     text = f"{'' if origin.value == 'measured' else '≈ '}{mebibytes.value:,.0f}"
-    return [plus_minus(series, slope, interval), Cell(text, {"mib": mebibytes.value, "origin": origin.value})]
+    return [rests, Cell(text, {"mib": mebibytes.value, "origin": origin.value}, origin.note)]
 
 
 def ranked(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:

@@ -39,6 +39,11 @@ def quotient(amount: int, count: int, digits: int = 2) -> Cell:
     return whole(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
 
 
+def noted(cell: Cell, note: str | None) -> Cell:
+    """With this said of it too; of what is not there nothing more is said."""
+    return replace(cell, note="; ".join(filter(None, (cell.note, note)))) if note and cell.text != HOLE else cell
+
+
 def percent(share: float) -> str:
     return f"{share:,.1%}".replace("%", " %")
 

@@ -13,6 +13,7 @@ import synthetic
 from matplotlib import image, pyplot, rc_context
 from matplotlib.figure import Figure
 from pictured import overlaps, shown
+from test_standings import of_runtime, split, with_books
 
 import panels
 import plot_mem
@@ -262,3 +263,11 @@ def test_a_picture_needs_a_name(small, name):
     done = plot_beside(small, "-o", name)
     assert done.returncode == 1 and done.stderr.endswith("names no file\n") and done.stderr.count("\n") == 1
     assert [file.name for file in small.parent.iterdir()] == ["recording"]
+
+
+def test_a_runtime_that_gave_back_what_was_free_is_said_below_the_panels():
+    runs = split("openssl@3.5.5", "boringssl@5.4.0")
+    theirs = [with_books(run, of_runtime({})) if run.stack == "boringssl@5.4.0" else run for run in runs]
+    said = [text.get_text() for text in plot_mem.figure(select(theirs)).texts]
+    assert any(text.endswith("\nboringssl@5.4.0: " + plot_mem.books.GIVEN_BACK + ".") for text in said)
+    assert not any("gave back" in text.get_text() for text in plot_mem.figure(select(runs)).texts)

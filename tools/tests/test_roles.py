@@ -4,7 +4,7 @@ import pytest
 import synthetic
 
 import costs
-from results import c10k
+from c10k import c10k
 from role_sums import split_adds_up
 from rss_costs import role_costs, rss_costs
 from selection import of_campaign, select

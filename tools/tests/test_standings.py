@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 import catalogue
 import forms
 import standings
+from books import GIVEN_BACK
 from records import Phase, Record
 from selection import select
 from tables import Table
@@ -182,3 +183,21 @@ def test_many_stacks_are_shown_in_one_table_and_few_in_others():
     few = [run for run in runs if run.stack != OPENSSL]
     names = [table.name for table in catalogue.build(select(few))]
     assert "stacks" not in names and "roles" in names
+
+
+def test_resident_figures_of_a_runtime_say_that_it_gave_back_what_was_free():
+    runs = [with_books(run, of_runtime({})) for run in split(OPENSSL)]
+    *_, rests, most = shown(runs).rows[0]
+    assert rests.note.endswith(GIVEN_BACK) and most.note.endswith(f"keeps to no line; {GIVEN_BACK}")
+    measured = synthetic.campaign([OPENSSL], [CLASSIC], (100, 1000, 20_000), roles="split")
+    *_, most = shown([with_books(run, of_runtime({})) for run in measured]).rows[0]
+    assert most.note == GIVEN_BACK
+    for kind, column in (("c10k", -1), ("roles", -6)):
+        assert catalogue.build(select(runs), [kind])[0].rows[0][column].note.endswith(GIVEN_BACK)
+        assert not any(cell.note for cell in catalogue.build(select(split(OPENSSL)), [kind])[0].rows[0][:-2])
+
+
+def test_a_line_that_bends_is_not_drawn_out_to_10_000_in_silence():
+    bent = [synthetic.scaled(run, 1.5 if run.sessions == synthetic.COUNTS[-1] else 1.0, 1) for run in split(OPENSSL)]
+    assert shown(bent).rows[0][7].note == "the line through these peaks bends, see the table bends"
+    assert shown(split(OPENSSL)).rows[0][7].note is None
