@@ -81,8 +81,8 @@ def other_builds(stack: str, count: int) -> str:
 def other_compilers(stack: str, records: Iterable[Record], of_builds: Iterable[Record]) -> str:
     """The end of that sentence, where these builds are by another compiler than those that are kept."""
     every, kept = ({compilers(one): None for one in some if named(one) == stack} for some in (records, of_builds))
-    others = [one for one in every if one not in kept]
-    return f", made by {'; '.join(others)} and not by {'; '.join(kept) or 'that of the last'}" if others else ""
+    others = [one for one in every if one not in kept] if kept else []
+    return f", made by {'; '.join(others)} and not by {'; '.join(kept)}" if others else ""
 
 
 def compilers(record: Record) -> str:

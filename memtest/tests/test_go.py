@@ -121,7 +121,10 @@ def test_the_laboratory_is_what_the_other_harnesses_have(null):
 def test_aes_256_cannot_be_asked_of_it_in_tls_1_3():
     done = run(built(GO), "memory", "sessions=2", *RSA["tls13"])
     assert done.returncode == 77
-    assert "takes TLS_AES_128_GCM_SHA256 first in TLS 1.3 on this CPU, and no setting has it take TLS_AES_256" in done.stderr
+    assert (
+        "takes TLS_AES_128_GCM_SHA256 first in TLS 1.3 on this CPU, and no setting has it take TLS_AES_256"
+        in done.stderr
+    )
 
 
 @pytest.mark.parametrize("features", ["cpu.aes=off", "cpu.all=off"])
