@@ -36,12 +36,23 @@ static uint64_t spread(uint64_t value)
     return value ^ value >> 32;
 }
 
+/* Whether it lies in an object that is loaded. The one found last is most often the next one's too, which saves most of
+ * the looking. Driver calls take turns. */
+static bool in_object(uintptr_t address)
+{
+    static struct dl_find_object object;
+    if (address >= (uintptr_t)object.dlfo_map_start && address < (uintptr_t)object.dlfo_map_end)
+        return true;
+    return _dl_find_object((void *)address, &object) == 0;
+}
+
 /* From frame pointers. A caller that keeps none ends the walk, or leads it to another place of the same stack, which
- * may be read but says nothing: so only few layers are looked at. Never 0. */
+ * may be read but says nothing: so only few layers are looked at, and a word that is in no object, and so no return
+ * address, ends the walk too. Never 0. */
 static uint32_t hash_of(const uintptr_t *frame, const uintptr_t *top)
 {
     uint64_t hash = 0;
-    for (int layer = 0; layer < LAYERS; layer++) {
+    for (int layer = 0; layer < LAYERS && in_object(frame[1]); layer++) {
         hash = (hash ^ frame[1]) * GOLDEN;
         const uintptr_t *caller = (const uintptr_t *)frame[0];
         if (caller <= frame || caller > top || (uintptr_t)caller % sizeof *caller)

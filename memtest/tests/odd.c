@@ -32,6 +32,19 @@ __attribute__((noinline)) static void allocate_for_another(struct session *sessi
     allocate(session, size);
 }
 
+/* As code that was built with -fomit-frame-pointer may: the register that others keep their frame in has an address of
+ * the stack, and what lies there is another in each session, and no code. */
+__attribute__((noinline, optimize("omit-frame-pointer"))) static void allocate_without_frame(struct session *session)
+{
+    static uintptr_t sessions;
+    uintptr_t words[2] = {0, ++sessions};
+    register uintptr_t *frame __asm__("rbp") = words;
+    free(session->first);
+    __asm__ volatile("" : "+r"(frame)::"memory");
+    session->first = malloc(FIRST_BYTES);
+    __asm__ volatile("" : "+r"(frame)::"memory");
+}
+
 /* Writes at a multiple of 2,048, the second but one below, as assembler that aligns its tables does. */
 __attribute__((noinline)) static void write_aligned(void)
 {
@@ -45,6 +58,10 @@ static void *odd_session_new(void *context, struct wire *wire)
     struct session *session = driver.session_new(context, wire);
     if (odd_is("aligns"))
         write_aligned();
+    if (odd_is("without frame")) {
+        allocate_without_frame(session);
+        return session;
+    }
     bool odd = is_odd_pair();
     size_t more = !odd ? 0 : odd_is("16 bytes") ? 16 : odd_is("17 bytes") ? 17 : 0;
     (odd && odd_is("caller") ? allocate_for_another : allocate)(session, FIRST_BYTES + more);

@@ -1,6 +1,7 @@
 """Sites runs on the null stack: exact blocks, their stacks, pairs that are not alike, and the stack below a call."""
 
 import json
+import platform
 import subprocess
 from itertools import pairwise
 from pathlib import Path
@@ -124,6 +125,16 @@ def test_an_odd_pair_is_found(odd, how, alike, identical):
 
 def test_when_the_chosen_pair_is_the_odd_one_it_is_alone(odd):
     assert sites(odd, 40, ODD="caller", ODD_PAIR="10")["client 1"]["alike"] == 1
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="odd.c knows the frame pointer of x86-64 only")
+def test_pairs_are_alike_where_a_caller_keeps_no_frame_pointer(odd):
+    """What the walk is led to is no code, and not hashed; the chosen pair's stack is whole, by libunwind."""
+    found = lines(odd, 40, ODD="without frame")
+    here = phases(found)["sessions"]["sites"]
+    assert (here["alike"], here["identical"]) == (20, 20)
+    stacks = {tuple(line["frames"]) for line in found if line["record"] == "stack"}
+    assert len(stacks) == 6 and all(len(frames) > 5 for frames in stacks)
 
 
 def test_with_a_window_the_chosen_pair_is_of_the_last(null):
