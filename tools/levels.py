@@ -13,10 +13,10 @@ def levelled(one: Statement, outside: Statement) -> Statement:
     readings, constants = {}, {}
     for phase, said in one.by_phase.items():
         here, there = one.sparse[phase], outside.sparse[phase]
-        blocks = None if here.blocks is None else here.blocks - there.blocks
+        blocks = None if said.live_blocks is None else here.blocks - there.blocks
         found = Constant(NAME, here.bytes - there.bytes, blocks)
         readings[phase] = Reading(
-            said.live_bytes - found.live_bytes, said.live_blocks if blocks is None else said.live_blocks - blocks
+            said.live_bytes - found.live_bytes, None if blocks is None else said.live_blocks - blocks
         )
         if found.live_bytes:
             constants[found] = None

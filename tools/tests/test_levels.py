@@ -36,8 +36,9 @@ def test_a_byte_that_is_missing_elsewhere_is_not_added():
 
 def test_a_program_without_such_arrays_is_left_as_it_is():
     none = dict.fromkeys(LOW, Held(0, 0))
-    one = Statement(DHAT, OUTSIDE.by_phase, sparse=none)
-    assert levelled(one, Statement("heaptrack", OUTSIDE.by_phase, sparse=none)) == one
+    of_massif = {phase: Reading(said.live_bytes, None) for phase, said in OUTSIDE.by_phase.items()}
+    for one in Statement(DHAT, OUTSIDE.by_phase, sparse=none), Statement("massif", of_massif, sparse=none):
+        assert levelled(one, Statement("heaptrack", OUTSIDE.by_phase, sparse=none)) == one
 
 
 def test_arrays_are_known_by_the_function_that_fills_them():
