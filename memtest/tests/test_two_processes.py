@@ -220,6 +220,39 @@ def test_two_stacks_talk_and_each_says_whom_it_verified(names, suite):
         assert client[field] == server[field]
 
 
+SILENT = "mbedtls@3.6.6"  # cannot tell which group was agreed
+
+
+def mixed_groups(suite, silent_role, group):
+    """The silent stack in this role with the suite's group, OpenSSL opposite with another: the finished processes."""
+    other = "server" if silent_role == "client" else "client"
+    asked = {silent_role: suite, other: [f"group={group}" if "group=" in word else word for word in suite]}
+    names = {silent_role: built(SILENT), other: built("openssl@3.5.5")}
+    wires, ends = os.memfd_create("wires"), socket.socketpair()
+    started = []
+    for role, barrier in zip(ROLES, ends, strict=True):
+        started.append(start(names[role], role, wires, barrier, "sessions=4", *asked[role]))
+        barrier.close()
+    os.close(wires)
+    return dict(zip(ROLES, map(finish, started), strict=True))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_stack_that_cannot_tell_its_group_takes_no_other_than_it_says(suite, role):
+    """What it reports is what it offered; that this is all it offered, a partner that wants another finds out."""
+    other = "server" if role == "client" else "client"
+    for group, wanted in ("X25519", 0), ("secp256r1", 1):
+        done = mixed_groups(suite, role, group)
+        assert {one.returncode for one in done.values()} == {wanted}, {one.stderr for one in done.values()}
+        if wanted:
+            assert all('"record":"end"' not in one.stdout for one in done.values())
+            assert any("handshake" in one.stderr for one in done.values())
+            continue
+        said = {at: lines(one)[-1]["negotiated"] for at, one in done.items()}
+        assert {at: ends["group"] for at, ends in said.items()} == dict.fromkeys(ROLES, "X25519")
+        assert (said[role]["group_from"], said[other]["group_from"]) == ("offer", "session")
+
+
 @pytest.mark.parametrize("arguments", [["threads=4"], ["threads=4", "window=3"], ["threads=200"]])
 def test_threads_change_no_live_heap(null, arguments):
     plain = [phases(null, sessions, heap=True) for sessions in (100, 200)]
