@@ -31,7 +31,7 @@ help: ## this list
 	@echo 'usage: make TARGET [KNOB=VALUE ...]     for instance: make mem N=10000'
 	@echo '                                        and: make profile STACK=openssl@3.5.5 TOOL=heaptrack'
 	@echo; echo 'targets:'
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 20
 	@echo; echo 'knobs of mem:'
 	@tools/names.py --list
 	@echo; echo 'knobs of profile:'
@@ -42,8 +42,9 @@ mem: names packages-mem setup core stacks-mem ## what a session costs in memory,
 	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(given))) $(fresh)
 
 .PHONY: stacks
-stacks: setup ## every stack that is known: built or not, and what each can do
-	@.venv/bin/python tools/list_stacks.py
+stacks: takes := STACKS
+stacks: names setup ## every stack that is known, or those of STACKS: built or not, and what each can do
+	@.venv/bin/python tools/list_stacks.py $(call flags,$(takes))
 
 .PHONY: check
 check: takes := STACKS PREFIX

@@ -8,11 +8,13 @@ from selection import Selection
 from series import Setting
 from settings import VARYING
 
+BEFORE = {"window": "window ", "cpu": "CPU "}  # values that do not say what they are of
+
 
 def heading(selection: Selection, setting: Setting, process: Process) -> str:
     """The setting's name and whose process it is, and what was negotiated."""
     said = ["suite", *(field for field in VARYING if selection.varies(field))]
-    parts = [f"window {setting.window}" if field == "window" else str(getattr(setting, field)) for field in said]
+    parts = [f"{BEFORE.get(field, '')}{getattr(setting, field)}" for field in said]
     parts += [f"{process}s' process"] if process != "both" else []
     name = ", ".join(parts) + (f"\nclients are {setting.peer}" if setting.peer else "")
     for record in selection.records:

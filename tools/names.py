@@ -81,9 +81,10 @@ def check_names(knob: str, value: str) -> None:
         raise ValueError(f"{knob} names no {kind}; they are listed in memtest/{kind}s.toml")
     if knob in ONE and len(listed(value)) > 1:
         raise ValueError(f"{knob}={value} is more than one; {ONE[knob]}")
+    sought = [*known, ALL] if knob == "STACKS" else known
     for name in listed(value):
         if name not in known:
-            raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{nearest(name, known)}")
+            raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{nearest(name, sought)}")
 
 
 def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:

@@ -128,6 +128,7 @@ def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
         ("check", ["N=4"], ["tools/names.py --takes 'STACKS PREFIX' N='4'"]),
         ("profile", ["STACK=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),
         ("mem", ["N=2"], ["tools/build.py --campaign mem"]),
+        ("stacks", ["STACKS=null@c"], ["tools/list_stacks.py --stacks='null@c'"]),
         ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator='jemalloc'"]),
     ],
 )
