@@ -14,7 +14,7 @@ REFUSED = {
         "libressl": (ISSUER,),
         "mbedtls": ("The certificate is not correctly signed by the trusted CA",),
         "openssl": (ISSUER,),
-        "rustls": ("BadSignature", "UnsupportedSignatureAlgorithmForPublicKey"),
+        "rustls": ("UnknownIssuer",),
         "s2n": ("Certificate is untrusted",),
         "wolfssl": ("ASN no signer error",),
     },

@@ -24,9 +24,12 @@ def harness(request):
     return built
 
 
-def issue(folder, subject, name, *more):
+EC, RSA = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256"), ("rsa:2048",)
+
+
+def issue(folder, subject, name, *more, key=EC):
     """A key NAME.key and a certificate NAME.pem for it: the root's own, or with `more` another's."""
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command = ["openssl", "req", "-x509", "-newkey", *key, "-nodes"]
     command += ["-subj", f"/CN={subject}", "-days", "7", "-keyout", f"{name}.key", "-out", f"{name}.pem", *more]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
@@ -48,7 +51,7 @@ def certificates(tmp_path_factory):
     for_host(made / "sound", "localhost")
     for_host(made / "another name", "elsewhere.test")
     shutil.copytree(CERTS / "rsa-2048", made / "another root")
-    shutil.copy(CERTS / "ecdsa-p256/root.pem", made / "another root")
+    issue(made / "another root", "another root of a test", "root", key=RSA)  # of the same kind: refused for its name
     shutil.copytree(made / "sound", made / "another key")
     shutil.copy(made / "another name/key.pem", made / "another key")
     return made
