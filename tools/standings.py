@@ -2,8 +2,11 @@
 
 import accounts
 import books
+from buckets.bucket_rules import LENT
+from buckets.bucket_sums import Sums
 from c10k import c10k_row
 from lines import Role
+from profiles import sites_profile
 from repeats import of_each
 from rss_costs import NO_INTERVAL, rss_row
 from selection import Selection
@@ -26,6 +29,7 @@ CAPTION = (
     "peak RSS of a process with 10,000 sessions of the role, ≈ where it is from the fit. The smallest first."
 )
 ROUNDED = "rounded: sessions are not all alike, see the table heap"
+OWNED = "of which {:,.0f} B are buffers that the caller owns, see the table buckets"
 RUNTIME = "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it"
 RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of within"
 APART = "of a process for each role (make mem ROLES=split)"
@@ -50,7 +54,16 @@ def live(series: Series, role: Role) -> list[Cell]:
     if books.have_runtime(series.full("rss")):
         return live_of_runtime(series)
     made, peak, _, established, _ = heap_row(series, role)
-    return [whole(cell) for cell in (made, peak, established)]
+    return [whole(made), whole(peak), noted(whole(established), lent(series, role))]
+
+
+def lent(series: Series, role: Role) -> str | None:
+    """What of an established session is not the library's own: known of stacks with a sites run."""
+    for run in series.runs("sites")[-1:]:
+        sums = Sums(sites_profile.profile(run))
+        if held := sums.held("established", role).get(LENT):
+            return OWNED.format(float(sums.each(held)))
+    return None
 
 
 def live_of_runtime(series: Series) -> list[Cell]:

@@ -12,6 +12,7 @@ import shapes
 from profiles.frames import Frame, callers, owner
 
 OTHER, CONTEXT = "other", "context"
+LENT = "caller's buffers"
 
 
 @dataclass(frozen=True)

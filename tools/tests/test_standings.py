@@ -91,6 +91,34 @@ def test_the_slope_of_rss_has_an_interval_over_repeats():
     assert cell(1.0).text == f"{size['bytes']:,.0f}" and cell(1.0).note.startswith("an interval needs two repeats")
 
 
+def sites_run(stack: str, function: str, owned: dict[str, int]) -> Record:
+    """In which a session of each role holds one block when it is established, allocated within this function."""
+    run = synthetic.record(OPENSSL, CLASSIC, 100, "sites", roles="split").model_dump(by_alias=True)
+    run |= {"stack": stack, "sites": {"frames": [], "stacks": [[0]]}}
+    run["sites"]["frames"] = [{"function": function, "file": None, "line": None, "module": "m", "offset": 1}]
+    for phase in run["phases"]:
+        held = owned.get(phase["process"], 0) if phase["phase"] == "established" else 0
+        live = {"role": phase["process"], "since": "sessions", "stack": 0, "blocks": 1, "bytes": held}
+        phase["sites"]["live"] = [live] if held else []
+    return Record.model_validate(run)
+
+
+def test_what_the_caller_owns_of_an_established_session_is_told():
+    bearssl = [run.model_copy(update={"stack": "bearssl@0.6"}) for run in split(OPENSSL)]
+    run = sites_run("bearssl@0.6", "record_buffer_new", {"client": 33_178, "server": 16_709})
+    said = [shown([*bearssl, run]).rows[at][5] for at in (0, 1)]
+    assert [cell.note for cell in said] == [standings.OWNED.format(size) for size in (33_178, 16_709)]
+    assert said[0].note.startswith("of which 33,178 B are buffers that the caller owns")
+    assert [cell.text for cell in said] == ["64,000", "52,000"]
+
+
+@pytest.mark.parametrize("function", ["validator_new", None])
+def test_without_a_block_of_the_callers_or_a_sites_run_nothing_is_told(function):
+    bearssl = [run.model_copy(update={"stack": "bearssl@0.6"}) for run in split(OPENSSL)]
+    runs = [sites_run("bearssl@0.6", function, {"client": 1000, "server": 1000})] if function else []
+    assert [row[5].note for row in shown([*bearssl, *runs]).rows] == [None, None]
+
+
 def test_c10k_is_of_one_role_and_marked_where_it_is_from_the_fit():
     cell = shown(split(OPENSSL)).rows[0][7]
     peak = 9 + 75_000 * 1.1 * 10_000 / 2**20  # MiB
