@@ -50,7 +50,8 @@ struct driver {
     /* The library's own version string. */
     const char *(*version)(void);
 
-    /* NULL when this stack can do the suite, else the reason in a few words; the run then exits 77. */
+    /* NULL when this stack can do the suite, else what it lacks in a few words; the run then exits 77, with a sentence
+     * that has the version before them and the suite behind. */
     const char *(*supports)(const struct suite *suite);
 
     /* What all sessions of a role share: keys, chain, store, settings. May be called any number of times. */

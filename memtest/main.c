@@ -31,6 +31,18 @@ _Noreturn void die(const char *format, ...)
     _exit(1);
 }
 
+/* NULL, or why the driver cannot do the suite. Tools take the suite off again (verdict.of_any_suite). */
+static const char *refusal(const struct driver *driver, const struct suite *suite)
+{
+    static char sentence[512];
+    const char *lacks = driver->supports(suite);
+    if (!lacks)
+        return NULL;
+    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", driver->version(), lacks, suite->protocol, suite->cipher,
+             suite->group);
+    return sentence;
+}
+
 int memtest_main(int argc, char **argv, const struct driver *driver)
 {
     run.driver = driver;
@@ -40,7 +52,7 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
     record_open();
     meter_open();
     sites_open();
-    const char *reason = driver->supports(&run.suite);
+    const char *reason = refusal(driver, &run.suite);
     record_run();
     if (reason) {
         record_unsupported(reason);

@@ -1,7 +1,6 @@
 /* BearSSL 0.6 behind the driver interface. It allocates nothing: a session is what its caller gives it. */
 #include "bearssl_caller.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +41,7 @@ static uint16_t cipher_named(const char *name)
     return 0;
 }
 
-/* NULL, or what it does not have. */
-static const char *lacks(const struct suite *suite)
+static const char *supports(const struct suite *suite)
 {
     if (strcmp(suite->protocol, "TLSv1.2") != 0)
         return "does TLSv1.2 only";
@@ -56,17 +54,6 @@ static const char *lacks(const struct suite *suite)
     if (!cipher_named(suite->cipher))
         return "this driver does not know this cipher";
     return strcmp(suite->group, "X25519") ? "this driver does not know this group" : NULL;
-}
-
-static const char *supports(const struct suite *suite)
-{
-    static char sentence[192];
-    const char *reason = lacks(suite);
-    if (!reason)
-        return NULL;
-    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", version(), reason, suite->protocol, suite->cipher,
-             suite->group);
-    return sentence;
 }
 
 static void *context_new(enum role role, const struct suite *suite)

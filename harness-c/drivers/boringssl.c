@@ -48,7 +48,7 @@ static const char *configure(SSL_CTX *ctx, const struct suite *suite)
 
 static const char *supports(const struct suite *suite)
 {
-    return openssl_supports(suite, version(), configure);
+    return openssl_supports(suite, configure);
 }
 
 static void *context_new(enum role role, const struct suite *suite)

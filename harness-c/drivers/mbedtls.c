@@ -1,7 +1,6 @@
 /* Mbed TLS 2.28 and 3.x behind the driver interface. */
 #include "mbedtls_setup.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,17 +21,6 @@ static int wire_receive(void *wire, unsigned char *bytes, size_t size)
 {
     size_t given = wire_read(wire, bytes, size);
     return given ? (int)given : MBEDTLS_ERR_SSL_WANT_READ;
-}
-
-static const char *supports(const struct suite *suite)
-{
-    static char sentence[160];
-    const char *reason = lacks(suite);
-    if (!reason)
-        return NULL;
-    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", version(), reason, suite->protocol, suite->cipher,
-             suite->group);
-    return sentence;
 }
 
 static void *context_new(enum role role, const struct suite *suite)
@@ -114,7 +102,7 @@ static void context_free(void *context)
 const struct driver driver = {
     .name = "mbedtls",
     .version = version,
-    .supports = supports,
+    .supports = lacks,
     .context_new = context_new,
     .session_new = session_new,
     .handshake = handshake,

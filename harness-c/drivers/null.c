@@ -27,7 +27,7 @@ static const char *version(void)
 
 static const char *supports(const struct suite *suite)
 {
-    return strcmp(suite->protocol, "none") == 0 ? NULL : "the null stack has no TLS; its suite is \"none\"";
+    return strcmp(suite->protocol, "none") == 0 ? NULL : "has no TLS; its suite is \"none\"";
 }
 
 static void *context_new(enum role role, const struct suite *suite)

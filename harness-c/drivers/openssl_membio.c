@@ -21,7 +21,7 @@ static const char *version(void)
 
 static const char *supports(const struct suite *suite)
 {
-    return openssl_supports(suite, version(), openssl_ciphersuites);
+    return openssl_supports(suite, openssl_ciphersuites);
 }
 
 static void *context_new(enum role role, const struct suite *suite)

@@ -17,7 +17,6 @@ static const char *version(void)
 
 static const char *supports(const struct suite *suite)
 {
-    static char reason[224];
     const char *lacks = policy_for(suite, ROLE_SERVER) ? NULL : "this driver knows no security policy for it";
     if (strncmp(suite->protocol, "TLSv1.", 6) != 0)
         lacks = "does TLSv1.2 and TLSv1.3 only";
@@ -25,11 +24,7 @@ static const char *supports(const struct suite *suite)
         lacks = "this driver does not do mutual authentication yet";
     if (suite->tickets > 0 || suite->store)
         lacks = "this driver does not do tickets or a store yet";
-    if (!lacks)
-        return NULL;
-    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version(), lacks, suite->protocol, suite->cipher,
-             suite->group);
-    return reason;
+    return lacks;
 }
 
 struct context {

@@ -82,7 +82,7 @@ static const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
     return groups_set(ctx, suite) ? NULL : "does not have this group";
 }
 
-static const char *lacks(const struct suite *suite)
+static const char *supports(const struct suite *suite)
 {
     if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
         return "does TLSv1.2 and TLSv1.3 only";
@@ -97,17 +97,6 @@ static const char *lacks(const struct suite *suite)
     const char *reason = configure(ctx, suite);
     wolfSSL_CTX_free(ctx);
     return reason;
-}
-
-static const char *supports(const struct suite *suite)
-{
-    static char sentence[160];
-    const char *reason = lacks(suite);
-    if (!reason)
-        return NULL;
-    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", version(), reason, suite->protocol, suite->cipher,
-             suite->group);
-    return sentence;
 }
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. That the key is another's is said when

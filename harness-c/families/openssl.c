@@ -41,10 +41,8 @@ const char *openssl_offers(SSL_CTX *ctx, const struct suite *suite)
     return groups_set(ctx, suite) ? NULL : "does not have this group";
 }
 
-const char *openssl_supports(const struct suite *suite, const char *version, openssl_configure *configure)
+const char *openssl_supports(const struct suite *suite, openssl_configure *configure)
 {
-    static char reason[256];
-    const char *names[] = {suite->protocol, suite->cipher, suite->group};
     SSL_CTX *ctx = SSL_CTX_new(TLS_method());
     openssl_check(ctx, "SSL_CTX_new");
     const char *lacks = configure(ctx, suite);
@@ -52,8 +50,7 @@ const char *openssl_supports(const struct suite *suite, const char *version, ope
         lacks = "this driver does not do mutual authentication yet";
     SSL_CTX_free(ctx);
     ERR_clear_error();
-    snprintf(reason, sizeof reason, "%s: %s (%s, %s, %s)", version, lacks, names[0], names[1], names[2]);
-    return lacks ? reason : NULL;
+    return lacks;
 }
 
 static void loaded(int done, const char *path)

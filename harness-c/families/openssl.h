@@ -29,8 +29,8 @@ static inline bool openssl_is_tls13(const struct suite *suite)
     return !strcmp(suite->protocol, "TLSv1.3");
 }
 
-/* A driver's `supports`: what `configure` says on a context made for it, as the whole reason. */
-const char *openssl_supports(const struct suite *suite, const char *version, openssl_configure *configure);
+/* A driver's `supports`: what `configure` says on a context made for it. */
+const char *openssl_supports(const struct suite *suite, openssl_configure *configure);
 
 struct openssl_context *openssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure);
 

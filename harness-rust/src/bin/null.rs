@@ -17,7 +17,7 @@ impl Driver for Null {
     fn supports(suite: &Suite) -> Result<(), String> {
         match &*suite.protocol {
             "none" => Ok(()),
-            _ => Err("the null stack has no TLS; its suite is \"none\"".into()),
+            _ => Err("has no TLS; its suite is \"none\"".into()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::caller_buffers::Buffers;
 use crate::files::{certificates, failed, key};
-use crate::names::{cipher, group, missing, protocol, same};
+use crate::names::{cipher, group, protocol, same};
 use crate::CRYPTOGRAPHY;
 use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
 use rustls::client::Resumption;
@@ -25,10 +25,10 @@ pub fn offer(suite: &Suite) -> Result<Arc<CryptoProvider>, String> {
     it.tls13_cipher_suites.to_mut().retain(|it| asked(ProtocolVersion::TLSv1_3, it.common.suite));
     it.kx_groups.to_mut().retain(|it| same(group(it.name()), &suite.group));
     if it.tls12_cipher_suites.is_empty() && it.tls13_cipher_suites.is_empty() {
-        return Err(missing(&format!("{} cipher", &*suite.protocol), &suite.cipher));
+        return Err("does not have this cipher".into());
     }
     if it.kx_groups.is_empty() {
-        return Err(missing("group", &suite.group));
+        return Err("does not have this group".into());
     }
     Ok(Arc::new(it))
 }

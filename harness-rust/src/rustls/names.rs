@@ -1,13 +1,7 @@
 //! The names that suites.toml speaks are OpenSSL's.
 
-use crate::{stack::Rustls, CipherSuite, NamedGroup, ProtocolVersion};
-use memtest_driver::Driver;
+use crate::{CipherSuite, NamedGroup, ProtocolVersion};
 use std::ffi::CStr;
-
-/// Why a suite is not supported.
-pub fn missing(what: &str, name: &str) -> String {
-    format!("no {what} {name} in {}", Rustls::VERSION.to_string_lossy())
-}
 
 pub fn protocol(it: ProtocolVersion) -> &'static CStr {
     match it {
