@@ -44,6 +44,10 @@ size_t wire_read(struct wire *wire, void *bytes, size_t size);
 /* Ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A file of the suite's `certs`, by name: its path, in `path`. */
+enum { PATH_BYTES = 4096 };
+const char *suite_path(char path[PATH_BYTES], const struct suite *suite, const char *name);
+
 struct driver {
     const char *name;
 

@@ -31,6 +31,13 @@ _Noreturn void die(const char *format, ...)
     _exit(1);
 }
 
+const char *suite_path(char path[PATH_BYTES], const struct suite *suite, const char *name)
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", suite->certs, name) >= PATH_BYTES)
+        die("certs=%s: is too long for a path", suite->certs);
+    return path;
+}
+
 /* NULL, or why the driver cannot do the suite. Tools take the suite off again (verdict.of_any_suite). */
 static const char *refusal(const struct driver *driver, const struct suite *suite)
 {

@@ -68,7 +68,7 @@ static void *context_new(enum role role, const struct suite *suite)
     /* Documented to save memory: one buffer for both directions, for programs that do not write while they read. It
      * may be smaller still, if the other end then agrees to smaller records. */
     context->buffer_size = strcmp(suite->knobs, "best") ? BR_SSL_BUFSIZE_BIDI : BR_SSL_BUFSIZE_MONO;
-    credentials_load(&context->credentials, role, suite->certs);
+    credentials_load(&context->credentials, role, suite);
     return context;
 }
 

@@ -42,7 +42,7 @@ static void *context_new(enum role role, const struct suite *suite)
     struct context *context = gnutls_calloc(1, sizeof *context);
     if (!context || priority_new(&context->priority, suite))
         die("gnutls_priority_init failed");
-    context->credentials = credentials_new(role, suite->certs);
+    context->credentials = credentials_new(role, suite);
     context->flags = role == ROLE_CLIENT ? GNUTLS_CLIENT : GNUTLS_SERVER;
     context->flags |= GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_SEND_TICKET;
     context->tickets = role == ROLE_SERVER ? suite->tickets : 0;

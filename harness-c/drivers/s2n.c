@@ -41,7 +41,7 @@ static void *context_new(enum role role, const struct suite *suite)
     check(context && config, "s2n_config_new_minimal");
     const char *policy = policy_for(suite, role);
     check(s2n_config_set_cipher_preferences(config, policy) == S2N_SUCCESS, policy);
-    credentials_load(config, role, suite->certs);
+    credentials_load(config, role, suite);
     *context = (struct context){config, role, !strcmp(suite->knobs, "best")};
     return context;
 }

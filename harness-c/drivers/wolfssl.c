@@ -101,20 +101,17 @@ static const char *supports(const struct suite *suite)
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. That the key is another's is said when
  * a client refuses what it signed. */
-static void credentials_load(WOLFSSL_CTX *ctx, enum role role, const char *certs)
+static void credentials_load(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
 {
-    char path[4096];
+    char path[PATH_BYTES];
     if (role == ROLE_CLIENT) {
-        snprintf(path, sizeof path, "%s/root.pem", certs);
-        check(wolfSSL_CTX_load_verify_locations(ctx, path, NULL), path);
+        check(wolfSSL_CTX_load_verify_locations(ctx, suite_path(path, suite, "root.pem"), NULL), path);
         wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_PEER, NULL);
         return;
     }
     wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_NONE, NULL);
-    snprintf(path, sizeof path, "%s/chain.pem", certs);
-    check(wolfSSL_CTX_use_certificate_chain_file(ctx, path), path);
-    snprintf(path, sizeof path, "%s/key.pem", certs);
-    check(wolfSSL_CTX_use_PrivateKey_file(ctx, path, WOLFSSL_FILETYPE_PEM), path);
+    check(wolfSSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, "chain.pem")), path);
+    check(wolfSSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, "key.pem"), WOLFSSL_FILETYPE_PEM), path);
 }
 
 static void *context_new(enum role role, const struct suite *suite)
@@ -122,7 +119,7 @@ static void *context_new(enum role role, const struct suite *suite)
     WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(role, suite));
     if (!ctx || configure(ctx, suite))
         die("wolfSSL_CTX_new: failed");
-    credentials_load(ctx, role, suite->certs);
+    credentials_load(ctx, role, suite);
     wolfSSL_CTX_set_session_cache_mode(ctx, suite->store ? WOLFSSL_SESS_CACHE_BOTH : WOLFSSL_SESS_CACHE_OFF);
     wolfSSL_CTX_SetIOSend(ctx, wire_send);
     wolfSSL_CTX_SetIORecv(ctx, wire_receive);

@@ -119,11 +119,11 @@ static void key_load(br_skey_decoder_context *key, const char *path)
         die("%s: %s", path, error_text(br_skey_decoder_last_error(key)));
 }
 
-void credentials_load(struct credentials *credentials, enum role role, const char *certs)
+void credentials_load(struct credentials *credentials, enum role role, const struct suite *suite)
 {
     struct bytes chain[CHAIN_ROOM] = {0};
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", certs, role == ROLE_CLIENT ? "root.pem" : "chain.pem");
+    char path[PATH_BYTES];
+    suite_path(path, suite, role == ROLE_CLIENT ? "root.pem" : "chain.pem");
     if (role == ROLE_CLIENT) {
         root_load(credentials, path);
         return;
@@ -131,8 +131,7 @@ void credentials_load(struct credentials *credentials, enum role role, const cha
     credentials->chain_length = pem_read(path, chain, CHAIN_ROOM);
     for (size_t i = 0; i < credentials->chain_length; i++)
         credentials->chain[i] = (br_x509_certificate){chain[i].data, chain[i].size};
-    snprintf(path, sizeof path, "%s/key.pem", certs);
-    key_load(&credentials->key, path);
+    key_load(&credentials->key, suite_path(path, suite, "key.pem"));
 }
 
 void credentials_free(struct credentials *credentials)

@@ -17,7 +17,7 @@ struct credentials {
     br_skey_decoder_context key;
 };
 
-void credentials_load(struct credentials *credentials, enum role role, const char *certs);
+void credentials_load(struct credentials *credentials, enum role role, const struct suite *suite);
 void credentials_free(struct credentials *credentials);
 
 /* BearSSL allocates nothing. What a session needs is its caller's: each block by a function of its own, so that call

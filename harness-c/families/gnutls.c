@@ -62,17 +62,16 @@ void check(int result, const char *what)
         die("%s: %s", what, gnutls_strerror(result));
 }
 
-gnutls_certificate_credentials_t credentials_new(enum role role, const char *certs)
+gnutls_certificate_credentials_t credentials_new(enum role role, const struct suite *suite)
 {
-    char root[4096], chain[4096], key[4096];
+    char path[PATH_BYTES], key[PATH_BYTES];
     gnutls_certificate_credentials_t credentials;
     check(gnutls_certificate_allocate_credentials(&credentials), "gnutls_certificate_allocate_credentials");
-    snprintf(root, sizeof root, "%s/root.pem", certs);
-    snprintf(chain, sizeof chain, "%s/chain.pem", certs);
-    snprintf(key, sizeof key, "%s/key.pem", certs);
+    suite_path(path, suite, role == ROLE_CLIENT ? "root.pem" : "chain.pem");
+    suite_path(key, suite, "key.pem");
     if (role == ROLE_CLIENT)
-        check(gnutls_certificate_set_x509_trust_file(credentials, root, GNUTLS_X509_FMT_PEM), root);
+        check(gnutls_certificate_set_x509_trust_file(credentials, path, GNUTLS_X509_FMT_PEM), path);
     else
-        check(gnutls_certificate_set_x509_key_file(credentials, chain, key, GNUTLS_X509_FMT_PEM), chain);
+        check(gnutls_certificate_set_x509_key_file(credentials, path, key, GNUTLS_X509_FMT_PEM), path);
     return credentials;
 }

@@ -13,7 +13,7 @@ const char *priority_new(gnutls_priority_t *priority, const struct suite *suite)
 const char *openssl_name(const char *gnutls);
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. */
-gnutls_certificate_credentials_t credentials_new(enum role role, const char *certs);
+gnutls_certificate_credentials_t credentials_new(enum role role, const struct suite *suite);
 
 /* Ends the run when GnuTLS says that something failed. */
 void check(int result, const char *what);

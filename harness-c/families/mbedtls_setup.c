@@ -101,18 +101,18 @@ static void key_check(struct context *context, const char *path)
 }
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(struct context *context, const char *certs)
+static void credentials_load(struct context *context, const struct suite *suite)
 {
     bool client = context->role == ROLE_CLIENT;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", certs, client ? "root.pem" : "chain.pem");
+    char path[PATH_BYTES];
+    suite_path(path, suite, client ? "root.pem" : "chain.pem");
     check(mbedtls_x509_crt_parse_file(&context->certificates, path), path);
     if (client) {
         mbedtls_ssl_conf_ca_chain(&context->config, &context->certificates, NULL);
         mbedtls_ssl_conf_authmode(&context->config, MBEDTLS_SSL_VERIFY_REQUIRED);
         return;
     }
-    snprintf(path, sizeof path, "%s/key.pem", certs);
+    suite_path(path, suite, "key.pem");
     check(mbedtls_pk_parse_keyfile(&context->key, path, NULL, mbedtls_ctr_drbg_random, &context->random), path);
     key_check(context, path);
     check(mbedtls_ssl_conf_own_cert(&context->config, &context->certificates, &context->key), path);
@@ -145,7 +145,7 @@ struct context *context_open(enum role role, const struct suite *suite)
     psa_use(1);
     check(mbedtls_ctr_drbg_seed(&context->random, mbedtls_entropy_func, &context->entropy, NULL, 0), "random numbers");
     configure(context, suite);
-    credentials_load(context, suite->certs);
+    credentials_load(context, suite);
     return context;
 }
 

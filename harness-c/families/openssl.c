@@ -59,19 +59,16 @@ static void loaded(int done, const char *path)
 }
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(SSL_CTX *ctx, enum role role, const char *certs)
+static void credentials_load(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
-    char path[4096];
+    char path[PATH_BYTES];
     if (role == ROLE_CLIENT) {
-        snprintf(path, sizeof path, "%s/root.pem", certs);
-        loaded(SSL_CTX_load_verify_locations(ctx, path, NULL), path);
+        loaded(SSL_CTX_load_verify_locations(ctx, suite_path(path, suite, "root.pem"), NULL), path);
         SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
         return;
     }
-    snprintf(path, sizeof path, "%s/chain.pem", certs);
-    loaded(SSL_CTX_use_certificate_chain_file(ctx, path), path);
-    snprintf(path, sizeof path, "%s/key.pem", certs);
-    loaded(SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM), path);
+    loaded(SSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, "chain.pem")), path);
+    loaded(SSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, "key.pem"), SSL_FILETYPE_PEM), path);
     loaded(SSL_CTX_check_private_key(ctx), path);
 }
 
@@ -81,7 +78,7 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
     openssl_check(context && ctx && !configure(ctx, suite), "SSL_CTX_new");
     wire_method_new();
-    credentials_load(ctx, role, suite->certs);
+    credentials_load(ctx, role, suite);
     openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
     if (suite->tickets == 0)
         SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);

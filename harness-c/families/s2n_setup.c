@@ -68,11 +68,11 @@ void check(bool done, const char *what)
 }
 
 /* Whole, with a zero behind it. */
-static char *file_new(const char *certs, const char *name)
+static char *file_new(const struct suite *suite, const char *name)
 {
     enum { MOST_BYTES = 1 << 16 };
-    char path[4096], *text = calloc(1, MOST_BYTES);
-    snprintf(path, sizeof path, "%s/%s", certs, name);
+    char path[PATH_BYTES], *text = calloc(1, MOST_BYTES);
+    suite_path(path, suite, name);
     errno = 0;
     FILE *file = fopen(path, "r");
     if (!file || !text || fread(text, 1, MOST_BYTES - 1, file) == 0)
@@ -81,15 +81,15 @@ static char *file_new(const char *certs, const char *name)
     return text;
 }
 
-void credentials_load(struct s2n_config *config, enum role role, const char *certs)
+void credentials_load(struct s2n_config *config, enum role role, const struct suite *suite)
 {
     if (role == ROLE_CLIENT) {
-        char *root = file_new(certs, "root.pem");
+        char *root = file_new(suite, "root.pem");
         check(s2n_config_add_pem_to_trust_store(config, root) == S2N_SUCCESS, "root.pem");
         free(root);
         return;
     }
-    char *chain = file_new(certs, "chain.pem"), *key = file_new(certs, "key.pem");
+    char *chain = file_new(suite, "chain.pem"), *key = file_new(suite, "key.pem");
     check(s2n_config_add_cert_chain_and_key(config, chain, key) == S2N_SUCCESS, "chain.pem and key.pem");
     free(chain);
     free(key);

@@ -14,7 +14,7 @@ const char *policy_for(const struct suite *suite, enum role role);
 bool s2n_setup(void);
 
 /* A client holds the root only; a server the leaf, its key and the intermediate. */
-void credentials_load(struct s2n_config *config, enum role role, const char *certs);
+void credentials_load(struct s2n_config *config, enum role role, const struct suite *suite);
 
 /* Ends the run with what s2n says unless it is done. */
 void check(bool done, const char *what);
