@@ -81,11 +81,13 @@ static size_t read(void *ssl, void *bytes, size_t size)
 
 /* The library has no word for the group that was agreed, and none for a session that was resumed: none is offered.
  * After TLS 1.3 it keeps what its handshake needed as long as the connection, and has no call that would free it. */
-static void negotiated(void *ssl, struct negotiated *result)
+static void negotiated(void *opaque, struct negotiated *result)
 {
+    mbedtls_ssl_context *ssl = opaque;
     result->protocol = mbedtls_ssl_get_version(ssl);
     result->cipher = cipher_name(mbedtls_ssl_get_ciphersuite(ssl));
-    result->peer_verified = mbedtls_ssl_get_peer_cert(ssl) && mbedtls_ssl_get_verify_result(ssl) == 0;
+    result->peer_verified = mbedtls_ssl_get_peer_cert(ssl) && VERIFY_MODE(ssl) != MBEDTLS_SSL_VERIFY_NONE &&
+                            mbedtls_ssl_get_verify_result(ssl) == 0; /* 0 also of a chain that nobody looked at */
 }
 
 static void session_free(void *ssl)

@@ -7,6 +7,8 @@
 #include <wolfssl/options.h> /* how the library was built: before its other headers */
 
 #include <wolfssl/error-ssl.h>
+#define HAVE_SERVER_RENEGOTIATION_INFO /* as stacks.toml builds it, which is not in options.h */
+#include <wolfssl/internal.h>          /* no call of this build tells the verify mode of a session */
 #include <wolfssl/ssl.h>
 
 /* `result` is the library's code, or WOLFSSL_SUCCESS. */
@@ -149,7 +151,7 @@ static bool waits(WOLFSSL *ssl, int result, const char *what)
     return true;
 }
 
-static bool handshake(void *ssl)
+static bool session_handshake(void *ssl)
 {
     unsigned char byte;
     int result;
@@ -175,17 +177,19 @@ static size_t session_read(void *ssl, void *bytes, size_t size)
 
 /* As its own defaults build it the library keeps nothing of the peer's chain, has no call that would say that it was
  * verified (those are OPENSSL_EXTRA's, KEEP_PEER_CERT's and SESSION_CERTS's), and calls a callback of its caller's for
- * errors only. What proves it: WOLFSSL_VERIFY_PEER and wolfSSL_check_domain_name were accepted, with them each of the
- * chain, the name and the signature that is wrong is an error, which ends the run here (test_stacks.py has all three),
- * and without a signature by the leaf's key a client's handshake never finishes (NO_PEER_VERIFY). */
-static void negotiated(void *ssl, struct negotiated *result)
+ * errors only. What proves it: the session has WOLFSSL_VERIFY_PEER and a host name; with them each of the chain, the name
+ * and the signature that is wrong is an error, which ends the run here (test_stacks.py has all three), and without a
+ * signature by the leaf's key a client's handshake never finishes (NO_PEER_VERIFY). */
+static void negotiated(void *opaque, struct negotiated *result)
 {
+    WOLFSSL *ssl = opaque;
     result->protocol = wolfSSL_get_version(ssl);
     bool tls13 = !strcmp(result->protocol, "TLSv1.3"); /* OpenSSL's name is IANA's there, the library's own in 1.2 */
     result->cipher = tls13 ? wolfSSL_get_cipher(ssl) : wolfSSL_get_cipher_name(ssl);
     result->group = wolfSSL_get_curve_name(ssl);
     result->resumed = wolfSSL_session_reused(ssl);
-    result->peer_verified = !wolfSSL_is_server(ssl) && wolfSSL_is_init_finished(ssl);
+    bool verifies = ssl->options.verifyPeer && !ssl->options.verifyNone && ssl->buffers.domainName.buffer;
+    result->peer_verified = verifies && !wolfSSL_is_server(ssl) && wolfSSL_is_init_finished(ssl);
 }
 
 static void session_free(void *ssl)
@@ -204,7 +208,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
-    .handshake = handshake,
+    .handshake = session_handshake,
     .write = session_write,
     .read = session_read,
     .negotiated = negotiated,
