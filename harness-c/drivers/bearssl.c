@@ -1,5 +1,6 @@
 /* BearSSL 0.6 behind the driver interface. It allocates nothing: a session is what its caller gives it. */
 #include "bearssl_caller.h"
+#include "bearssl_suite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,41 +20,9 @@ struct session {
     unsigned char *buffer;
 };
 
-static const struct cipher {
-    const char *name; /* OpenSSL's; the library has none */
-    uint16_t number;  /* IANA's */
-} ciphers[] = {{"ECDHE-RSA-AES128-GCM-SHA256", BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
-               {"ECDHE-RSA-AES256-GCM-SHA384", BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384},
-               {"ECDHE-ECDSA-AES128-GCM-SHA256", BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
-               {"ECDHE-ECDSA-AES256-GCM-SHA384", BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}};
-enum { CIPHERS = sizeof ciphers / sizeof *ciphers };
-
 static const char *version(void)
 {
     return "BearSSL (" SOURCE ")"; /* it has no version of its own to tell */
-}
-
-static uint16_t cipher_named(const char *name)
-{
-    for (int i = 0; i < CIPHERS; i++)
-        if (!strcmp(ciphers[i].name, name))
-            return ciphers[i].number;
-    return 0;
-}
-
-static const char *supports(const struct suite *suite)
-{
-    if (strcmp(suite->protocol, "TLSv1.2") != 0)
-        return "does TLSv1.2 only";
-    if (!strcmp(suite->auth, "mutual"))
-        return "this driver does not do mutual authentication yet";
-    if (suite->tickets > 0)
-        return "has no tickets";
-    if (suite->store)
-        return "store=on: this driver does not give it a session cache yet";
-    if (!cipher_named(suite->cipher))
-        return "this driver does not know this cipher";
-    return strcmp(suite->group, "X25519") ? "this driver does not know this group" : NULL;
 }
 
 static void *context_new(enum role role, const struct suite *suite)
@@ -177,10 +146,7 @@ static void negotiated(void *opaque, struct negotiated *result)
     br_ssl_session_parameters parameters;
     br_ssl_engine_get_session_parameters(session->engine, &parameters);
     result->protocol = parameters.version == BR_TLS12 ? "TLSv1.2" : "another";
-    result->cipher = "another";
-    for (int i = 0; i < CIPHERS; i++)
-        if (ciphers[i].number == parameters.cipher_suite)
-            result->cipher = ciphers[i].name;
+    result->cipher = cipher_name(parameters.cipher_suite);
     result->group = br_ssl_engine_get_ecdhe_curve(session->engine) == BR_EC_curve25519 ? "X25519" : "another";
     result->peer_verified = session->validator && br_x509_minimal_vtable.end_chain(&session->validator->vtable) == 0 &&
                             !strcmp(br_ssl_engine_get_server_name(session->engine), SERVER_NAME);
@@ -205,7 +171,7 @@ static void context_free(void *opaque)
 const struct driver driver = {
     .name = "bearssl",
     .version = version,
-    .supports = supports,
+    .supports = lacks,
     .context_new = context_new,
     .session_new = session_new,
     .handshake = handshake,

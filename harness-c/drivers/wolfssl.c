@@ -1,25 +1,11 @@
 /* wolfSSL 5.x behind the driver interface; under the GPL, as the library is. */
-#include "driver.h"
+#include "wolfssl_setup.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include <wolfssl/options.h> /* how the library was built: before its other headers */
-
-#include <wolfssl/error-ssl.h>
 #define HAVE_SERVER_RENEGOTIATION_INFO /* as stacks.toml builds it, which is not in options.h */
 #include <wolfssl/internal.h>          /* no call of this build tells the verify mode of a session */
-#include <wolfssl/ssl.h>
-
-/* `result` is the library's code, or WOLFSSL_SUCCESS. */
-static void check(int result, const char *what)
-{
-    char reason[WOLFSSL_MAX_ERROR_SZ];
-    if (result == WOLFSSL_SUCCESS)
-        return;
-    wolfSSL_ERR_error_string_n(result, reason, sizeof reason);
-    die("%s: %s", what, result < 0 ? reason : "failed");
-}
 
 static const char *version(void)
 {
@@ -42,48 +28,6 @@ static int wire_receive(WOLFSSL *ssl, char *bytes, int size, void *wire)
     return given ? (int)given : WOLFSSL_CBIO_ERR_WANT_READ;
 }
 
-static bool is_tls13(const struct suite *suite)
-{
-    return !strcmp(suite->protocol, "TLSv1.3");
-}
-
-static WOLFSSL_METHOD *method(enum role role, const struct suite *suite)
-{
-    if (is_tls13(suite))
-        return role == ROLE_CLIENT ? wolfTLSv1_3_client_method() : wolfTLSv1_3_server_method();
-    return role == ROLE_CLIENT ? wolfTLSv1_2_client_method() : wolfTLSv1_2_server_method();
-}
-
-static int group_number(const char *name)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } groups[] = {
-        {"X25519", WOLFSSL_ECC_X25519}, {"P-256", WOLFSSL_ECC_SECP256R1}, {"X25519MLKEM768", WOLFSSL_X25519MLKEM768}};
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (!strcmp(groups[i].name, name))
-            return groups[i].number;
-    return 0;
-}
-
-/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, and other stacks'
- * servers send a P-256 chain only where P-256 is in it too: last, and what was negotiated is checked. */
-static bool groups_set(WOLFSSL_CTX *ctx, const struct suite *suite)
-{
-    int groups[] = {group_number(suite->group), WOLFSSL_ECC_SECP256R1};
-    bool p256 = !is_tls13(suite) && strstr(suite->cipher, "ECDSA");
-    return groups[0] && wolfSSL_CTX_set_groups(ctx, groups, p256 ? 2 : 1) == WOLFSSL_SUCCESS;
-}
-
-/* Offers just what the suite asks; NULL, or what this build of the library does not have. */
-static const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
-{
-    if (wolfSSL_CTX_set_cipher_list(ctx, suite->cipher) != WOLFSSL_SUCCESS)
-        return "does not have this cipher";
-    return groups_set(ctx, suite) ? NULL : "does not have this group";
-}
-
 static const char *supports(const struct suite *suite)
 {
     if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
@@ -99,21 +43,6 @@ static const char *supports(const struct suite *suite)
     const char *reason = configure(ctx, suite);
     wolfSSL_CTX_free(ctx);
     return reason;
-}
-
-/* A client holds the root only; a server the leaf, its key and the intermediate. That the key is another's is said when
- * a client refuses what it signed. */
-static void credentials_load(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
-{
-    char path[PATH_BYTES];
-    if (role == ROLE_CLIENT) {
-        check(wolfSSL_CTX_load_verify_locations(ctx, suite_path(path, suite, "root.pem"), NULL), path);
-        wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_PEER, NULL);
-        return;
-    }
-    wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_NONE, NULL);
-    check(wolfSSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, "chain.pem")), path);
-    check(wolfSSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, "key.pem"), WOLFSSL_FILETYPE_PEM), path);
 }
 
 static void *context_new(enum role role, const struct suite *suite)
@@ -177,9 +106,9 @@ static size_t session_read(void *ssl, void *bytes, size_t size)
 
 /* As its own defaults build it the library keeps nothing of the peer's chain, has no call that would say that it was
  * verified (those are OPENSSL_EXTRA's, KEEP_PEER_CERT's and SESSION_CERTS's), and calls a callback of its caller's for
- * errors only. What proves it: the session has WOLFSSL_VERIFY_PEER and a host name; with them each of the chain, the name
- * and the signature that is wrong is an error, which ends the run here (test_stacks.py has all three), and without a
- * signature by the leaf's key a client's handshake never finishes (NO_PEER_VERIFY). */
+ * errors only. What proves it: the session has WOLFSSL_VERIFY_PEER and a host name; with them each of the chain, the
+ * name and the signature that is wrong is an error, which ends the run here (test_stacks.py has all three), and without
+ * a signature by the leaf's key a client's handshake never finishes (NO_PEER_VERIFY). */
 static void negotiated(void *opaque, struct negotiated *result)
 {
     WOLFSSL *ssl = opaque;

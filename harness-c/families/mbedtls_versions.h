@@ -10,7 +10,8 @@
 typedef uint16_t group; /* IANA's number */
 #define GROUP_X25519 MBEDTLS_SSL_IANA_TLS_GROUP_X25519
 #define GROUP_P256 MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1
-#define VERIFY_MODE(ssl) ((ssl)->MBEDTLS_PRIVATE(conf)->MBEDTLS_PRIVATE(authmode)) /* no call tells it */
+/* No call tells it. */
+#define VERIFY_MODE(ssl) ((ssl)->MBEDTLS_PRIVATE(conf)->MBEDTLS_PRIVATE(authmode))
 #else /* its TLS stands on no PSA */
 typedef mbedtls_ecp_group_id group;
 #define GROUP_X25519 MBEDTLS_ECP_DP_CURVE25519

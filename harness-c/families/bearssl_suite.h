@@ -1,0 +1,51 @@
+/* A suite in BearSSL's terms; included by its driver alone. */
+#ifndef MEMTEST_BEARSSL_SUITE_H
+#define MEMTEST_BEARSSL_SUITE_H
+
+#include "driver.h"
+
+#include <bearssl.h>
+#include <string.h>
+
+static const struct cipher {
+    const char *name; /* OpenSSL's; the library has none */
+    uint16_t number;  /* IANA's */
+} ciphers[] = {{"ECDHE-RSA-AES128-GCM-SHA256", BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},
+               {"ECDHE-RSA-AES256-GCM-SHA384", BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384},
+               {"ECDHE-ECDSA-AES128-GCM-SHA256", BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+               {"ECDHE-ECDSA-AES256-GCM-SHA384", BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}};
+enum { CIPHERS = sizeof ciphers / sizeof *ciphers };
+
+static uint16_t cipher_named(const char *name)
+{
+    for (int i = 0; i < CIPHERS; i++)
+        if (!strcmp(ciphers[i].name, name))
+            return ciphers[i].number;
+    return 0;
+}
+
+static const char *cipher_name(uint16_t number)
+{
+    for (int i = 0; i < CIPHERS; i++)
+        if (ciphers[i].number == number)
+            return ciphers[i].name;
+    return "another";
+}
+
+/* NULL, or what the library, or the driver, does not have. */
+static const char *lacks(const struct suite *suite)
+{
+    if (strcmp(suite->protocol, "TLSv1.2") != 0)
+        return "does TLSv1.2 only";
+    if (!strcmp(suite->auth, "mutual"))
+        return "this driver does not do mutual authentication yet";
+    if (suite->tickets > 0)
+        return "has no tickets";
+    if (suite->store)
+        return "store=on: this driver does not give it a session cache yet";
+    if (!cipher_named(suite->cipher))
+        return "this driver does not know this cipher";
+    return strcmp(suite->group, "X25519") ? "this driver does not know this group" : NULL;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* What wolfSSL is told before its first session: what to offer, and whom to trust. Under the GPL, as the library is. */
+#include "wolfssl_setup.h"
+
+#include <string.h>
+
+#include <wolfssl/error-ssl.h>
+
+void check(int result, const char *what)
+{
+    char reason[WOLFSSL_MAX_ERROR_SZ];
+    if (result == WOLFSSL_SUCCESS)
+        return;
+    wolfSSL_ERR_error_string_n(result, reason, sizeof reason);
+    die("%s: %s", what, result < 0 ? reason : "failed");
+}
+
+bool is_tls13(const struct suite *suite)
+{
+    return !strcmp(suite->protocol, "TLSv1.3");
+}
+
+WOLFSSL_METHOD *method(enum role role, const struct suite *suite)
+{
+    if (is_tls13(suite))
+        return role == ROLE_CLIENT ? wolfTLSv1_3_client_method() : wolfTLSv1_3_server_method();
+    return role == ROLE_CLIENT ? wolfTLSv1_2_client_method() : wolfTLSv1_2_server_method();
+}
+
+static int group_number(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } groups[] = {
+        {"X25519", WOLFSSL_ECC_X25519}, {"P-256", WOLFSSL_ECC_SECP256R1}, {"X25519MLKEM768", WOLFSSL_X25519MLKEM768}};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(groups[i].name, name))
+            return groups[i].number;
+    return 0;
+}
+
+/* Just the suite's. But TLS 1.2 has one list for key exchange and for the curves of certificates, and other stacks'
+ * servers send a P-256 chain only where P-256 is in it too: last, and what was negotiated is checked. */
+static bool groups_set(WOLFSSL_CTX *ctx, const struct suite *suite)
+{
+    int groups[] = {group_number(suite->group), WOLFSSL_ECC_SECP256R1};
+    bool p256 = !is_tls13(suite) && strstr(suite->cipher, "ECDSA");
+    return groups[0] && wolfSSL_CTX_set_groups(ctx, groups, p256 ? 2 : 1) == WOLFSSL_SUCCESS;
+}
+
+const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
+{
+    if (wolfSSL_CTX_set_cipher_list(ctx, suite->cipher) != WOLFSSL_SUCCESS)
+        return "does not have this cipher";
+    return groups_set(ctx, suite) ? NULL : "does not have this group";
+}
+
+void credentials_load(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
+{
+    char path[PATH_BYTES];
+    if (role == ROLE_CLIENT) {
+        check(wolfSSL_CTX_load_verify_locations(ctx, suite_path(path, suite, "root.pem"), NULL), path);
+        wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_PEER, NULL);
+        return;
+    }
+    wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_NONE, NULL);
+    check(wolfSSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, "chain.pem")), path);
+    check(wolfSSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, "key.pem"), WOLFSSL_FILETYPE_PEM), path);
+}
