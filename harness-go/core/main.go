@@ -54,5 +54,9 @@ func unsupported() string {
 	if run.threads > 1 {
 		return fmt.Sprintf("threads=%d: Go's scheduler places goroutines, so no thread has a share of the sessions", run.threads)
 	}
-	return driver.Supports(&run.suite)
+	suite := &run.suite
+	if lacks := driver.Supports(suite); lacks != "" {
+		return fmt.Sprintf("%s: %s (%s, %s, %s)", driver.Version(), lacks, suite.Protocol, suite.Cipher, suite.Group)
+	}
+	return ""
 }

@@ -31,7 +31,7 @@ func (driver) Version() string {
 
 func (driver) Supports(suite *core.Suite) string {
 	if suite.Protocol != "none" {
-		return `the null stack has no TLS; its suite is "none"`
+		return `has no TLS; its suite is "none"`
 	}
 	return ""
 }

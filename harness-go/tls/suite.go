@@ -2,10 +2,10 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -61,15 +61,15 @@ func find[ID any](table map[string]ID, asked string) (id ID, found bool) {
 func offer(suite *core.Suite) (*tls.Config, error) {
 	protocol, known := find(protocols, suite.Protocol)
 	if !known {
-		return nil, fmt.Errorf("does TLSv1.2 and TLSv1.3 only")
+		return nil, errors.New("does TLSv1.2 and TLSv1.3 only")
 	}
 	cipher, known := find(ciphers, suite.Cipher)
 	if !known || has13(cipher) != (protocol == tls.VersionTLS13) {
-		return nil, lacks("no %s cipher %s", suite.Protocol, suite.Cipher)
+		return nil, errors.New("does not have this cipher")
 	}
 	group, known := find(groups, suite.Group)
 	if !known {
-		return nil, lacks("no group %s", suite.Group)
+		return nil, errors.New("does not have this group")
 	}
 	if err := refused(suite, cipher, group); err != nil {
 		return nil, err
@@ -86,17 +86,17 @@ func offer(suite *core.Suite) (*tls.Config, error) {
 func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
 	switch tls13 := has13(cipher); {
 	case tls13 && cipher != first13():
-		return lacks("takes %s first in TLS 1.3 on this CPU, and no setting has it take %s", name(ciphers, first13()), suite.Cipher)
+		return fmt.Errorf("takes %s first in TLS 1.3 on this CPU, and no setting has it take %s", name(ciphers, first13()), suite.Cipher)
 	case !tls13 && group >= tls.SecP256r1MLKEM768: // 0x11eb: the hybrids' numbers are from here on
-		return lacks("has group %s in TLS 1.3 only", suite.Group)
+		return errors.New("has this group in TLS 1.3 only")
 	case suite.Auth != "server":
 		return fmt.Errorf("auth=%s: this driver does auth=server only", suite.Auth)
 	case suite.Tickets > 0:
-		return lacks("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
+		return fmt.Errorf("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
 	case suite.Store:
-		return lacks("store=on: with a cache a client would resume")
+		return errors.New("store=on: with a cache a client would resume")
 	case suite.Knobs == "best":
-		return lacks("knobs=best: documents no setting that saves memory")
+		return errors.New("knobs=best: documents no setting that saves memory")
 	}
 	return nil
 }
@@ -119,7 +119,3 @@ var first13 = sync.OnceValue(func() (first uint16) {
 })
 
 func has13(cipher uint16) bool { return cipher>>8 == 0x13 }
-
-func lacks(format string, arguments ...any) error {
-	return fmt.Errorf("%s crypto/tls: %s", runtime.Version(), fmt.Sprintf(format, arguments...))
-}

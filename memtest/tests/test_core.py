@@ -182,8 +182,8 @@ def test_an_unsupported_suite_is_77_with_its_reason(program):
     assert json.loads(done.stdout.splitlines()[-1])["reason"] in done.stderr
 
 
-def test_what_is_lacking_is_said_with_the_version_before_and_the_suite_behind(null):
-    done = run(null, "memory", "sessions=2", "protocol=TLSv1.3", "cipher=A", "group=B", "certs=none")
+def test_what_is_lacking_is_said_with_the_version_before_and_the_suite_behind(program):
+    done = run(program, "memory", "sessions=2", "protocol=TLSv1.3", "cipher=A", "group=B", "certs=none")
     reason = json.loads(done.stdout.splitlines()[-1])["reason"]
     assert of_any_suite(reason) == f'{VERSION}: has no TLS; its suite is "none"'
     assert reason == f"{of_any_suite(reason)} (TLSv1.3, A, B)" and done.stderr == f"memtest: null: {reason}\n"
