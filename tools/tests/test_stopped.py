@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from functools import partial
 
 import pytest
 
@@ -56,7 +57,10 @@ def test_harnesses_die_with_a_runner_that_is_killed(project):
 def test_a_signal_stops_the_harnesses_and_says_how_to_go_on(project, number, status):
     stacks = project.install("hang")
     words = [f"--stacks={stacks[0]}", "--suites=tls13-rsa-aes256", "--n=20", "--out=out"]
-    runner = subprocess.Popen(project.command(*words), cwd=project.root, stderr=subprocess.PIPE, text=True)
+    default = partial(signal.signal, number, signal.SIG_DFL)  # under nohup these tests inherit it ignored
+    runner = subprocess.Popen(
+        project.command(*words), cwd=project.root, stderr=subprocess.PIPE, text=True, preexec_fn=default
+    )
     until(lambda: len(project.processes()) == 2, "two harnesses in flight")
     runner.send_signal(number)
     _, stderr = runner.communicate()
