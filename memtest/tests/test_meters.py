@@ -246,7 +246,7 @@ def test_what_stands_before_glibc_and_forwards_keeps_its_books(library):
 
 @pytest.mark.skipif(not JEMALLOC_RUST.is_file(), reason=f"not built: tools/build.py {JEMALLOC_RUST.name}")
 def test_the_allocator_that_a_stack_brings_has_books_of_its_own():
-    suite = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519", f"certs={CERTS / 'rsa-2048'}"]
+    suite = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519", f"certs={CERTS}"]
     few, many = (measured(sessions, harness=JEMALLOC_RUST, suite=suite)[1] for sessions in (100, 300))
     for rss in few, many:
         assert list(rss["established"]["allocator"]) == ["glibc", "jemalloc-rust"]
