@@ -58,7 +58,8 @@ def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[Line], top: float, t
             style = {"color": one.look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 6}
             places = [at + shift for at, _ in points]
             axes.plot(places, [size for _, size in points], f"-{one.look.marker}", zorder=3, **style)
-    axes.set_xticks(range(len(stacks)), [version(stack) for stack in stacks])
+    named = [version(stack).replace("-", "\n-") for stack in stacks]  # a pre-release's is long
+    axes.set_xticks(range(len(stacks)), named)
     axes.tick_params(axis="x", labelsize=8.5)
     axes.set_ylim(0, top)
     axes.set_xlim(-0.5, len(stacks) - 0.5)
