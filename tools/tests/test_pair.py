@@ -89,15 +89,15 @@ def test_the_reason_names_the_process_that_failed_first(pair, client, server, st
 @pytest.mark.parametrize(
     ("client", "server", "reason"),
     [
-        ("obey", "hang", "the server's process: killed at the time limit of 1 s"),
-        ("hang", "obey", "the client's process: killed at the time limit of 1 s"),
-        ("stop", "obey", "the client's process: killed at the time limit of 1 s: it had been stopped by a signal"),
-        ("obey", "stop", "the server's process: killed at the time limit of 1 s: it had been stopped by a signal"),
-        ("hang", "hang", "killed at the time limit of 1 s"),
+        ("obey", "hang", "the server's process: killed at the time limit of 3 s"),
+        ("hang", "obey", "the client's process: killed at the time limit of 3 s"),
+        ("stop", "obey", "the client's process: killed at the time limit of 3 s: it had been stopped by a signal"),
+        ("obey", "stop", "the server's process: killed at the time limit of 3 s: it had been stopped by a signal"),
+        ("hang", "hang", "killed at the time limit of 3 s"),
     ],
 )
 def test_at_the_time_limit_the_one_that_stood_still_is_named(pair, client, server, reason):
-    assert pair(client, server, limit_s=1).reason == reason
+    assert pair(client, server, limit_s=3).reason == reason
 
 
 def test_what_cannot_be_started_ends_the_other(pair, tmp_path):
