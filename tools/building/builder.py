@@ -78,7 +78,7 @@ class Harness:
         if library:
             families = (self.root / "harness-c/families").glob("*.h") if self.stack.family else ()
             ours = [self.root / "harness-c/main.c", *stack_c.drivers(self.stack, self.root), *families]
-            made = {"library": library.identity, "driver": flags.DRIVER_CFLAGS}
+            made = {"library": library.identity, "driver": flags.driver_cflags(self.stack.compiler)}
         else:
             ours, made = [], {"sources": self.whole().inputs(self.stack, self.root)}
         files = stamps.contents([*core, *ours], self.root)
@@ -92,7 +92,7 @@ class Harness:
         """By what and how: the part that a manifest repeats."""
         if self.stack.harness != "c":
             return self.whole().compiled()
-        said = flags.CFLAGS if self.stack.source else flags.DRIVER_CFLAGS
+        said = (flags.cflags if self.stack.source else flags.driver_cflags)(self.stack.compiler)
         return {"compiler": flags.version(self.stack.compiler), "flags": said}
 
     def told(self) -> dict:

@@ -11,6 +11,15 @@ RUSTFLAGS = "-C force-frame-pointers=yes"
 
 
 CXX = {"gcc": "g++", "clang": "clang++"}
+ITS_OWN = {"gcc": "", "clang": " -gdwarf-4"}  # valgrind 3.19 does not read clang's DWARF 5
+
+
+def cflags(compiler: str) -> str:
+    return CFLAGS + ITS_OWN[compiler]
+
+
+def driver_cflags(compiler: str) -> str:
+    return DRIVER_CFLAGS + ITS_OWN[compiler]
 
 
 def version(compiler: str) -> str:

@@ -74,7 +74,7 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     folder, stamp = root / "build/stacks" / name, root / "build/stacks" / f"{name}.stamp"
     packages.require([stack.compiler])
     below = used(stack, root, log)
-    how = {"steps": stack.steps, "flags": flags.CFLAGS, "compiler": flags.version(stack.compiler)}
+    how = {"steps": stack.steps, "flags": flags.cflags(stack.compiler), "compiler": flags.version(stack.compiler)}
     how |= {"environment": commands.FIXED | HERE | compilers(stack), "uses": below and below.identity}
     made_of = {"source": stack.source.model_dump(exclude_none=True)} | how
     tree = sources.get(name, stack.source, root / "build/sources", log)
@@ -108,7 +108,7 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
     folder.mkdir(parents=True)
     filled = {
         "source": os.path.relpath(tree, folder),  # __FILE__ is made of it
-        "cflags": flags.CFLAGS,
+        "cflags": flags.cflags(stack.compiler),
         "maps": f"-ffile-prefix-map={root}=.",
         "cc": stack.compiler,
         "cxx": flags.CXX[stack.compiler],
@@ -156,7 +156,7 @@ def source_said(stack: Stack) -> list[str]:
 def compiling(stack: Stack, cflags: list[str], root: Path) -> list[str]:
     """The compiler of a driver with all but files."""
     return [
-        *(stack.compiler, *shlex.split(flags.DRIVER_CFLAGS), f"-ffile-prefix-map={root}=."),
+        *(stack.compiler, *shlex.split(flags.driver_cflags(stack.compiler)), f"-ffile-prefix-map={root}=."),
         *source_said(stack),
         *(f"-I{root / folder}" for folder in ("memtest", "harness-c/families")),
         *cflags,
