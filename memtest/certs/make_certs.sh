@@ -1,6 +1,7 @@
 #!/bin/bash
-# Makes the test certificates: for each kind of key a root, an intermediate, and a leaf for localhost.
-# usage: make_certs.sh [DIRECTORY [KIND]]   (default: beside this script, and all kinds; needs OpenSSL 3)
+# Makes the test certificates: for each kind of key a root, an intermediate, and a leaf for localhost; and such three
+# for clients, from an issuer of their own.
+# usage: make_certs.sh [DIRECTORY [KIND [server|client]]]   (default: beside this script, and all; needs OpenSSL 3)
 #
 # The dates are fixed and far apart, so a run of today is a run of tomorrow; the keys of root and intermediate are
 # thrown away, so nobody can issue anything else that a store with these roots would trust.
@@ -9,6 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(realpath -m "${1:-$here}")
 only=${2:-}
+whose=${3:-}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 from=20200101000000Z
@@ -30,30 +32,34 @@ issue() {
         -startdate "$from" -enddate "$to" -keyfile "$2.key" "${issuer[@]}" -in "$1.csr" -out "$1.pem"
 }
 
-# pki KIND SENT ROOT INTERMEDIATE LEAF: each key is made by the words of its argument; SENT is what a server sends
+# pki DIRECTORY PREFIX SENT ROOT INTERMEDIATE LEAF: each key is made by the words of its argument; SENT is what is sent
 pki() {
-    mkdir "$scratch/$1" && cd "$scratch/$1" && touch index
+    local kind=$1 prefix=$2 name
     # shellcheck disable=SC2086 # words
-    { key root.key $3 && key intermediate.key $4 && key leaf.key $5; }
-    issue root root
-    issue intermediate root
-    issue leaf intermediate
-    openssl verify -CAfile root.pem -untrusted intermediate.pem -verify_hostname localhost -purpose sslserver leaf.pem
-    mkdir -p "$out/$1"
-    # shellcheck disable=SC2086
-    cat $2 >"$out/$1/chain.pem"
-    cp root.pem intermediate.pem "$out/$1/"
-    cp leaf.key "$out/$1/key.pem"
-    chmod 644 "$out/$1/key.pem"
+    { key "${prefix}root.key" $4 && key "${prefix}intermediate.key" $5 && key "${prefix}leaf.key" $6; }
+    issue "${prefix}root" "${prefix}root"
+    issue "${prefix}intermediate" "${prefix}root"
+    issue "${prefix}leaf" "${prefix}intermediate"
+    openssl verify -CAfile "${prefix}root.pem" -untrusted "${prefix}intermediate.pem" \
+        -verify_hostname "${prefix:+client.}localhost" -purpose "$([ -z "$prefix" ] && echo sslserver || echo sslclient)" "${prefix}leaf.pem"
+    for name in $3; do
+        cat "$prefix$name"
+    done >"$out/$kind/${prefix}chain.pem"
+    cp "${prefix}root.pem" "${prefix}intermediate.pem" "$out/$kind/"
+    cp "${prefix}leaf.key" "$out/$kind/${prefix}key.pem"
+    chmod 644 "$out/$kind/${prefix}key.pem"
 }
 
 rsa() {
     echo "RSA -pkeyopt rsa_keygen_bits:$1"
 }
 
-# all, or the KIND asked for
+# make KIND SENT ROOT INTERMEDIATE LEAF: if it was asked for
 make() {
-    [ -n "$only" ] && [ "$only" != "$1" ] || pki "$@"
+    [ -z "$only" ] || [ "$only" = "$1" ] || return 0
+    mkdir -p "$scratch/$1" "$out/$1" && cd "$scratch/$1" && touch index
+    [ "$whose" = client ] || pki "$1" "" "${@:2}"
+    [ "$whose" = server ] || pki "$1" client- "${@:2}"
 }
 
 p256="EC -pkeyopt ec_paramgen_curve:P-256"
