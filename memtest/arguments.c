@@ -107,6 +107,8 @@ static bool argument_read(const char *key, const char *value)
         return number_read(key, value, &run.suite.tickets);
     if (!strcmp(key, "store"))
         return choice_read(key, value, "off", "on", &run.suite.store);
+    if (!strcmp(key, "resume"))
+        return choice_read(key, value, "off", "on", &run.suite.resume);
     if (!strcmp(key, "knobs"))
         return one_of(key, value, "default", "best", &run.suite.knobs);
     if (!strcmp(key, "role"))

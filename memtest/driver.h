@@ -15,10 +15,12 @@ struct suite {
     const char *protocol; /* "TLSv1.2", "TLSv1.3", or "none" for the null stack */
     const char *cipher;   /* "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_256_GCM_SHA384", ... */
     const char *group;    /* "X25519", "X25519MLKEM768", ... */
-    const char *certs;    /* directory with root.pem, chain.pem (leaf first), key.pem; the leaf is for SERVER_NAME */
+    const char *certs;    /* directory with root.pem, chain.pem (leaf first), key.pem; the leaf is for SERVER_NAME.
+                           * Of clients, for auth "mutual": client-root.pem, client-chain.pem, client-key.pem */
     const char *auth;     /* "server", "mutual", or "none" for the null stack */
-    int tickets;          /* tickets a server issues per connection */
-    bool store;           /* session caches of the library on */
+    int tickets;          /* tickets a server issues per connection; in TLS 1.2 there is one, or with 0 none */
+    bool store;           /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets` */
+    bool resume;          /* clients offer what an earlier session got: ids with `store`, else tickets */
     const char *knobs;    /* "default", or "best": the stack's documented ways to save memory */
 };
 
@@ -41,6 +43,9 @@ size_t wire_write(struct wire *wire, const void *bytes, size_t size);
 /* Gives up to `size` bytes of what arrived, as a stream; 0 when nothing is there (would block). */
 size_t wire_read(struct wire *wire, void *bytes, size_t size);
 
+/* What `seal` is asked for, alike of every stack: so equal are what they make of equal bytes. */
+enum { SEAL_NONCE_BYTES = 12, SEAL_AAD_BYTES = 13, SEAL_TAG_BYTES = 16 };
+
 /* Ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -58,9 +63,15 @@ struct driver {
      * that has the version before them and the suite behind. */
     const char *(*supports)(const struct suite *suite);
 
-    /* What all sessions of a role share: keys, chain, store, settings. May be called any number of times. */
+    /* What all sessions of a role share: keys, chain, store, settings. May be called any number of times. Several
+     * threads may make and step sessions of one server's context at once; a session is one thread's at a time. */
     void *(*context_new)(enum role role, const struct suite *suite);
     void *(*session_new)(void *context, struct wire *wire);
+
+    /* Optional (NULL: resumes nothing). A client session, before its first step, offers what the complete session
+     * `from`, which may have been resumed itself, got of its server. Both are of the same context: where a library
+     * keeps what it got there, nothing is left to do. `from` is freed next. */
+    void (*resume)(void *session, void *from);
 
     /* ONE step: reads what arrived, processes it, writes the answer. True when the handshake is complete.
      * A complete session reads what is there (tickets), writes nothing, and stays complete. */
@@ -75,8 +86,16 @@ struct driver {
     /* Optional (NULL): gives back what an idle session may. */
     void (*release)(void *session);
 
+    /* As after an orderly close: a server that keeps its sessions keeps this one. Writes nothing. */
     void (*session_free)(void *session);
     void (*context_free)(void *context);
+
+    /* Optional (NULL): the library's own AEAD of the suite's cipher, called directly. Its key is the bytes 0, 1, 2, ...;
+     * the nonce is a big-endian counter, which is 0 for the first record; the additional data are zeros. `seal`
+     * encrypts `size` bytes in place and writes the tag behind them. */
+    void *(*sealer_new)(const struct suite *suite);
+    void (*seal)(void *sealer, unsigned char *bytes, size_t size);
+    void (*sealer_free)(void *sealer);
 
     /* Optional (NULL): the control function of a jemalloc that the stack brings along, as mallctl(3) has it. */
     int (*mallctl)(const char *name, void *old, size_t *old_size, void *new, size_t new_size);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA 2
+#define SCHEMA 3
 
 static const char *notes[8];
 static size_t note_count;

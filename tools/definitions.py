@@ -129,6 +129,7 @@ class Suite(Definition):
     auth: Literal["server", "mutual", "none"] = "server"
     tickets: int = Field(default=0, ge=0)
     store: Literal["off", "on"] = "off"
+    resume: Literal["off", "on"] = "off"
     knobs: Literal["default", "best"] = "default"
 
 

@@ -17,7 +17,8 @@ from pydantic import (
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
-Meter = Literal["rss", "heap", "sites"]
+Scenario = Literal["memory", "throughput", "handshake"]
+Meter = Literal["rss", "heap", "sites", "time", "instructions"]
 Role = Literal["client", "server"]
 Process = Literal["both", "client", "server"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
@@ -114,6 +115,50 @@ class Phase(Model):
         return {name: value for name, value in serialize(self).items() if value is not None}
 
 
+PartName = Literal[
+    "client_new", "client", "client_free", "server_new", "server", "server_free",  # of a handshake
+    "send", "receive", "seal",  # of a transfer; seal: the library's AEAD by itself
+    "wire_write", "wire_read", "clock",  # the harness's own
+]  # fmt: skip
+
+
+class Part(Model):
+    """What one thread did between two readings of the clock, again and again."""
+
+    part: PartName
+    count: PositiveInt  # of these intervals
+    total_ns: NonNegativeInt  # their sum
+    bytes: NonNegativeInt | None = None  # of application data in all of them: transfers
+    faults: NonNegativeInt | None = None  # minor page faults in `faults_count` further intervals, which were not timed
+    faults_count: PositiveInt | None = None
+
+    @model_serializer(mode="wrap")
+    def absent_when_none(self, serialize) -> dict[str, Any]:
+        return {name: value for name, value in serialize(self).items() if value is not None}
+
+
+class CountedPart(Part):
+    """As printed. The histogram is of the intervals: [ns, count], by HdrHistogram's values at 3 digits, rounded down."""
+
+    histogram: list[tuple[NonNegativeInt, PositiveInt]] | None = None
+
+
+class Thread(Model):
+    """One thread of a timed run. It was ready when all were, and all stopped when the first had done its rounds."""
+
+    thread: NonNegativeInt
+    cpu: NonNegativeInt | None
+    rounds: PositiveInt  # handshakes, or transfers
+    resumed: NonNegativeInt  # of the handshakes
+    elapsed_ns: NonNegativeInt  # from start to stop, with what is not timed
+    preempted: NonNegativeInt  # involuntary context switches meanwhile
+
+
+class ThreadLine(Thread):
+    record: Literal["thread"]
+    parts: list[CountedPart]
+
+
 class Negotiated(Model):
     """What sessions agreed on; a process that holds one role only knows of that role's verification."""
 
@@ -137,16 +182,20 @@ class RunLine(Environment):
     """The first line: what the harness is and what it was asked."""
 
     record: Literal["run"]
-    schema_: Literal[2] = Field(alias="schema")
+    schema_: Literal[3] = Field(alias="schema")
     stack: str
     reported: str
-    scenario: Literal["memory"]
+    scenario: Scenario
     sessions: Sessions
     role: Process
     keep: Process
     threads: PositiveInt
     window: Window
     meter: Meter
+    rounds: PositiveInt | None = None  # of a timed run: those after which the first thread stops all
+    warmup_rounds: NonNegativeInt | None = None  # of each thread before
+    size_bytes: PositiveInt | None = None  # of a write: throughput
+    cpus: list[NonNegativeInt] | None = None  # of the threads in turn, of a timed run that is pinned
 
 
 class StackLine(Model):
@@ -171,10 +220,11 @@ class EndLine(Model):
     status: Literal["measured", "unsupported"]
     negotiated: Negotiated | None = None
     elapsed_ns: NonNegativeInt | None = None
+    sealed: str | None = None  # the tag of the first record that `seal` made: alike of every stack
     reason: str | None = None
 
 
-Line = RunLine | StackLine | PhaseLine | EndLine
+Line = RunLine | StackLine | PhaseLine | ThreadLine | EndLine
 LINE: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(Annotated[Line, Field(discriminator="record")])
 
 

@@ -13,15 +13,41 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from call_stacks import Sites
-from lines import Cpu, Env, Environment, Meter, Model, Negotiated, Phase, Roles, Sessions, Window, sentence
+from lines import (
+    Cpu,
+    Env,
+    Environment,
+    Meter,
+    Model,
+    Negotiated,
+    Part,
+    PartName,
+    Phase,
+    Roles,
+    Scenario,
+    Sessions,
+    Thread,
+    Window,
+    sentence,
+)  # fmt: skip
 from torn import TORN, cut_off
 
-SCHEMA = 2
+SCHEMA = 3
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
 
+TIMED = ("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions")
+ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED)
 SLOTS = ("cpu=", "wires=", "barrier=")
 
 skipped: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
@@ -79,6 +105,35 @@ class AllocatorRecord(Model):
     library: str | None
 
 
+class TimedPart(Part):
+    histogram: str | None = None  # of the intervals in ns: HdrHistogram's own text (V2, compressed, base64)
+
+
+class Timing(Thread):
+    parts: list[TimedPart]
+
+    def part(self, name: str) -> TimedPart | None:
+        return next((part for part in self.parts if part.part == name), None)
+
+
+class Noise(Model):
+    """What else went on while a timed run was made: of the machine, read before and after it."""
+
+    load: NonNegativeFloat  # runnable tasks in the last minute, before the run
+    steal_ns: NonNegativeInt  # taken by the hypervisor, of all CPUs
+    busy_ns: NonNegativeInt  # used by other processes, of all CPUs
+    mhz: tuple[NonNegativeFloat, NonNegativeFloat] | None  # of the run's CPUs, before and after
+
+
+class Instructions(Model):
+    """Of one round, by part: the difference of two runs under callgrind, which have other numbers of rounds."""
+
+    tool: str  # with its version
+    hides: str  # what of the CPU it does not have
+    rounds: tuple[PositiveInt, PositiveInt]
+    parts: dict[PartName, NonNegativeFloat]
+
+
 class Machine(Model):
     cpu: str
     cpus: PositiveInt
@@ -93,7 +148,7 @@ class Machine(Model):
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2] = Field(alias="schema")
+    schema_: Literal[1, 2, 3] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
@@ -106,8 +161,8 @@ class Record(Model):
     allocator: AllocatorRecord
     suite: str
     negotiated: Negotiated | None
-    scenario: Literal["memory"]
-    sessions: Sessions
+    scenario: Scenario
+    sessions: Sessions  # of a timed run two a thread, again and again
     window: Window
     meter: Meter
     roles: Roles
@@ -126,6 +181,14 @@ class Record(Model):
     environment: Environment | None
     phases: list[Phase]
     sites: Sites | None = None
+    # Of timed runs, from schema 3 on:
+    threads: PositiveInt | None = None
+    rounds: PositiveInt | None = None
+    size_bytes: PositiveInt | None = None  # of a write: throughput
+    sealed: str | None = None
+    timings: list[Timing] | None = None  # a thread each
+    noise: Noise | None = None
+    instructions: Instructions | None = None  # of runs under callgrind, which are not timed
 
     @model_validator(mode="after")
     def whole(self) -> Self:
@@ -148,7 +211,7 @@ class Record(Model):
     @model_serializer(mode="wrap")
     def absent_when_none(self, serialize) -> dict[str, Any]:
         fields = serialize(self)
-        for name in ("sites", "cpu_features"):
+        for name in ABSENT_WHEN_NONE:
             if getattr(self, name) is None:
                 fields.pop(name, None)
         return fields

@@ -46,7 +46,7 @@ KEYS = {
         TABLE: "source",
     },
     "source": {TEXT: "crate debian suite version sha256 tree"},
-    "suites": {TEXT: "protocol cipher group certs auth store knobs", NUMBER: "tickets"},
+    "suites": {TEXT: "protocol cipher group certs auth store resume knobs", NUMBER: "tickets"},
     "allocators": {TEXT: "library package settings"},
     "campaigns": {
         TEXT: "scenario sites",

@@ -7,7 +7,7 @@ import (
 
 // NDJSON on stdout, one object a line, as docs/records.md has it.
 
-const schema = 2
+const schema = 3
 
 var (
 	notes   []string

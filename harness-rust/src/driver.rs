@@ -107,6 +107,7 @@ impl<D: Driver> Adapter<D> {
         supports: Self::supports,
         context_new: Self::context_new,
         session_new: Self::session_new,
+        resume: None,
         handshake: Self::handshake,
         write: Self::write,
         read: Self::read,
@@ -114,6 +115,9 @@ impl<D: Driver> Adapter<D> {
         release: if D::RELEASES { Some(Self::release) } else { None },
         session_free: Self::session_free,
         context_free: Self::context_free,
+        sealer_new: None,
+        seal: None,
+        sealer_free: None,
         mallctl: D::MALLCTL,
     };
 

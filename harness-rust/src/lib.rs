@@ -16,13 +16,16 @@ pub struct Suite {
     pub protocol: Text,
     pub cipher: Text,
     pub group: Text,
-    /// Directory with `root.pem`, `chain.pem` (leaf first), `key.pem`; the leaf is for [`SERVER_NAME`].
+    /// Directory with `root.pem`, `chain.pem` (leaf first), `key.pem`; the leaf is for [`SERVER_NAME`]. Of clients, for
+    /// `auth` "mutual": `client-root.pem`, `client-chain.pem`, `client-key.pem`.
     pub certs: Text,
     pub auth: Text,
-    /// How many a server issues per connection.
+    /// How many a server issues per connection; in TLS 1.2 there is one, or with 0 none.
     pub tickets: c_int,
-    /// Session caches of the library on.
+    /// A server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets`.
     pub store: bool,
+    /// Clients offer what an earlier session got: ids with `store`, else tickets.
+    pub resume: bool,
     /// "default", or "best": the stack's documented ways to save memory.
     pub knobs: Text,
 }

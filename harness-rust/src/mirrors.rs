@@ -11,6 +11,7 @@ pub struct CDriver {
     pub supports: unsafe extern "C" fn(&Suite) -> *const c_char,
     pub context_new: unsafe extern "C" fn(c_int, &Suite) -> *mut c_void,
     pub session_new: unsafe extern "C" fn(*mut c_void, Wire) -> *mut c_void,
+    pub resume: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     pub handshake: unsafe extern "C" fn(*mut c_void) -> bool,
     pub write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,
     pub read: unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> usize,
@@ -18,6 +19,9 @@ pub struct CDriver {
     pub release: Option<unsafe extern "C" fn(*mut c_void)>,
     pub session_free: unsafe extern "C" fn(*mut c_void),
     pub context_free: unsafe extern "C" fn(*mut c_void),
+    pub sealer_new: Option<unsafe extern "C" fn(&Suite) -> *mut c_void>,
+    pub seal: Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize)>,
+    pub sealer_free: Option<unsafe extern "C" fn(*mut c_void)>,
     pub mallctl: Option<Mallctl>,
 }
 

@@ -54,7 +54,7 @@ def run_line(asked: dict[str, str], meter: str) -> None:
     thp = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text().partition("[")[2].partition("]")[0]
     say(
         "run",
-        schema=2,
+        schema=3,
         stack="pretender",
         reported="pretender 1",
         scenario="memory",
@@ -133,7 +133,7 @@ def main() -> None:
     if behaviour == "refuse":
         end_with("pretender: no TLS at all", 77)
     if behaviour == "foreign":
-        return say("run", schema=3, stack="pretender")
+        return say("run", schema=4, stack="pretender")
     barrier = Barrier(asked)
     run_line(asked, meter)
     if meter == "sites":

@@ -17,7 +17,7 @@ MISBEHAVIOUR = {
     "flood": ("failed", "killed: it printed more than 16 MiB"),
     "torrent": ("failed", "killed: it printed more than 16 MiB"),
     "garbage": ("failed", "line 12 of its output is not as in docs/records.md: Invalid JSON"),
-    "foreign": ("failed", "line 1 of its output is not as in docs/records.md: run.schema: Input should be 2"),
+    "foreign": ("failed", "line 1 of its output is not as in docs/records.md: run.schema: Input should be 3"),
     "silent": ("failed", "no end line, so no measurement"),
     "short": ("failed", "its phases are not those of docs/records.md"),
     "fail": ("failed", "exit 1: memtest: pretender: handshakes incomplete after 10 steps"),
@@ -223,11 +223,11 @@ def test_a_foreign_recording_stops_before_anything_is_run(project):
     stacks = project.install("obey")
     (project.root / "out").mkdir()
     foreign = project.root / "out/obey@1.jsonl"
-    foreign.write_text(json.dumps({"schema": 3}) + "\n")
+    foreign.write_text(json.dumps({"schema": 4}) + "\n")
     done = project.measure(stacks=stacks)
     assert done.returncode == 1
-    assert "out/obey@1.jsonl: line 1 is not a record of schema 2" in done.stderr
-    assert foreign.read_text() == json.dumps({"schema": 3}) + "\n"
+    assert "out/obey@1.jsonl: line 1 is not a record of schema 3" in done.stderr
+    assert foreign.read_text() == json.dumps({"schema": 4}) + "\n"
 
 
 def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project):
