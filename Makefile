@@ -241,7 +241,7 @@ check-selfcheck:
 	@echo 'check: the heap meter against heaptrack, massif and DHAT'
 	@.venv/bin/python tools/selfcheck.py --quick --leave-out $(call flags,$(takes)) > /dev/null
 
-build/tests/test_wire: build/core/wire.o
+build/tests/test_wire: build/core/wire.o build/core/wire_mapped.o
 build/tests/test_threads: build/core/threads.o
 build/tests/test_wire build/tests/test_threads: build/tests/%: memtest/tests/%.c Makefile | build/tests
 	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka -lpthread

@@ -7,69 +7,101 @@
 
 #define MOST 1000000000u
 
-static bool usage(const char *key, const char *value, const char *wanted)
+enum { MEMORY = 1 << SCENARIO_MEMORY, HANDSHAKE = 1 << SCENARIO_HANDSHAKE, THROUGHPUT = 1 << SCENARIO_THROUGHPUT };
+enum { TIMED = HANDSHAKE | THROUGHPUT, ALL = MEMORY | TIMED };
+
+/* A key of some scenarios, what reads its value, and into what. */
+struct key {
+    const char *name;
+    int scenarios;
+    bool (*read)(const struct key *, const char *value);
+    void *result;
+    size_t least, most;   /* of numbers */
+    const char *no, *yes; /* of choices */
+};
+
+static bool usage(const struct key *key, const char *value, const char *wanted)
 {
-    fprintf(stderr, "memtest: %s=%s: %s\n", key, value, wanted);
+    fprintf(stderr, "memtest: %s=%s: %s\n", key->name, value, wanted);
     return false;
 }
 
-static bool count_read(const char *key, const char *value, size_t least, size_t most, size_t *result)
+static bool count_in(const struct key *key, const char *value, char stop, size_t *result, char **end)
 {
-    char *end;
-    *result = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || *result < least || *result > most) {
-        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu to %zu\n", key, value, least, most);
+    *result = strtoul(value, end, 10);
+    if (*value < '0' || *value > '9' || (**end && **end != stop) || *result < key->least || *result > key->most) {
+        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu to %zu\n", key->name, value, key->least,
+                key->most);
         return false;
     }
     return true;
 }
 
-static bool choice_read(const char *key, const char *value, const char *no, const char *yes, bool *result)
+static bool count_read(const struct key *key, const char *value)
+{
+    char *end;
+    return count_in(key, value, 0, key->result, &end);
+}
+
+static bool number_read(const struct key *key, const char *value)
+{
+    size_t count;
+    char *end;
+    return count_in(key, value, 0, &count, &end) && (*(int *)key->result = (int)count, true);
+}
+
+/* "0,1": into run.cpus. */
+static bool cpus_read(const struct key *key, const char *value)
+{
+    size_t cpu;
+    char *end = (char *)value;
+    for (run.cpu_count = 0; run.cpu_count < MAX_THREADS; value = end + 1) {
+        if (!count_in(key, value, ',', &cpu, &end))
+            return false;
+        run.cpus[run.cpu_count++] = (int)cpu;
+        if (!*end)
+            return true;
+    }
+    return usage(key, value, "are more CPUs than there can be threads");
+}
+
+/* Names go to the driver as they are: it says which it knows. */
+static bool text_read(const struct key *key, const char *value)
+{
+    *(const char **)key->result = value;
+    return true;
+}
+
+static bool choice_read(const struct key *key, const char *value)
 {
     char wanted[64];
-    *result = !strcmp(value, yes);
-    snprintf(wanted, sizeof wanted, "must be %s or %s", no, yes);
-    return *result || !strcmp(value, no) || usage(key, value, wanted);
+    *(bool *)key->result = !strcmp(value, key->yes);
+    snprintf(wanted, sizeof wanted, "must be %s or %s", key->no, key->yes);
+    return !strcmp(value, key->yes) || !strcmp(value, key->no) || usage(key, value, wanted);
 }
 
-static bool one_of(const char *key, const char *value, const char *a, const char *b, const char **result)
+static bool word_read(const struct key *key, const char *value)
 {
     bool unused;
-    *result = value;
-    return choice_read(key, value, a, b, &unused);
+    struct key choice = *key;
+    choice.result = &unused;
+    return choice_read(&choice, value) && text_read(key, value);
 }
 
-static bool sessions_read(const char *key, const char *value)
+static bool sessions_read(const struct key *key, const char *value)
 {
-    if (!count_read(key, value, 2, MOST, &run.sessions))
+    if (!count_read(key, value))
         return false;
     return run.sessions % 2 == 0 || usage(key, value, "must be even: half are clients, half are servers");
 }
 
-/* Names go to the driver as they are: it says which it knows. */
-static bool name_read(const char *key, const char *value)
-{
-    const struct {
-        const char *key, **value;
-    } names[] = {
-        {"protocol", &run.suite.protocol}, {"cipher", &run.suite.cipher}, {"group", &run.suite.group},
-        {"certs", &run.suite.certs},       {"until", &run.until},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(key, names[i].key)) {
-            *names[i].value = value;
-            return true;
-        }
-    return usage(key, value, "unknown key; docs/records.md lists them all");
-}
-
-static bool window_read(const char *key, const char *value)
+static bool window_read(const struct key *key, const char *value)
 {
     run.window = 0; /* all */
-    return !strcmp(value, "all") || count_read(key, value, 1, MOST, &run.window);
+    return !strcmp(value, "all") || count_read(key, value);
 }
 
-static bool auth_read(const char *key, const char *value)
+static bool auth_read(const struct key *key, const char *value)
 {
     run.suite.auth = value;
     return !strcmp(value, "none") || !strcmp(value, "server") || !strcmp(value, "mutual") ||
@@ -77,114 +109,85 @@ static bool auth_read(const char *key, const char *value)
 }
 
 /* "both", or one of the roles: those of them that are meant. */
-static bool roles_read(const char *key, const char *value, bool result[2])
+static bool roles_read(const struct key *key, const char *value)
 {
+    bool *result = key->result;
     result[ROLE_CLIENT] = strcmp(value, "server") != 0;
     result[ROLE_SERVER] = strcmp(value, "client") != 0;
     return !(result[ROLE_CLIENT] && result[ROLE_SERVER]) || !strcmp(value, "both") ||
            usage(key, value, "must be both, client or server");
 }
 
-static bool number_read(const char *key, const char *value, int *result)
-{
-    size_t count;
-    return count_read(key, value, 0, MOST, &count) && (*result = (int)count, true);
-}
+static const struct key keys[] = {
+    {"protocol", ALL, text_read, .result = &run.suite.protocol},
+    {"cipher", ALL, text_read, .result = &run.suite.cipher},
+    {"group", ALL, text_read, .result = &run.suite.group},
+    {"certs", ALL, text_read, .result = &run.suite.certs},
+    {"auth", ALL, auth_read, .result = NULL},
+    {"tickets", ALL, number_read, .result = &run.suite.tickets, .least = 0, .most = MOST},
+    {"store", ALL, choice_read, .result = &run.suite.store, .no = "off", .yes = "on"},
+    {"resume", ALL, choice_read, .result = &run.suite.resume, .no = "off", .yes = "on"},
+    {"knobs", ALL, word_read, .result = &run.suite.knobs, .no = "default", .yes = "best"},
+    {"threads", ALL, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
+    {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
+    {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},
+    {"sessions", MEMORY, sessions_read, .result = &run.sessions, .least = 2, .most = MOST},
+    {"role", MEMORY, roles_read, .result = run.holds},
+    {"keep", MEMORY, roles_read, .result = run.keeps},
+    {"wires", MEMORY, number_read, .result = &run.wires_fd, .least = 0, .most = MOST},
+    {"barrier", MEMORY, number_read, .result = &run.barrier_fd, .least = 0, .most = MOST},
+    {"window", MEMORY, window_read, .result = &run.window, .least = 1, .most = MOST},
+    {"until", MEMORY, text_read, .result = &run.until},
+    {"marks", MEMORY, choice_read, .result = &run.marks, .no = "0", .yes = "1"},
+    {"cpu", MEMORY, number_read, .result = &run.cpu, .least = 0, .most = MOST},
+    {"rounds", TIMED, count_read, .result = &run.rounds, .least = 1, .most = MOST},
+    {"warmup", TIMED, count_read, .result = &run.warmup, .least = 1, .most = MOST},
+    {"cpus", TIMED, cpus_read, .result = NULL, .least = 0, .most = MOST},
+    {"size", THROUGHPUT, count_read, .result = &run.size, .least = 1, .most = 1 << 30},
+};
 
-static bool thp_read(const char *key, const char *value)
+static bool argument_read(const char *name, const char *value)
 {
-    run.thp = value;
-    return !strcmp(value, "off") || !strcmp(value, "host") || usage(key, value, "must be off or host");
-}
-
-static bool argument_read(const char *key, const char *value)
-{
-    if (!strcmp(key, "sessions"))
-        return sessions_read(key, value);
-    if (!strcmp(key, "auth"))
-        return auth_read(key, value);
-    if (!strcmp(key, "tickets"))
-        return number_read(key, value, &run.suite.tickets);
-    if (!strcmp(key, "store"))
-        return choice_read(key, value, "off", "on", &run.suite.store);
-    if (!strcmp(key, "resume"))
-        return choice_read(key, value, "off", "on", &run.suite.resume);
-    if (!strcmp(key, "knobs"))
-        return one_of(key, value, "default", "best", &run.suite.knobs);
-    if (!strcmp(key, "role"))
-        return roles_read(key, value, run.holds);
-    if (!strcmp(key, "keep"))
-        return roles_read(key, value, run.keeps);
-    if (!strcmp(key, "wires"))
-        return number_read(key, value, &run.wires_fd);
-    if (!strcmp(key, "barrier"))
-        return number_read(key, value, &run.barrier_fd);
-    if (!strcmp(key, "threads"))
-        return count_read(key, value, 1, MAX_THREADS, &run.threads);
-    if (!strcmp(key, "window"))
-        return window_read(key, value);
-    if (!strcmp(key, "marks"))
-        return choice_read(key, value, "0", "1", &run.marks);
-    if (!strcmp(key, "cpu"))
-        return number_read(key, value, &run.cpu);
-    if (!strcmp(key, "aslr"))
-        return choice_read(key, value, "off", "on", &run.aslr);
-    if (!strcmp(key, "thp"))
-        return thp_read(key, value);
-    return name_read(key, value);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strcmp(name, keys[i].name)) {
+            if (keys[i].scenarios & 1 << run.kind)
+                return keys[i].read(&keys[i], value);
+            fprintf(stderr, "memtest: %s=%s: is no key of the scenario %s\n", name, value, run.scenario);
+            return false;
+        }
+    fprintf(stderr, "memtest: %s=%s: unknown key; docs/records.md lists them all\n", name, value);
+    return false;
 }
 
 static bool split_and_read(const char *argument)
 {
-    static char key[32];
+    static char name[32];
     const char *equals = strchr(argument, '=');
-    if (!equals || equals == argument || (size_t)(equals - argument) >= sizeof key)
+    if (!equals || equals == argument || (size_t)(equals - argument) >= sizeof name)
         return fprintf(stderr, "memtest: %s: arguments are key=value\n", argument) < 0;
-    snprintf(key, sizeof key, "%.*s", (int)(equals - argument), argument);
-    return argument_read(key, equals + 1);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - argument), argument);
+    return argument_read(name, equals + 1);
 }
 
-/* What one process of a pair needs of the runner, and what only a process with both ends can do. */
-static bool consistent(void)
+static bool scenario_read(const char *name)
 {
-    bool alone = run.holds[ROLE_CLIENT] && run.holds[ROLE_SERVER], keeps_all = run.keeps[0] && run.keeps[1];
-    const char *wrong = !alone && run.wires_fd < 0     ? "role= needs wires=FD, the wires that its peer has too"
-                        : !alone && run.barrier_fd < 0 ? "role= needs barrier=FD, a socket to its peer"
-                        : !alone && !keeps_all         ? "keep= is for role=both: it frees what this process holds"
-                        : alone && run.wires_fd >= 0   ? "wires= is for role=client and role=server"
-                        : alone && run.barrier_fd >= 0 ? "barrier= is for role=client and role=server"
-                                                       : NULL;
-    if (wrong)
-        fprintf(stderr, "memtest: %s\n", wrong);
-    return !wrong;
-}
-
-static bool complete(void)
-{
-    const char *missing = !run.sessions         ? "sessions"
-                          : !run.suite.protocol ? "protocol"
-                          : !run.suite.cipher   ? "cipher"
-                          : !run.suite.group    ? "group"
-                          : !run.suite.certs    ? "certs"
-                                                : NULL;
-    if (missing)
-        fprintf(stderr, "memtest: %s= is missing\n", missing);
-    return !missing;
+    static const char *const names[] = {"memory", "handshake", "throughput"};
+    run.scenario = name;
+    for (run.kind = SCENARIO_MEMORY; run.kind <= SCENARIO_THROUGHPUT; run.kind++)
+        if (!strcmp(name, names[run.kind]))
+            return true;
+    return false;
 }
 
 bool arguments_read(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], "memory") != 0) {
+    if (argc < 2 || !scenario_read(argv[1])) {
         fprintf(stderr, "usage: %s memory sessions=N protocol=P cipher=C group=G certs=DIR [key=value ...]\n", argv[0]);
+        fprintf(stderr, "       %s handshake|throughput rounds=N protocol=P cipher=C group=G certs=DIR ...\n", argv[0]);
         return false;
     }
-    run.scenario = argv[1];
     for (int i = 2; i < argc; i++)
         if (!split_and_read(argv[i]))
             return false;
-    if (!complete() || !consistent())
-        return false;
-    if (!run.window || run.window > run.sessions / 2)
-        run.window = run.sessions / 2;
-    return true;
+    return arguments_consistent();
 }

@@ -9,9 +9,12 @@
 #define MAX_STEPS 10
 #define MAX_THREADS 256
 
+enum scenario { SCENARIO_MEMORY, SCENARIO_HANDSHAKE, SCENARIO_THROUGHPUT };
+
 /* argv, understood. */
 struct run {
     const char *scenario;
+    enum scenario kind;
     const struct driver *driver;
     struct suite suite;
     size_t sessions;
@@ -21,14 +24,19 @@ struct run {
     bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
     int wires_fd, barrier_fd; /* shared with the other process; -1 without one */
     bool keeps[2];            /* by role: false for the peers that are freed when their window is done */
-    size_t threads;           /* they take turns, each with its own share of the pairs */
-    bool aslr;                /* as asked for; as it is once environment_apply is done */
-    const char *thp;          /* "off" or "host" as asked for, then "off", "always", "madvise" or "never" */
-    int cpu;                  /* -1: not pinned */
+    size_t threads;  /* of `memory` they take turns, each with its own share of the pairs; else they run at once */
+    bool aslr;       /* as asked for; as it is once environment_apply is done */
+    const char *thp; /* "off" or "host" as asked for, then "off", "always", "madvise" or "never" */
+    int cpu;         /* -1: not pinned */
+    size_t rounds, warmup; /* of timed scenarios, as all that follows */
+    size_t size;           /* bytes of a write */
+    int cpus[MAX_THREADS]; /* of the threads in turn; none: not pinned */
+    size_t cpu_count;
 };
 extern struct run run;
 
 bool arguments_read(int argc, char **argv); /* false: usage, already said on stderr */
+bool arguments_consistent(void);            /* the same, of all together */
 void environment_apply(char **argv);        /* may replace the process to switch address randomisation off */
 
 /* Pairs [first, first + count), and which of their sessions are here: in another process, or freed, they are not. */
@@ -45,6 +53,16 @@ void *wire_session(struct wire *end);
 void wires_reset(struct pairs); /* as new: nothing in flight, no sessions */
 uint64_t wires_bytes(void);     /* memory that bytes in flight take, outside of this process's RSS */
 
+/* wire_mapped.c: the same in memory of this process, for timed scenarios; each end is one thread's. */
+extern bool wires_mapped;
+void wire_mapped_open(struct wire *ends[2], size_t room); /* by role; `room` bytes each way */
+bool wire_mapped_unread(const struct wire *end);          /* something arrived that was not read */
+struct traffic {
+    uint64_t writes, reads, written, read;     /* calls that moved something, and the bytes */
+} wire_mapped_traffic(const struct wire *end); /* of this end since it was opened */
+size_t wire_mapped_write(struct wire *, const void *, size_t);
+size_t wire_mapped_read(struct wire *, void *, size_t);
+
 /* frames.c: every call of a driver goes through a function that names its role, so that a call stack alone tells it. */
 struct frames {
     void *(*context_new)(const struct suite *);
@@ -58,6 +76,8 @@ struct frames {
 };
 extern const struct frames frames[2]; /* by role */
 void harness_negotiated(void *session, struct negotiated *result);
+void client_resume(void *session, void *from);
+void harness_seal(void *sealer, unsigned char *bytes, size_t size);
 
 /* barrier.c: the other process, where there is one. When it ends, this one ends with a sentence. */
 bool meet(enum role role, bool value); /* waits until it is here too; the value of the process that holds `role` */
@@ -79,6 +99,8 @@ void payload(enum role from, struct pairs);
 void sessions_release(struct pairs);
 void sessions_free(struct pairs);
 void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the first difference from the suite */
+/* The same of one session, but for whether it was resumed, which result says. */
+void session_agrees(size_t pair, enum role role, void *session, struct negotiated *result);
 
 /* meter.c */
 struct reading {
@@ -117,6 +139,9 @@ void record_phase(const char *phase, const struct reading *);
 void record_unsupported(const char *reason);
 void record_end(const struct negotiated result[2]); /* NULL: ended before the sessions were complete */
 
-void memory(void); /* the scenario */
+/* The scenarios. */
+void memory(void);
+void handshakes(void);
+void transfers(void);
 
 #endif

@@ -90,8 +90,8 @@ struct driver {
     void (*session_free)(void *session);
     void (*context_free)(void *context);
 
-    /* Optional (NULL): the library's own AEAD of the suite's cipher, called directly. Its key is the bytes 0, 1, 2, ...;
-     * the nonce is a big-endian counter, which is 0 for the first record; the additional data are zeros. `seal`
+    /* Optional (NULL): the library's own AEAD of the suite's cipher, called directly. Its key is the bytes 0, 1, 2,
+     * ...; the nonce is a big-endian counter, which is 0 for the first record; the additional data are zeros. `seal`
      * encrypts `size` bytes in place and writes the tag behind them. */
     void *(*sealer_new)(const struct suite *suite);
     void (*seal)(void *sealer, unsigned char *bytes, size_t size);

@@ -81,3 +81,13 @@ __attribute__((noinline)) void harness_negotiated(void *session, struct negotiat
 {
     run.driver->negotiated(session, result);
 }
+
+__attribute__((noinline)) void client_resume(void *session, void *from)
+{
+    run.driver->resume(session, from);
+}
+
+__attribute__((noinline)) void harness_seal(void *sealer, unsigned char *bytes, size_t size)
+{
+    run.driver->seal(sealer, bytes, size);
+}

@@ -139,22 +139,29 @@ static void same(enum role role, size_t pair, const char *what, const char *nego
         die("%s %zu negotiated %s %s, the suite asks for %s", role_name(role), pair, what, negotiated, asked);
 }
 
-static void session_verify(size_t pair, enum role role, void *results)
+void session_agrees(size_t pair, enum role role, void *session, struct negotiated *result)
 {
     bool verifies = !strcmp(run.suite.auth, "mutual") || (role == ROLE_CLIENT && strcmp(run.suite.auth, "none") != 0);
-    struct negotiated *result = &((struct negotiated *)results)[role];
     *result = (struct negotiated){0};
-    harness_negotiated(session_of(pair, role), result);
+    harness_negotiated(session, result);
     same(role, pair, "protocol", result->protocol, run.suite.protocol);
     same(role, pair, "cipher", result->cipher, run.suite.cipher);
     if (result->group)
         same(role, pair, "group", result->group, run.suite.group);
     result->group = result->group ? run.suite.group : NULL; /* in the suite's spelling: "x25519" is OpenSSL's */
-    if (result->resumed)
-        die("%s %zu resumed a session, the suite asks for a full handshake", role_name(role), pair);
+    if (result->resumed) /* without certificates; those of the session that it goes back to were verified */
+        return;
     if (result->peer_verified != verifies)
         die("%s %zu %s its peer, the suite asks for auth=%s", role_name(role), pair,
             verifies ? "did not verify" : "verified", run.suite.auth);
+}
+
+static void session_verify(size_t pair, enum role role, void *results)
+{
+    struct negotiated *result = &((struct negotiated *)results)[role];
+    session_agrees(pair, role, session_of(pair, role), result);
+    if (result->resumed)
+        die("%s %zu resumed a session, the suite asks for a full handshake", role_name(role), pair);
 }
 
 void sessions_verify(struct pairs pairs, struct negotiated result[2])

@@ -15,6 +15,7 @@ struct run run = {
     .threads = 1,
     .thp = "off",
     .cpu = -1,
+    .size = 1 << 20,
 };
 
 const size_t memtest_sizes[3] = {sizeof(struct driver), sizeof(struct suite), sizeof(struct negotiated)};
@@ -43,11 +44,21 @@ static const char *refusal(const struct driver *driver, const struct suite *suit
 {
     static char sentence[512];
     const char *lacks = driver->supports(suite);
+    if (!lacks && suite->resume && !driver->resume)
+        lacks = "this driver resumes no sessions";
     if (!lacks)
         return NULL;
     snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", driver->version(), lacks, suite->protocol, suite->cipher,
              suite->group);
     return sentence;
+}
+
+static void measure_memory(void)
+{
+    wires_open(run.sessions);
+    peer_must_agree();
+    threads_open();
+    memory();
 }
 
 int memtest_main(int argc, char **argv, const struct driver *driver)
@@ -57,8 +68,10 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
         return 2;
     environment_apply(argv);
     record_open();
-    meter_open();
-    sites_open();
+    if (run.kind == SCENARIO_MEMORY) {
+        meter_open();
+        sites_open();
+    }
     const char *reason = refusal(driver, &run.suite);
     record_run();
     if (reason) {
@@ -66,9 +79,11 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
         fprintf(stderr, "memtest: %s: %s\n", driver->name, reason);
         return 77;
     }
-    wires_open(run.sessions);
-    peer_must_agree();
-    threads_open();
-    memory();
+    static void (*const scenarios[])(void) = {
+        [SCENARIO_MEMORY] = measure_memory,
+        [SCENARIO_HANDSHAKE] = handshakes,
+        [SCENARIO_THROUGHPUT] = transfers,
+    };
+    scenarios[run.kind]();
     return 0;
 }

@@ -1,10 +1,10 @@
-/* NDJSON on stdout, one object a line, as docs/records.md has it. Its buffer is static: stdout's own would be a malloc.
- */
+/* The lines that a harness prints, as docs/records.md has them. */
 #include "core.h"
 #include "heapmeter.h"
+#include "json.h"
 #include "sites.h"
+#include "timing.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,40 +24,8 @@ void note(const char *sentence)
 
 void record_open(void)
 {
-    static char buffer[1 << 16];
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    json_open();
     clock_gettime(CLOCK_MONOTONIC, &started);
-}
-
-static void string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            printf("\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            printf("\\u%04x", *text);
-        else
-            putchar(*text);
-    putchar('"');
-}
-
-static void text(const char *key, const char *value)
-{
-    printf(",\"%s\":", key);
-    string(value);
-}
-
-static void number(const char *key, uint64_t value)
-{
-    printf(",\"%s\":%" PRIu64, key, value);
-}
-
-static void line_end(void)
-{
-    puts("}");
-    if (fflush(stdout) != 0)
-        die("cannot write to stdout: %s", strerror(errno));
 }
 
 static const char *roles(const bool meant[2])
@@ -65,34 +33,43 @@ static const char *roles(const bool meant[2])
     return !meant[ROLE_SERVER] ? "client" : !meant[ROLE_CLIENT] ? "server" : "both";
 }
 
+static const char *meter(void)
+{
+    if (run.kind != SCENARIO_MEMORY)
+        return "time";
+    return sites_wanted() ? "sites" : heapmeter.page ? "heap" : "rss";
+}
+
 void record_run(void)
 {
     printf("{\"record\":\"run\",\"schema\":%d", SCHEMA);
-    text("stack", run.driver->name);
-    text("reported", run.driver->version());
-    text("scenario", run.scenario);
-    number("sessions", run.sessions);
-    text("role", roles(run.holds));
-    text("keep", roles(run.keeps));
-    number("threads", run.threads);
+    json_text("stack", run.driver->name);
+    json_text("reported", run.driver->version());
+    json_text("scenario", run.scenario);
+    json_number("sessions", run.sessions);
+    json_text("role", roles(run.holds));
+    json_text("keep", roles(run.keeps));
+    json_number("threads", run.threads);
     if (run.window < run.sessions / 2)
-        number("window", run.window);
+        json_number("window", run.window);
     else
-        text("window", "all");
-    text("meter", sites_wanted() ? "sites" : heapmeter.page ? "heap" : "rss");
-    text("aslr", run.aslr ? "on" : "off");
-    text("thp", run.thp);
+        json_text("window", "all");
+    json_text("meter", meter());
+    json_text("aslr", run.aslr ? "on" : "off");
+    json_text("thp", run.thp);
     if (run.cpu >= 0)
-        number("cpu", run.cpu);
+        json_number("cpu", run.cpu);
     else
         printf(",\"cpu\":null");
     printf(",\"notes\":[");
     for (size_t i = 0; i < note_count; i++) {
         printf("%s", i ? "," : "");
-        string(notes[i]);
+        json_string(notes[i]);
     }
     printf("]");
-    line_end();
+    if (run.kind != SCENARIO_MEMORY)
+        timing_declare();
+    json_line_end();
 }
 
 static void heap(const struct heapmeter_page *page)
@@ -109,11 +86,11 @@ static void heap(const struct heapmeter_page *page)
     for (int role = 0; role <= HEAP_TOTAL; role++) {
         const struct heapmeter_count *count = &page->counts[role];
         printf("%s\"%s\":{\"live_bytes\":%" PRIu64, role ? "," : "", roles[role], count->live_bytes);
-        number("live_blocks", count->live_blocks);
-        number("peak_bytes", count->peak_bytes);
-        number("peak_blocks", count->peak_blocks);
-        number("cumulative_bytes", count->cumulative_bytes);
-        number("cumulative_blocks", count->cumulative_blocks);
+        json_number("live_blocks", count->live_blocks);
+        json_number("peak_bytes", count->peak_bytes);
+        json_number("peak_blocks", count->peak_blocks);
+        json_number("cumulative_bytes", count->cumulative_bytes);
+        json_number("cumulative_blocks", count->cumulative_blocks);
         printf("}");
     }
     printf("}");
@@ -123,37 +100,37 @@ void record_phase(const char *phase, const struct reading *reading)
 {
     sites_stacks();
     printf("{\"record\":\"phase\"");
-    text("process", roles(run.holds));
-    text("phase", phase);
-    number("rss_bytes", reading->rss_bytes);
-    number("rss_anon_bytes", reading->rss_anon_bytes);
-    number("rss_file_bytes", reading->rss_file_bytes);
-    number("rss_shmem_bytes", reading->rss_shmem_bytes);
-    number("peak_rss_bytes", reading->peak_rss_bytes);
-    number("minor_faults", reading->minor_faults);
-    number("major_faults", reading->major_faults);
-    number("wire_bytes", wires_bytes());
-    number("phase_minor_faults", reading->phase_minor_faults);
-    number("phase_major_faults", reading->phase_major_faults);
-    number("vm_data_bytes", reading->vm_data_bytes);
+    json_text("process", roles(run.holds));
+    json_text("phase", phase);
+    json_number("rss_bytes", reading->rss_bytes);
+    json_number("rss_anon_bytes", reading->rss_anon_bytes);
+    json_number("rss_file_bytes", reading->rss_file_bytes);
+    json_number("rss_shmem_bytes", reading->rss_shmem_bytes);
+    json_number("peak_rss_bytes", reading->peak_rss_bytes);
+    json_number("minor_faults", reading->minor_faults);
+    json_number("major_faults", reading->major_faults);
+    json_number("wire_bytes", wires_bytes());
+    json_number("phase_minor_faults", reading->phase_minor_faults);
+    json_number("phase_major_faults", reading->phase_major_faults);
+    json_number("vm_data_bytes", reading->vm_data_bytes);
     if (reading->rollup) {
-        number("rollup_rss_bytes", reading->rollup_rss_bytes);
-        number("rollup_anon_bytes", reading->rollup_anon_bytes);
-        number("huge_bytes", reading->huge_bytes);
+        json_number("rollup_rss_bytes", reading->rollup_rss_bytes);
+        json_number("rollup_anon_bytes", reading->rollup_anon_bytes);
+        json_number("huge_bytes", reading->huge_bytes);
     }
     if (heapmeter.page)
         heap(heapmeter.page());
     else
         books_print();
     sites_record();
-    line_end();
+    json_line_end();
 }
 
 void record_unsupported(const char *reason)
 {
     printf("{\"record\":\"end\",\"status\":\"unsupported\"");
-    text("reason", reason);
-    line_end();
+    json_text("reason", reason);
+    json_line_end();
 }
 
 /* Of a role in another process only that one can tell. */
@@ -166,10 +143,10 @@ static void negotiated(const struct negotiated result[2])
 {
     const struct negotiated *said = &result[run.holds[ROLE_CLIENT] ? ROLE_CLIENT : ROLE_SERVER];
     printf("{\"resumed\":%s", said->resumed ? "true" : "false");
-    text("protocol", said->protocol);
-    text("cipher", said->cipher);
-    text("group", said->group ? said->group : run.suite.group);
-    text("group_from", said->group ? "session" : "offer");
+    json_text("protocol", said->protocol);
+    json_text("cipher", said->cipher);
+    json_text("group", said->group ? said->group : run.suite.group);
+    json_text("group_from", said->group ? "session" : "offer");
     printf(",\"client_verified\":%s", verified(ROLE_CLIENT, result));
     printf(",\"server_verified\":%s}", verified(ROLE_SERVER, result));
 }
@@ -183,6 +160,8 @@ void record_end(const struct negotiated result[2])
         negotiated(result);
     else
         printf("null");
-    number("elapsed_ns", (now.tv_sec - started.tv_sec) * UINT64_C(1000000000) + now.tv_nsec - started.tv_nsec);
-    line_end();
+    if (*sealed)
+        json_text("sealed", sealed);
+    json_number("elapsed_ns", (now.tv_sec - started.tv_sec) * UINT64_C(1000000000) + now.tv_nsec - started.tv_nsec);
+    json_line_end();
 }

@@ -133,6 +133,8 @@ static void punch(size_t index, size_t at, size_t size)
 
 size_t wire_write(struct wire *wire, const void *bytes, size_t size)
 {
+    if (wires_mapped)
+        return wire_mapped_write(wire, bytes, size);
     size_t index = index_of(wire);
     uint32_t length = size;
     if (slot(size) > STRIDE)
@@ -148,6 +150,8 @@ size_t wire_write(struct wire *wire, const void *bytes, size_t size)
 
 size_t wire_read(struct wire *wire, void *bytes, size_t size)
 {
+    if (wires_mapped)
+        return wire_mapped_read(wire, bytes, size);
     size_t peer = index_of(wire) ^ 1;
     struct end *end = load(index_of(wire));
     uint32_t length;

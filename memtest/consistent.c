@@ -1,0 +1,64 @@
+/* What argv's keys, each fine by itself, must be together; and what follows of them. */
+#include "core.h"
+
+#include <stdio.h>
+
+static bool said(const char *wrong)
+{
+    if (wrong)
+        fprintf(stderr, "memtest: %s\n", wrong);
+    return !wrong;
+}
+
+static bool complete(void)
+{
+    const bool timed = run.kind != SCENARIO_MEMORY;
+    const char *missing = timed && !run.rounds      ? "rounds= is missing"
+                          : !timed && !run.sessions ? "sessions= is missing"
+                          : !run.suite.protocol     ? "protocol= is missing"
+                          : !run.suite.cipher       ? "cipher= is missing"
+                          : !run.suite.group        ? "group= is missing"
+                          : !run.suite.certs        ? "certs= is missing"
+                                                    : NULL;
+    return said(missing);
+}
+
+/* What one process of a pair needs of the runner, and what only a process with both ends can do. */
+static bool roles_consistent(void)
+{
+    bool alone = run.holds[ROLE_CLIENT] && run.holds[ROLE_SERVER], keeps_all = run.keeps[0] && run.keeps[1];
+    return said(!alone && run.wires_fd < 0     ? "role= needs wires=FD, the wires that its peer has too"
+                : !alone && run.barrier_fd < 0 ? "role= needs barrier=FD, a socket to its peer"
+                : !alone && !keeps_all         ? "keep= is for role=both: it frees what this process holds"
+                : alone && run.wires_fd >= 0   ? "wires= is for role=client and role=server"
+                : alone && run.barrier_fd >= 0 ? "barrier= is for role=client and role=server"
+                                               : NULL);
+}
+
+static bool resumption_consistent(void)
+{
+    const struct suite *suite = &run.suite;
+    return said(!suite->resume                     ? NULL
+                : run.kind != SCENARIO_HANDSHAKE   ? "resume=on is of the scenario handshake"
+                : !suite->store && !suite->tickets ? "resume=on needs store=on or tickets, which clients can offer"
+                                                   : NULL);
+}
+
+/* Sessions of a timed run are one pair a thread, made again and again. */
+static void derive(void)
+{
+    if (run.kind != SCENARIO_MEMORY) {
+        run.sessions = 2 * run.threads;
+        run.warmup = run.warmup ? run.warmup : run.rounds / 8 + !(run.rounds / 8);
+    }
+    if (!run.window || run.window > run.sessions / 2)
+        run.window = run.sessions / 2;
+}
+
+bool arguments_consistent(void)
+{
+    if (!complete() || !roles_consistent() || !resumption_consistent())
+        return false;
+    derive();
+    return true;
+}

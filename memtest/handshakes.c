@@ -1,0 +1,111 @@
+/* Scenario `handshake`: pairs are made, complete their handshakes and are freed, one after the other. */
+#include "timing.h"
+
+/* Reads the clock at every change of roles: what is between two readings is one role's. */
+static void step_until_complete(struct worker *worker)
+{
+    void *client = worker->sessions[ROLE_CLIENT], *server = worker->sessions[ROLE_SERVER];
+    bool complete = false;
+    uint64_t at = worker->now();
+    for (int k = 1; !complete; k++) {
+        if (k > MAX_STEPS)
+            die("handshake %zu of thread %zu incomplete after %d steps", (size_t)worker->round, worker->index,
+                MAX_STEPS);
+        bool client_complete = frames[ROLE_CLIENT].handshake(client, worker->index);
+        uint64_t turn = worker->now();
+        bool server_complete = frames[ROLE_SERVER].handshake(server, worker->index);
+        uint64_t end = worker->now();
+        lap_end(worker, CLIENT, at, turn);
+        lap_end(worker, SERVER, turn, end);
+        at = end;
+        complete = client_complete && server_complete && !wire_mapped_unread(worker->ends[ROLE_CLIENT]) &&
+                   !wire_mapped_unread(worker->ends[ROLE_SERVER]);
+    }
+}
+
+static void client_new(struct worker *worker)
+{
+    uint64_t began = worker->now();
+    void *session = frames[ROLE_CLIENT].session_new(worker->client_context, worker->ends[ROLE_CLIENT], worker->index);
+    if (worker->previous)
+        client_resume(session, worker->previous);
+    lap_end(worker, CLIENT_NEW, began, worker->now());
+    worker->sessions[ROLE_CLIENT] = session;
+}
+
+static void server_new(struct worker *worker)
+{
+    uint64_t began = worker->now();
+    void *session = frames[ROLE_SERVER].session_new(server_context, worker->ends[ROLE_SERVER], worker->index);
+    lap_end(worker, SERVER_NEW, began, worker->now());
+    worker->sessions[ROLE_SERVER] = session;
+}
+
+static void session_free(struct worker *worker, enum role role, void *session)
+{
+    uint64_t began = worker->now();
+    frames[role].session_free(session, worker->index);
+    lap_end(worker, role == ROLE_CLIENT ? CLIENT_FREE : SERVER_FREE, began, worker->now());
+}
+
+static void verify(struct worker *worker)
+{
+    struct negotiated *agreed = worker->agreed;
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        session_agrees(worker->index, role, worker->sessions[role], &agreed[role]);
+    if (agreed[ROLE_CLIENT].resumed != agreed[ROLE_SERVER].resumed)
+        die("handshake %zu of thread %zu: one end says that it was resumed, the other that it was not",
+            (size_t)worker->round, worker->index);
+    if (agreed[ROLE_CLIENT].resumed && !run.suite.resume)
+        die("handshake %zu of thread %zu resumed a session, the suite asks for a full handshake", (size_t)worker->round,
+            worker->index);
+    worker->resumed += agreed[ROLE_CLIENT].resumed;
+}
+
+/* A client that is to be resumed stays until the next has what it got. */
+static void one_round(struct worker *worker)
+{
+    client_new(worker);
+    if (worker->previous)
+        session_free(worker, ROLE_CLIENT, worker->previous);
+    server_new(worker);
+    step_until_complete(worker);
+    verify(worker);
+    session_free(worker, ROLE_SERVER, worker->sessions[ROLE_SERVER]);
+    if (run.suite.resume)
+        worker->previous = worker->sessions[ROLE_CLIENT];
+    else
+        session_free(worker, ROLE_CLIENT, worker->sessions[ROLE_CLIENT]);
+}
+
+/* The one full handshake that all resumed ones go back to. */
+static void open_worker(struct worker *worker)
+{
+    if (run.suite.resume)
+        one_round(worker);
+}
+
+static void nothing(struct worker *worker)
+{
+    (void)worker;
+}
+
+static void close_worker(struct worker *worker)
+{
+    if (worker->previous)
+        frames[ROLE_CLIENT].session_free(worker->previous, worker->index);
+}
+
+void handshakes(void)
+{
+    static const struct timed scenario = {
+        .open = open_worker,
+        .round = one_round,
+        .after = nothing,
+        .close = close_worker,
+        .room = 256 * 1024,
+        .first = CLIENT_NEW,
+        .last = SERVER_FREE,
+    };
+    work(&scenario);
+}
