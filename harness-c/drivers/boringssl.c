@@ -62,6 +62,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = boringssl_session_new,
+    .resume = boringssl_resume,
     .handshake = openssl_handshake,
     .write = openssl_write,
     .read = openssl_read,

@@ -29,6 +29,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = openssl_session_new,
+    .resume = openssl_resume,
     .handshake = openssl_handshake,
     .write = openssl_write,
     .read = openssl_read,

@@ -37,6 +37,11 @@ static void *session_new(void *context, struct wire *wire)
     return session;
 }
 
+static void resume(void *session, void *from)
+{
+    openssl_resume(((struct session *)session)->ssl, ((struct session *)from)->ssl);
+}
+
 static void arrive(struct session *session)
 {
     size_t size;
@@ -88,7 +93,7 @@ static void release(void *session)
 
 static void session_free(void *session)
 {
-    SSL_free(((struct session *)session)->ssl);
+    openssl_session_free(((struct session *)session)->ssl);
     free(session);
 }
 
@@ -98,6 +103,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .resume = resume,
     .handshake = handshake,
     .write = write,
     .read = read,

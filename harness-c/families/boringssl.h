@@ -8,14 +8,54 @@
 #include "openssl.h"
 
 #include <openssl/pool.h>
+#include <pthread.h>
+
+/* Of a client's session of TLS 1.3: the newest ticket, which is not its SSL_SESSION, and told to a callback alone. */
+static int ticket_index;
+static pthread_once_t ticket_once = PTHREAD_ONCE_INIT;
+
+static void ticket_free(void *ssl, void *ticket, CRYPTO_EX_DATA *data, int index, long number, void *pointer)
+{
+    (void)ssl, (void)data, (void)index, (void)number, (void)pointer;
+    SSL_SESSION_free(ticket);
+}
+
+static void ticket_index_new(void)
+{
+    ticket_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, ticket_free);
+    openssl_check(ticket_index >= 0, "SSL_get_ex_new_index");
+}
+
+static int ticket_keep(SSL *ssl, SSL_SESSION *ticket)
+{
+    SSL_SESSION_free(SSL_get_ex_data(ssl, ticket_index));
+    openssl_check(SSL_set_ex_data(ssl, ticket_index, ticket), "SSL_set_ex_data");
+    return 1; /* taken */
+}
+
+static inline void tickets_keep(SSL_CTX *ctx)
+{
+    pthread_once(&ticket_once, ticket_index_new);
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT);
+    SSL_CTX_sess_set_new_cb(ctx, ticket_keep);
+}
+
+/* In TLS 1.2 what was got is the session's own, whether the callback was told of it or not. */
+static inline void boringssl_resume(void *ssl, void *from)
+{
+    SSL_SESSION *ticket = SSL_version(from) == TLS1_3_VERSION ? SSL_get_ex_data(from, ticket_index) : NULL;
+    openssl_check(SSL_set_session(ssl, ticket ? ticket : SSL_get_session(from)), "SSL_set_session");
+}
 
 /* The documented ways to save memory: sessions share equal certificates of their peers, and free with the handshake
- * what only configured it. A third, to keep no more than a hash of client certificates, is for mutual authentication.
+ * what only configured it. A third, to keep no more than a hash of client certificates, would leave no peer to tell of.
  */
 static inline void *boringssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure)
 {
     static CRYPTO_BUFFER_POOL *pool; /* outlives every context */
     struct openssl_context *context = openssl_context_new(role, suite, configure);
+    if (suite->resume && role == ROLE_CLIENT && openssl_is_tls13(suite))
+        tickets_keep(context->ctx);
     if (!context->save)
         return context;
     if (!pool)

@@ -1,5 +1,6 @@
 /* What the drivers of OpenSSL's family share. */
 #include "openssl.h"
+#include "openssl_credentials.h"
 #include "openssl_names.h"
 #include "openssl_wire.h"
 
@@ -46,30 +47,20 @@ const char *openssl_supports(const struct suite *suite, openssl_configure *confi
     SSL_CTX *ctx = SSL_CTX_new(TLS_method());
     openssl_check(ctx, "SSL_CTX_new");
     const char *lacks = configure(ctx, suite);
-    if (!strcmp(suite->auth, "mutual"))
-        lacks = "this driver does not do mutual authentication yet";
     SSL_CTX_free(ctx);
     ERR_clear_error();
     return lacks;
 }
 
-static void loaded(int done, const char *path)
+/* A server keeps its sessions in the library's own store, as large as the library has it: 20,480 of them. Each
+ * resumption in TLS 1.3 puts one more into it, and once it is full each drops the oldest, never the one just made. */
+static void resumption_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
-    openssl_check(done == 1, path);
-}
-
-/* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(SSL_CTX *ctx, enum role role, const struct suite *suite)
-{
-    char path[PATH_BYTES];
-    if (role == ROLE_CLIENT) {
-        loaded(SSL_CTX_load_verify_locations(ctx, suite_path(path, suite, "root.pem"), NULL), path);
-        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-        return;
-    }
-    loaded(SSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, "chain.pem")), path);
-    loaded(SSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, "key.pem"), SSL_FILETYPE_PEM), path);
-    loaded(SSL_CTX_check_private_key(ctx), path);
+    bool keeps = suite->store && role == ROLE_SERVER;
+    openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
+    if (suite->store || suite->tickets == 0)
+        SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET); /* in TLS 1.3 they are then ids */
+    SSL_CTX_set_session_cache_mode(ctx, keeps ? SSL_SESS_CACHE_SERVER : SSL_SESS_CACHE_OFF);
 }
 
 struct openssl_context *openssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure)
@@ -77,12 +68,9 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     struct openssl_context *context = malloc(sizeof *context);
     SSL_CTX *ctx = SSL_CTX_new(role == ROLE_CLIENT ? TLS_client_method() : TLS_server_method());
     openssl_check(context && ctx && !configure(ctx, suite), "SSL_CTX_new");
-    wire_method_new();
+    pthread_once(&wire_method_once, wire_method_new);
     credentials_load(ctx, role, suite);
-    openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
-    if (suite->tickets == 0)
-        SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
-    SSL_CTX_set_session_cache_mode(ctx, suite->store ? SSL_SESS_CACHE_BOTH : SSL_SESS_CACHE_OFF);
+    resumption_set(ctx, role, suite);
     *context = (struct openssl_context){ctx, role, !strcmp(suite->knobs, "best")};
     if (context->save)
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* BoringSSL and AWS-LC release them always */
@@ -110,6 +98,11 @@ void *openssl_session_new(void *context, struct wire *wire)
     BIO_set_data(bio, wire);
     BIO_set_init(bio, 1);
     return openssl_session_over(context, bio, bio);
+}
+
+void openssl_resume(void *ssl, void *from)
+{
+    openssl_check(SSL_set_session(ssl, SSL_get_session(from)), "SSL_set_session");
 }
 
 /* Ends the run unless the library only waits for the other end. */
@@ -162,6 +155,7 @@ void openssl_negotiated(void *ssl, struct negotiated *result)
 
 void openssl_session_free(void *ssl)
 {
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); /* else it may not be resumed */
     SSL_free(ssl);
 }
 

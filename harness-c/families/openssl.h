@@ -40,6 +40,7 @@ void *openssl_session_new(void *context, struct wire *wire);
 SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *out);
 
 /* The rest of struct driver as it stands; sessions are SSLs. */
+void openssl_resume(void *ssl, void *from);
 bool openssl_handshake(void *ssl);
 size_t openssl_write(void *ssl, const void *bytes, size_t size);
 size_t openssl_read(void *ssl, void *bytes, size_t size);

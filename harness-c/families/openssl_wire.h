@@ -4,7 +4,10 @@
 
 #include "openssl.h"
 
+#include <pthread.h>
+
 static BIO_METHOD *wire_method;
+static pthread_once_t wire_method_once = PTHREAD_ONCE_INIT;
 
 static int wire_bio_write(BIO *bio, const char *bytes, int size)
 {
@@ -32,8 +35,6 @@ static long wire_bio_ctrl(BIO *bio, int command, long number, void *pointer)
 
 static void wire_method_new(void)
 {
-    if (wire_method)
-        return;
     wire_method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
     openssl_check(wire_method && BIO_meth_set_write(wire_method, wire_bio_write) &&
                       BIO_meth_set_read(wire_method, wire_bio_read) && BIO_meth_set_ctrl(wire_method, wire_bio_ctrl),
