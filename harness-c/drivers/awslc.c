@@ -1,5 +1,6 @@
 /* AWS-LC behind the driver interface. */
 #include "boringssl.h"
+#include "openssl_aead.h"
 #include "openssl_ciphersuites.h"
 
 #include <openssl/crypto.h>
@@ -38,4 +39,7 @@ const struct driver driver = {
     .negotiated = openssl_negotiated,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
+    .sealer_new = openssl_sealer_new,
+    .seal = openssl_seal,
+    .sealer_free = openssl_sealer_free,
 };

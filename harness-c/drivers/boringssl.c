@@ -1,7 +1,6 @@
 /* BoringSSL behind the driver interface. */
 #include "boringssl.h"
-
-#include <openssl/aead.h>
+#include "openssl_aead.h"
 
 #define TEXT_(number) #number
 #define TEXT(number) TEXT_(number)
@@ -69,4 +68,7 @@ const struct driver driver = {
     .negotiated = openssl_negotiated,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
+    .sealer_new = openssl_sealer_new,
+    .seal = openssl_seal,
+    .sealer_free = openssl_sealer_free,
 };

@@ -1,4 +1,5 @@
 /* OpenSSL 1.1.1, 3.x and 4.x behind the driver interface. */
+#include "openssl_cipher.h"
 #include "openssl_ciphersuites.h"
 
 static const char *version(void)
@@ -35,4 +36,7 @@ const struct driver driver = {
     .release = release,
     .session_free = openssl_session_free,
     .context_free = openssl_context_free,
+    .sealer_new = openssl_sealer_new,
+    .seal = openssl_seal,
+    .sealer_free = openssl_sealer_free,
 };

@@ -1,0 +1,48 @@
+/* A sealer by EVP_CIPHER, as OpenSSL's own records are sealed: the key is set once, and each record sets its nonce. */
+#ifndef MEMTEST_OPENSSL_CIPHER_H
+#define MEMTEST_OPENSSL_CIPHER_H
+
+#include "openssl_sealer.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+
+struct sealer {
+    EVP_CIPHER_CTX *cipher;
+    unsigned char nonce[SEAL_NONCE_BYTES];
+};
+
+static void *openssl_sealer_new(const struct suite *suite)
+{
+    const EVP_CIPHER *cipher = sealer_choice(suite, EVP_aes_128_gcm(), EVP_aes_256_gcm(), EVP_chacha20_poly1305());
+    unsigned char key[SEALER_KEY_BYTES];
+    struct sealer *sealer = malloc(sizeof *sealer);
+    openssl_check(sealer, "malloc");
+    *sealer = (struct sealer){.cipher = EVP_CIPHER_CTX_new()};
+    sealer_key(key);
+    openssl_check(sealer->cipher && EVP_EncryptInit_ex(sealer->cipher, cipher, NULL, key, NULL), "EVP_EncryptInit_ex");
+    return sealer;
+}
+
+static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
+{
+    struct sealer *sealer = opaque;
+    EVP_CIPHER_CTX *cipher = sealer->cipher;
+    int none;
+    openssl_check(EVP_EncryptInit_ex(cipher, NULL, NULL, NULL, sealer->nonce) &&
+                      EVP_EncryptUpdate(cipher, NULL, &none, sealer_aad, SEAL_AAD_BYTES) &&
+                      EVP_EncryptUpdate(cipher, bytes, &none, bytes, (int)size) &&
+                      EVP_EncryptFinal_ex(cipher, bytes + size, &none) &&
+                      EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG_BYTES, bytes + size),
+                  "seal");
+    sealer_count(sealer->nonce);
+}
+
+static void openssl_sealer_free(void *opaque)
+{
+    struct sealer *sealer = opaque;
+    EVP_CIPHER_CTX_free(sealer->cipher);
+    free(sealer);
+}
+
+#endif
