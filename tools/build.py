@@ -43,7 +43,7 @@ def arguments(known: dict[str, Stack]) -> argparse.Namespace:
         )
     asked = known_campaigns.get(given.campaign)
     given.prefix = given.prefix and given.prefix.absolute()
-    given.stacks = names.listed(" ".join(given.stacks)) + (asked.stacks + asked.peers if asked else [])
+    given.stacks = names.listed(" ".join(given.stacks)) + (asked.every_stack if asked else [])
     given.stacks = names.stacks(" ".join(given.stacks) or names.ALL, given.prefix)
     for name in given.stacks:
         if name not in known:

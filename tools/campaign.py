@@ -1,53 +1,14 @@
-"""The matrix of a campaign: every run that it asks for, biggest first, and the arguments of each."""
+"""The matrix of a campaign: every run that it asks for, of memory the biggest first."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
-from definitions import Campaign, Suite, stacks
-from lines import Env, Meter, Role, Roles, Window
+from definitions import Campaign, TimedCampaign, stacks
+from lines import Meter
+from run import EVERY_FEATURE, SYSTEM, THREADS, Run, argv
+from timing import runs as timed
 
-SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
-THREADS = 4  # of a run as deployed
-EVERY_FEATURE = "all"  # of the CPU
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run as asked for; the whole of what distinguishes it within a campaign."""
-
-    stack: str
-    suite: str
-    allocator: str
-    window: Window
-    sessions: int
-    meter: Meter
-    repeat: int
-    roles: Roles = "together"
-    peer: str | None = None  # the client's stack, when it is another
-    env: Env = "lab"
-    cpu: str = EVERY_FEATURE  # the features of it that the library may use
-
-    @property
-    def keeps(self) -> bool:
-        """Whether one role's sessions are freed on the way."""
-        return self.roles.startswith("keep-")
-
-    @property
-    def stacks(self) -> tuple[str, ...]:
-        """The server's first."""
-        return (self.stack, self.peer) if self.peer else (self.stack,)
-
-    def __str__(self) -> str:
-        words = [f"{self.peer} to {self.stack}" if self.peer else self.stack]
-        words += [self.suite, f"{self.sessions:,} sessions", self.meter]
-        words += [self.roles] * (self.roles != "together")
-        words += [self.env] * (self.env != "lab")
-        words += [self.allocator] * (self.allocator != SYSTEM)
-        words += [f"CPU {self.cpu}"] * (self.cpu != EVERY_FEATURE)
-        words += [f"window {self.window}"] * (self.window != "all")
-        words += [f"repeat {self.repeat}"] * (self.repeat > 1)
-        return " ".join(words)
+__all__ = ["EVERY_FEATURE", "SYSTEM", "THREADS", "Run", "argv", "distinct", "matrix"]
 
 
 def session_counts(campaign: Campaign) -> list[int]:
@@ -59,7 +20,11 @@ def sessions(campaign: Campaign, part: str) -> int:
     return max(2, 2 * round(Fraction(part) * campaign.n / 2))
 
 
-def matrix(campaign: Campaign) -> list[Run]:
+def matrix(campaign: Campaign | TimedCampaign) -> list[Run]:
+    return timed.matrix(campaign) if isinstance(campaign, TimedCampaign) else of_memory(campaign)
+
+
+def of_memory(campaign: Campaign) -> list[Run]:
     """Biggest first: no long run is left for the end, and memory is at its most at once, where it was forecast."""
     known = stacks()
     own = {name for name, stack in known.items() if stack.brings}
@@ -111,22 +76,6 @@ def unmetered(campaign: Campaign) -> str | None:
 
 def tls(stack: str) -> bool:
     return stacks()[stack].tls
-
-
-def argv(run: Run, suite: Suite, role: Role = "server") -> list[str]:
-    """As declared, of two processes that of `role`; the CPU and the descriptors are the slot's to add.
-
-    Paths are relative to the root of the repository."""
-    fields = suite.model_dump() | {"certs": suite.certs if suite.certs == "none" else f"memtest/certs/{suite.certs}"}
-    asked = {"sessions": run.sessions, **fields, "window": run.window}
-    if run.roles == "split":
-        asked["role"] = role
-    if run.keeps:
-        asked["keep"] = run.roles.removeprefix("keep-")
-    if run.env != "lab":
-        asked |= {"aslr": "on", "thp": "host", "threads": THREADS}
-    stack = run.peer if run.peer and role == "client" else run.stack
-    return [f"build/harness/{stack}", "memory", *(f"{name}={value}" for name, value in asked.items())]
 
 
 def distinct(field: str, runs: Iterable[Run]) -> list:

@@ -4,38 +4,19 @@ import shlex
 import string
 import sys
 import tomllib
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveInt,
-    RootModel,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, PositiveInt, RootModel, ValidationError, model_validator
 
 from likeness import whole
-from lines import Cpu, Env, Roles, Window, sentence
+from lines import Cpu, sentence
+from scenarios import Campaign, Definition, TimedCampaign, campaign
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFINITIONS = ROOT / "memtest"
 FILLED = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by stack_c.py
-
-
-def fraction(text: str) -> str:
-    try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text!r} is not a fraction such as 1/10") from None
-    if not 0 < value <= 1:
-        raise ValueError(f"{text!r} is not above 0 and at most 1")
-    return text
 
 
 def step(text: str) -> str:
@@ -52,10 +33,6 @@ def step(text: str) -> str:
             there = ", ".join(f"{{{one}}}" for one in FILLED)
             raise ValueError(f"{text!r}: nothing is filled in for {{{name}}}; there are: {there}")
     return text
-
-
-class Definition(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 Kind = TypeVar("Kind", bound=Definition)
@@ -96,12 +73,12 @@ class Stack(Definition):
     prefix: bool = False  # linked with what is installed at PREFIX=
     manifest: str | None = None
     binary: str | None = None
-    features: list[str] = []
-    needs: list[str] = []
-    include: list[str] = []
-    libraries: list[str] = []
-    link: list[str] = []
-    steps: list[Annotated[str, AfterValidator(step)]] = []
+    features: list[str] = Field(default=[])
+    needs: list[str] = Field(default=[])
+    include: list[str] = Field(default=[])
+    libraries: list[str] = Field(default=[])
+    link: list[str] = Field(default=[])
+    steps: list[Annotated[str, AfterValidator(step)]] = Field(default=[])
     pkg_config: str | None = None
     package: str | None = None
     brings: str | None = None  # an allocator of its own, by the name of its books, which the heap meter cannot see
@@ -152,44 +129,18 @@ class Mask(RootModel[dict[Cpu, dict[str, str]]]):
     """How a library is kept from features of the CPU: by what CPU= takes, the variables of its process."""
 
 
-class Campaign(Definition):
-    """What to record; sessions are fractions of n."""
-
-    scenario: Literal["memory"]
-    stacks: list[str] = Field(min_length=1)
-    suites: list[str] = Field(min_length=1)
-    allocators: list[str] = Field(min_length=1)
-    n: int = Field(ge=2, le=10**9, multiple_of=2)
-    sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
-    heap: NonNegativeInt | Literal["all"] = 2
-    windows: list[Window] = Field(min_length=1)
-    repeats: int = Field(default=1, ge=1, le=1000)
-    roles: list[Roles] = Field(default=["together"], min_length=1)
-    peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
-    envs: list[Env] = Field(default=["lab"], min_length=1)
-    cpus: list[Cpu] = Field(default=["all"], min_length=1)
-    sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
-    built_only: bool = False  # stacks that are not built are left out, and said
-
-    @model_validator(mode="after")
-    def whole(self) -> Self:
-        if self.peers and self.roles != ["split"]:
-            raise ValueError('roles must be ["split"]; peers need it')
-        return self
-
-
-def read(file: Path, kind: type[Kind]) -> dict[str, Kind]:
+def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:
     """The tables of one file by name; exits with a sentence that names file, table and key."""
     try:
         tables = whole(tomllib.loads(file.read_text()))
     except (OSError, ValueError) as error:
         sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
-    return {name: table(file, name, entry, kind) for name, entry in tables.items()}
+    return {name: table(file, name, entry, validate) for name, entry in tables.items()}
 
 
-def table(file: Path, name: str, entry: object, kind: type[Kind]) -> Kind:
+def table(file: Path, name: str, entry: object, validate: Callable[[object], Kind]) -> Kind:
     try:
-        return kind.model_validate(entry)
+        return validate(entry)
     except ValidationError as error:
         sys.exit(f"{file}: [{name}]: {sentence(error)}")
 
@@ -201,20 +152,20 @@ def check() -> None:
 
 
 def stacks() -> dict[str, Stack]:
-    return read(DEFINITIONS / "stacks.toml", Stack)
+    return read(DEFINITIONS / "stacks.toml", Stack.model_validate)
 
 
 def suites() -> dict[str, Suite]:
-    return read(DEFINITIONS / "suites.toml", Suite)
+    return read(DEFINITIONS / "suites.toml", Suite.model_validate)
 
 
 def allocators() -> dict[str, Allocator]:
-    return read(DEFINITIONS / "allocators.toml", Allocator)
+    return read(DEFINITIONS / "allocators.toml", Allocator.model_validate)
 
 
 def cpus() -> dict[str, Mask]:
-    return read(DEFINITIONS / "cpus.toml", Mask)
+    return read(DEFINITIONS / "cpus.toml", Mask.model_validate)
 
 
-def campaigns() -> dict[str, Campaign]:
-    return read(DEFINITIONS / "campaigns.toml", Campaign)
+def campaigns() -> dict[str, Campaign | TimedCampaign]:
+    return read(DEFINITIONS / "campaigns.toml", campaign)

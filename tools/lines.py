@@ -138,7 +138,8 @@ class Part(Model):
 
 
 class CountedPart(Part):
-    """As printed. The histogram is of the intervals: [ns, count], by HdrHistogram's values at 3 digits, rounded down."""
+    """As printed. The histogram is of the intervals: [ns, count], by HdrHistogram's values at 3 digits, rounded
+    down."""
 
     histogram: list[tuple[NonNegativeInt, PositiveInt]] | None = None
 

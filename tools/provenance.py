@@ -50,7 +50,7 @@ class Provenance:
             "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter != "rss" else None,
             "allocator": self.allocator(run).model_dump(),
             "suite": run.suite,
-            "scenario": "memory",
+            "scenario": run.scenario,
             "sessions": run.sessions,
             "window": run.window,
             "meter": run.meter,

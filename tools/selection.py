@@ -12,6 +12,7 @@ from lines import Env, Meter, Process, Roles
 from names import nearest
 from records import Record
 from series import Series, Setting, cpu_name, of_process, peer_name
+from timing import runs as timed
 
 ITSELF = "itself"  # the peer of a stack that is at both ends of a pair
 
@@ -82,6 +83,8 @@ def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
 
 
 def run_of(record: Record) -> campaign.Run:
+    if record.scenario != "memory":
+        return timed.of_record(record)
     named = (record.stack, record.suite, record.allocator.name, record.window)
     kind = (record.roles, peer_name(record), record.env, cpu_name(record))
     return campaign.Run(*named, record.sessions, record.meter, record.repeat, *kind)

@@ -9,6 +9,8 @@ import re
 TEXT, NUMBER, FLAG, TABLE = "text", "a whole number", "true or false", "a table"
 TEXTS = f"a list of {TEXT}"
 WIDTH, WIDTHS = f'{NUMBER} or "all"', 'a list of whole numbers or "all"'
+SIZES, THREADS = "a list of whole numbers", 'a list of whole numbers, or "cpus"'
+SCENARIOS = {"memory": "campaigns", "throughput": "timed", "handshake": "timed"}  # whose keys a campaign has
 
 
 def table(value: object) -> bool:
@@ -35,7 +37,12 @@ def every(fits):
     return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
+def threads(value: object) -> bool:
+    return every(number)(value) or value == "cpus"
+
+
 FITS = {TABLE: table, TEXT: text, NUMBER: number, FLAG: flag, TEXTS: every(text), WIDTH: width, WIDTHS: every(width)}
+FITS |= {SIZES: every(number), THREADS: threads}
 
 KEYS = {
     "stacks": {
@@ -56,6 +63,14 @@ KEYS = {
         WIDTHS: "windows",
         FLAG: "built_only",
     },
+    "timed": {
+        TEXT: "scenario",
+        TEXTS: "stacks suites allocators cpus",
+        NUMBER: "repeats",
+        SIZES: "sizes",
+        THREADS: "threads",
+        FLAG: "instructions built_only",
+    },
     "cpus": {TABLE: "no-avx512 no-aes baseline"},
     "rules": {TEXT: "bucket why source", TEXTS: "by within"},
 }
@@ -69,16 +84,27 @@ def types(kind: str) -> dict[str, str]:
 def check(kind: str, tables: dict) -> None:
     """ValueError naming file, table and key at the first that is unknown or of another type."""
     for name, entry in tables.items():
-        check_table(kind, f"memtest/{kind}.toml: [{name}]", entry)
+        place = f"memtest/{kind}.toml: [{name}]"
+        if kind == "campaigns" and table(entry):
+            check_campaign(place, entry)
+        else:
+            check_table(kind, place, entry)
 
 
-def check_table(kind: str, place: str, entry: object) -> None:
+def check_campaign(place: str, entry: dict) -> None:
+    scenario = entry.get("scenario", "memory")
+    if not text(scenario) or scenario not in SCENARIOS:
+        raise ValueError(f"{place}: scenario must be one of {', '.join(SCENARIOS)}")
+    check_table(SCENARIOS[scenario], place, entry, f" with scenario = {scenario}" if "scenario" in entry else "")
+
+
+def check_table(kind: str, place: str, entry: object, where: str = "") -> None:
     if not table(entry):
         raise ValueError(f"{place} must be {TABLE}")
     known = types(kind)
     for key, value in entry.items():
         if key not in known:
-            raise ValueError(f"{place}: there is no key {key}; there are: {', '.join(known)}")
+            raise ValueError(f"{place}: there is no key {key}{where}; there are: {', '.join(known)}")
         if not FITS[known[key]](value):
             raise ValueError(f"{place}: {key} must be {known[key]}")
         if known[key] == TABLE and key in KEYS:

@@ -19,6 +19,15 @@ import shapes
         ("campaigns", "[mem]\nsessions = [1, 2]\n", "[mem]: sessions must be a list of text"),
         ("campaigns", '[mem]\nstacks = "null@c"\n', "[mem]: stacks must be a list of text"),
         ("campaigns", '[mem]\nwindows = [1, "every"]\n', '[mem]: windows must be a list of whole numbers or "all"'),
+        ("campaigns", '[mine]\nscenario = "speed"\n', "[mine]: scenario must be one of memory, throughput, handshake"),
+        ("campaigns", '[t]\nscenario = "handshake"\nn = 2\n', "[t]: there is no key n with scenario = handshake; "),
+        ("campaigns", '[t]\nscenario = "memory"\nsizes = [1]\n', "[t]: there is no key sizes with scenario = memory; "),
+        ("campaigns", '[t]\nscenario = "throughput"\nsizes = ["16"]\n', "[t]: sizes must be a list of whole numbers"),
+        (
+            "campaigns",
+            '[t]\nscenario = "handshake"\nthreads = "all"\n',
+            "[t]: threads must be a list of whole",
+        ),
         ("suites", "[mine]\ntickets = 1.0\n", "[mine]: tickets must be a whole number"),
         ("suites", "mine = 3\n", "[mine] must be a table"),
         ("allocators", "[mine]\nlibrary = 1\n", "[mine]: library must be text"),
@@ -40,14 +49,16 @@ def in_words(annotation):
     """A type of definitions.py as shapes.py says it."""
     if typing.get_origin(annotation) is list:
         within = in_words(typing.get_args(annotation)[0])
-        return shapes.TEXTS if within == shapes.TEXT else shapes.WIDTHS if within == shapes.WIDTH else within
+        return {shapes.TEXT: shapes.TEXTS, shapes.WIDTH: shapes.WIDTHS, shapes.NUMBER: shapes.SIZES}.get(within, within)
     if typing.get_origin(annotation) is typing.Annotated:
         return in_words(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         parts = {in_words(part) for part in typing.get_args(annotation) if part is not types.NoneType}
-        return shapes.WIDTH if parts == {shapes.NUMBER, "all"} else parts.pop() if len(parts) == 1 else parts
+        several = {(shapes.NUMBER, "all"): shapes.WIDTH, (shapes.SIZES, "cpus"): shapes.THREADS}
+        return parts.pop() if len(parts) == 1 else several.get(tuple(sorted(parts)), parts)
     if typing.get_origin(annotation) is typing.Literal:
-        return "all" if typing.get_args(annotation) == ("all",) else shapes.TEXT
+        choices = typing.get_args(annotation)
+        return choices[0] if choices in (("all",), ("cpus",)) else shapes.TEXT
     plain = {str: shapes.TEXT, int: shapes.NUMBER, bool: shapes.FLAG, definitions.Source: shapes.TABLE}
     return plain[annotation]
 
@@ -60,6 +71,7 @@ def in_words(annotation):
         ("suites", definitions.Suite),
         ("allocators", definitions.Allocator),
         ("campaigns", definitions.Campaign),
+        ("timed", definitions.TimedCampaign),
     ],
 )
 def test_keys_and_types_are_those_of_the_definitions(kind, model):

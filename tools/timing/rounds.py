@@ -1,0 +1,33 @@
+"""How much a timed run does: some seconds of it, whatever the size of a write."""
+
+import os
+
+from definitions import Suite
+
+MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that is taken from the environment
+FULL, RESUMED = 512, 4096  # handshakes
+TRANSFER_BYTES = 2**30
+ROUND_BYTES = 65536  # at least, in whole writes
+MOST_WRITES = 2**20
+
+
+def multiplier() -> float:
+    return float(os.environ.get(MULTIPLIER) or 1)
+
+
+def writes(size_bytes: int) -> int:
+    """Of one round."""
+    return -(-ROUND_BYTES // size_bytes)
+
+
+def rounds(suite: Suite, size_bytes: int | None) -> int:
+    """Handshakes, or transfers of writes of this size."""
+    return max(1, round(multiplier() * (transfers(size_bytes) if size_bytes else handshakes(suite))))
+
+
+def handshakes(suite: Suite) -> int:
+    return RESUMED if suite.resume == "on" else FULL
+
+
+def transfers(size_bytes: int) -> int:
+    return min(TRANSFER_BYTES // size_bytes, MOST_WRITES) // writes(size_bytes)

@@ -1,0 +1,105 @@
+"""The matrix of a timed campaign: repeats interleaved over stacks, so that none has the machine's better moments."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import definitions
+from lines import Role
+from machine import allowed_cpus
+from records import Record
+from run import EVERY_FEATURE, Run
+from scenarios import TimedCampaign
+from timing import rounds
+
+ALONE = "all"  # the window of a record: a timed run has none
+
+
+@dataclass(frozen=True)
+class TimedRun(Run):
+    """`sessions` are two a thread, again and again. Meter: time; or instructions, of one thread, once."""
+
+    threads: int = 1
+    size_bytes: int | None = None  # of a write: throughput
+    rounds: int = field(default=1, compare=False)  # longer ones ask for the same
+
+    @property
+    def limit_s(self) -> float:
+        """Generous: a library of 5 MB/s would do, and 5 handshakes a second."""
+        written = rounds.writes(self.size_bytes) if self.size_bytes else 0
+        round_s = written * (self.size_bytes / 5e6 + 1e-4) if written else 0.2
+        return 60 + self.rounds * self.threads * round_s
+
+    def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+        size = {"size": self.size_bytes} if self.size_bytes else {}
+        return {"rounds": self.rounds, **size, **suite, "threads": self.threads}
+
+    def what(self) -> list[str]:
+        words = [self.scenario] if self.meter == "time" else [self.scenario, self.meter]
+        words += [f"{self.size_bytes:,} bytes"] * bool(self.size_bytes)
+        words += [f"{self.threads} threads"] * (self.threads > 1)
+        return words
+
+
+def matrix(campaign: TimedCampaign) -> list[TimedRun]:
+    """By repeat, then by what is compared; stacks last: A B A B. Instructions, which nothing disturbs, at the end."""
+    known, suites = definitions.stacks(), definitions.suites()
+    runs: dict[TimedRun, None] = {}
+    for repeat in range(1, campaign.repeats + 1):
+        for settings in compared(campaign):
+            for stack in campaign.stacks:
+                of = settings if known[stack].tls else settings | {"suite": "none"}
+                count = rounds.rounds(suites[of["suite"]], of["size_bytes"])
+                run = TimedRun(stack=stack, meter="time", repeat=repeat, rounds=count, window=ALONE, **of)
+                runs.setdefault(run)
+    return [*runs, *(counted(runs) if campaign.instructions else ())]
+
+
+def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
+    for allocator in campaign.allocators:
+        for cpu in campaign.cpus:
+            for suite in campaign.suites:
+                for size in campaign.sizes or [None]:
+                    for threads in thread_counts(campaign):
+                        yield {
+                            "scenario": campaign.scenario,
+                            "allocator": allocator,
+                            "cpu": cpu,
+                            "suite": suite,
+                            "size_bytes": size,
+                            "threads": threads,
+                            "sessions": 2 * threads,
+                        }
+
+
+def thread_counts(campaign: TimedCampaign) -> list[int]:
+    if campaign.threads != "cpus":
+        return list(dict.fromkeys(campaign.threads))
+    most = len(allowed_cpus())
+    powers = (2**power for power in range(3, most.bit_length()))
+    return sorted({*range(1, min(most, 4) + 1), *powers, most})
+
+
+def counted(timed: dict[TimedRun, None]) -> list[TimedRun]:
+    """Each stack, suite and size once."""
+    alone = (replace(run, meter="instructions", repeat=1, threads=1, sessions=2) for run in timed)
+    return list(dict.fromkeys(alone))
+
+
+def of_record(record: Record) -> TimedRun:
+    return TimedRun(
+        stack=record.stack,
+        suite=record.suite,
+        allocator=record.allocator.name,
+        window=record.window,
+        sessions=record.sessions,
+        meter=record.meter,
+        repeat=record.repeat,
+        roles=record.roles,
+        env=record.env,
+        cpu=record.cpu_features.name if record.cpu_features else EVERY_FEATURE,
+        scenario=record.scenario,
+        threads=record.threads or 1,
+        size_bytes=record.size_bytes,
+        rounds=record.rounds or 1,
+    )
