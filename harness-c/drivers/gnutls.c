@@ -1,7 +1,7 @@
 /* GnuTLS behind the driver interface. */
-#include "gnutls.h"
+#include "gnutls_sealer.h"
+#include "gnutls_wire.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@ struct context {
     gnutls_datum_t ticket_key; /* empty: no tickets */
     unsigned flags;            /* of gnutls_init */
     int tickets;
+    bool mutual;
+    struct session_store *store; /* NULL: keeps no sessions */
 };
-
-static _Thread_local bool wire_is_empty; /* as the last pull found it */
 
 static const char *version(void)
 {
@@ -28,10 +28,8 @@ static const char *supports(const struct suite *suite)
     gnutls_priority_t priority = NULL;
     const char *lacks = priority_new(&priority, suite);
     gnutls_priority_deinit(priority);
-    if (!strcmp(suite->auth, "mutual"))
-        lacks = "this driver does not do mutual authentication yet";
-    if (suite->store)
-        lacks = "store=on: it keeps no sessions itself, an application does";
+    if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))
+        lacks = "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
     if (!strcmp(suite->knobs, "best"))
         lacks = "knobs=best: it documents no way to save a session's memory";
     return lacks;
@@ -46,6 +44,8 @@ static void *context_new(enum role role, const struct suite *suite)
     context->flags = role == ROLE_CLIENT ? GNUTLS_CLIENT : GNUTLS_SERVER;
     context->flags |= GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_SEND_TICKET;
     context->tickets = role == ROLE_SERVER ? suite->tickets : 0;
+    context->mutual = !strcmp(suite->auth, "mutual");
+    context->store = role == ROLE_SERVER && suite->store ? sessions_kept_new() : NULL;
     if (suite->tickets == 0)
         context->flags |= GNUTLS_NO_TICKETS | GNUTLS_NO_TICKETS_TLS12;
     else if (role == ROLE_SERVER)
@@ -53,26 +53,18 @@ static void *context_new(enum role role, const struct suite *suite)
     return context;
 }
 
-static ssize_t push(gnutls_transport_ptr_t wire, const void *bytes, size_t size)
+/* What only a server's sessions are told. */
+static void serve(gnutls_session_t session, const struct context *context)
 {
-    size_t taken = wire_write(wire, bytes, size);
-    errno = EAGAIN;
-    return taken ? (ssize_t)taken : -1;
-}
-
-static ssize_t pull(gnutls_transport_ptr_t wire, void *bytes, size_t size)
-{
-    size_t given = wire_read(wire, bytes, size);
-    wire_is_empty = given == 0;
-    errno = EAGAIN;
-    return given ? (ssize_t)given : -1;
-}
-
-/* That something may be there: to read is the only way to know. */
-static int pull_timeout(gnutls_transport_ptr_t wire, unsigned milliseconds)
-{
-    (void)wire, (void)milliseconds;
-    return 1;
+    if (context->ticket_key.data)
+        check(gnutls_session_ticket_enable_server(session, &context->ticket_key),
+              "gnutls_session_ticket_enable_server");
+    if (context->store)
+        sessions_kept_use(session, context->store);
+    if (context->mutual) {
+        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
+        gnutls_session_set_verify_cert(session, NULL, 0);
+    }
 }
 
 static void *session_new(void *opaque, struct wire *wire)
@@ -83,18 +75,22 @@ static void *session_new(void *opaque, struct wire *wire)
     gnutls_session_set_ptr(session, context);
     check(gnutls_priority_set(session, context->priority), "gnutls_priority_set");
     check(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, context->credentials), "gnutls_credentials_set");
-    gnutls_transport_set_ptr(session, wire);
-    gnutls_transport_set_push_function(session, push);
-    gnutls_transport_set_pull_function(session, pull);
-    gnutls_transport_set_pull_timeout_function(session, pull_timeout);
-    if (context->ticket_key.data)
-        check(gnutls_session_ticket_enable_server(session, &context->ticket_key),
-              "gnutls_session_ticket_enable_server");
-    if (context->flags & GNUTLS_SERVER)
+    transport_set(session, wire);
+    if (context->flags & GNUTLS_SERVER) {
+        serve(session, context);
         return session;
+    }
     check(gnutls_server_name_set(session, GNUTLS_NAME_DNS, SERVER_NAME, strlen(SERVER_NAME)), "host name");
     gnutls_session_set_verify_cert(session, SERVER_NAME, 0);
     return session;
+}
+
+static void resume(void *session, void *from)
+{
+    gnutls_datum_t got;
+    check(gnutls_session_get_data2(from, &got), "gnutls_session_get_data2");
+    check(gnutls_session_set_data(session, got.data, got.size), "gnutls_session_set_data");
+    gnutls_free(got.data);
 }
 
 /* Ends the run unless the library only waits for the other end. */
@@ -109,17 +105,6 @@ static bool waits(gnutls_session_t session, ssize_t result, const char *what)
     if (result != GNUTLS_E_AGAIN)
         die("%s: %s", what, result ? gnutls_strerror((int)result) : "the peer has closed");
     return true;
-}
-
-/* GnuTLS asks to be called again after each ticket too. */
-static ssize_t receive(gnutls_session_t session, void *bytes, size_t size)
-{
-    ssize_t given;
-    do {
-        wire_is_empty = false;
-        given = gnutls_record_recv(session, bytes, size);
-    } while (given == GNUTLS_E_AGAIN && !wire_is_empty);
-    return given;
 }
 
 static bool handshake(void *session)
@@ -176,6 +161,7 @@ static void context_free(void *opaque)
     gnutls_certificate_free_credentials(context->credentials);
     gnutls_priority_deinit(context->priority);
     gnutls_free(context->ticket_key.data);
+    sessions_kept_free(context->store);
     gnutls_free(context);
 }
 
@@ -185,10 +171,14 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .resume = resume,
     .handshake = handshake,
     .write = write,
     .read = read,
     .negotiated = negotiated,
     .session_free = session_free,
     .context_free = context_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -1,8 +1,9 @@
-/* What GnuTLS is told before its first session: a suite in its own words, and whom to trust. */
+/* What GnuTLS is told before its first session: a suite in its own words, whom to trust, where sessions are kept. */
 #include "gnutls.h"
 
+#include "session_store.h"
+
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 /* OpenSSL's names, GnuTLS's, and the words of its priority string that offer this one. */
@@ -13,8 +14,10 @@ static const struct {
     {"TLSv1.3", "TLS1.3", "+VERS-TLS1.3"},
     {"TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", "+AES-128-GCM"},
     {"TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", "+AES-256-GCM"},
+    {"TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256", "+CHACHA20-POLY1305"},
     {"ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "+AES-128-GCM:+ECDHE-RSA"},
     {"ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "+AES-256-GCM:+ECDHE-RSA"},
+    {"ECDHE-RSA-CHACHA20-POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "+CHACHA20-POLY1305:+ECDHE-RSA"},
     {"ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "+AES-128-GCM:+ECDHE-ECDSA"},
     {"ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "+AES-256-GCM:+ECDHE-ECDSA"},
     {"X25519", "X25519", "+GROUP-X25519"},
@@ -62,16 +65,65 @@ void check(int result, const char *what)
         die("%s: %s", what, gnutls_strerror(result));
 }
 
+static void chain_load(gnutls_certificate_credentials_t credentials, const struct suite *suite, const char *chain,
+                       const char *key)
+{
+    char path[PATH_BYTES], key_path[PATH_BYTES];
+    suite_path(path, suite, chain);
+    suite_path(key_path, suite, key);
+    check(gnutls_certificate_set_x509_key_file(credentials, path, key_path, GNUTLS_X509_FMT_PEM), path);
+}
+
 gnutls_certificate_credentials_t credentials_new(enum role role, const struct suite *suite)
 {
-    char path[PATH_BYTES], key[PATH_BYTES];
+    char path[PATH_BYTES];
+    bool client = role == ROLE_CLIENT, mutual = !strcmp(suite->auth, "mutual");
     gnutls_certificate_credentials_t credentials;
     check(gnutls_certificate_allocate_credentials(&credentials), "gnutls_certificate_allocate_credentials");
-    suite_path(path, suite, role == ROLE_CLIENT ? "root.pem" : "chain.pem");
-    suite_path(key, suite, "key.pem");
-    if (role == ROLE_CLIENT)
+    if (client || mutual) {
+        suite_path(path, suite, client ? "root.pem" : "client-root.pem");
         check(gnutls_certificate_set_x509_trust_file(credentials, path, GNUTLS_X509_FMT_PEM), path);
-    else
-        check(gnutls_certificate_set_x509_key_file(credentials, path, key, GNUTLS_X509_FMT_PEM), path);
+    }
+    if (!client)
+        chain_load(credentials, suite, "chain.pem", "key.pem");
+    else if (mutual)
+        chain_load(credentials, suite, "client-chain.pem", "client-key.pem");
     return credentials;
+}
+
+static int keep(void *store, gnutls_datum_t id, gnutls_datum_t session)
+{
+    store_put(store, id.data, id.size, session.data, session.size);
+    return 0;
+}
+
+static gnutls_datum_t kept(void *store, gnutls_datum_t id)
+{
+    size_t bytes = 0;
+    unsigned char *session = store_get(store, id.data, id.size, &bytes);
+    return (gnutls_datum_t){session, (unsigned)bytes}; /* GnuTLS frees it */
+}
+
+static int forget(void *store, gnutls_datum_t id)
+{
+    store_remove(store, id.data, id.size);
+    return 0;
+}
+
+struct session_store *sessions_kept_new(void)
+{
+    return store_new();
+}
+
+void sessions_kept_use(gnutls_session_t session, struct session_store *store)
+{
+    gnutls_db_set_ptr(session, store);
+    gnutls_db_set_store_function(session, keep);
+    gnutls_db_set_retrieve_function(session, kept);
+    gnutls_db_set_remove_function(session, forget);
+}
+
+void sessions_kept_free(struct session_store *store)
+{
+    store_free(store);
 }
