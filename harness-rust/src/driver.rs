@@ -1,13 +1,17 @@
-//! The one adapter between the core and the traits of this crate, and the only unsafe Rust of the project.
+//! The one adapter between the core and the traits of this crate: with [`given`], the only unsafe Rust of the project.
 //!
 //! It allocates the block that C holds of a context or a session, inside of the calls that make them, and else nothing:
 //! every other byte that the heap meter sees is the stack's.
 
-use crate::mirrors::{die, memtest_main, memtest_sizes, wire_read, wire_write, CDriver};
-use crate::{Driver, Negotiated, Session, Suite};
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use crate::mirrors::{die, memtest_main, memtest_sizes, CDriver};
+use crate::{Driver, Negotiated, Sealer, Session, Suite, SEAL_TAG_BYTES};
+use std::ffi::{c_char, c_int, c_void, CString};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
-use std::{marker::PhantomData, ops::Deref, panic, ptr, slice};
+use std::{marker::PhantomData, panic, ptr, slice};
+
+mod given;
+
+pub use given::{Text, Wire};
 
 /// The program: exit status 0 measured, 1 failed, 2 usage, 77 unsupported.
 pub fn run<D: Driver>() -> i32 {
@@ -33,36 +37,6 @@ static ARGV: AtomicPtr<*mut c_char> = AtomicPtr::new(ptr::null_mut());
 extern "C" fn keep_arguments(argc: c_int, argv: *mut *mut c_char) {
     ARGC.store(argc, Relaxed);
     ARGV.store(argv, Relaxed);
-}
-
-/// A string of the core's.
-#[repr(transparent)]
-pub struct Text(*const c_char);
-
-impl Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        let text = unsafe { CStr::from_ptr(self.0) };
-        text.to_str().unwrap_or_else(|_| fail(format!("{text:?} is not UTF-8")))
-    }
-}
-
-/// One end of a pair's in-memory connection.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub struct Wire(*mut c_void);
-
-impl Wire {
-    /// Takes all bytes as one datagram, or none: returns their number, or 0 when the wire is full (would block).
-    pub fn write(self, bytes: &[u8]) -> usize {
-        unsafe { wire_write(self.0, bytes.as_ptr().cast(), bytes.len()) }
-    }
-
-    /// Gives up to `bytes.len()` bytes of what arrived, as a stream; 0 when nothing is there (would block).
-    pub fn read(self, bytes: &mut [u8]) -> usize {
-        unsafe { wire_read(self.0, bytes.as_mut_ptr().cast(), bytes.len()) }
-    }
 }
 
 /// What C holds of a context or a session: exactly one block, whose first word says of which role its value is.
@@ -107,7 +81,7 @@ impl<D: Driver> Adapter<D> {
         supports: Self::supports,
         context_new: Self::context_new,
         session_new: Self::session_new,
-        resume: None,
+        resume: if D::RESUMES { Some(Self::resume) } else { None },
         handshake: Self::handshake,
         write: Self::write,
         read: Self::read,
@@ -115,9 +89,9 @@ impl<D: Driver> Adapter<D> {
         release: if D::RELEASES { Some(Self::release) } else { None },
         session_free: Self::session_free,
         context_free: Self::context_free,
-        sealer_new: None,
-        seal: None,
-        sealer_free: None,
+        sealer_new: if D::Sealer::EXISTS { Some(Self::sealer_new) } else { None },
+        seal: if D::Sealer::EXISTS { Some(Self::seal) } else { None },
+        sealer_free: if D::Sealer::EXISTS { Some(Self::sealer_free) } else { None },
         mallctl: D::MALLCTL,
     };
 
@@ -141,6 +115,11 @@ impl<D: Driver> Adapter<D> {
             Role::Client => tagged(Role::Client, D::Client::session_new(&(*context.cast::<Tagged<_>>()).value, wire)),
             Role::Server => tagged(Role::Server, D::Server::session_new(&(*context.cast::<Tagged<_>>()).value, wire)),
         }
+    }
+
+    unsafe extern "C" fn resume(session: *mut c_void, from: *mut c_void) {
+        let from = &(*from.cast::<Tagged<D::Client>>()).value;
+        or_fail(with!(session as D::Client, s => s.value.resume(from)));
     }
 
     unsafe extern "C" fn handshake(session: *mut c_void) -> bool {
@@ -171,6 +150,19 @@ impl<D: Driver> Adapter<D> {
 
     unsafe extern "C" fn context_free(context: *mut c_void) {
         with!(context as Context<D::Client> | Context<D::Server>, c => drop(Box::from_raw(c)));
+    }
+
+    unsafe extern "C" fn sealer_new(suite: &Suite) -> *mut c_void {
+        Box::into_raw(Box::new(or_fail(D::Sealer::new(suite)))).cast()
+    }
+
+    unsafe extern "C" fn seal(sealer: *mut c_void, bytes: *mut u8, size: usize) {
+        let tag = &mut *bytes.add(size).cast::<[u8; SEAL_TAG_BYTES]>();
+        or_fail((*sealer.cast::<D::Sealer>()).seal(slice::from_raw_parts_mut(bytes, size), tag));
+    }
+
+    unsafe extern "C" fn sealer_free(sealer: *mut c_void) {
+        drop(Box::from_raw(sealer.cast::<D::Sealer>()));
     }
 }
 

@@ -2,7 +2,7 @@
 //! [`driver::run`]. Every `Err` is a sentence that ends the run with exit 1.
 
 use std::ffi::{c_char, c_int, c_void, CStr};
-use std::{io, ptr};
+use std::{convert::Infallible, io, ptr};
 
 #[allow(unsafe_code)] // the C side of this interface, and nowhere else
 pub mod driver;
@@ -64,6 +64,8 @@ pub trait Driver {
     const VERSION: &'static CStr;
     /// The library can give back what an idle session may.
     const RELEASES: bool = false;
+    /// Its clients can resume what an earlier session got.
+    const RESUMES: bool = false;
     /// The control function of a jemalloc that the stack brings along: the core reads its books, and trims it.
     const MALLCTL: Option<Mallctl> = None;
 
@@ -72,15 +74,25 @@ pub trait Driver {
 
     type Client: Session;
     type Server: Session;
+    /// [`Infallible`] where the library offers none.
+    type Sealer: Sealer;
 }
 
-/// One end of a TLS connection. It never counts, prints, loops over sessions, or knows how many there are.
-pub trait Session: Sized {
-    /// What all sessions of a role share: keys, chain, store, settings. Made any number of times.
-    type Context;
+/// One end of a TLS connection: one thread's at a time. It never counts, prints, loops over sessions, or knows how many
+/// there are.
+pub trait Session: Sized + Send {
+    /// What all sessions of a role share: keys, chain, store, settings. Made any number of times; of servers, several
+    /// threads use one at once.
+    type Context: Send + Sync;
 
     fn context_new(suite: &Suite) -> Result<Self::Context, String>;
     fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String>;
+
+    /// Of a client, before its first step: it offers what the complete session `from` of the same context got. Called
+    /// only of a stack that [`Driver::RESUMES`]; where the library keeps that in the context, nothing is left to do.
+    fn resume(&mut self, _from: &Self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// ONE step: reads what arrived, processes it, writes the answer. True when the handshake is complete.
     /// A complete session reads what is there (tickets), writes nothing, and stays complete.
@@ -95,6 +107,41 @@ pub trait Session: Sized {
 
     /// Gives back what an idle session may: called only of a stack that [`Driver::RELEASES`].
     fn release(&mut self) {}
+}
+
+/// What a [`Sealer`] is asked for, alike of every stack: so equal are what they make of equal bytes.
+pub const SEAL_NONCE_BYTES: usize = 12;
+pub const SEAL_AAD_BYTES: usize = 13;
+pub const SEAL_TAG_BYTES: usize = 16;
+
+/// The library's own AEAD of a suite's cipher, called directly. Its key is the bytes 0, 1, 2, ...; the nonce is a
+/// big-endian counter, which is 0 for the first record; the additional data are zeros.
+pub trait Sealer: Sized {
+    const EXISTS: bool = true;
+
+    fn new(suite: &Suite) -> Result<Self, String>;
+
+    /// Encrypts a record in place.
+    fn seal(&mut self, bytes: &mut [u8], tag: &mut [u8; SEAL_TAG_BYTES]) -> Result<(), String>;
+}
+
+impl Sealer for Infallible {
+    const EXISTS: bool = false;
+
+    fn new(_: &Suite) -> Result<Self, String> {
+        Err("offers no AEAD to call directly".into())
+    }
+
+    fn seal(&mut self, _: &mut [u8], _: &mut [u8; SEAL_TAG_BYTES]) -> Result<(), String> {
+        match *self {}
+    }
+}
+
+/// The nonce of the sealer's record `number`.
+pub fn seal_nonce(number: u64) -> [u8; SEAL_NONCE_BYTES] {
+    let mut nonce = [0; SEAL_NONCE_BYTES];
+    nonce[SEAL_NONCE_BYTES - size_of::<u64>()..].copy_from_slice(&number.to_be_bytes());
+    nonce
 }
 
 impl io::Read for Wire {

@@ -2,7 +2,7 @@
 //! proved on it: three blocks of 40, 1,000 and 3,032 bytes, all of them written, and nothing more in any step.
 
 use memtest_driver::{driver, Driver, Negotiated, Session, Suite, Wire};
-use std::{array, ffi::CStr, process::exit};
+use std::{array, convert::Infallible, ffi::CStr, process::exit};
 
 /// Client, server, client: flight k answers flight k - 1.
 const FLIGHTS: [usize; 3] = [1500, 8000, 100];
@@ -23,6 +23,7 @@ impl Driver for Null {
 
     type Client = Pretender<0>;
     type Server = Pretender<1>;
+    type Sealer = Infallible;
 }
 
 /// A session that takes the turns `FIRST`, `FIRST + 2`, ... With the adapter's tag, 40 bytes.

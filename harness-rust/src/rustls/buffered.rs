@@ -10,9 +10,9 @@ use std::io::{ErrorKind::WouldBlock, Read, Write};
 use std::{ops::DerefMut, sync::Arc};
 
 /// What a client and a server do not share.
-pub trait End: Sized + DerefMut<Target = ConnectionCommon<Self::Data>> {
+pub trait End: Sized + Send + DerefMut<Target = ConnectionCommon<Self::Data>> {
     type Data: SideData;
-    type Config;
+    type Config: Send + Sync;
     fn config(suite: &Suite) -> Result<Self::Config, String>;
     fn connection(config: Arc<Self::Config>) -> Result<Self, rustls::Error>;
 }

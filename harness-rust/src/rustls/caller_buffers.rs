@@ -9,6 +9,10 @@ use crate::files::failed;
 use memtest_driver::Wire;
 use rustls::{crypto::cipher::Payload, TlsInputBuffer, VecInput};
 use std::io::{ErrorKind::WouldBlock, Write};
+use std::mem;
+
+/// The most that a record holds.
+const RECORD_BYTES: usize = 16_384;
 
 #[derive(Default)]
 pub struct Buffers {
@@ -27,10 +31,21 @@ impl Buffers {
         }
     }
 
-    /// Not a method of the whole: a payload lies in the input.
+    /// Into `room`, from which it cuts what it takes, where a whole record is sure to fit and nothing is kept that came
+    /// before: else it is copied twice. Not a method of the whole: a payload lies in the input.
+    pub fn give(payload: &Payload, room: &mut &mut [u8], plaintext: &mut Vec<u8>) {
+        let bytes = payload.bytes();
+        if room.len() < RECORD_BYTES || !plaintext.is_empty() {
+            return Self::keep(plaintext, bytes);
+        }
+        let (taken, rest) = mem::take(room).split_at_mut(bytes.len());
+        taken.copy_from_slice(bytes);
+        *room = rest;
+    }
+
     #[inline(never)]
-    pub fn keep(plaintext: &mut Vec<u8>, payload: &Payload) {
-        plaintext.extend_from_slice(payload.bytes());
+    fn keep(plaintext: &mut Vec<u8>, bytes: &[u8]) {
+        plaintext.extend_from_slice(bytes);
     }
 
     pub fn parts(&mut self) -> (&mut VecInput, &mut Vec<u8>, &mut Vec<u8>) {

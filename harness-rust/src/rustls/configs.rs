@@ -1,11 +1,11 @@
 //! A suite in the terms of rustls before 0.24.
 
-use crate::files::{certificates, failed, key};
+use crate::files::{certificates, failed, key, roots};
 use crate::names::{cipher, group, protocol, same};
-use crate::provider;
+use crate::{provider, resumption};
 use memtest_driver::Suite;
-use rustls::{client::Resumption, crypto::CryptoProvider, server::NoServerSessionStorage};
-use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion, ALL_VERSIONS};
+use rustls::{crypto::CryptoProvider, server::WebPkiClientVerifier};
+use rustls::{ClientConfig, ServerConfig, SupportedProtocolVersion, ALL_VERSIONS};
 use std::sync::Arc;
 
 /// Exactly what the suite names: one protocol, one cipher, one group.
@@ -26,29 +26,38 @@ pub fn offer(suite: &Suite) -> Result<(Arc<CryptoProvider>, &'static SupportedPr
 
 pub fn client(suite: &Suite) -> Result<ClientConfig, String> {
     let (provider, version) = offer(suite)?;
-    let mut roots = RootCertStore::empty();
-    for root in certificates(suite, "root.pem")? {
-        roots.add(root).map_err(failed("root.pem"))?;
-    }
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(&[version]);
     let builder = builder.map_err(failed("client"))?;
-    let mut config = crate::trusting(builder, roots, provider).map_err(failed("root.pem"))?.with_no_client_auth();
-    // By default there is a store, and every handshake here is to be a full one.
-    config.resumption = Resumption::disabled();
+    let builder = crate::trusting(builder, roots(suite, "root.pem")?, provider).map_err(failed("root.pem"))?;
+    let mut config = match &*suite.auth {
+        "mutual" => builder
+            .with_client_auth_cert(certificates(suite, "client-chain.pem")?, key(suite, "client-key.pem")?)
+            .map_err(failed("client-chain.pem"))?,
+        _ => builder.with_no_client_auth(),
+    };
+    config.resumption = resumption::of_client(suite);
     Ok(config)
 }
 
 pub fn server(suite: &Suite) -> Result<ServerConfig, String> {
     let (provider, version) = offer(suite)?;
-    let builder = ServerConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
-    let builder = builder.map_err(failed("server"))?.with_no_client_auth();
-    let config = builder.with_single_cert(certificates(suite, "chain.pem")?, key(suite)?);
+    let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(&[version]);
+    let builder = builder.map_err(failed("server"))?;
+    let builder = match &*suite.auth {
+        "mutual" => {
+            let trusted = Arc::new(roots(suite, "client-root.pem")?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(trusted, provider).build();
+            builder.with_client_cert_verifier(verifier.map_err(failed("client-root.pem"))?)
+        }
+        _ => builder.with_no_client_auth(),
+    };
+    let config = builder.with_single_cert(certificates(suite, "chain.pem")?, key(suite, "key.pem")?);
     let mut config = config.map_err(failed("chain.pem"))?;
     config.send_tls13_tickets = suite.tickets as usize;
-    if suite.tickets > 0 {
+    if resumption::by_ticketer(suite) {
         config.ticketer = provider::Ticketer::new().map_err(failed("tickets"))?;
     }
-    config.session_storage = Arc::new(NoServerSessionStorage {});
+    resumption::of_server(&mut config, suite);
     Ok(config)
 }
 

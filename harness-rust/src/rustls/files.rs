@@ -1,6 +1,7 @@
 //! The files of a suite, which are PEM.
 
 use memtest_driver::Suite;
+use rustls::RootCertStore;
 use rustls_pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer};
 use std::fmt::Display;
 
@@ -13,8 +14,16 @@ pub fn certificates(suite: &Suite, name: &str) -> Result<Vec<CertificateDer<'sta
     }
 }
 
-pub fn key(suite: &Suite) -> Result<PrivateKeyDer<'static>, String> {
-    let file = format!("{}/key.pem", &*suite.certs);
+pub fn roots(suite: &Suite, name: &str) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(suite, name)? {
+        roots.add(root).map_err(failed(name))?;
+    }
+    Ok(roots)
+}
+
+pub fn key(suite: &Suite, name: &str) -> Result<PrivateKeyDer<'static>, String> {
+    let file = format!("{}/{name}", &*suite.certs);
     PrivateKeyDer::from_pem_file(&file).map_err(failed(&file))
 }
 

@@ -1,17 +1,19 @@
 //! rustls 0.24: a connection is lent the caller's buffers, call by call.
 
 use crate::caller_buffers::Buffers;
-use crate::files::{certificates, failed, key};
+use crate::files::{certificates, failed, key, roots};
 use crate::names::{cipher, group, protocol, same};
-use crate::CRYPTOGRAPHY;
+use crate::{resumption, CRYPTOGRAPHY};
 use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
-use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, Identity};
-use rustls::server::{NoServerSessionStorage, Tls13Tickets};
-use rustls::{enums::ProtocolVersion, ClientConfig, RootCertStore, ServerConfig};
+use rustls::server::{Tls13Tickets, WebPkiClientVerifier};
+use rustls::{enums::ProtocolVersion, ClientConfig, ServerConfig};
 use rustls::{ClientSide, Connection, Error, HandshakeKind, ServerSide, SideData, Tcp};
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
+
+/// The limit of rustls' own buffer, before 0.24.
+const WRITE_BYTES: usize = 64 * 1024;
 
 /// Exactly what the suite names: one protocol, one cipher, one group. The protocol follows from the cipher.
 pub fn offer(suite: &Suite) -> Result<Arc<CryptoProvider>, String> {
@@ -33,9 +35,13 @@ pub fn offer(suite: &Suite) -> Result<Arc<CryptoProvider>, String> {
     Ok(Arc::new(it))
 }
 
+fn identity(suite: &Suite, name: &str) -> Result<Arc<Identity<'static>>, String> {
+    Identity::from_cert_chain(certificates(suite, name)?).map(Arc::new).map_err(failed(name))
+}
+
 /// What a client and a server do not share.
 pub trait End: SideData {
-    type Config;
+    type Config: Send + Sync;
     fn config(suite: &Suite) -> Result<Self::Config, String>;
     fn connection(config: &Arc<Self::Config>, output: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error>;
 }
@@ -44,14 +50,15 @@ impl End for ClientSide {
     type Config = ClientConfig;
 
     fn config(suite: &Suite) -> Result<ClientConfig, String> {
-        let mut roots = RootCertStore::empty();
-        for root in certificates(suite, "root.pem")? {
-            roots.add(root).map_err(failed("root.pem"))?;
-        }
-        let builder = ClientConfig::builder(offer(suite)?).with_root_certificates(roots);
-        let mut config = builder.with_no_client_auth().map_err(failed("client"))?;
-        // By default there is a store, and every handshake here is to be a full one.
-        config.resumption = Resumption::disabled();
+        let builder = ClientConfig::builder(offer(suite)?).with_root_certificates(roots(suite, "root.pem")?);
+        let mut config = match &*suite.auth {
+            "mutual" => {
+                let (identity, key) = (identity(suite, "client-chain.pem")?, key(suite, "client-key.pem")?);
+                builder.with_client_auth_cert(identity, key).map_err(failed("client-chain.pem"))?
+            }
+            _ => builder.with_no_client_auth().map_err(failed("client"))?,
+        };
+        config.resumption = resumption::of_client(suite);
         Ok(config)
     }
 
@@ -64,15 +71,23 @@ impl End for ServerSide {
     type Config = ServerConfig;
 
     fn config(suite: &Suite) -> Result<ServerConfig, String> {
-        let identity = Identity::from_cert_chain(certificates(suite, "chain.pem")?).map_err(failed("chain.pem"))?;
-        let builder = ServerConfig::builder(offer(suite)?).with_no_client_auth();
-        let mut config = builder.with_single_cert(Arc::new(identity), key(suite)?).map_err(failed("chain.pem"))?;
+        let builder = ServerConfig::builder(offer(suite)?);
+        let builder = match &*suite.auth {
+            "mutual" => {
+                let trusted = Arc::new(roots(suite, "client-root.pem")?);
+                let verifier = WebPkiClientVerifier::builder(trusted, &CRYPTOGRAPHY).build();
+                builder.with_client_cert_verifier(Arc::new(verifier.map_err(failed("client-root.pem"))?))
+            }
+            _ => builder.with_no_client_auth(),
+        };
+        let builder = builder.with_single_cert(identity(suite, "chain.pem")?, key(suite, "key.pem")?);
+        let mut config = builder.map_err(failed("chain.pem"))?;
         let tickets = suite.tickets as usize;
         config.send_tls13_tickets = Tls13Tickets { default: tickets, max: tickets };
-        if tickets > 0 {
+        if resumption::by_ticketer(suite) {
             config.ticketer = Some(CRYPTOGRAPHY.ticketer_factory.ticketer().map_err(failed("tickets"))?);
         }
-        config.session_storage = Arc::new(NoServerSessionStorage {});
+        resumption::of_server(&mut config, suite);
         Ok(config)
     }
 
@@ -88,7 +103,10 @@ pub struct Tls<S: End> {
     saves: bool,
 }
 
-impl<S: End> Session for Tls<S> {
+impl<S: End> Session for Tls<S>
+where
+    Connection<S, Tcp>: Send,
+{
     type Context = (Arc<S::Config>, bool);
 
     fn context_new(suite: &Suite) -> Result<Self::Context, String> {
@@ -104,14 +122,16 @@ impl<S: End> Session for Tls<S> {
     /// A client's hello is out before it first looks for an answer.
     fn handshake(&mut self) -> Result<bool, String> {
         self.buffers.send(&mut self.wire)?;
-        while self.receive()? {}
+        while self.receive(&mut Default::default())? {}
         self.buffers.send(&mut self.wire)?;
         self.save();
         Ok(!self.connection.is_handshaking())
     }
 
-    /// Nothing is taken as long as there is no room for what was taken before.
+    /// Nothing is taken as long as there is no room for what was taken before, and no more at once than rustls itself took
+    /// when the buffer was its own.
     fn write(&mut self, bytes: &[u8]) -> Result<usize, String> {
+        let bytes = &bytes[..bytes.len().min(WRITE_BYTES)];
         self.buffers.send(&mut self.wire)?;
         if !self.buffers.output.is_empty() {
             return Ok(0);
@@ -123,13 +143,16 @@ impl<S: End> Session for Tls<S> {
     }
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, String> {
-        loop {
-            let given = self.buffers.take(bytes);
-            if given > 0 || !self.receive()? {
-                self.save();
-                return Ok(given);
+        let size = bytes.len();
+        let mut room = bytes;
+        let given = loop {
+            let kept = self.buffers.take(room);
+            if kept > 0 || room.len() < size || !self.receive(&mut room)? {
+                break kept + size - room.len();
             }
-        }
+        };
+        self.save();
+        Ok(given)
     }
 
     fn negotiated(&self) -> Result<Negotiated, String> {
@@ -151,13 +174,13 @@ impl<S: End> Session for Tls<S> {
 }
 
 impl<S: End> Tls<S> {
-    /// False when nothing is there.
-    fn receive(&mut self) -> Result<bool, String> {
+    /// False when nothing is there. Data may go into `room`, which is then what is left of it.
+    fn receive(&mut self, room: &mut &mut [u8]) -> Result<bool, String> {
         let any = self.buffers.fill(&mut self.wire)?;
         let (input, output, plaintext) = self.buffers.parts();
         let mut handler = self.connection.read_tls(input, output);
         while let Some(payload) = handler.next_payload() {
-            Buffers::keep(plaintext, &payload.map_err(|error| error.to_string())?);
+            Buffers::give(&payload.map_err(|error| error.to_string())?, room, plaintext);
         }
         Ok(any)
     }

@@ -40,6 +40,23 @@ pub fn group(it: NamedGroup) -> &'static CStr {
     }
 }
 
+/// Of all ciphers with a name here.
+pub enum Aead {
+    Aes128Gcm,
+    Aes256Gcm,
+    Chacha20Poly1305,
+}
+
+impl Aead {
+    pub fn of(cipher: &str) -> Self {
+        match cipher.to_ascii_uppercase() {
+            it if it.contains("CHACHA20") => Self::Chacha20Poly1305,
+            it if it.contains("AES128") || it.contains("AES_128") => Self::Aes128Gcm,
+            _ => Self::Aes256Gcm,
+        }
+    }
+}
+
 /// Names are compared without regard to case.
 pub fn same(name: &CStr, other: &str) -> bool {
     name.to_bytes().eq_ignore_ascii_case(other.as_bytes())

@@ -1,6 +1,6 @@
 //! rustls as the core knows it, of whatever generation: a suite that it cannot do is refused here.
 
-use crate::{offer, Client, Server, RELEASES, SAVES};
+use crate::{offer, sealer, Client, Server, RELEASES, SAVES};
 #[cfg(feature = "jemalloc-rust")]
 use memtest_driver::Mallctl;
 use memtest_driver::{Driver, Suite};
@@ -20,6 +20,8 @@ impl Driver for Rustls {
         Err(_) => panic!("a version with a zero in it"),
     };
     const RELEASES: bool = RELEASES;
+    /// What a client got is kept by its context, and offered unasked: [`crate::resumption`].
+    const RESUMES: bool = true;
 
     /// As it is in C, and not tikv-jemalloc-ctl: that crate wraps this function, has no way to call for a purge, and the
     /// core reads the books of a preloaded jemalloc by the same calls.
@@ -28,17 +30,17 @@ impl Driver for Rustls {
 
     fn supports(suite: &Suite) -> Result<(), String> {
         offer(suite)?;
-        match (&*suite.auth, &*suite.knobs, suite.store) {
-            ("server", "default", false) => Ok(()),
-            ("server", "best", false) if SAVES => Ok(()),
-            ("server", knobs, false) => {
+        match (&*suite.auth, &*suite.knobs) {
+            ("server" | "mutual", "default") => Ok(()),
+            ("server" | "mutual", "best") if SAVES => Ok(()),
+            ("server" | "mutual", knobs) => {
                 Err(format!("knobs={knobs}: set_buffer_limit caps rustls' buffers and frees none"))
             }
-            ("server", _, true) => Err("store=on: with a store a rustls client would resume unasked".into()),
-            (auth, ..) => Err(format!("auth={auth}: not in this driver yet")),
+            (auth, _) => Err(format!("auth={auth}: does server and mutual only")),
         }
     }
 
     type Client = Client;
     type Server = Server;
+    type Sealer = sealer::Sealer;
 }

@@ -5,6 +5,8 @@ mod configs;
 mod files;
 mod full;
 mod names;
+mod resumption;
+mod sealer;
 mod stack;
 
 use buffered::{End, Tls};

@@ -4,6 +4,9 @@ mod buffered;
 mod configs;
 mod files;
 mod names;
+mod resumption;
+#[cfg_attr(feature = "graviola", path = "sealer_graviola.rs")]
+mod sealer;
 mod stack;
 
 use buffered::{End, Tls};

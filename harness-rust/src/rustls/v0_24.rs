@@ -4,6 +4,8 @@ mod caller_buffers;
 mod files;
 mod lent;
 mod names;
+mod resumption;
+mod sealer;
 mod stack;
 
 use lent::{offer, Tls};

@@ -1,0 +1,39 @@
+//! What the core gives a stack: strings, and ends of wires.
+
+use super::fail;
+use crate::mirrors::{wire_read, wire_write};
+use std::ffi::{c_char, c_void, CStr};
+use std::ops::Deref;
+
+/// A string of the core's.
+#[repr(transparent)]
+pub struct Text(*const c_char);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        let text = unsafe { CStr::from_ptr(self.0) };
+        text.to_str().unwrap_or_else(|_| fail(format!("{text:?} is not UTF-8")))
+    }
+}
+
+/// One end of a pair's in-memory connection.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Wire(*mut c_void);
+
+/// An end is its session's, which is one thread's at a time.
+unsafe impl Send for Wire {}
+
+impl Wire {
+    /// Takes all bytes as one datagram, or none: returns their number, or 0 when the wire is full (would block).
+    pub fn write(self, bytes: &[u8]) -> usize {
+        unsafe { wire_write(self.0, bytes.as_ptr().cast(), bytes.len()) }
+    }
+
+    /// Gives up to `bytes.len()` bytes of what arrived, as a stream; 0 when nothing is there (would block).
+    pub fn read(self, bytes: &mut [u8]) -> usize {
+        unsafe { wire_read(self.0, bytes.as_mut_ptr().cast(), bytes.len()) }
+    }
+}
