@@ -24,13 +24,20 @@ static void *context_new(enum role role, const struct suite *suite)
     return openssl_context_new(role, suite, configure);
 }
 
+/* The method becomes that of the session's protocol, whose state begins anew. */
+static void resume(void *ssl, void *from)
+{
+    openssl_resume(ssl, from);
+    SSL_set_connect_state(ssl);
+}
+
 const struct driver driver = {
     .name = "libressl",
     .version = version,
     .supports = supports,
     .context_new = context_new,
     .session_new = openssl_session_new,
-    .resume = openssl_resume,
+    .resume = resume,
     .handshake = openssl_handshake,
     .write = openssl_write,
     .read = openssl_read,

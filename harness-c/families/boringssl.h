@@ -10,7 +10,7 @@
 #include <openssl/pool.h>
 #include <pthread.h>
 
-/* Of a client's session of TLS 1.3: the newest ticket, which is not its SSL_SESSION, and told to a callback alone. */
+/* Of a client's session of TLS 1.3: the newest ticket, which is not its SSL_SESSION, and told to a callback only. */
 static int ticket_index;
 static pthread_once_t ticket_once = PTHREAD_ONCE_INIT;
 
@@ -40,6 +40,21 @@ static inline void tickets_keep(SSL_CTX *ctx)
     SSL_CTX_sess_set_new_cb(ctx, ticket_keep);
 }
 
+/* A server of TLS 1.3 whose tickets are to leave before its first data: they wait for a write, be it of nothing. */
+static inline void tickets_leave(SSL_CTX *ctx)
+{
+    openssl_check(SSL_CTX_set_app_data(ctx, ctx), "SSL_CTX_set_app_data");
+}
+
+static inline bool boringssl_handshake(void *ssl)
+{
+    const bool waiting = !SSL_is_init_finished(ssl);
+    const bool complete = openssl_handshake(ssl);
+    if (waiting && complete && SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)))
+        openssl_check(SSL_write(ssl, "", 0) == 0, "SSL_write");
+    return complete;
+}
+
 /* In TLS 1.2 what was got is the session's own, whether the callback was told of it or not. */
 static inline void boringssl_resume(void *ssl, void *from)
 {
@@ -54,8 +69,8 @@ static inline void *boringssl_context_new(enum role role, const struct suite *su
 {
     static CRYPTO_BUFFER_POOL *pool; /* outlives every context */
     struct openssl_context *context = openssl_context_new(role, suite, configure);
-    if (suite->resume && role == ROLE_CLIENT && openssl_is_tls13(suite))
-        tickets_keep(context->ctx);
+    if (suite->resume && openssl_is_tls13(suite))
+        (role == ROLE_CLIENT ? tickets_keep : tickets_leave)(context->ctx);
     if (!context->save)
         return context;
     if (!pool)
