@@ -1,4 +1,5 @@
 /* Mbed TLS 2.28 and 3.x behind the driver interface. */
+#include "mbedtls_sealer.h"
 #include "mbedtls_setup.h"
 
 #include <stdlib.h>
@@ -56,15 +57,67 @@ static bool waits(mbedtls_ssl_context *ssl, int result, const char *what)
     return true;
 }
 
-static bool handshake(void *ssl)
+static void resume(void *ssl, void *from)
+{
+    mbedtls_ssl_session session;
+    mbedtls_ssl_session_init(&session);
+    check(mbedtls_ssl_get_session(from, &session), "mbedtls_ssl_get_session");
+    check(mbedtls_ssl_set_session(ssl, &session), "mbedtls_ssl_set_session");
+    mbedtls_ssl_session_free(&session);
+}
+
+/* What a step of the handshake may only do alone, or NULL. Of TLS 1.3 all but certificates is PSA's. */
+static pthread_mutex_t *lock_of(struct context *context, int state)
+{
+    bool certificate = state == MBEDTLS_SSL_SERVER_CERTIFICATE || state == MBEDTLS_SSL_CERTIFICATE_VERIFY ||
+                       state == MBEDTLS_SSL_CLIENT_CERTIFICATE || state == MBEDTLS_SSL_CLIENT_CERTIFICATE_VERIFY;
+    if (!context->tls13)
+        return NULL;
+    if (context->role == ROLE_SERVER && state == MBEDTLS_SSL_CERTIFICATE_VERIFY)
+        return &context->key_lock;
+    return certificate ? NULL : &psa_lock;
+}
+
+/* As mbedtls_ssl_handshake does. No call tells that a session was resumed: it is if the state of the server's
+ * certificate was never come to. */
+static int step(mbedtls_ssl_context *ssl)
+{
+    if (STATE(ssl) == MBEDTLS_SSL_SERVER_CERTIFICATE)
+        mbedtls_ssl_set_user_data_p(ssl, ssl);
+    return STATE(ssl) == MBEDTLS_SSL_HANDSHAKE_OVER ? mbedtls_ssl_read(ssl, NULL, 0) : mbedtls_ssl_handshake_step(ssl);
+}
+
+static int step_alone(mbedtls_ssl_context *ssl)
+{
+    pthread_mutex_t *lock = lock_of((struct context *)mbedtls_ssl_context_get_config(ssl), STATE(ssl));
+    if (lock)
+        pthread_mutex_lock(lock);
+    int result = step(ssl);
+    if (lock)
+        pthread_mutex_unlock(lock);
+    return result;
+}
+
+/* A ticket is a step of the handshake again. */
+static bool tickets_read(mbedtls_ssl_context *ssl)
 {
     int result;
-    if (!mbedtls_ssl_is_handshake_over((mbedtls_ssl_context *)ssl)) {
-        result = mbedtls_ssl_handshake(ssl);
-        return result == 0 || !waits(ssl, result, "handshake");
-    }
-    result = mbedtls_ssl_read(ssl, NULL, 0); /* reads a record, and gives nothing of it */
+    do
+        result = step_alone(ssl);
+    while (result == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET ||
+           (result == MBEDTLS_ERR_SSL_WANT_READ && STATE(ssl) != MBEDTLS_SSL_HANDSHAKE_OVER));
     return result == 0 || waits(ssl, result, "read");
+}
+
+static bool handshake(void *opaque)
+{
+    mbedtls_ssl_context *ssl = opaque;
+    int result = 0;
+    if (STATE(ssl) == MBEDTLS_SSL_HANDSHAKE_OVER)
+        return tickets_read(ssl);
+    while (result == 0 && STATE(ssl) != MBEDTLS_SSL_HANDSHAKE_OVER)
+        result = step_alone(ssl);
+    return result == 0 || !waits(ssl, result, "handshake");
 }
 
 static size_t write(void *ssl, const void *bytes, size_t size)
@@ -79,20 +132,26 @@ static size_t read(void *ssl, void *bytes, size_t size)
     return given > 0 ? (size_t)given : !waits(ssl, given, "read");
 }
 
-/* The library has no word for the group that was agreed, and none for a session that was resumed: none is offered.
+/* The library has no word for the group that was agreed.
  * After TLS 1.3 it keeps what its handshake needed as long as the connection, and has no call that would free it. */
 static void negotiated(void *opaque, struct negotiated *result)
 {
     mbedtls_ssl_context *ssl = opaque;
     result->protocol = mbedtls_ssl_get_version(ssl);
     result->cipher = cipher_name(mbedtls_ssl_get_ciphersuite(ssl));
+    result->resumed = !mbedtls_ssl_get_user_data_p(ssl);
     result->peer_verified = mbedtls_ssl_get_peer_cert(ssl) && VERIFY_MODE(ssl) != MBEDTLS_SSL_VERIFY_NONE &&
                             mbedtls_ssl_get_verify_result(ssl) == 0; /* 0 also of a chain that nobody looked at */
 }
 
 static void session_free(void *ssl)
 {
+    bool psa = ((const struct context *)mbedtls_ssl_context_get_config((mbedtls_ssl_context *)ssl))->tls13;
+    if (psa)
+        pthread_mutex_lock(&psa_lock);
     mbedtls_ssl_free(ssl);
+    if (psa)
+        pthread_mutex_unlock(&psa_lock);
     free(ssl);
 }
 
@@ -107,10 +166,14 @@ const struct driver driver = {
     .supports = lacks,
     .context_new = context_new,
     .session_new = session_new,
+    .resume = resume,
     .handshake = handshake,
     .write = write,
     .read = read,
     .negotiated = negotiated,
     .session_free = session_free,
     .context_free = context_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -1,5 +1,6 @@
 /* What Mbed TLS is told before its first session: what to offer, and whom to trust. */
-#include "mbedtls_setup.h"
+#include "mbedtls_alone.h"
+#include "mbedtls_credentials.h"
 
 #include <mbedtls/error.h>
 #include <stdio.h>
@@ -9,10 +10,23 @@
 static const struct cipher {
     const char *name; /* OpenSSL's; the library has names of its own */
     int number;       /* IANA's */
-} ciphers[] = {{"TLS_AES_128_GCM_SHA256", 0x1301},
-               {"TLS_AES_256_GCM_SHA384", 0x1302},
-               {"ECDHE-RSA-AES256-GCM-SHA384", MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384},
-               {"ECDHE-ECDSA-AES256-GCM-SHA384", MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}};
+    mbedtls_cipher_type_t type;
+} ciphers[] = {
+    {"TLS_AES_128_GCM_SHA256", 0x1301, MBEDTLS_CIPHER_AES_128_GCM},
+    {"TLS_AES_256_GCM_SHA384", 0x1302, MBEDTLS_CIPHER_AES_256_GCM},
+    {"TLS_CHACHA20_POLY1305_SHA256", 0x1303, MBEDTLS_CIPHER_CHACHA20_POLY1305},
+    {"ECDHE-RSA-AES128-GCM-SHA256", MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, MBEDTLS_CIPHER_AES_128_GCM},
+    {"ECDHE-RSA-AES256-GCM-SHA384", MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, MBEDTLS_CIPHER_AES_256_GCM},
+    {"ECDHE-RSA-CHACHA20-POLY1305", MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+     MBEDTLS_CIPHER_CHACHA20_POLY1305},
+    {"ECDHE-ECDSA-AES256-GCM-SHA384", MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, MBEDTLS_CIPHER_AES_256_GCM},
+};
+
+pthread_mutex_t psa_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A thread resumes one session at a time, of at most 256 threads; each may have begun with several full handshakes. The
+ * oldest of a full cache go first, used or not. */
+enum { KEPT_SESSIONS = 4096, LIFETIME_S = 86400 };
 
 void check(int result, const char *what)
 {
@@ -44,6 +58,11 @@ const char *cipher_name(const char *own)
     return own;
 }
 
+mbedtls_cipher_type_t cipher_type(const char *name)
+{
+    return cipher_named(name)->type;
+}
+
 const char *lacks(const struct suite *suite)
 {
     if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
@@ -52,10 +71,8 @@ const char *lacks(const struct suite *suite)
     if (is_tls13(suite))
         return "does not have TLSv1.3 as its own defaults build it";
 #endif
-    if (!strcmp(suite->auth, "mutual"))
-        return "this driver does not do mutual authentication yet";
-    if (suite->tickets > 0)
-        return "this driver does not do tickets yet";
+    if (is_tls13(suite) && suite->store)
+        return "keeps sessions of TLSv1.2 only";
     if (!strcmp(suite->knobs, "best"))
         return "saves memory by how it is built, not by a setting at run time";
     if (!cipher_named(suite->cipher))
@@ -63,13 +80,37 @@ const char *lacks(const struct suite *suite)
     return strcmp(suite->group, "X25519") ? "does not have this group" : NULL;
 }
 
-/* Offers just what the suite asks. But in TLS 1.2 a client has one list for key exchange and for the curves of
- * certificates, so a P-256 chain needs P-256 in it too: the server does not, so that both have X25519 alone. */
+/* Tickets, or ids; TLS 1.3 with a new key exchange always. */
+static void resumption_configure(struct context *context, const struct suite *suite)
+{
+    bool client = context->role == ROLE_CLIENT, tickets = suite->tickets > 0 && !suite->store;
+    mbedtls_ssl_config *config = &context->config;
+    if (client)
+        mbedtls_ssl_conf_session_tickets(config, tickets ? MBEDTLS_SSL_SESSION_TICKETS_ENABLED
+                                                         : MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
+    else if (suite->store)
+        mbedtls_ssl_conf_session_cache(config, context, cache_get_alone, cache_set_alone);
+    mbedtls_ssl_cache_set_max_entries(&context->cache, KEPT_SESSIONS);
+    if (!tickets)
+        return;
+    mbedtls_ssl_conf_tls13_key_exchange_modes(config, MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL |
+                                                          MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_PSK_EPHEMERAL);
+    mbedtls_ssl_conf_tls13_enable_signal_new_session_tickets(config, client);
+    if (client)
+        return;
+    mbedtls_ssl_conf_new_session_tickets(config, (uint16_t)suite->tickets);
+    mbedtls_ssl_conf_session_tickets_cb(config, ticket_write_alone, ticket_parse_alone, context);
+    check(mbedtls_ssl_ticket_setup(&context->ticket, random_alone, context, MBEDTLS_CIPHER_AES_256_GCM, LIFETIME_S),
+          "mbedtls_ssl_ticket_setup");
+}
+
+/* Offers just what the suite asks. But in TLS 1.2 there is one list for key exchange and for the curves of
+ * certificates, so who verifies a P-256 chain needs P-256 in it too. */
 static void configure(struct context *context, const struct suite *suite)
 {
     bool client = context->role == ROLE_CLIENT;
     mbedtls_ssl_config *config = &context->config;
-    bool both = !is_tls13(suite) && client && strstr(suite->cipher, "ECDSA");
+    bool both = !is_tls13(suite) && (client || is_mutual(suite)) && strstr(suite->cipher, "ECDSA");
     context->ciphers[0] = cipher_named(suite->cipher)->number;
     context->groups[0] = GROUP_X25519;
     context->groups[1] = both ? GROUP_P256 : 0;
@@ -80,42 +121,8 @@ static void configure(struct context *context, const struct suite *suite)
     mbedtls_ssl_conf_max_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, is_tls13(suite) ? 4 : 3);
     mbedtls_ssl_conf_ciphersuites(config, context->ciphers);
     mbedtls_ssl_conf_groups(config, context->groups);
-    mbedtls_ssl_conf_rng(config, mbedtls_ctr_drbg_random, &context->random);
-    if (client)
-        mbedtls_ssl_conf_session_tickets(config, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
-    else if (suite->store)
-        mbedtls_ssl_conf_session_cache(config, &context->cache, mbedtls_ssl_cache_get, mbedtls_ssl_cache_set);
-}
-
-/* By a signature, after which the key's numbers for blinding have nearly the room that they come to have: the first two
- * signatures of an RSA key enlarge them, and sessions would not be alike. */
-static void key_check(struct context *context, const char *path)
-{
-    unsigned char hash[32] = {0}, signature[MBEDTLS_PK_SIGNATURE_MAX_SIZE];
-    size_t size;
-    check(mbedtls_pk_sign(&context->key, MBEDTLS_MD_SHA256, hash, sizeof hash, signature, sizeof signature, &size,
-                          mbedtls_ctr_drbg_random, &context->random),
-          path);
-    if (mbedtls_pk_verify(&context->certificates.pk, MBEDTLS_MD_SHA256, hash, sizeof hash, signature, size) != 0)
-        die("%s: is not the key of chain.pem", path);
-}
-
-/* A client holds the root only; a server the leaf, its key and the intermediate. */
-static void credentials_load(struct context *context, const struct suite *suite)
-{
-    bool client = context->role == ROLE_CLIENT;
-    char path[PATH_BYTES];
-    suite_path(path, suite, client ? "root.pem" : "chain.pem");
-    check(mbedtls_x509_crt_parse_file(&context->certificates, path), path);
-    if (client) {
-        mbedtls_ssl_conf_ca_chain(&context->config, &context->certificates, NULL);
-        mbedtls_ssl_conf_authmode(&context->config, MBEDTLS_SSL_VERIFY_REQUIRED);
-        return;
-    }
-    suite_path(path, suite, "key.pem");
-    check(mbedtls_pk_parse_keyfile(&context->key, path, NULL, mbedtls_ctr_drbg_random, &context->random), path);
-    key_check(context, path);
-    check(mbedtls_ssl_conf_own_cert(&context->config, &context->certificates, &context->key), path);
+    mbedtls_ssl_conf_rng(config, random_alone, context);
+    resumption_configure(context, suite);
 }
 
 /* TLS 1.3 stands on it. A client's key share has a slot in its table of keys, one for the process: it doubles with the
@@ -123,11 +130,13 @@ static void credentials_load(struct context *context, const struct suite *suite)
 static void psa_use(int more)
 {
     static int contexts;
+    pthread_mutex_lock(&psa_lock);
     if (contexts == 0 && psa_crypto_init() != PSA_SUCCESS)
         die("psa_crypto_init: failed");
     contexts += more;
     if (contexts == 0)
         mbedtls_psa_crypto_free();
+    pthread_mutex_unlock(&psa_lock);
 }
 
 struct context *context_open(enum role role, const struct suite *suite)
@@ -136,12 +145,19 @@ struct context *context_open(enum role role, const struct suite *suite)
     if (!context)
         die("out of memory");
     context->role = role;
+    context->tls13 = is_tls13(suite);
     mbedtls_ssl_config_init(&context->config);
     mbedtls_entropy_init(&context->entropy);
     mbedtls_ctr_drbg_init(&context->random);
-    mbedtls_x509_crt_init(&context->certificates);
+    mbedtls_x509_crt_init(&context->own);
+    mbedtls_x509_crt_init(&context->trusted);
     mbedtls_pk_init(&context->key);
+    mbedtls_pk_init(&context->signer);
     mbedtls_ssl_cache_init(&context->cache);
+    mbedtls_ssl_ticket_init(&context->ticket);
+    pthread_mutex_init(&context->random_lock, NULL);
+    pthread_mutex_init(&context->key_lock, NULL);
+    pthread_mutex_init(&context->kept_lock, NULL);
     psa_use(1);
     check(mbedtls_ctr_drbg_seed(&context->random, mbedtls_entropy_func, &context->entropy, NULL, 0), "random numbers");
     configure(context, suite);
@@ -153,8 +169,11 @@ void context_close(struct context *context)
 {
     mbedtls_ssl_config_free(&context->config);
     mbedtls_ssl_cache_free(&context->cache);
+    mbedtls_ssl_ticket_free(&context->ticket);
+    mbedtls_pk_free(&context->signer);
     mbedtls_pk_free(&context->key);
-    mbedtls_x509_crt_free(&context->certificates);
+    mbedtls_x509_crt_free(&context->own);
+    mbedtls_x509_crt_free(&context->trusted);
     mbedtls_ctr_drbg_free(&context->random);
     mbedtls_entropy_free(&context->entropy);
     free(context);

@@ -8,25 +8,34 @@
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/ssl_cache.h>
+#include <mbedtls/ssl_ticket.h>
+#include <pthread.h>
 
 /* A configuration, and what it only refers to. */
 struct context {
+    mbedtls_ssl_config config; /* the first: what a session's configuration is a part of */
     enum role role;
-    mbedtls_ssl_config config;
+    bool tls13;
     mbedtls_entropy_context entropy;
     mbedtls_ctr_drbg_context random;
-    mbedtls_x509_crt certificates;
-    mbedtls_pk_context key;
-    mbedtls_ssl_cache_context cache;
+    mbedtls_x509_crt own, trusted;
+    mbedtls_pk_context key, signer;    /* the signer is the key under its lock */
+    mbedtls_ssl_cache_context cache;   /* sessions under their ids */
+    mbedtls_ssl_ticket_context ticket; /* what seals tickets */
+    pthread_mutex_t random_lock, key_lock, kept_lock;
     int ciphers[2];
     group groups[3];
 };
+
+/* PSA has one table of keys for the process, and TLS 1.3 all of its ephemeral keys in it. */
+extern pthread_mutex_t psa_lock;
 
 /* NULL, or what this build of the library, or the driver, does not have. */
 const char *lacks(const struct suite *suite);
 
 /* OpenSSL's name of a cipher that the library names in its own way; that one where it is not known. */
 const char *cipher_name(const char *own);
+mbedtls_cipher_type_t cipher_type(const char *name); /* what it encrypts with */
 
 struct context *context_open(enum role role, const struct suite *suite);
 void context_close(struct context *context);
