@@ -1,5 +1,6 @@
 /* s2n-tls behind the driver interface. */
-#include "s2n_setup.h"
+#include "s2n_resumption.h"
+#include "s2n_sealer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,18 +18,19 @@ static const char *version(void)
 
 static const char *supports(const struct suite *suite)
 {
-    const char *lacks = policy_for(suite, ROLE_SERVER) ? NULL : "this driver knows no security policy for it";
+    const char *lacks = policy_for(suite, ROLE_SERVER) ? NULL : "none of its security policies has it come out";
     if (strncmp(suite->protocol, "TLSv1.", 6) != 0)
         lacks = "does TLSv1.2 and TLSv1.3 only";
-    if (!strcmp(suite->auth, "mutual"))
-        lacks = "this driver does not do mutual authentication yet";
-    if (suite->tickets > 0 || suite->store)
-        lacks = "this driver does not do tickets or a store yet";
+    if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))
+        lacks = "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
+    if ((suite->store || suite->tickets > 0) && !strcmp(suite->auth, "mutual"))
+        lacks = "resumes no session whose client was authenticated";
     return lacks;
 }
 
 struct context {
     struct s2n_config *config;
+    struct resumption resumption;
     enum role role;
     bool best; /* knobs */
 };
@@ -42,7 +44,7 @@ static void *context_new(enum role role, const struct suite *suite)
     const char *policy = policy_for(suite, role);
     check(s2n_config_set_cipher_preferences(config, policy) == S2N_SUCCESS, policy);
     credentials_load(config, role, suite);
-    *context = (struct context){config, role, !strcmp(suite->knobs, "best")};
+    *context = (struct context){config, resumption_new(config, role, suite), role, !strcmp(suite->knobs, "best")};
     return context;
 }
 
@@ -65,6 +67,7 @@ static void *session_new(void *opaque, struct wire *wire)
     struct context *context = opaque;
     struct s2n_connection *session = s2n_connection_new(context->role == ROLE_CLIENT ? S2N_CLIENT : S2N_SERVER);
     bool done = session && s2n_connection_set_config(session, context->config) == S2N_SUCCESS &&
+                s2n_connection_set_ctx(session, context) == S2N_SUCCESS &&
                 s2n_connection_set_send_cb(session, send) == S2N_SUCCESS &&
                 s2n_connection_set_recv_cb(session, receive) == S2N_SUCCESS &&
                 s2n_connection_set_send_ctx(session, wire) == S2N_SUCCESS &&
@@ -79,6 +82,12 @@ static void *session_new(void *opaque, struct wire *wire)
     return session;
 }
 
+static void resume(void *session, void *from)
+{
+    const struct context *context = s2n_connection_get_ctx(session);
+    session_resume(session, from, context->resumption.ticket);
+}
+
 /* Ends the run unless the library only waits for the other end. */
 static bool waits(const char *what)
 {
@@ -90,7 +99,7 @@ static bool handshake(void *session)
 {
     s2n_blocked_status blocked;
     uint8_t byte;
-    if (s2n_connection_get_ctx(session)) { /* complete: s2n does not tell */
+    if (!s2n_connection_get_ctx(session)) { /* complete: s2n does not tell */
         if (s2n_recv(session, &byte, 1, &blocked) >= 0)
             die("application data, or its end, before both ends were complete");
         return waits("read");
@@ -99,7 +108,7 @@ static bool handshake(void *session)
         return !waits("handshake");
     /* As its documentation has it: "should be called after the handshake". */
     check(s2n_connection_free_handshake(session) == S2N_SUCCESS, "s2n_connection_free_handshake");
-    s2n_connection_set_ctx(session, session);
+    check(s2n_connection_set_ctx(session, NULL) == S2N_SUCCESS, "s2n_connection_set_ctx");
     return true;
 }
 
@@ -135,10 +144,12 @@ static const char *protocol_of(struct s2n_connection *session)
 
 static void negotiated(void *session, struct negotiated *result)
 {
-    check(s2n_connection_get_key_exchange_group(session, &result->group) == S2N_SUCCESS, "group");
     result->protocol = protocol_of(session);
     result->cipher = s2n_connection_get_cipher(session);
     result->resumed = s2n_connection_is_session_resumed(session);
+    result->group = NULL; /* of a session resumed in TLS 1.2, which exchanges no keys */
+    bool exchanged = !result->resumed || !strcmp(result->protocol, "TLSv1.3");
+    check(!exchanged || s2n_connection_get_key_exchange_group(session, &result->group) == S2N_SUCCESS, "group");
     result->peer_verified = peer_is_verified(session);
 }
 
@@ -156,6 +167,7 @@ static void context_free(void *opaque)
 {
     struct context *context = opaque;
     check(s2n_config_free(context->config) == S2N_SUCCESS, "s2n_config_free");
+    resumption_free(context->resumption);
     free(context);
 }
 
@@ -165,6 +177,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .resume = resume,
     .handshake = handshake,
     .write = write,
     .read = read,
@@ -172,4 +185,7 @@ const struct driver driver = {
     .release = release,
     .session_free = session_free,
     .context_free = context_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

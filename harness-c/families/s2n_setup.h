@@ -13,7 +13,7 @@ const char *policy_for(const struct suite *suite, enum role role);
  * few. This has it do what it does with S2N_DONT_MLOCK in the environment, whose size would then be in the heap. */
 bool s2n_setup(void);
 
-/* A client holds the root only; a server the leaf, its key and the intermediate. */
+/* A client holds the root only; a server the leaf, its key and the intermediate. With auth=mutual each has both. */
 void credentials_load(struct s2n_config *config, enum role role, const struct suite *suite);
 
 /* Ends the run with what s2n says unless it is done. */
