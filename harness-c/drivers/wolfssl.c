@@ -1,5 +1,5 @@
 /* wolfSSL 5.x behind the driver interface; under the GPL, as the library is. */
-#include "wolfssl_setup.h"
+#include "wolfssl_sealer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +32,6 @@ static const char *supports(const struct suite *suite)
 {
     if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
         return "does TLSv1.2 and TLSv1.3 only";
-    if (!strcmp(suite->auth, "mutual"))
-        return "this driver does not do mutual authentication yet";
     if (suite->tickets > 0)
         return "does not have tickets as its own defaults build it";
     if (!strcmp(suite->knobs, "best"))
@@ -51,7 +49,10 @@ static void *context_new(enum role role, const struct suite *suite)
     if (!ctx || configure(ctx, suite))
         die("wolfSSL_CTX_new: failed");
     credentials_load(ctx, role, suite);
-    wolfSSL_CTX_set_session_cache_mode(ctx, suite->store ? WOLFSSL_SESS_CACHE_BOTH : WOLFSSL_SESS_CACHE_OFF);
+    /* One table of the process for both roles, three sessions a row: a client's own would put the server's out of it.
+     */
+    bool keeps = suite->store && role == ROLE_SERVER;
+    wolfSSL_CTX_set_session_cache_mode(ctx, keeps ? WOLFSSL_SESS_CACHE_SERVER : WOLFSSL_SESS_CACHE_OFF);
     wolfSSL_CTX_SetIOSend(ctx, wire_send);
     wolfSSL_CTX_SetIORecv(ctx, wire_receive);
     return ctx;
@@ -69,6 +70,13 @@ static void *session_new(void *ctx, struct wire *wire)
         check(wolfSSL_check_domain_name(ssl, SERVER_NAME), "host name");
     }
     return ssl;
+}
+
+static void resume(void *ssl, void *from)
+{
+    WOLFSSL_SESSION *session = wolfSSL_get1_session(from);
+    check(session ? wolfSSL_set_session(ssl, session) : WOLFSSL_FAILURE, "wolfSSL_set_session");
+    wolfSSL_SESSION_free(session);
 }
 
 /* Ends the run unless the library only waits for the other end. */
@@ -106,9 +114,10 @@ static size_t session_read(void *ssl, void *bytes, size_t size)
 
 /* As its own defaults build it the library keeps nothing of the peer's chain, has no call that would say that it was
  * verified (those are OPENSSL_EXTRA's, KEEP_PEER_CERT's and SESSION_CERTS's), and calls a callback of its caller's for
- * errors only. What proves it: the session has WOLFSSL_VERIFY_PEER and a host name; with them each of the chain, the
- * name and the signature that is wrong is an error, which ends the run here (test_stacks.py has all three), and without
- * a signature by the leaf's key a client's handshake never finishes (NO_PEER_VERIFY). */
+ * errors only. What proves it: the session has WOLFSSL_VERIFY_PEER, and a host name, or of a server the mode that no
+ * certificate at all is an error too; with them each of the chain, the name and the signature that is wrong is an
+ * error, which ends the run here (test_stacks.py has all three), and without a signature by the leaf's key the
+ * handshake never finishes (NO_PEER_VERIFY). */
 static void negotiated(void *opaque, struct negotiated *result)
 {
     WOLFSSL *ssl = opaque;
@@ -117,8 +126,9 @@ static void negotiated(void *opaque, struct negotiated *result)
     result->cipher = tls13 ? wolfSSL_get_cipher(ssl) : wolfSSL_get_cipher_name(ssl);
     result->group = wolfSSL_get_curve_name(ssl);
     result->resumed = wolfSSL_session_reused(ssl);
-    bool verifies = ssl->options.verifyPeer && !ssl->options.verifyNone && ssl->buffers.domainName.buffer;
-    result->peer_verified = verifies && !wolfSSL_is_server(ssl) && wolfSSL_is_init_finished(ssl);
+    bool requires = wolfSSL_is_server(ssl) ? ssl->options.failNoCert : ssl->buffers.domainName.buffer != NULL;
+    bool verifies = ssl->options.verifyPeer && !ssl->options.verifyNone;
+    result->peer_verified = verifies && requires && wolfSSL_is_init_finished(ssl) && !result->resumed;
 }
 
 static void session_free(void *ssl)
@@ -137,10 +147,14 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .resume = resume,
     .handshake = session_handshake,
     .write = session_write,
     .read = session_read,
     .negotiated = negotiated,
     .session_free = session_free,
     .context_free = context_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -55,15 +55,31 @@ const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
     return groups_set(ctx, suite) ? NULL : "does not have this group";
 }
 
-void credentials_load(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
+static void chain_load(WOLFSSL_CTX *ctx, const struct suite *suite, const char *chain, const char *key)
 {
     char path[PATH_BYTES];
-    if (role == ROLE_CLIENT) {
-        check(wolfSSL_CTX_load_verify_locations(ctx, suite_path(path, suite, "root.pem"), NULL), path);
-        wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_PEER, NULL);
-        return;
-    }
-    wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_NONE, NULL);
-    check(wolfSSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, "chain.pem")), path);
-    check(wolfSSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, "key.pem"), WOLFSSL_FILETYPE_PEM), path);
+    check(wolfSSL_CTX_use_certificate_chain_file(ctx, suite_path(path, suite, chain)), path);
+    check(wolfSSL_CTX_use_PrivateKey_file(ctx, suite_path(path, suite, key), WOLFSSL_FILETYPE_PEM), path);
+}
+
+static void root_load(WOLFSSL_CTX *ctx, const struct suite *suite, const char *name, int verify)
+{
+    char path[PATH_BYTES];
+    check(wolfSSL_CTX_load_verify_locations(ctx, suite_path(path, suite, name), NULL), path);
+    wolfSSL_CTX_set_verify(ctx, verify, NULL);
+}
+
+void credentials_load(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
+{
+    bool client = role == ROLE_CLIENT, mutual = !strcmp(suite->auth, "mutual");
+    if (client)
+        root_load(ctx, suite, "root.pem", WOLFSSL_VERIFY_PEER);
+    else if (mutual)
+        root_load(ctx, suite, "client-root.pem", WOLFSSL_VERIFY_PEER | WOLFSSL_VERIFY_FAIL_IF_NO_PEER_CERT);
+    else
+        wolfSSL_CTX_set_verify(ctx, WOLFSSL_VERIFY_NONE, NULL);
+    if (!client)
+        chain_load(ctx, suite, "chain.pem", "key.pem");
+    else if (mutual)
+        chain_load(ctx, suite, "client-chain.pem", "client-key.pem");
 }
