@@ -1,5 +1,7 @@
 /* BearSSL 0.6 behind the driver interface. It allocates nothing: a session is what its caller gives it. */
 #include "bearssl_caller.h"
+#include "bearssl_kept.h"
+#include "bearssl_sealer.h"
 #include "bearssl_suite.h"
 
 #include <stdlib.h>
@@ -11,12 +13,14 @@ struct context {
     uint16_t cipher;
     br_ec_impl curves; /* the library's own, but for those that are not offered */
     size_t buffer_size;
+    bool bidirectional, resumes;
+    struct kept *kept; /* NULL but on a server that keeps its sessions */
 };
 
 struct session {
     struct wire *wire;
     br_ssl_engine_context *engine;      /* the first member of a client's structure, and of a server's */
-    br_x509_minimal_context *validator; /* NULL on a server, which asks for no certificate */
+    br_x509_minimal_context *validator; /* NULL on a server that asks for no certificate */
     unsigned char *buffer;
 };
 
@@ -36,18 +40,12 @@ static void *context_new(enum role role, const struct suite *suite)
     context->curves.supported_curves = 1U << BR_EC_curve25519;
     /* Documented to save memory: one buffer for both directions, for programs that do not write while they read. It
      * may be smaller still, if the other end then agrees to smaller records. */
-    context->buffer_size = strcmp(suite->knobs, "best") ? BR_SSL_BUFSIZE_BIDI : BR_SSL_BUFSIZE_MONO;
+    context->bidirectional = strcmp(suite->knobs, "best") != 0;
+    context->buffer_size = context->bidirectional ? BR_SSL_BUFSIZE_BIDI : BR_SSL_BUFSIZE_MONO;
+    context->resumes = role == ROLE_CLIENT && suite->resume;
+    context->kept = role == ROLE_SERVER && suite->store ? kept_new() : NULL;
     credentials_load(&context->credentials, role, suite);
     return context;
-}
-
-/* By any curve. A client has one list for key exchange and signatures, and sends P-256 before X25519: with both in it
- * servers take P-256. With X25519 alone those that look for their certificate's curve in it, as OpenSSL's, refuse. */
-static uint32_t signature_verify(const br_ec_impl *offered, const void *hash, size_t hash_size,
-                                 const br_ec_public_key *key, const void *signature, size_t size)
-{
-    (void)offered;
-    return br_ecdsa_vrfy_asn1_get_default()(br_ec_get_default(), hash, hash_size, key, signature, size);
 }
 
 static void *session_new(void *opaque, struct wire *wire)
@@ -58,20 +56,26 @@ static void *session_new(void *opaque, struct wire *wire)
     if (!session)
         die("out of memory");
     session->wire = wire;
-    session->validator = client ? validator_new() : NULL;
-    session->engine = client ? client_engine_new(&context->credentials, session->validator)
-                             : server_engine_new(&context->credentials);
+    session->validator = context->credentials.root.dn.data ? validator_new() : NULL;
+    session->engine = (client ? client_engine_new : server_engine_new)(&context->credentials, session->validator);
     session->buffer = record_buffer_new(context->buffer_size);
-    br_ssl_engine_set_versions(session->engine, BR_TLS12, BR_TLS12);
-    br_ssl_engine_set_suites(session->engine, &context->cipher, 1);
-    br_ssl_engine_set_ec(session->engine, &context->curves);
-    br_ssl_engine_set_ecdsa(session->engine, signature_verify);
-    br_ssl_engine_set_buffer(session->engine, session->buffer, context->buffer_size,
-                             context->buffer_size == BR_SSL_BUFSIZE_BIDI);
-    if (!(client ? br_ssl_client_reset((br_ssl_client_context *)session->engine, SERVER_NAME, 0)
-                 : br_ssl_server_reset((br_ssl_server_context *)session->engine)))
-        die("session: %s", error_text(br_ssl_engine_last_error(session->engine)));
+    engine_configure(session->engine, &context->cipher, &context->curves);
+    br_ssl_engine_set_buffer(session->engine, session->buffer, context->buffer_size, context->bidirectional);
+    if (context->kept)
+        br_ssl_server_set_cache((br_ssl_server_context *)session->engine, &context->kept->vtable);
+    if (!client)
+        server_begin(session->engine);
+    else if (!context->resumes)
+        client_begin(session->engine, NULL);
     return session;
+}
+
+static void resume(void *opaque, void *from)
+{
+    struct session *session = opaque;
+    br_ssl_session_parameters parameters;
+    br_ssl_engine_get_session_parameters(((struct session *)from)->engine, &parameters);
+    client_begin(session->engine, &parameters);
 }
 
 /* Sends what is ready, and ends the run where the engine has ended. */
@@ -99,12 +103,16 @@ static bool receive(struct session *session)
     return true;
 }
 
-static bool handshake(void *session)
+/* A client that might have resumed a session, but had none, begins here: no call tells that it did not yet. */
+static bool handshake(void *opaque)
 {
+    struct session *session = opaque;
+    if (!session->engine->hsrun)
+        client_begin(session->engine, NULL);
     do
         send_records(session);
     while (receive(session));
-    return br_ssl_engine_current_state(((struct session *)session)->engine) & BR_SSL_SENDAPP;
+    return br_ssl_engine_current_state(session->engine) & BR_SSL_SENDAPP;
 }
 
 /* One record. */
@@ -139,7 +147,8 @@ static size_t read(void *opaque, void *bytes, size_t size)
     return given;
 }
 
-/* The library has no word for a session that was resumed: none is offered. */
+/* The library has no word for a session that was resumed: without a curve there was no key exchange. The name is of the
+ * server: what a client looks for, and what a server was asked for. */
 static void negotiated(void *opaque, struct negotiated *result)
 {
     struct session *session = opaque;
@@ -147,7 +156,9 @@ static void negotiated(void *opaque, struct negotiated *result)
     br_ssl_engine_get_session_parameters(session->engine, &parameters);
     result->protocol = parameters.version == BR_TLS12 ? "TLSv1.2" : "another";
     result->cipher = cipher_name(parameters.cipher_suite);
-    result->group = br_ssl_engine_get_ecdhe_curve(session->engine) == BR_EC_curve25519 ? "X25519" : "another";
+    int curve = br_ssl_engine_get_ecdhe_curve(session->engine);
+    result->resumed = curve == 0;
+    result->group = curve == 0 ? NULL : curve == BR_EC_curve25519 ? "X25519" : "another";
     result->peer_verified = session->validator && br_x509_minimal_vtable.end_chain(&session->validator->vtable) == 0 &&
                             !strcmp(br_ssl_engine_get_server_name(session->engine), SERVER_NAME);
 }
@@ -165,6 +176,7 @@ static void context_free(void *opaque)
 {
     struct context *context = opaque;
     credentials_free(&context->credentials);
+    free(context->kept);
     free(context);
 }
 
@@ -174,10 +186,14 @@ const struct driver driver = {
     .supports = lacks,
     .context_new = context_new,
     .session_new = session_new,
+    .resume = resume,
     .handshake = handshake,
     .write = write,
     .read = read,
     .negotiated = negotiated,
     .session_free = session_free,
     .context_free = context_free,
+    .sealer_new = sealer_new,
+    .seal = seal,
+    .sealer_free = sealer_free,
 };

@@ -1,36 +1,48 @@
 /* What BearSSL leaves to its caller: memory, files, and words for its errors. */
-#include "bearssl_caller.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct bytes {
-    unsigned char *data;
-    size_t size;
-};
-
-static void *found(void *memory)
-{
-    if (!memory)
-        die("out of memory");
-    return memory;
-}
+#include "bearssl_files.h"
 
 br_x509_minimal_context *validator_new(void)
 {
     return found(malloc(sizeof(br_x509_minimal_context)));
 }
 
+/* What a server asks a client for, it has. */
+static void client_key_set(br_ssl_client_context *client, const struct credentials *own)
+{
+    if (br_skey_decoder_key_type(&own->key) == BR_KEYTYPE_RSA)
+        br_ssl_client_set_single_rsa(client, own->chain, own->chain_length, br_skey_decoder_get_rsa(&own->key),
+                                     br_rsa_pkcs1_sign_get_default());
+    else
+        br_ssl_client_set_single_ec(client, own->chain, own->chain_length, br_skey_decoder_get_ec(&own->key),
+                                    BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
+                                    br_ecdsa_sign_asn1_get_default());
+}
+
 br_ssl_engine_context *client_engine_new(const struct credentials *own, br_x509_minimal_context *validator)
 {
     br_ssl_client_context *client = found(malloc(sizeof *client));
     br_ssl_client_init_full(client, validator, &own->root, 1);
+    if (own->chain_length > 0)
+        client_key_set(client, own);
     return &client->eng;
 }
 
-br_ssl_engine_context *server_engine_new(const struct credentials *own)
+/* As a client's is by br_ssl_client_init_full. */
+static void server_verify(br_ssl_server_context *server, const struct credentials *own,
+                          br_x509_minimal_context *validator)
+{
+    br_x509_minimal_init(validator, &br_sha256_vtable, &own->root, 1);
+    br_ssl_engine_set_default_rsavrfy(&server->eng);
+    br_ssl_engine_set_default_ecdsa(&server->eng);
+    br_x509_minimal_set_rsa(validator, br_ssl_engine_get_rsavrfy(&server->eng));
+    br_x509_minimal_set_ecdsa(validator, br_ssl_engine_get_ec(&server->eng), br_ssl_engine_get_ecdsa(&server->eng));
+    for (int id = br_md5_ID; id <= br_sha512_ID; id++)
+        br_x509_minimal_set_hash(validator, id, br_ssl_engine_get_hash(&server->eng, id));
+    br_ssl_engine_set_x509(&server->eng, &validator->vtable);
+    br_ssl_server_set_trust_anchor_names_alt(server, &own->root, 1);
+}
+
+br_ssl_engine_context *server_engine_new(const struct credentials *own, br_x509_minimal_context *validator)
 {
     br_ssl_server_context *server = found(malloc(sizeof *server));
     if (br_skey_decoder_key_type(&own->key) == BR_KEYTYPE_RSA)
@@ -38,7 +50,40 @@ br_ssl_engine_context *server_engine_new(const struct credentials *own)
     else /* who issued the chain matters to key exchanges that no suite has */
         br_ssl_server_init_full_ec(server, own->chain, own->chain_length, BR_KEYTYPE_EC,
                                    br_skey_decoder_get_ec(&own->key));
+    if (validator)
+        server_verify(server, own, validator);
     return &server->eng;
+}
+
+/* By any curve. A client has one list for key exchange and signatures, and sends P-256 before X25519: with both in it
+ * servers take P-256. With X25519 alone those that look for their certificate's curve in it, as OpenSSL's, refuse. */
+static uint32_t signature_verify(const br_ec_impl *offered, const void *hash, size_t hash_size,
+                                 const br_ec_public_key *key, const void *signature, size_t size)
+{
+    (void)offered;
+    return br_ecdsa_vrfy_asn1_get_default()(br_ec_get_default(), hash, hash_size, key, signature, size);
+}
+
+void engine_configure(br_ssl_engine_context *engine, const uint16_t *cipher, const br_ec_impl *curves)
+{
+    br_ssl_engine_set_versions(engine, BR_TLS12, BR_TLS12);
+    br_ssl_engine_set_suites(engine, cipher, 1);
+    br_ssl_engine_set_ec(engine, curves);
+    br_ssl_engine_set_ecdsa(engine, signature_verify);
+}
+
+void client_begin(br_ssl_engine_context *engine, const br_ssl_session_parameters *resumed)
+{
+    if (resumed)
+        br_ssl_engine_set_session_parameters(engine, resumed);
+    if (!br_ssl_client_reset((br_ssl_client_context *)engine, SERVER_NAME, resumed != NULL))
+        die("session: %s", error_text(br_ssl_engine_last_error(engine)));
+}
+
+void server_begin(br_ssl_engine_context *engine)
+{
+    if (!br_ssl_server_reset((br_ssl_server_context *)engine))
+        die("session: %s", error_text(br_ssl_engine_last_error(engine)));
 }
 
 unsigned char *record_buffer_new(size_t size)
@@ -46,92 +91,14 @@ unsigned char *record_buffer_new(size_t size)
     return found(malloc(size));
 }
 
-/* What BearSSL decodes, it gives piece by piece. */
-static void append(void *opaque, const void *piece, size_t size)
-{
-    struct bytes *bytes = opaque;
-    bytes->data = found(realloc(bytes->data, bytes->size + size));
-    memcpy(bytes->data + bytes->size, piece, size);
-    bytes->size += size;
-}
-
-static struct bytes file_read(const char *path)
-{
-    struct bytes text = {NULL, 0};
-    char piece[4096];
-    size_t size;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        die("%s: %s", path, strerror(errno));
-    while ((size = fread(piece, 1, sizeof piece, file)) > 0)
-        append(&text, piece, size);
-    if (ferror(file))
-        die("%s: cannot be read", path);
-    fclose(file);
-    append(&text, "\n", 1); /* the decoder goes by lines, and the last may have no end */
-    return text;
-}
-
-/* Decodes the objects of a PEM file, of which it has one at least: how many. */
-static size_t pem_read(const char *path, struct bytes *objects, size_t room)
-{
-    struct bytes text = file_read(path);
-    size_t count = 0, at = 0;
-    br_pem_decoder_context decoder;
-    br_pem_decoder_init(&decoder);
-    while (at < text.size) {
-        at += br_pem_decoder_push(&decoder, text.data + at, text.size - at);
-        int event = br_pem_decoder_event(&decoder);
-        if (event == BR_PEM_ERROR || (event == BR_PEM_BEGIN_OBJ && count == room))
-            die("%s: is not PEM, or has more than %zu objects", path, room);
-        if (event == BR_PEM_BEGIN_OBJ)
-            br_pem_decoder_setdest(&decoder, append, &objects[count]);
-        count += event == BR_PEM_END_OBJ;
-    }
-    free(text.data);
-    if (count == 0)
-        die("%s: has no PEM object", path);
-    return count;
-}
-
-static void root_load(struct credentials *credentials, const char *path)
-{
-    struct bytes root = {NULL, 0}, name = {NULL, 0};
-    br_x509_decoder_context *decoder = &credentials->root_decoder;
-    pem_read(path, &root, 1);
-    br_x509_decoder_init(decoder, append, &name);
-    br_x509_decoder_push(decoder, root.data, root.size);
-    free(root.data);
-    if (br_x509_decoder_last_error(decoder))
-        die("%s: %s", path, error_text(br_x509_decoder_last_error(decoder)));
-    credentials->root = (br_x509_trust_anchor){
-        {name.data, name.size}, br_x509_decoder_isCA(decoder) ? BR_X509_TA_CA : 0, *br_x509_decoder_get_pkey(decoder)};
-}
-
-static void key_load(br_skey_decoder_context *key, const char *path)
-{
-    struct bytes encoded = {NULL, 0};
-    pem_read(path, &encoded, 1);
-    br_skey_decoder_init(key);
-    br_skey_decoder_push(key, encoded.data, encoded.size);
-    free(encoded.data);
-    if (br_skey_decoder_last_error(key))
-        die("%s: %s", path, error_text(br_skey_decoder_last_error(key)));
-}
-
 void credentials_load(struct credentials *credentials, enum role role, const struct suite *suite)
 {
-    struct bytes chain[CHAIN_ROOM] = {0};
+    bool client = role == ROLE_CLIENT, mutual = !strcmp(suite->auth, "mutual");
     char path[PATH_BYTES];
-    suite_path(path, suite, role == ROLE_CLIENT ? "root.pem" : "chain.pem");
-    if (role == ROLE_CLIENT) {
-        root_load(credentials, path);
-        return;
-    }
-    credentials->chain_length = pem_read(path, chain, CHAIN_ROOM);
-    for (size_t i = 0; i < credentials->chain_length; i++)
-        credentials->chain[i] = (br_x509_certificate){chain[i].data, chain[i].size};
-    key_load(&credentials->key, suite_path(path, suite, "key.pem"));
+    if (client || mutual)
+        root_load(credentials, suite_path(path, suite, client ? "root.pem" : "client-root.pem"));
+    if (!client || mutual)
+        own_load(credentials, suite, client ? "client-chain.pem" : "chain.pem", client ? "client-key.pem" : "key.pem");
 }
 
 void credentials_free(struct credentials *credentials)
