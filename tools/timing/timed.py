@@ -1,0 +1,136 @@
+"""Which timed runs belong together: repeats of one stack at one work, the newest of each."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from comparable import DECLARED, by_start, like_the_last, missing_from, of_latest_builds
+from lines import Meter, Scenario
+from records import SLOTS, UNDECLARED, Record
+from series import allocator_name, cpu_name
+
+SCENARIOS = ("throughput", "handshake")
+METERS = ("time", "instructions")
+VARYING = ("build/harness/", "size=", "cpus=", *SLOTS, *DECLARED)  # arguments: told apart elsewhere, or the slot's
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a thread is timed at, and under which conditions: equal for all stacks that stand beside each other."""
+
+    scenario: Scenario
+    suite: str
+    allocator: str = "system"
+    cpu: str = "all"
+    threads: int = 1
+    size_bytes: int | None = None  # of a write
+
+    @staticmethod
+    def of(record: Record) -> "Work":
+        kind = (allocator_name(record), cpu_name(record), record.threads or 1, record.size_bytes)
+        return Work(record.scenario, record.suite, *kind)
+
+
+@dataclass(frozen=True)
+class TimedSeries:
+    """The repeats of one stack at one work, and what became of them."""
+
+    stack: str
+    work: Work
+    records: tuple[Record, ...]
+
+    def runs(self, meter: Meter = "time") -> list[Record]:
+        """Measured ones."""
+        found = [one for one in self.records if one.meter == meter and one.status == "measured"]
+        return sorted(found, key=lambda one: one.repeat)
+
+    def reason(self, meter: Meter = "time") -> str:
+        """Why there is a hole."""
+        for one in self.records:
+            if one.meter == meter and one.status != "measured":
+                return f"{one.status}: {' '.join(one.reason.split())}"
+        return "not measured"
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Stacks and works in the order in which they were asked for, else recorded."""
+
+    records: tuple[Record, ...]
+    stacks: tuple[str, ...]
+    works: tuple[Work, ...]
+    left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
+
+    @cached_property
+    def runs_of(self) -> dict[tuple[str, Work], list[Record]]:
+        found: dict[tuple[str, Work], list[Record]] = {}
+        for one in self.records:
+            found.setdefault((one.stack, Work.of(one)), []).append(one)
+        return found
+
+    def series(self, stack: str, work: Work) -> TimedSeries:
+        return TimedSeries(stack, work, tuple(self.runs_of.get((stack, work), ())))
+
+    def at(self, work: Work) -> list[TimedSeries]:
+        """Of the stacks that have runs there."""
+        return [self.series(stack, work) for stack in self.stacks if (stack, work) in self.runs_of]
+
+    def every(self) -> list[TimedSeries]:
+        return [series for work in self.works for series in self.at(work)]
+
+    def where(self, wanted: Callable[[Work], bool]) -> "Timed":
+        """The part at these works, with the stacks that have runs there."""
+        works = tuple(filter(wanted, self.works))
+        records = tuple(one for one in self.records if Work.of(one) in works)
+        there = {one.stack for one in records}
+        return Timed(records, tuple(one for one in self.stacks if one in there), works, self.left_out)
+
+    def of(self, scenario: Scenario) -> "Timed":
+        """At the fewest threads: more have a table of their own."""
+        fewest = min((work.threads for work in self.works if work.scenario == scenario), default=1)
+        return self.where(lambda work: (work.scenario, work.threads) == (scenario, fewest))
+
+    def varies(self, field: str) -> bool:
+        return len({getattr(work, field) for work in self.works}) > 1
+
+
+def is_timed(record: Record) -> bool:
+    return record.scenario in SCENARIOS
+
+
+def line_of(record: Record) -> tuple:
+    return record.stack, Work.of(record), record.meter
+
+
+def conditions(record: Record) -> tuple:
+    """The suite's arguments, the rounds, and the machine."""
+    machine = record.machine.model_dump().items()
+    return (
+        tuple(word for word in record.argv if not word.startswith(VARYING)),
+        tuple((name, value) for name, value in machine if name not in UNDECLARED),
+    )
+
+
+def select(
+    records: Iterable[Record], stacks: Sequence[str] | None = None, suites: Sequence[str] | None = None
+) -> Timed:
+    """Of each stack the runs of its latest build, of each work those like the last, of each repeat the newest.
+
+    Stacks and suites: their order, where one is wanted."""
+    records = [record for record in records if is_timed(record)]
+    of_builds = of_latest_builds(records)
+    alike = like_the_last(of_builds, line_of, conditions)
+    kept = {(*line_of(record), record.repeat): record for record in by_start(alike)}.values()
+    asked = {"stack": stacks or (), "suite": suites or ()}
+    orders = [[*wanted, *(getattr(one, name) for one in records)] for name, wanted in asked.items()]
+    names = list(dict.fromkeys(orders[0]))
+
+    def place(work: Work) -> tuple:
+        size = work.size_bytes or 0
+        kind = (work.allocator != "system", work.allocator, work.cpu != "all", work.cpu)
+        return SCENARIOS.index(work.scenario), orders[1].index(work.suite), *kind, size, work.threads
+
+    works = sorted({Work.of(one) for one in kept}, key=place)
+    there = {one.stack for one in kept}
+    missing = missing_from(records, of_builds, alike)
+    return Timed(tuple(kept), tuple(one for one in names if one in there), tuple(works), missing)
