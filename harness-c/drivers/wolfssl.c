@@ -32,8 +32,8 @@ static const char *supports(const struct suite *suite)
 {
     if (!is_tls13(suite) && strcmp(suite->protocol, "TLSv1.2") != 0)
         return "does TLSv1.2 and TLSv1.3 only";
-    if (suite->tickets > 0)
-        return "does not have tickets as its own defaults build it";
+    if (tickets_lacking(suite))
+        return tickets_lacking(suite);
     if (!strcmp(suite->knobs, "best"))
         return "saves memory by how it is built, not by a setting at run time";
     WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(ROLE_CLIENT, suite));
@@ -49,6 +49,7 @@ static void *context_new(enum role role, const struct suite *suite)
     if (!ctx || configure(ctx, suite))
         die("wolfSSL_CTX_new: failed");
     credentials_load(ctx, role, suite);
+    tickets_set(ctx, role, suite);
     /* One table of the process for both roles, three sessions a row: a client's own would put the server's out of it.
      */
     bool keeps = suite->store && role == ROLE_SERVER;

@@ -55,6 +55,36 @@ const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite)
     return groups_set(ctx, suite) ? NULL : "does not have this group";
 }
 
+#ifdef HAVE_SESSION_TICKET
+const char *tickets_lacking(const struct suite *suite)
+{
+    if (suite->store && is_tls13(suite))
+        return "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
+    return suite->tickets > 1 ? "issues one ticket at most" : NULL;
+}
+
+/* A server issues one unless it is told not to; a client takes them in TLS 1.2 only when it is told to. */
+void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
+{
+    if (role == ROLE_CLIENT && suite->tickets > 0)
+        check(wolfSSL_CTX_UseSessionTicket(ctx), "wolfSSL_CTX_UseSessionTicket");
+    if (role == ROLE_SERVER && suite->tickets == 0 && is_tls13(suite) && wolfSSL_CTX_no_ticket_TLSv13(ctx) != 0)
+        die("wolfSSL_CTX_no_ticket_TLSv13: failed");
+    if (role == ROLE_SERVER && suite->tickets == 0 && !is_tls13(suite))
+        check(wolfSSL_CTX_NoTicketTLSv12(ctx), "wolfSSL_CTX_NoTicketTLSv12");
+}
+#else
+const char *tickets_lacking(const struct suite *suite)
+{
+    return suite->tickets > 0 ? "does not have tickets as its own defaults build it" : NULL;
+}
+
+void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite)
+{
+    (void)ctx, (void)role, (void)suite;
+}
+#endif
+
 static void chain_load(WOLFSSL_CTX *ctx, const struct suite *suite, const char *chain, const char *key)
 {
     char path[PATH_BYTES];

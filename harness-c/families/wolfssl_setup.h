@@ -16,6 +16,10 @@ WOLFSSL_METHOD *method(enum role role, const struct suite *suite);
 /* Offers just what the suite asks; NULL, or what this build of the library does not have. */
 const char *configure(WOLFSSL_CTX *ctx, const struct suite *suite);
 
+/* What this build of the library lacks of the suite's tickets, or NULL; and the suite's tickets, just as many. */
+const char *tickets_lacking(const struct suite *suite);
+void tickets_set(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite);
+
 /* A client holds the root only; a server the leaf, its key and the intermediate. With auth=mutual each has both. That
  * the key is another's is said when a peer refuses what it signed. */
 void credentials_load(WOLFSSL_CTX *ctx, enum role role, const struct suite *suite);
