@@ -1,5 +1,7 @@
 """What every table of timed runs has: the columns that tell works apart, and what was equal for all rows."""
 
+from collections.abc import Sequence
+
 from costs import KIB, MIB
 from records import Record
 from tables import Cell, Column, word
@@ -20,15 +22,16 @@ def threads_text(count: int) -> str:
     return "1 thread" if count == 1 else f"{count} threads"
 
 
-def varying(timed: Timed) -> list[str]:
+def varying(timed: Timed, without: Sequence[str] = ()) -> list[str]:
     """Handshakes have no size, and need none to be told apart."""
     values = {name: {value for work in timed.works if (value := getattr(work, name))} for name in VARYING}
-    return [name for name, found in values.items() if len(found) > 1]
+    return [name for name, found in values.items() if len(found) > 1 and name not in without]
 
 
-def columns_of(timed: Timed) -> list[Column]:
+def columns_of(timed: Timed, without: Sequence[str] = ()) -> list[Column]:
     """The suite always, the others where there are several."""
-    return [Column("suite", "suite", left=True), *(Column(name, VARYING[name], left=True) for name in varying(timed))]
+    extra = [Column(name, VARYING[name], left=True) for name in varying(timed, without)]
+    return [Column("suite", "suite", left=True), *extra]
 
 
 def cell(work: Work, name: str) -> Cell:
@@ -38,8 +41,8 @@ def cell(work: Work, name: str) -> Cell:
     return Cell(str(value), value)
 
 
-def cells_of(timed: Timed, work: Work) -> list[Cell]:
-    return [word(work.suite), *(cell(work, name) for name in varying(timed))]
+def cells_of(timed: Timed, work: Work, without: Sequence[str] = ()) -> list[Cell]:
+    return [word(work.suite), *(cell(work, name) for name in varying(timed, without))]
 
 
 def constant(timed: Timed) -> str:
