@@ -1,0 +1,62 @@
+"""Every table of timed runs by name: who makes it, what runs it needs, and which are shown when nobody asks."""
+
+from collections.abc import Callable, Sequence
+
+import settings
+from selection import Selection
+from series import Setting
+from tables import Table
+from timing import factors
+from timing.handshake_table import handshakes, sessions
+from timing.harness_table import harness
+from timing.latency_table import latency
+from timing.noise_table import noise
+from timing.thread_table import threads
+from timing.timed import Timed
+from timing.transfer_table import transfer
+
+
+def conditions(timed: Timed) -> Table:
+    """As of runs of memory."""
+    return settings.settings(Selection(timed.records, timed.stacks, tuple({*map(Setting.of, timed.records)})))
+
+
+MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they are shown
+    "settings": conditions,
+    "factor": factors.factor,
+    "transfer": transfer,
+    "handshakes": handshakes,
+    "sessions": sessions,
+    "configurations": factors.configurations,
+    "threads": threads,
+    "latency": latency,
+    "harness": harness,
+    "noise": noise,
+}
+TABLES = tuple(MAKERS)
+HANDSHAKES = "runs of the scenario handshake (make handshake)"
+ANY = "timed runs (make throughput, make handshake)"
+NEEDS = {  # what no run has of which the table is asked, and how it is recorded
+    "settings": ANY,
+    "factor": f"{ANY} of two stacks",
+    "transfer": "runs of the scenario throughput (make throughput)",
+    "handshakes": HANDSHAKES,
+    "sessions": HANDSHAKES,
+    "configurations": f"{ANY} of one library that differ in one setting (make throughput ALLOCATOR=jemalloc)",
+    "threads": "timed runs with several numbers of threads (make threads)",
+    "latency": ANY,
+    "harness": ANY,
+    "noise": ANY,
+}
+
+
+def build(timed: Timed, names: Sequence[str] | None = None) -> list[Table]:
+    """The tables of these names; without names all that have rows, side by side only what fits.
+
+    ValueError when one that was asked for has no rows."""
+    chosen = names or [name for name in TABLES if name != "factor" or len(timed.stacks) <= factors.MOST]
+    made = [MAKERS[name](timed) for name in TABLES if name in chosen]
+    for table in made:
+        if names and not table.rows:
+            raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
+    return [table for table in made if table.rows]

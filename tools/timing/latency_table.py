@@ -1,0 +1,51 @@
+"""How long single intervals took: percentiles, from the histograms of all threads and repeats."""
+
+from hdrh.histogram import HdrHistogram
+
+from tables import Cell, Column, Table, hole, whole, word
+from timing import heads, rates
+from timing.timed import SCENARIOS, Timed, TimedSeries
+
+PARTS = {"throughput": ("send", "receive"), "handshake": ("client", "server")}
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
+HEADINGS = {"p50": "P50, µs", "p90": "P90", "p99": "P99", "p999": "P99.9", "max": "max"}
+CAPTION = (
+    "Of single intervals, of all threads and repeats together: of a role in one handshake, construction apart, or of "
+    "one round of a transfer, which is a write of the size, or as many as make 64 KiB. From histograms of three digits."
+)
+
+
+def microseconds(ns: int) -> Cell:
+    us = ns / 1000
+    return Cell(f"{us:,.0f}" if us >= 1000 else f"{us:,.1f}", us)
+
+
+def percentile(found: HdrHistogram, percent: float) -> Cell:
+    """A hole where so few intervals have none beyond it."""
+    count = found.get_total_count()
+    if count * (100 - percent) < 100:
+        return hole(f"of {count:,} intervals")
+    return microseconds(found.get_value_at_percentile(percent))
+
+
+def cells(series: TimedSeries, part: str) -> list[Cell]:
+    found = rates.latencies(series.runs(), part)
+    if not found:
+        return [hole(series.reason() if not series.runs() else "no histogram")] * (len(HEADINGS) + 1)
+    ends = [percentile(found, percent) for percent in PERCENTILES.values()]
+    return [whole(found.get_total_count()), *ends, microseconds(found.get_max_value())]
+
+
+def latency(timed: Timed) -> Table:
+    columns = [*heads.columns_of(timed), Column("part", "part", left=True), Column("stack", "stack", left=True)]
+    columns += [Column("intervals", "intervals")]
+    columns += [Column(f"{key}_us", heading) for key, heading in HEADINGS.items()]
+    caption = " ".join(filter(None, [CAPTION, heads.constant(timed)]))
+    made = Table("latency", "Latency", caption, columns, headed=len(heads.columns_of(timed)) + 1)
+    for scenario in SCENARIOS:
+        for work in (one for one in timed.works if one.scenario == scenario):
+            for part in PARTS[scenario]:
+                for series in timed.at(work):
+                    row = [*heads.cells_of(timed, work), word(part), word(series.stack), *cells(series, part)]
+                    made.rows.append(row)
+    return made

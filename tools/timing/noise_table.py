@@ -1,0 +1,84 @@
+"""What else the machine did while runs were timed, and how far their repeats lie apart."""
+
+from collections.abc import Callable, Sequence
+
+from records import Noise, Record
+from tables import Cell, Column, Table, hole, percent, word
+from timing import figures, heads
+from timing.figures import of_series
+from timing.latency_table import PARTS
+from timing.thread_table import quantity
+from timing.timed import Timed, TimedSeries
+
+HEADINGS = {
+    "repeats": "repeats",
+    "first_spread": "spread: sending, client",
+    "second_spread": "receiving, server",
+    "load": "load",
+    "busy_percent": "other processes",
+    "steal_percent": "stolen",
+    "mhz": "MHz",
+    "preempted": "preempted",
+}
+CAPTION = (
+    "Spread: the fastest repeat less the slowest, by the median. The rest is the most of any repeat: runnable tasks in "
+    "the minute before; the share of all CPUs that other processes used, and that the hypervisor took; the clock of a "
+    "run's CPUs, lowest to highest; involuntary context switches of a thread in 1,000 rounds."
+)
+UNSEEN = "the machine does not tell"
+ONCE = "one repeat"
+
+
+def spread(series: TimedSeries, part: str) -> Cell:
+    found = of_series(series, quantity(series.work, part))
+    if isinstance(found, Cell):
+        return found
+    return hole(ONCE) if found.spread is None else Cell(percent(found.spread), round(100 * found.spread, 4))
+
+
+def most(runs: Sequence[Record], of: Callable[[Record, Noise], float], text: Callable[[float], str], why: str) -> Cell:
+    values = [of(run, run.noise) for run in runs if run.noise]
+    return Cell(text(max(values)), round(max(values), 4)) if values else hole(why)
+
+
+def of_cpus(nanoseconds: Callable[[Noise], int]) -> Callable[[Record, Noise], float]:
+    """Percent of what all CPUs had meanwhile."""
+    return lambda run, noise: 100 * nanoseconds(noise) / (run.elapsed_ns * run.machine.cpus) if run.elapsed_ns else 0.0
+
+
+def percentage(value: float) -> str:
+    return percent(value / 100)
+
+
+def clock(runs: Sequence[Record], why: str) -> Cell:
+    seen = [mhz for run in runs if run.noise and run.noise.mhz for mhz in run.noise.mhz]
+    if not seen:
+        return hole(UNSEEN if runs else why)
+    low, high = min(seen), max(seen)
+    text = f"{high:,.0f}" if round(low) == round(high) else f"{low:,.0f}–{high:,.0f}"
+    return Cell(text, {"low": round(low, 1), "high": round(high, 1)})
+
+
+def preempted(runs: Sequence[Record], why: str) -> Cell:
+    each = [1000 * timing.preempted / timing.rounds for run in runs for timing in run.timings or ()]
+    return Cell(figures.number(max(each)), round(max(each), 4)) if each else hole(why)
+
+
+def row(series: TimedSeries) -> list[Cell]:
+    runs, why = series.runs(), series.reason()
+    cells = [Cell(str(len(runs)), len(runs)), *(spread(series, part) for part in PARTS[series.work.scenario])]
+    cells += [most(runs, lambda _, noise: noise.load, figures.number, why)]
+    cells += [most(runs, of_cpus(lambda noise: noise.busy_ns), percentage, why)]
+    cells += [most(runs, of_cpus(lambda noise: noise.steal_ns), percentage, why)]
+    return [*cells, clock(runs, why), preempted(runs, why)]
+
+
+def noise(timed: Timed) -> Table:
+    columns = [*heads.columns_of(timed), Column("scenario", "scenario", left=True), Column("stack", "stack", left=True)]
+    columns += [Column(key, heading) for key, heading in HEADINGS.items()]
+    caption = " ".join(filter(None, [CAPTION, heads.constant(timed)]))
+    made = Table("noise", "Noise", caption, columns, headed=len(columns) - len(HEADINGS) - 1)
+    for series in timed.every():
+        named = [*heads.cells_of(timed, series.work), word(series.work.scenario), word(series.stack)]
+        made.rows.append([*named, *row(series)])
+    return made

@@ -1,0 +1,74 @@
+"""Threads that share a server's context: what each still does, of what one does alone."""
+
+from dataclasses import replace
+
+from tables import Cell, Column, Table, hole, noted, word
+from timing import figures, heads, rates
+from timing.figures import Factor, Figure, of_series
+from timing.latency_table import PARTS
+from timing.rates import Quantity
+from timing.timed import Timed, TimedSeries, Work
+
+UNITS = {"throughput": "MiB/s", "handshake": "handshakes/s"}
+SAID = ("threads",)  # in a column of this table's own
+ALONE = "not measured with one thread"
+CAPTION = (
+    "Rate of each thread, of its part's own time; of one thread: that by the rate with one thread, 100 % where threads "
+    "do not hinder each other. All have a client's context of their own and share the server's, with its keys, store "
+    "and tickets."
+)
+
+
+def quantity(work: Work, part: str) -> Quantity:
+    return rates.mebibytes_per_second(part) if work.scenario == "throughput" else rates.per_second(part)
+
+
+def share(series: TimedSeries, one: TimedSeries, part: str) -> list[Cell]:
+    """Of one thread's rate, with the ends of the ratio's interval."""
+    if series.work.threads == 1 and series.runs():
+        return [Cell("100 %", 100.0), Cell("", None)]
+    ours, alone = (of_series(each, quantity(series.work, part)) for each in (series, one))
+    if not isinstance(ours, Figure):
+        return [ours] * 2
+    if not isinstance(alone, Figure):
+        return [hole(ALONE)] * 2
+    ratio = Factor(alone, ours)
+    interval = ratio.interval
+    half = interval and max(interval.high - ratio.value, ratio.value - interval.low)
+    ends = interval and {"low": round(interval.low, 4), "high": round(interval.high, 4)}
+    shown = Cell(f"{ratio.value:.1%}".replace("%", " %"), round(100 * ratio.value, 2))
+    return [shown, Cell(f"{half:.1%}".replace("%", " %"), ends) if interval else hole(figures.FEW)]
+
+
+def row(timed: Timed, series: TimedSeries, part: str) -> list[Cell]:
+    work = series.work
+    count = noted(Cell(str(work.threads), work.threads), heads.too_many(work, series.runs()))
+    rate = figures.pair(of_series(series, quantity(work, part)))
+    of_one = share(series, timed.series(series.stack, replace(work, threads=1)), part)
+    return [count, word(UNITS[work.scenario]), *rate, *of_one]
+
+
+def several(timed: Timed) -> dict[Work, list[Work]]:
+    """Works that were measured with several numbers of threads, by the same with one."""
+    found: dict[Work, list[Work]] = {}
+    for work in timed.works:
+        found.setdefault(replace(work, threads=1), []).append(work)
+    return {alone: works for alone, works in found.items() if len(works) > 1}
+
+
+def threads(timed: Timed) -> Table:
+    alike = several(timed)
+    timed = timed.where(lambda work: replace(work, threads=1) in alike)
+    columns = heads.columns_of(timed, SAID)
+    headed = len(columns) + 2
+    columns += [Column("part", "part", left=True), Column("stack", "stack", left=True), Column("threads", "threads")]
+    columns += [Column("unit", "each thread's", left=True), Column("rate", "rate"), Column("interval", "±")]
+    columns += [Column("of_one_percent", "of one thread"), Column("of_one_interval", "±")]
+    made = Table("threads", "Threads", f"{CAPTION} {heads.over_repeats(timed)}", columns, headed=headed)
+    for alone, works in alike.items():
+        for part in PARTS[alone.scenario]:
+            for stack in timed.stacks:
+                found = [series for work in works if (series := timed.series(stack, work)).records]
+                named = [*heads.cells_of(timed, alone, SAID), word(part), word(stack)]
+                made.rows += [[*named, *row(timed, series, part)] for series in found if len(found) > 1]
+    return made

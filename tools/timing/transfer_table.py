@@ -1,0 +1,51 @@
+"""Bulk transfer: how fast a stack sends and receives, and how much of its own cipher's speed is left."""
+
+from tables import Cell, Column, Table, word
+from timing import figures, heads, published, rates
+from timing.figures import number, of_series
+from timing.timed import Timed, TimedSeries
+
+COLUMNS = {
+    "send_mib_per_s": "sending, MiB/s",
+    "send_interval": "±",
+    "receive_mib_per_s": "receiving, MiB/s",
+    "receive_interval": "±",
+    "cipher_share_percent": "of its cipher",
+    "send_faults_per_mib": "faults/MiB sent",
+    "receive_faults_per_mib": "received",
+    "published_send": "published: sending",
+    "published_receive": "receiving",
+}
+CAPTION = (
+    "Application data by the time that the server's writes, or the client's reads, take: of one thread, as if it did "
+    "nothing else. 1 MiB is 1,048,576 bytes; published MB/s are MiB/s too. Of its cipher: how fast it sends, of how "
+    "fast the same library seals as many bytes by itself. Faults: minor page faults."
+)
+NO_SEALER = "its driver has no AEAD to call directly"
+
+
+def share(series: TimedSeries) -> Cell:
+    return figures.share_cell(of_series(series, rates.share_of_cipher, NO_SEALER))
+
+
+def faults(series: TimedSeries, part: str) -> Cell:
+    found = of_series(series, rates.faults_per_mebibyte(part), "not counted")
+    return found if isinstance(found, Cell) else Cell(number(found.median), round(found.median, 4))
+
+
+def row(series: TimedSeries) -> list[Cell]:
+    rate = {part: of_series(series, rates.mebibytes_per_second(part)) for part in ("send", "receive")}
+    cells = [*figures.pair(rate["send"]), *figures.pair(rate["receive"]), share(series)]
+    cells += [faults(series, part) for part in rate]
+    return cells + [published.beside(series.stack, series.work.suite, part) for part in rate]
+
+
+def transfer(timed: Timed) -> Table:
+    timed = timed.of("throughput")
+    columns = [*heads.columns_of(timed), Column("stack", "stack", left=True)]
+    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
+    caption = " ".join(filter(None, [CAPTION, heads.over_repeats(timed), heads.constant(timed)]))
+    made = Table("transfer", "Bulk transfer", caption, columns, headed=len(columns) - len(COLUMNS) - 1)
+    for series in timed.every():
+        made.rows.append([*heads.cells_of(timed, series.work), word(series.stack), *row(series)])
+    return made
