@@ -26,15 +26,15 @@ TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 def slim(table: Table) -> Table:
     """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
     columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
-    empty = {column.heading: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
+    empty = {column.key: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
     if len(empty) == sum(not column.left for column in table.columns):
         empty = {}  # all that the table has to say
-    shown = [
-        at for at, (column, cells) in enumerate(columns) if column.heading not in empty and not plain(column, cells)
-    ]
+    shown = [at for at, (column, cells) in enumerate(columns) if column.key not in empty and not plain(column, cells)]
     if len(shown) == len(columns):
         return table
-    said = "".join(f" No {heading}: {why}." for heading, why in empty.items())
+    headings = {table.columns[at].heading for at in shown}  # several columns may have one
+    gone = {column.heading: empty[column.key] for column in table.columns if column.key in empty}
+    said = "".join(f" No {heading}: {why}." for heading, why in gone.items() if heading not in headings)
     rows = [[row[at] for at in shown] for row in table.rows]
     return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
 
