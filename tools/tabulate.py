@@ -18,13 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-import catalogue
+import contents
 import forms
 import reading
 import records
 import tables
+from contents import Contents
 from lines import Process
-from selection import ITSELF, Selection, of_campaign, select
+from selection import ITSELF, Selection, of_campaign
 
 PROCESSES = get_args(Process)
 EXAMPLES = """examples:
@@ -39,13 +40,13 @@ EXAMPLES = """examples:
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
 
-def remarks(recording: Path, selection: Selection) -> list[str]:
+def remarks(recording: Path, found: Contents) -> list[str]:
     """What a reader of the tables must know first."""
-    return [f"{recording}: {said}" for said in (*selection.left_out, *too_little(selection))]
+    return [f"{recording}: {said}" for said in (*found.left_out, *too_little(found))]
 
 
-def too_little(selection: Selection) -> list[str]:
-    measured = [record for record in selection.records if record.status == "measured"]
+def too_little(found: Contents) -> list[str]:
+    measured = [record for record in found.records if record.status == "measured"]
     if not measured:
         return ["no run was measured; the tables show why"]
     counts = {record.sessions for record in measured if record.meter == "rss"}
@@ -58,7 +59,7 @@ def too_little(selection: Selection) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     made = reading.parser(__doc__, EXAMPLES)
     made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
-    made.add_argument("--table", choices=catalogue.TABLES, action="append", help="only this one; may be repeated")
+    made.add_argument("--table", choices=contents.TABLES, action="append", help="only this one; may be repeated")
     made.add_argument("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
     made.add_argument("--n", type=int, action="append", metavar="N", help="rows of the table of peaks; may be repeated")
     made.add_argument("--stack", action="append", help="may be repeated; the first is what others are compared with")
@@ -87,9 +88,10 @@ def of_process(made: Sequence[tables.Table], process: str) -> list[tables.Table]
     return found
 
 
-def check_n(wanted: Sequence[int] | None, selection: Selection) -> None:
-    for sessions in set(wanted or ()) - set(selection.sessions()):
-        there = ", ".join(f"{one}" for one in selection.sessions())
+def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
+    counts = selection.sessions() if selection else []
+    for sessions in set(wanted or ()) - set(counts):
+        there = ", ".join(f"{one}" for one in counts) or "none"
         raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
 
 
@@ -100,16 +102,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("the recording is empty")
     if arguments.campaign:
         loaded = of_campaign(loaded, arguments.campaign)
-    kinds = {"roles": arguments.roles, "peers": arguments.peer, "envs": arguments.env, "cpus": arguments.cpu}
-    selection = select(loaded, arguments.stack, arguments.suite, arguments.allocator, arguments.window, **kinds)
-    if not selection.records:
+    asked = {"stacks": arguments.stack, "suites": arguments.suite, "allocators": arguments.allocator}
+    asked |= {"windows": arguments.window, "roles": arguments.roles, "peers": arguments.peer}
+    found = contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
+    if not found.records:
         raise ValueError("no run has all of what was asked for")
-    check_n(arguments.n, selection)
-    for remark in remarks(arguments.recording, selection):
+    check_n(arguments.n, found.memory)
+    for remark in remarks(arguments.recording, found):
         print(f"tabulate: {remark}", file=sys.stderr)
-    made = catalogue.build(selection, arguments.table, arguments.n)
+    made = found.tables(arguments.table, arguments.n)
     reading.deliver(of_process(made, arguments.process) if arguments.process else made, arguments, parser())
-    measured = any(record.status == "measured" for record in selection.records)
+    measured = any(record.status == "measured" for record in found.records)
     return 0 if measured and not records.skipped else 1
 
 
