@@ -39,6 +39,56 @@ func TestArgumentsThatMakeNoRunAreRefused(t *testing.T) {
 	}
 }
 
+var soundTimed = []string{"harness", "handshake", "rounds=20", "protocol=p", "cipher=c", "group=g", "certs=d"}
+
+func TestArgumentsThatMakeNoTimedRunAreRefused(t *testing.T) {
+	for _, it := range []struct{ argument, sentence string }{
+		{"rounds=0", "rounds=0: must be a whole number from 1 to 1000000000"},
+		{"warmup=0", "warmup=0: must be a whole number from 1 to 1000000000"},
+		{"cpus=", "cpus=: must be a whole number from 0 to 1000000000"},
+		{"cpus=0,", "must be a whole number from 0 to 1000000000"},
+		{"cpus=0-1", "must be a whole number from 0 to 1000000000"},
+		{"cpus=" + strings.Repeat("0,", 256) + "0", "are more CPUs than there can be threads"},
+		{"size=5", "size=5: is no key of the scenario handshake"},
+		{"sessions=2", "sessions=2: is no key of the scenario handshake"},
+		{"cpu=1", "cpu=1: is no key of the scenario handshake"},
+		{"resume=on", "resume=on needs store=on or tickets, which clients can offer"},
+	} {
+		_, err := parse(append(slices.Clone(soundTimed), it.argument))
+		if err == nil || !strings.HasSuffix(err.Error(), it.sentence) {
+			t.Errorf("%s: %v", it.argument, err)
+		}
+	}
+	for scenario, sentence := range map[string]string{
+		"memory":     "rounds=20: is no key of the scenario memory",
+		"throughput": "resume=on is of the scenario handshake",
+	} {
+		asked := append(slices.Clone(soundTimed), "tickets=1", "resume=on")
+		asked[1] = scenario
+		if _, err := parse(asked); err == nil || err.Error() != sentence {
+			t.Errorf("%s: %v", scenario, err)
+		}
+	}
+	if _, err := parse(slices.Delete(slices.Clone(soundTimed), 2, 3)); err == nil || err.Error() != "rounds= is missing" {
+		t.Errorf("without rounds: %v", err)
+	}
+}
+
+func TestTimedArgumentsAreUnderstood(t *testing.T) {
+	it, err := parse(append(slices.Clone(soundTimed), "threads=3", "cpus=0,5", "tickets=1", "resume=on"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it.rounds != 20 || it.warmup != 2 || it.sessions != 6 || !slices.Equal(it.cpus, []int{0, 5}) || !it.suite.Resume {
+		t.Errorf("%+v", it)
+	}
+	for rounds, warmup := range map[string]int{"1": 1, "7": 1, "16": 2} {
+		if it, err := parse(append(slices.Clone(soundTimed), "rounds="+rounds)); err != nil || it.warmup != warmup {
+			t.Errorf("rounds=%s: %+v, %v", rounds, it, err)
+		}
+	}
+}
+
 func TestArgumentsAreUnderstood(t *testing.T) {
 	it, err := parse(append(slices.Clone(sound), "window=3", "keep=server", "cpu=1", "aslr=on", "thp=host"))
 	if err != nil {

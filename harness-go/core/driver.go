@@ -24,10 +24,11 @@ const ServerName = "localhost"
 // Suite is one protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups.
 type Suite struct {
 	Protocol, Cipher, Group string
-	Certs                   string // directory with root.pem, chain.pem (leaf first), key.pem
+	Certs                   string // directory with root.pem, chain.pem (leaf first), key.pem; of clients, with client- before
 	Auth                    string
 	Tickets                 int
 	Store                   bool
+	Resume                  bool // a client context's sessions offer what the ones before them got; of handshake only
 	Knobs                   string
 }
 
@@ -43,8 +44,8 @@ type Negotiated struct {
 type Driver interface {
 	Name() string
 	Version() string
-	Supports(*Suite) string // empty when this stack can do the suite, else the reason in a few words
-	Context(Role, *Suite) any
+	Supports(*Suite) string   // empty when this stack can do the suite, else the reason in a few words
+	Context(Role, *Suite) any // of a server: sessions of several threads at once
 	Session(context any, wire net.Conn) Session
 }
 
@@ -55,3 +56,16 @@ type Session interface {
 	Write([]byte) (int, error) // by another goroutine than Read's, which may be blocked meanwhile
 	Negotiated() Negotiated
 }
+
+// SealTagBytes is of every AEAD that a suite may have.
+const SealTagBytes = 16
+
+// Sealer is a driver with the library's own AEADs, called directly. The key is the bytes 0, 1, 2, ...; the nonce a
+// big-endian counter, which is 0 for the first record; the additional data are 13 zeros.
+type Sealer interface {
+	// Sealer is nil for a cipher that only the library itself can call.
+	Sealer(*Suite) Seal
+}
+
+// Seal encrypts a record in place: all but the last SealTagBytes of it, where the tag goes.
+type Seal func(record []byte)

@@ -2,8 +2,10 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 )
@@ -13,7 +15,7 @@ import (
 // any of this is reached; so the process starts itself again, once; its pid stays.
 func environmentApply(argv []string) {
 	runtime.LockOSThread()
-	again := pin(run.cpu)
+	again := pin(run.allowed())
 	personality, changed := personalitySet(run.aslr)
 	again = again || changed
 	environment, dropped := environmentKept(os.Environ())
@@ -25,7 +27,7 @@ func environmentApply(argv []string) {
 		}
 	}
 	runtime.UnlockOSThread()
-	runtime.GOMAXPROCS(1) // one goroutine runs at a time; with one place to run, what it allocates comes from one cache
+	runtimeDefaults()
 	aslrSay(personality)
 	if err != nil || !off {
 		run.thp = thpOfHost()
@@ -42,23 +44,44 @@ func boolean(value bool) uintptr {
 	return 0
 }
 
+// runtimeDefaults has the collector's settings be Go's defaults, and as many places to run as there are threads that do.
+// In the memory scenario one goroutine runs at a time: with one place, what it allocates comes from one cache.
+func runtimeDefaults() {
+	places := 1
+	if run.timed() {
+		places = run.threads
+	}
+	runtime.GOMAXPROCS(places)
+	debug.SetGCPercent(100)
+	debug.SetMemoryLimit(math.MaxInt64)
+}
+
+// allowed are the CPUs of this process: those of its threads, so that the runtime's own have no others.
+func (it *settings) allowed() []int {
+	if it.cpu >= 0 {
+		return []int{it.cpu}
+	}
+	return it.cpus
+}
+
 // pin is true when this process was on other CPUs.
-func pin(cpu int) bool {
-	var now, wanted [maxCPUs / 64]uint64
-	if cpu < 0 {
+func pin(cpus []int) bool {
+	var now, wanted cpuSet
+	if len(cpus) == 0 {
 		return false
 	}
-	if cpu >= maxCPUs {
-		Die("cpu=%d: there are %d at most", cpu, maxCPUs)
+	for _, cpu := range cpus {
+		wanted.add(cpu)
 	}
-	wanted[cpu/64] = 1 << (cpu % 64)
-	if err := affinity(&now); err == nil && now == wanted {
+	affinity(&now)
+	if now == wanted {
 		return false
 	}
 	if err := affinitySet(&wanted); err != nil {
-		Die("cpu=%d: %v", cpu, err)
+		Die("cpu=%s: %v", joined(cpus), err)
 	}
-	return true
+	affinity(&wanted) // the kernel leaves out what is not there; of a thread's own it says so
+	return now != wanted
 }
 
 // personalitySet is as asked for, whatever the parent has; what it was, -1 where the kernel does not say, and whether

@@ -1,6 +1,9 @@
 package core
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // The pieces of a JSON object, put together in a static buffer: a line is no garbage.
 
@@ -47,4 +50,19 @@ func number(name string, value uint64) {
 func flag(name string, value bool) {
 	key(name)
 	line = strconv.AppendBool(line, value)
+}
+
+// pair is [a,b].
+func pair(a, b uint64) {
+	line = append(strconv.AppendUint(append(line, '['), a, 10), ',')
+	line = append(strconv.AppendUint(line, b, 10), ']')
+}
+
+// joined is "0,1".
+func joined(numbers []int) string {
+	var words []string
+	for _, it := range numbers {
+		words = append(words, strconv.Itoa(it))
+	}
+	return strings.Join(words, ",")
 }

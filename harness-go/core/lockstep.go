@@ -126,33 +126,35 @@ func sessionsFree(of pairs) {
 	})
 }
 
-func same(it *session, what, negotiated, asked string) {
-	if negotiated == "" {
-		Die("%s %d did not tell its %s", it.role(), it.pair(), what)
-	}
-	if !strings.EqualFold(negotiated, asked) {
-		Die("%s %d negotiated %s %s, the suite asks for %s", it.role(), it.pair(), what, negotiated, asked)
-	}
-}
-
 // sessionsVerify ends the run at the first difference from the suite, else gives what the last of each role agreed on.
 func sessionsVerify(of pairs, result *[2]Negotiated) {
-	of.eachSession(func(it *session) { result[it.role()] = verify(it) })
+	of.eachSession(func(it *session) {
+		result[it.role()] = agrees(it.role(), it.pair(), it)
+		if result[it.role()].Resumed {
+			Die("%s %d resumed a session, the suite asks for a full handshake", it.role(), it.pair())
+		}
+	})
 }
 
-func verify(it *session) Negotiated {
-	verifies := run.suite.Auth == "mutual" || it.role() == Client && run.suite.Auth != "none"
+// agrees is what the session agreed on. It ends the run where that is not as the suite asks, but for resumption.
+func agrees(role Role, index int, it Session) Negotiated {
+	verifies := run.suite.Auth == "mutual" || role == Client && run.suite.Auth != "none"
 	found := it.Negotiated()
-	same(it, "protocol", found.Protocol, run.suite.Protocol)
-	same(it, "cipher", found.Cipher, run.suite.Cipher)
-	same(it, "group", found.Group, run.suite.Group)
-	found.Group = run.suite.Group // in the suite's spelling
-	if found.Resumed {
-		Die("%s %d resumed a session, the suite asks for a full handshake", it.role(), it.pair())
+	same := func(what, negotiated, asked string) {
+		if negotiated == "" {
+			Die("%s %d did not tell its %s", role, index, what)
+		}
+		if !strings.EqualFold(negotiated, asked) {
+			Die("%s %d negotiated %s %s, the suite asks for %s", role, index, what, negotiated, asked)
+		}
 	}
+	same("protocol", found.Protocol, run.suite.Protocol)
+	same("cipher", found.Cipher, run.suite.Cipher)
+	same("group", found.Group, run.suite.Group)
+	found.Group = run.suite.Group // in the suite's spelling
 	if found.PeerVerified != verifies {
 		how := map[bool]string{true: "did not verify", false: "verified"}[verifies]
-		Die("%s %d %s its peer, the suite asks for auth=%s", it.role(), it.pair(), how, run.suite.Auth)
+		Die("%s %d %s its peer, the suite asks for auth=%s", role, index, how, run.suite.Auth)
 	}
 	return found
 }

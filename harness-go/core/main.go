@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 )
 
 // run is argv, understood, and then as it came about.
@@ -12,8 +13,11 @@ var run *settings
 
 var driver Driver
 
+var dying sync.Mutex // once locked it stays so: the first thread that fails has the word
+
 // Die ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr.
 func Die(format string, arguments ...any) {
+	dying.Lock()
 	fmt.Fprintf(os.Stderr, "memtest: %s: %s\n", driver.Name(), fmt.Sprintf(format, arguments...))
 	os.Exit(1)
 }
@@ -32,7 +36,12 @@ func Main(argv []string, of Driver) int {
 	run = asked
 	environmentApply(argv)
 	recordOpen()
-	meterOpen()
+	note("GOGC=100, GOMEMLIMIT=off: Go's defaults, whatever the environment says")
+	if run.timed() {
+		note("clock: CLOCK_MONOTONIC, which Go reads without a system call; CLOCK_MONOTONIC_RAW it does not")
+	} else {
+		meterOpen()
+	}
 	reason := unsupported()
 	recordRun()
 	if reason != "" {
@@ -40,9 +49,7 @@ func Main(argv []string, of Driver) int {
 		fmt.Fprintf(os.Stderr, "memtest: %s: %s\n", driver.Name(), reason)
 		return 77
 	}
-	wiresOpen(run.sessions)
-	peerMustAgree()
-	memory()
+	map[string]func(){memoryScenario: memory, handshakeScenario: handshakes, throughputScenario: transfers}[run.scenario]()
 	return 0
 }
 
@@ -51,7 +58,7 @@ func unsupported() string {
 	if preloaded := strings.TrimSpace(os.Getenv("LD_PRELOAD")); preloaded != "" {
 		return fmt.Sprintf("a Go program calls no malloc, and loads no library: LD_PRELOAD=%s has no effect", preloaded)
 	}
-	if run.threads > 1 {
+	if run.threads > 1 && !run.timed() {
 		return fmt.Sprintf("threads=%d: Go's scheduler places goroutines, so no thread has a share of the sessions", run.threads)
 	}
 	suite := &run.suite

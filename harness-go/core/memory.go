@@ -147,6 +147,8 @@ func closeSessions() {
 }
 
 func memory() {
+	wiresOpen(run.sessions)
+	peerMustAgree()
 	sessions = make([]*session, run.sessions)
 	openContexts()
 	openSessions()

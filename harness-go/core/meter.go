@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -40,12 +39,8 @@ func openFile(path string, mode int) int {
 	return fd
 }
 
-// meterOpen has the collector's settings be Go's defaults, and reads once: what this kernel or container refuses is
-// noted, and the rest is measured.
+// meterOpen reads once: what this kernel or container refuses is noted, and the rest is measured.
 func meterOpen() {
-	debug.SetGCPercent(100)
-	debug.SetMemoryLimit(math.MaxInt64)
-	note("GOGC=100, GOMEMLIMIT=off: Go's defaults, whatever the environment says")
 	if statusFd = openFile("/proc/self/status", os.O_RDONLY); statusFd < 0 {
 		Die("cannot read /proc/self/status")
 	}

@@ -56,7 +56,7 @@ func recordRun() {
 	number("schema", schema)
 	textOf("stack", driver.Name())
 	textOf("reported", driver.Version())
-	textOf("scenario", "memory")
+	textOf("scenario", run.scenario)
 	number("sessions", uint64(run.sessions))
 	textOf("role", named(run.holds))
 	textOf("keep", named(run.keeps))
@@ -66,15 +66,10 @@ func recordRun() {
 	} else {
 		textOf("window", "all")
 	}
-	textOf("meter", "rss")
+	textOf("meter", map[bool]string{false: "rss", true: "time"}[run.timed()])
 	textOf("aslr", onOff(run.aslr))
 	textOf("thp", run.thp)
-	if run.cpu >= 0 {
-		number("cpu", uint64(run.cpu))
-	} else {
-		key("cpu")
-		raw("null")
-	}
+	cpuOf("cpu", run.cpu)
 	key("notes")
 	raw("[")
 	for i, it := range notes {
@@ -84,7 +79,20 @@ func recordRun() {
 		quoted(it)
 	}
 	raw("]")
+	if run.timed() {
+		timingDeclare()
+	}
 	lineEnd()
+}
+
+// cpuOf is null for -1.
+func cpuOf(name string, cpu int) {
+	if cpu >= 0 {
+		number(name, uint64(cpu))
+	} else {
+		key(name)
+		raw("null")
+	}
 }
 
 func recordPhase(phase string, it *reading) {
@@ -144,6 +152,9 @@ func recordEnd(whole bool) {
 		agreed()
 	} else {
 		raw("null")
+	}
+	if sealed != "" {
+		textOf("sealed", sealed)
 	}
 	number("elapsed_ns", uint64(time.Since(started)))
 	lineEnd()

@@ -80,6 +80,8 @@ func (it *session) serve() {
 func (it *session) pair() int  { return int(it.index / 2) }
 func (it *session) role() Role { return Role(it.index % 2) }
 
+var errFull = errors.New("the wire is full")
+
 // wire is the session's end as the library sees it: a connection whose reads block until the next step.
 type wire struct{ *session }
 
@@ -96,7 +98,7 @@ func (it wire) Read(bytes []byte) (int, error) {
 
 func (it wire) Write(bytes []byte) (int, error) {
 	if len(bytes) > 0 && !it.put(bytes) {
-		return 0, errors.New("the wire is full")
+		return 0, errFull
 	}
 	return len(bytes), nil
 }

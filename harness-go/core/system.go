@@ -87,7 +87,16 @@ func ended(fd int) bool {
 	return int(result) == 1 && poll.revents&(pollRdHup|pollHup) != 0
 }
 
-func affinity(cpus *[16]uint64) error {
+type cpuSet [maxCPUs / 64]uint64
+
+func (it *cpuSet) add(cpu int) {
+	if cpu >= maxCPUs {
+		Die("cpu=%d: there are %d at most", cpu, maxCPUs)
+	}
+	it[cpu/64] |= 1 << (cpu % 64)
+}
+
+func affinity(cpus *cpuSet) error {
 	_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, unsafe.Sizeof(*cpus),
 		uintptr(unsafe.Pointer(cpus)))
 	_, err := outcome(0, errno)
@@ -95,7 +104,7 @@ func affinity(cpus *[16]uint64) error {
 }
 
 // affinitySet is of this thread, and of the program that it starts.
-func affinitySet(cpus *[16]uint64) error {
+func affinitySet(cpus *cpuSet) error {
 	_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(*cpus),
 		uintptr(unsafe.Pointer(cpus)))
 	_, err := outcome(0, errno)

@@ -1,0 +1,127 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+const (
+	memoryScenario     = "memory"
+	handshakeScenario  = "handshake"
+	throughputScenario = "throughput"
+)
+
+var (
+	scenarios = []string{memoryScenario, handshakeScenario, throughputScenario}
+	ofMemory  = scenarios[:1]
+	ofTime    = scenarios[1:]
+)
+
+// known is a key: the scenarios that have it, and what reads its value.
+type known struct {
+	of   []string
+	read func(value string) error
+}
+
+// keys are all there are.
+func (it *settings) keys() map[string]known {
+	return map[string]known{
+		"protocol": {scenarios, text(&it.suite.Protocol)},
+		"cipher":   {scenarios, text(&it.suite.Cipher)},
+		"group":    {scenarios, text(&it.suite.Group)},
+		"certs":    {scenarios, text(&it.suite.Certs)},
+		"auth":     {scenarios, oneOf(&it.suite.Auth, "server, mutual or none", "server", "mutual", "none")},
+		"tickets":  {scenarios, count(&it.suite.Tickets, 0, most)},
+		"store":    {scenarios, choice(&it.suite.Store, "off", "on")},
+		"resume":   {scenarios, choice(&it.suite.Resume, "off", "on")},
+		"knobs":    {scenarios, oneOf(&it.suite.Knobs, "default or best", "default", "best")},
+		"threads":  {scenarios, count(&it.threads, 1, maxThreads)},
+		"aslr":     {scenarios, choice(&it.aslr, "off", "on")},
+		"thp":      {scenarios, oneOf(&it.thp, "off or host", "off", "host")},
+		"sessions": {ofMemory, it.readSessions},
+		"role":     {ofMemory, meant(&it.holds)},
+		"keep":     {ofMemory, meant(&it.keeps)},
+		"wires":    {ofMemory, count(&it.wiresFd, 0, most)},
+		"barrier":  {ofMemory, count(&it.barrierFd, 0, most)},
+		"window":   {ofMemory, it.readWindow},
+		"until":    {ofMemory, text(&it.until)},
+		"marks":    {ofMemory, choice(&it.marks, "0", "1")},
+		"cpu":      {ofMemory, count(&it.cpu, 0, most)},
+		"rounds":   {ofTime, count(&it.rounds, 1, most)},
+		"warmup":   {ofTime, count(&it.warmup, 1, most)},
+		"cpus":     {ofTime, it.readCpus},
+		"size":     {[]string{throughputScenario}, count(&it.size, 1, maxSize)},
+	}
+}
+
+func (it *settings) read(name, value string) error {
+	key, found := it.keys()[name]
+	if !found {
+		return errors.New("unknown key; docs/records.md lists them all")
+	}
+	if !slices.Contains(key.of, it.scenario) {
+		return fmt.Errorf("is no key of the scenario %s", it.scenario)
+	}
+	return key.read(value)
+}
+
+// whole is about what is missing, and what the keys, each fine by itself, must be together.
+func (it *settings) whole() error {
+	for _, key := range []struct {
+		name    string
+		missing bool
+	}{
+		{"rounds", it.timed() && it.rounds == 0}, {"sessions", !it.timed() && it.sessions == 0},
+		{"protocol", it.suite.Protocol == ""}, {"cipher", it.suite.Cipher == ""},
+		{"group", it.suite.Group == ""}, {"certs", it.suite.Certs == ""},
+	} {
+		if key.missing {
+			return fmt.Errorf("%s= is missing", key.name)
+		}
+	}
+	if err := it.rolesWhole(); err != nil {
+		return err
+	}
+	return it.resumptionWhole()
+}
+
+// rolesWhole is what one process of a pair needs, or only a process with both ends can do.
+func (it *settings) rolesWhole() error {
+	switch alone := it.alone(); {
+	case !alone && it.wiresFd < 0:
+		return errors.New("role= needs wires=FD, the wires that its peer has too")
+	case !alone && it.barrierFd < 0:
+		return errors.New("role= needs barrier=FD, a socket to its peer")
+	case !alone && !it.keepsBoth():
+		return errors.New("keep= is for role=both: it frees what this process holds")
+	case alone && it.wiresFd >= 0:
+		return errors.New("wires= is for role=client and role=server")
+	case alone && it.barrierFd >= 0:
+		return errors.New("barrier= is for role=client and role=server")
+	}
+	return nil
+}
+
+func (it *settings) resumptionWhole() error {
+	switch suite := &it.suite; {
+	case suite.Resume && it.scenario != handshakeScenario:
+		return errors.New("resume=on is of the scenario handshake")
+	case suite.Resume && !suite.Store && suite.Tickets == 0:
+		return errors.New("resume=on needs store=on or tickets, which clients can offer")
+	}
+	return nil
+}
+
+// derive is what follows: a timed run's sessions are one pair a thread, made again and again.
+func (it *settings) derive() {
+	if it.timed() {
+		it.sessions = 2 * it.threads
+	}
+	if it.warmup == 0 {
+		it.warmup = max(1, it.rounds/8)
+	}
+	if it.window == 0 || it.window > it.sessions/2 {
+		it.window = it.sessions / 2
+	}
+}

@@ -1,0 +1,180 @@
+package core
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// The threads of a timed run. Each warms up, waits for all, and works until the first of them has done its rounds: so
+// none is ever measured without the others beside it.
+
+// worker is one of them, with its pair.
+type worker struct {
+	index       int
+	sides       [2]side // by role
+	contexts    [2]any  // the client's is its own, the server's is shared
+	source      []byte  // of a transfer: what one write sends
+	now         func() uint64
+	lap         [parts]uint64 // of this round, in the units of now
+	round       int           // so far
+	before      traffic       // of both ends, and the turns, when the round began
+	turnsBefore int
+	agreed      [2]Negotiated
+	rounds      int // of those that count, here and below
+	resumed     int
+	preempted   int64
+	elapsed     uint64
+	parts       [parts]intervals
+}
+
+// timed is a scenario.
+type timed struct {
+	open, round, after, close func(*worker)
+	room                      int // of a flow
+	first, last               part
+}
+
+var (
+	stop            atomic.Bool
+	ready, finished sync.WaitGroup // of all workers: to be timed; with what is timed
+)
+
+func (it *worker) cpu() int {
+	if len(run.cpus) == 0 {
+		return -1
+	}
+	return run.cpus[it.index%len(run.cpus)]
+}
+
+func (it *worker) pin() {
+	var set cpuSet
+	if it.cpu() < 0 {
+		return
+	}
+	set.add(it.cpu())
+	if err := affinitySet(&set); err != nil {
+		Die("cpus: %d: %v", it.cpu(), err)
+	}
+}
+
+func (it *worker) lapEnd(of part, since, until uint64) { it.lap[of] += until - since }
+
+func (it *worker) traffic() (traffic, int) {
+	client, server := &it.sides[Client], &it.sides[Server]
+	both := traffic{client.writes + server.writes, client.reads + server.reads,
+		client.traffic.written + server.traffic.written, client.traffic.read + server.traffic.read}
+	return both, client.turns + server.turns
+}
+
+func (it *worker) makeRound(scenario *timed) {
+	it.before, it.turnsBefore = it.traffic()
+	it.lap = [parts]uint64{}
+	scenario.round(it)
+	it.round++
+}
+
+func (it *worker) makeRounds(scenario *timed) {
+	usage := threadUsage()
+	began := clockNs()
+	for it.rounds == 0 || !stop.Load() {
+		it.makeRound(scenario)
+		for one := scenario.first; one <= scenario.last; one++ {
+			it.parts[one].add(it.lap[one], bytesOf(one))
+		}
+		if it.rounds++; it.rounds == run.rounds {
+			stop.Store(true)
+		}
+	}
+	it.elapsed = clockNs() - began
+	it.preempted = threadUsage().Nivcsw - usage.Nivcsw
+}
+
+// countFaults is apart, since asking for them takes a system call.
+func (it *worker) countFaults(scenario *timed) {
+	resumed := it.resumed
+	it.now = threadFaults
+	for range run.warmup {
+		it.makeRound(scenario)
+		for one := scenario.first; one <= scenario.last; one++ {
+			it.parts[one].faults += it.lap[one]
+			it.parts[one].faultsCount++
+		}
+	}
+	it.resumed = resumed
+}
+
+func (it *worker) open(scenario *timed) {
+	it.pin()
+	for one := scenario.first; one <= scenario.last; one++ {
+		it.parts[one].open()
+	}
+	var flows [2]flow
+	for _, role := range roles {
+		flows[role].bytes = outside(scenario.room)
+	}
+	for _, role := range roles {
+		it.sides[role].open(role, it.index, &flows[1-role], &flows[role])
+		it.sides[role].inbox = make([]byte, 1)
+	}
+	it.contexts[Client] = driver.Context(Client, &run.suite)
+	it.now = clockNs
+	scenario.open(it)
+}
+
+// work is all that a worker's goroutine does, on a thread of its own that ends with it.
+func (it *worker) work(scenario *timed) {
+	runtime.LockOSThread()
+	it.open(scenario)
+	for range run.warmup {
+		it.makeRound(scenario)
+	}
+	it.resumed = 0
+	meetAll(&ready)
+	it.makeRounds(scenario)
+	meetAll(&finished)
+	scenario.after(it)
+	it.countFaults(scenario)
+	scenario.close(it)
+	it.ownParts()
+	for _, role := range roles {
+		it.sides[role].stop()
+	}
+}
+
+func meetAll(at *sync.WaitGroup) {
+	at.Done()
+	at.Wait()
+}
+
+// work runs a scenario: makes the server's context, all workers and their rounds, and prints them.
+func work(scenario *timed) {
+	workers, server := make([]worker, run.threads), driver.Context(Server, &run.suite)
+	var done sync.WaitGroup
+	ready.Add(run.threads)
+	finished.Add(run.threads)
+	for i := range workers {
+		workers[i].index, workers[i].contexts[Server] = i, server
+		done.Go(func() { workers[i].work(scenario) })
+	}
+	done.Wait()
+	mustHaveResumed(workers)
+	for i := range workers {
+		workers[i].print()
+	}
+	result = workers[0].agreed
+	recordEnd(true)
+}
+
+// mustHaveResumed: a miss is a full handshake, and the figure would be of neither.
+func mustHaveResumed(workers []worker) {
+	rounds, resumed := 0, 0
+	for i := range workers {
+		rounds += workers[i].rounds
+		resumed += workers[i].resumed
+	}
+	if run.suite.Resume && resumed < rounds {
+		Die("resumed %d of %d handshakes, a hit rate of %.2f %%; the suite asks for all", resumed, rounds,
+			100*float64(resumed)/float64(rounds))
+	}
+}
