@@ -25,19 +25,30 @@ func (driver) Supports(suite *core.Suite) string {
 	return ""
 }
 
-// Context has just what the suite asks for. A client holds the root only; a server the leaf, its key and the intermediate.
+// Context has just what the suite asks for. A client holds the root only; a server the leaf, its key and the intermediate;
+// with mutual authentication each has that of the other too, of clients' own certificates.
 //
 // What stays as it is by default: every client of this process shares one parsed certificate of each that its servers
-// have, and a session's outgoing record is made in a buffer of a pool.
+// have, a session's outgoing record is made in a buffer of a pool, and a server's tickets are sealed with keys of its own
+// that change daily.
 func (driver) Context(role core.Role, suite *core.Suite) any {
 	config, err := offer(suite)
+	mutual := suite.Auth == "mutual"
 	if err == nil && role == core.Client {
 		config.ServerName = core.ServerName
-		config.RootCAs, err = roots(filepath.Join(suite.Certs, "root.pem"))
+		config.RootCAs, err = roots(suite, "root.pem")
+		if err == nil && mutual {
+			err = identify(config, suite, "client-")
+		}
+		if suite.Resume {
+			config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+		}
 	} else if err == nil {
-		var chain tls.Certificate
-		chain, err = tls.LoadX509KeyPair(filepath.Join(suite.Certs, "chain.pem"), filepath.Join(suite.Certs, "key.pem"))
-		config.Certificates = []tls.Certificate{chain}
+		err = identify(config, suite, "")
+		if err == nil && mutual {
+			config.ClientAuth = tls.RequireAndVerifyClientCert
+			config.ClientCAs, err = roots(suite, "client-root.pem")
+		}
 	}
 	if err != nil {
 		core.Die("%s: %v", suite.Certs, err)
@@ -45,12 +56,20 @@ func (driver) Context(role core.Role, suite *core.Suite) any {
 	return context{role, config}
 }
 
+func identify(config *tls.Config, suite *core.Suite, prefix string) error {
+	file := func(name string) string { return filepath.Join(suite.Certs, prefix+name) }
+	chain, err := tls.LoadX509KeyPair(file("chain.pem"), file("key.pem"))
+	config.Certificates = []tls.Certificate{chain}
+	return err
+}
+
 type context struct {
 	role   core.Role
 	config *tls.Config
 }
 
-func roots(path string) (*x509.CertPool, error) {
+func roots(suite *core.Suite, name string) (*x509.CertPool, error) {
+	path := filepath.Join(suite.Certs, name)
 	pem, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func offer(suite *core.Suite) (*tls.Config, error) {
 		MinVersion: protocol, MaxVersion: protocol,
 		CipherSuites:           []uint16{cipher}, // of TLS 1.2; those of 1.3 are not to be chosen
 		CurvePreferences:       []tls.CurveID{group},
-		SessionTicketsDisabled: true,
+		SessionTicketsDisabled: suite.Tickets == 0,
 	}, nil
 }
 
@@ -89,12 +89,12 @@ func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
 		return fmt.Errorf("takes %s first in TLS 1.3 on this CPU, and no setting has it take %s", name(ciphers, first13()), suite.Cipher)
 	case !tls13 && group >= tls.SecP256r1MLKEM768: // 0x11eb: the hybrids' numbers are from here on
 		return errors.New("has this group in TLS 1.3 only")
-	case suite.Auth != "server":
-		return fmt.Errorf("auth=%s: this driver does auth=server only", suite.Auth)
-	case suite.Tickets > 0:
-		return fmt.Errorf("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
+	case suite.Auth == "none":
+		return errors.New("auth=none: every server has a certificate")
 	case suite.Store:
-		return errors.New("store=on: with a cache a client would resume")
+		return errors.New("store=on: a server keeps no sessions; what it issues are tickets that hold all")
+	case suite.Tickets > 1 || suite.Tickets == 1 && !suite.Resume:
+		return fmt.Errorf("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
 	case suite.Knobs == "best":
 		return errors.New("knobs=best: documents no setting that saves memory")
 	}

@@ -46,15 +46,24 @@ func TestWhatCryptoTlsCannotDoIsSaid(t *testing.T) {
 		"does not have this cipher":     suite("TLSv1.2", "TLS_AES_128_GCM_SHA256", "X25519"),
 		"does not have this group":      suite("TLSv1.3", "TLS_AES_128_GCM_SHA256", "X448"),
 		"takes TLS_AES_128_GCM_SHA256 first in TLS 1.3 on this CPU, and no setting has it take TLS_AES_256_GCM_SHA384": suite("TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519"),
-		"has this group in TLS 1.3 only":                                   suite("TLSv1.2", sound[0].Cipher, "X25519MLKEM768"),
-		"auth=mutual: this driver does auth=server only":                   with(func(it *core.Suite) { it.Auth = "mutual" }),
-		"tickets=2: a server sends one, and to a client that would resume": with(func(it *core.Suite) { it.Tickets = 2 }),
-		"store=on: with a cache a client would resume":                     with(func(it *core.Suite) { it.Store = true }),
-		"knobs=best: documents no setting that saves memory":               with(func(it *core.Suite) { it.Knobs = "best" }),
+		"has this group in TLS 1.3 only":                                                 suite("TLSv1.2", sound[0].Cipher, "X25519MLKEM768"),
+		"auth=none: every server has a certificate":                                      with(func(it *core.Suite) { it.Auth = "none" }),
+		"tickets=1: a server sends one, and to a client that would resume":               with(func(it *core.Suite) { it.Tickets = 1 }),
+		"tickets=2: a server sends one, and to a client that would resume":               with(func(it *core.Suite) { it.Tickets, it.Resume = 2, true }),
+		"store=on: a server keeps no sessions; what it issues are tickets that hold all": with(func(it *core.Suite) { it.Store = true }),
+		"knobs=best: documents no setting that saves memory":                             with(func(it *core.Suite) { it.Knobs = "best" }),
 	} {
 		if said := (driver{}).Supports(it); said != sentence {
 			t.Errorf("%+v: %q", it, said)
 		}
+	}
+}
+
+func TestTicketsAreIssuedWhereClientsResume(t *testing.T) {
+	it := *sound[0]
+	it.Tickets, it.Resume = 1, true
+	if config, err := offer(&it); err != nil || config.SessionTicketsDisabled {
+		t.Errorf("%+v, %v", config, err)
 	}
 }
 
