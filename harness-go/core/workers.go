@@ -12,7 +12,8 @@ import (
 // worker is one of them, with its pair.
 type worker struct {
 	index       int
-	sides       [2]side // by role
+	sides       [2]side // by role, here and below
+	flows       [2]flow // what each writes
 	contexts    [2]any  // the client's is its own, the server's is shared
 	source      []byte  // of a transfer: what one write sends
 	now         func() uint64
@@ -26,6 +27,7 @@ type worker struct {
 	preempted   int64
 	elapsed     uint64
 	parts       [parts]intervals
+	_           [64]byte // no cache line is two workers'
 }
 
 // timed is a scenario.
@@ -109,12 +111,9 @@ func (it *worker) open(scenario *timed) {
 	for one := scenario.first; one <= scenario.last; one++ {
 		it.parts[one].open()
 	}
-	var flows [2]flow
 	for _, role := range roles {
-		flows[role].bytes = outside(scenario.room)
-	}
-	for _, role := range roles {
-		it.sides[role].open(role, it.index, &flows[1-role], &flows[role])
+		it.flows[role].bytes = outside(scenario.room)
+		it.sides[role].open(role, it.index, &it.flows[1-role], &it.flows[role])
 		it.sides[role].inbox = make([]byte, 1)
 	}
 	it.contexts[Client] = driver.Context(Client, &run.suite)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,13 +24,26 @@ type faulty struct {
 	fault string
 }
 
+// Supports has the run made that misses.
+func (of faulty) Supports(suite *core.Suite) string {
+	if of.fault == "missed" {
+		return ""
+	}
+	return of.driver.Supports(suite)
+}
+
+var made [2]int // sessions, by role
+
 func (of faulty) Session(context any, wire net.Conn) core.Session {
-	return &broken{of.driver.Session(context, wire).(*session), of.fault}
+	role := context.(core.Role)
+	made[role]++
+	return &broken{of.driver.Session(context, wire).(*session), of.fault, made[role]}
 }
 
 type broken struct {
 	*session
 	fault string
+	index int
 }
 
 func (it *broken) Handshake() error {
@@ -43,7 +57,18 @@ func (it *broken) Handshake() error {
 	if rounds, slow := slow[it.fault]; slow {
 		return it.rounds(rounds)
 	}
-	return it.session.Handshake()
+	err := it.session.Handshake()
+	if err == nil && it.fault == "unasked" && it.role == int(core.Server) {
+		err = it.send(5)
+	}
+	return err
+}
+
+func (it *broken) Read(bytes []byte) (int, error) {
+	if it.fault == "unwritten" {
+		return it.session.Read(make([]byte, len(bytes)))
+	}
+	return it.session.Read(bytes)
 }
 
 // slow is how often a byte goes each way until the client has received the last, one step after it sent that.
@@ -66,8 +91,9 @@ func (it *broken) Write(bytes []byte) (int, error) {
 	case "lost byte":
 		it.session.Write(bytes[:1023])
 	case "corrupt byte":
-		bytes[1000] ^= 1
-		return it.session.Write(bytes)
+		other := slices.Clone(bytes)
+		other[1000] ^= 1
+		return it.session.Write(other)
 	default:
 		return it.session.Write(bytes)
 	}
@@ -85,6 +111,10 @@ func (it *broken) Negotiated() core.Negotiated {
 		found.Cipher = ""
 	case "resumed":
 		found.Resumed = true
+	case "resumed at one end":
+		found.Resumed = it.role == int(core.Server)
+	case "missed":
+		found.Resumed = it.index%2 == 0
 	case "verified":
 		found.PeerVerified = true
 	}
@@ -92,9 +122,13 @@ func (it *broken) Negotiated() core.Negotiated {
 }
 
 func harness(t *testing.T, fault string, more ...string) (status int, stdout, stderr string) {
+	return scenario(t, fault, append([]string{"memory", "sessions=20"}, more...)...)
+}
+
+func scenario(t *testing.T, fault string, words ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	suite := []string{"protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"}
-	command := exec.Command(os.Args[0], append(append([]string{"memory", "sessions=20"}, suite...), more...)...)
+	command := exec.Command(os.Args[0], append(words, suite...)...)
 	command.Env = []string{"FAULT=" + fault}
 	var out, err strings.Builder
 	command.Stdout, command.Stderr = &out, &err
@@ -137,6 +171,40 @@ func TestAFaultFailsTheRunWithASentence(t *testing.T) {
 		if strings.Contains(stdout, `"record":"end"`) {
 			t.Errorf("%s: an end line, so a measurement", fault)
 		}
+	}
+}
+
+func TestAFaultFailsATimedRunWithASentence(t *testing.T) {
+	for _, it := range []struct{ fault, scenario, sentence string }{
+		{"incomplete", "handshake", "handshake 0 of thread 0 incomplete after 10 steps"},
+		{"11 steps", "handshake", "handshake 0 of thread 0 incomplete after 10 steps"},
+		{"resumed", "handshake", "handshake 0 of thread 0 resumed a session, the suite asks for a full handshake"},
+		{"resumed at one end", "handshake", "one end says that it was resumed, the other that it was not"},
+		{"unasked", "handshake", "handshake 0 of thread 0: 5 bytes of application data arrived, and none were sent"},
+		{"verified", "handshake", "client 0 verified its peer, the suite asks for auth=none"},
+		{"other group", "throughput", "client 0 negotiated group P-192, the suite asks for none"},
+		{"resumed", "throughput", "handshake 0 of thread 0 resumed a session, the suite asks for a full handshake"},
+		{"short write", "throughput", "server 0 took 1023 bytes of a write of 1048576"},
+		{"lost byte", "throughput", "client 0 received 1023 bytes of 1048576"},
+		{"corrupt byte", "throughput", "client 0 received other bytes than were sent"},
+		{"unwritten", "throughput", "client 0 received other bytes than were sent"},
+	} {
+		status, stdout, stderr := scenario(t, it.fault, it.scenario, "rounds=3")
+		if status != 1 || !strings.Contains(stderr, it.sentence) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s, %s: exit %d: %s", it.scenario, it.fault, status, stderr)
+		}
+		if strings.Contains(stdout, `"record":"end"`) {
+			t.Errorf("%s, %s: an end line, so a measurement", it.scenario, it.fault)
+		}
+	}
+}
+
+// Of two handshakes one is resumed: those of even rounds, beside the first, which need not be.
+func TestAMissFailsTheRunWithTheHitRate(t *testing.T) {
+	status, stdout, stderr := scenario(t, "missed", "handshake", "rounds=16", "tickets=1", "resume=on")
+	sentence := "resumed 8 of 16 handshakes, a hit rate of 50.00 %; the suite asks for all\n"
+	if status != 1 || !strings.HasSuffix(stderr, sentence) || strings.Contains(stdout, `"record":"thread"`) {
+		t.Errorf("exit %d: %s", status, stderr)
 	}
 }
 
