@@ -184,7 +184,7 @@ build/core/libmarks.so: memtest/marks_valgrind.c Makefile | build/core
 
 # Tests and linters, all of them in `make check`.
 
-TESTS := build/tests/test_wire build/tests/test_threads build/tests/test_histogram build/tests/test_heapmeter
+TESTS := $(addprefix build/tests/test_,wire threads histogram session_store heapmeter)
 C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch])
 HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/drivers/*.[ch] harness-c/families/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
@@ -213,6 +213,7 @@ check-c: $(TESTS) build/tests/faulty
 	@build/tests/test_wire
 	@build/tests/test_threads
 	@build/tests/test_histogram
+	@build/tests/test_session_store
 	@LD_PRELOAD=build/core/libheapmeter.so build/tests/test_heapmeter
 	@for library in $$(sed -nE 's/^library = "(.*)"$$/\1/p' memtest/allocators.toml); do \
 	    /sbin/ldconfig -p | grep -F "$$library" > /dev/null || continue; \
@@ -245,7 +246,8 @@ check-selfcheck:
 build/tests/test_wire: build/core/wire.o build/core/wire_mapped.o
 build/tests/test_threads: build/core/threads.o
 build/tests/test_histogram: build/core/histogram.o
-build/tests/test_wire build/tests/test_threads build/tests/test_histogram: build/tests/%: memtest/tests/%.c Makefile | build/tests
+build/tests/test_session_store: harness-c/families/session_store.h
+$(addprefix build/tests/test_,wire threads histogram session_store): build/tests/%: memtest/tests/%.c Makefile | build/tests
 	@gcc $(FLAGS) -Imemtest $(filter %.c %.o,$^) -o $@ -lcmocka -lpthread
 
 # gcc is right that a failed reallocarray's block is used again: that it stays valid is what is tested.
