@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-enum { ID_BYTES = 32, MANY = 100000, THREADS = 4, ROUNDS = 5000 };
+enum { ID_BYTES = 32, MANY = 100000, THREADS = 4, ROUNDS = 1500, OWN = 48 };
 
 _Noreturn void die(const char *format, ...)
 {
@@ -91,9 +91,9 @@ static void *use_shared(void *first)
     char id[ID_BYTES];
     pthread_barrier_wait(&together);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        for (unsigned number = from; number < from + 8; number++)
+        for (unsigned number = from; number < from + OWN; number++)
             store_put(shared, id_of(number, id), ID_BYTES, "kept", 4);
-        for (unsigned number = from; number < from + 8; number++) {
+        for (unsigned number = from; number < from + OWN; number++) {
             if (!holds(shared, id_of(number, id), ID_BYTES, "kept"))
                 return missed;
             store_remove(shared, id, ID_BYTES);
