@@ -12,6 +12,7 @@ from lines import Meter
 from records import AllocatorRecord
 
 HEAP_METER = "build/core/libheapmeter.so"
+HEAP_METERS = ("heap", "sites")
 
 
 def allocator_record(name: str, allocator: Allocator) -> AllocatorRecord:
@@ -47,7 +48,7 @@ def version(package: str | None) -> str | None:
 
 def variables(meter: Meter, used: AllocatorRecord, allocator: Allocator) -> dict[str, str]:
     """The environment of a run."""
-    if meter != "rss":
+    if meter in HEAP_METERS:
         return {"LD_PRELOAD": str(ROOT / HEAP_METER)} | ({"HEAPMETER_SITES": "1"} if meter == "sites" else {})
     preload = {"LD_PRELOAD": used.library} if used.library else {}
     return preload | ({allocator.settings: used.settings} if allocator.settings and used.settings else {})

@@ -2,12 +2,14 @@
 
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 
-from campaign import Run
+from lines import ThreadLine
+from run import Run
 from verdict import Outcome
 
 START = 100  # what starting a harness takes, in sessions
@@ -80,8 +82,20 @@ def work(run: Run) -> int:
 def told(outcome: Outcome) -> str:
     if outcome.status != "measured":
         return f"{outcome.status}: {outcome.reason}"
+    if outcome.threads:
+        return f"{outcome.elapsed_ns / 1e9:.1f} s, {', '.join(rates(outcome.threads))}"
     peaks: dict[str, int] = {}
     for phase in outcome.phases:
         peaks[phase.process] = max(peaks.get(phase.process, 0), phase.peak_rss_bytes)
     said = (f"{'' if role == 'both' else f'{role} '}{peak / MIB:,.1f} MiB" for role, peak in peaks.items())
     return f"{outcome.elapsed_ns / 1e9:.1f} s, peak RSS {', '.join(said)}"
+
+
+def rates(threads: list[ThreadLine]) -> Iterator[str]:
+    """Of all threads together, by role or direction."""
+    for name in ("client", "server", "send", "receive"):
+        parts = [part for line in threads for part in line.parts if part.part == name and part.total_ns]
+        if parts and parts[0].bytes:
+            yield f"{name} {sum(1e3 * part.bytes / part.total_ns for part in parts):,.0f} MB/s"
+        elif parts:
+            yield f"{name} {sum(1e9 * part.count / part.total_ns for part in parts):,.0f}/s"

@@ -10,13 +10,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import cpus
-from campaign import Run, argv
 from definitions import ROOT, Allocator, Suite
 from lines import Environment, Model, sentence
 from machine import machine
-from preload import HEAP_METER, allocator_record
+from preload import HEAP_METER, HEAP_METERS, allocator_record
 from records import SCHEMA, AllocatorRecord, Machine, Peer, Record, Sha256, Source, key
+from run import Run, argv
 from symbols import resolve
+from timing import kept
 from verdict import Outcome
 
 HARNESSES = ROOT / "build/harness"
@@ -47,7 +48,7 @@ class Provenance:
         return {
             **build.model_dump(),
             "schema": SCHEMA,
-            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter != "rss" else None,
+            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter in HEAP_METERS else None,
             "allocator": self.allocator(run).model_dump(),
             "suite": run.suite,
             "scenario": run.scenario,
@@ -88,7 +89,7 @@ class Provenance:
             "phases": [phase.model_dump() for phase in outcome.phases],
             "sites": resolve(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
         }
-        return Record.model_validate(fields)
+        return Record.model_validate(fields | kept.fields(run, outcome))
 
 
 @cache

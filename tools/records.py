@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -41,6 +42,8 @@ from lines import (
     Window,
     sentence,
 )  # fmt: skip
+from timing import whole as timed
+from timing.histogram import intact
 from torn import TORN, cut_off
 
 SCHEMA = 3
@@ -48,7 +51,7 @@ UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may cha
 
 TIMED = ("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions")
 ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED)
-SLOTS = ("cpu=", "wires=", "barrier=")
+SLOTS = ("cpu=", "cpus=", "wires=", "barrier=")
 
 skipped: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
 
@@ -106,7 +109,8 @@ class AllocatorRecord(Model):
 
 
 class TimedPart(Part):
-    histogram: str | None = None  # of the intervals in ns: HdrHistogram's own text (V2, compressed, base64)
+    # Of the intervals in ns: HdrHistogram's own text (V2, compressed, base64).
+    histogram: Annotated[str, AfterValidator(intact)] | None = None
 
 
 class Timing(Thread):
@@ -193,8 +197,12 @@ class Record(Model):
     @model_validator(mode="after")
     def whole(self) -> Self:
         if self.status == "measured":
-            if None in (self.negotiated, self.environment, self.reported) or not self.phases or self.reason:
-                raise ValueError("a measured run has phases, what was negotiated, its environment and no reason")
+            if None in (self.negotiated, self.environment, self.reported) or self.reason:
+                raise ValueError("a measured run has what was negotiated, its environment and no reason")
+            if bool(self.phases) != (self.scenario == "memory"):
+                raise ValueError("a measured run has phases in the scenario memory, and in no other")
+            if self.scenario != "memory":
+                timed.check(self)
             if any((phase.heap is None) != (self.meter == "rss") for phase in self.phases):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")
             if any((phase.sites is None) != (self.meter != "sites") for phase in self.phases):

@@ -12,12 +12,14 @@ import huge_pages
 import preload
 import recorder
 import stdout
-from campaign import Run, argv
+from asked import differs
 from machine import machine
 from progress import Board
 from provenance import Provenance
+from run import Run, argv
 from slots import fill
-from verdict import Outcome, differs
+from timing import alone
+from verdict import Outcome
 
 
 class Runner:
@@ -41,9 +43,11 @@ class Runner:
             return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
         variables = preload.variables(run.meter, self.provenance.allocator(run), allocator)
         variables |= features.variables if (features := cpus.features(run)) else {}
-        limit_s = self.limit_s or 60 + run.sessions / 50  # some 25 times what OpenSSL takes
+        limit_s = self.limit_s or run.limit_s
         pinned = [f"cpu={cpu}"] if run.env == "lab" else []
-        if run.roles == "split":
+        if run.scenario != "memory":
+            outcome = await alone.made(run, argv(run, suite), cpu, variables, limit_s)
+        elif run.roles == "split":
             argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))
             outcome = await harness.run_pair(*argvs, variables, limit_s)
         else:

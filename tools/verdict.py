@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from campaign import THREADS, Run
-from definitions import Suite
-from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, sentence
+from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, ThreadLine, sentence
 from process import Ended
+from records import Instructions, Noise
+from timing import answers
 
 UNSUPPORTED = 77
 ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's reason
@@ -31,6 +31,8 @@ class Outcome:
     elapsed_ns: int
     argv: tuple[str, ...] = ()  # of two processes the server's
     peer_reported: str | None = None  # of two processes: what the client's library says it is
+    noise: Noise | None = None  # of a timed run
+    instructions: Instructions | None = None
 
     @property
     def run(self) -> RunLine | None:
@@ -43,6 +45,10 @@ class Outcome:
     @property
     def phases(self) -> list[Phase]:
         return [line.phase_only() for line in self.lines if isinstance(line, PhaseLine)]
+
+    @property
+    def threads(self) -> list[ThreadLine]:
+        return answers.threads(self.lines)
 
     @property
     def stacks(self) -> list[StackLine]:
@@ -83,10 +89,12 @@ def parse(stdout: bytes) -> tuple[list[Line], str | None]:
 
 
 def incomplete(lines: list[Line]) -> str | None:
-    """What is missing from a measurement: a run, phases, an end, in this order, and stacks before the phases that
-    have blocks from them; nothing else."""
+    """What is missing from a measurement of memory: a run, phases, an end, in this order, and stacks before the phases
+    that have blocks from them; nothing else."""
     if not lines or not isinstance(lines[-1], EndLine):
         return "no end line, so no measurement"
+    if isinstance(lines[0], RunLine) and lines[0].scenario != "memory":
+        return answers.incomplete(lines)
     first, *inner, last = lines
     phases = [line for line in inner if isinstance(line, PhaseLine)]
     if (
@@ -159,33 +167,3 @@ def notes(stderr: bytes) -> list[str]:
 def noted(lines: list[Line], more: list[str]) -> list[Line]:
     """With more notes in the run line, which is the first."""
     return [lines[0].model_copy(update={"notes": [*lines[0].notes, *more]}), *lines[1:]]
-
-
-def differs(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | None:
-    """What a harness measured that is not what it was asked for; names are compared without regard to case.
-
-    `thp_host` is the host's own setting of huge pages, as the record has it."""
-    said, agreed = outcome.run, outcome.end.negotiated
-    window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
-    pairs = [("sessions", run.sessions, said.sessions), ("window", window, said.window)]
-    pairs += [("meter", run.meter, said.meter), ("protocol", suite.protocol, agreed.protocol)]
-    pairs += [("cipher", suite.cipher, agreed.cipher), ("group", suite.group, agreed.group)]
-    pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
-    pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
-    pairs += deployment(run, said, thp_host)
-    for name, asked, answered in pairs:
-        if str(asked).lower() != str(answered).lower():
-            return f"{name}: asked for {asked}, but the harness says {answered}"
-    for meter, heap, sites in ((run.meter, phase.heap, phase.sites) for phase in outcome.phases):
-        if (heap is None) != (meter == "rss") or (sites is None) != (meter != "sites"):
-            return f"its phases are not those of a run under the {meter} meter"
-    return None
-
-
-def deployment(run: Run, said: RunLine, thp_host: str) -> list[tuple]:
-    """The laboratory is what a host gives, and what it does not give is noted."""
-    threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
-    if run.env == "lab":
-        return threads
-    host = "never" if thp_host == "none" else thp_host  # which is what a harness says of a kernel without them
-    return [*threads, ("aslr", "on", said.aslr), ("thp", "always" if run.env == "deployed-thp" else host, said.thp)]

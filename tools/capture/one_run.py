@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import harness
+from asked import differs
 from campaign import Run, argv
 from capture import profilers
 from capture.failed import Failed, TooLong
@@ -13,7 +14,7 @@ from definitions import Suite
 from process import Ended, started
 from profiles.heap_profile import called
 from provenance import Provenance
-from verdict import Outcome, differs, judge
+from verdict import Outcome, judge
 
 ROUTINE = re.compile(  # what massif and heaptrack say on stderr of every run
     rb"==\d+== xtree memory report: .*\n|heaptrack stats:\n|\t?(leaked |temporary )?allocations:\s+\d+\n"

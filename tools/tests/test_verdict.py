@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from asked import deployment
 from campaign import SYSTEM, THREADS, Run
-from verdict import deployment, how
+from verdict import how
 
 
 def wrong(env: str, thp_host: str, thp: str) -> list[str]:

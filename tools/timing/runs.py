@@ -25,9 +25,9 @@ class TimedRun(Run):
 
     @property
     def limit_s(self) -> float:
-        """Generous: a library of 5 MB/s would do, and 5 handshakes a second."""
+        """Generous: a library of 2 MB/s would do, and 5 handshakes a second."""
         written = rounds.writes(self.size_bytes) if self.size_bytes else 0
-        round_s = written * (self.size_bytes / 5e6 + 1e-4) if written else 0.2
+        round_s = written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2
         return 60 + self.rounds * self.threads * round_s
 
     def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class TimedRun(Run):
 
     def what(self) -> list[str]:
         words = [self.scenario] if self.meter == "time" else [self.scenario, self.meter]
-        words += [f"{self.size_bytes:,} bytes"] * bool(self.size_bytes)
+        words += [f"{self.size_bytes:,} bytes"] if self.size_bytes else []
         words += [f"{self.threads} threads"] * (self.threads > 1)
         return words
 
