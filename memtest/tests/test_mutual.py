@@ -56,3 +56,4 @@ def test_a_client_of_another_root_fails_the_run_with_a_sentence(harness, another
     done = measure(harness, suite, another_root)
     assert done.returncode == 1 and '"record":"end"' not in done.stdout, done.stdout[-300:]
     assert done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1, done.stderr
+    assert "did not verify" not in done.stderr  # which is the core's word where the library took the client
