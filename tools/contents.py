@@ -24,7 +24,8 @@ class Contents:
 
     @property
     def records(self) -> list[Record]:
-        return [record for kind in (self.memory, self.timed) if kind for record in kind.records]
+        of_memory = self.memory.records if self.memory else ()
+        return [*of_memory, *(self.timed.every_record if self.timed else ())]
 
     @property
     def left_out(self) -> list[str]:
@@ -60,7 +61,7 @@ def select(records: Iterable[Record], asked: Asked) -> Contents:
     found = selection.select(memory, **of_this) if of_this is not None else None
     of_that = there(others, asked)
     kept = timed.select(wanted(others, of_that), of_that["stacks"], of_that["suites"]) if of_that is not None else None
-    return Contents(found if found and found.records else None, kept if kept and kept.records else None)
+    return Contents(found if found and found.records else None, kept if kept and kept.every_record else None)
 
 
 def there(records: Sequence[Record], asked: Asked) -> Asked | None:

@@ -9,6 +9,7 @@ from tables import Table
 from timing import factors
 from timing.handshake_table import handshakes, sessions
 from timing.harness_table import harness
+from timing.instruction_table import instructions
 from timing.latency_table import latency
 from timing.noise_table import noise
 from timing.thread_table import threads
@@ -18,7 +19,9 @@ from timing.transfer_table import transfer
 
 def conditions(timed: Timed) -> Table:
     """As of runs of memory."""
-    return settings.settings(Selection(timed.records, timed.stacks, tuple({*map(Setting.of, timed.records)})))
+    records = timed.every_record
+    stacks = tuple(dict.fromkeys(one.stack for one in (*timed.records, *records)))
+    return settings.settings(Selection(records, stacks, tuple({*map(Setting.of, records)})))
 
 
 MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they are shown
@@ -30,6 +33,7 @@ MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they ar
     "configurations": factors.configurations,
     "threads": threads,
     "latency": latency,
+    "instructions": instructions,
     "harness": harness,
     "noise": noise,
 }
@@ -45,6 +49,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "configurations": f"{ANY} of one library that differ in one setting (make throughput ALLOCATOR=jemalloc)",
     "threads": "timed runs with several numbers of threads (make threads)",
     "latency": ANY,
+    "instructions": "runs under callgrind (make throughput, make handshake)",
     "harness": ANY,
     "noise": ANY,
 }

@@ -1,11 +1,11 @@
 """Which timed runs belong together: repeats of one stack at one work, the newest of each."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from comparable import DECLARED, by_start, like_the_last, missing_from, of_latest_builds
-from lines import Meter, Scenario
+from lines import Scenario
 from records import SLOTS, UNDECLARED, Record
 from series import allocator_name, cpu_name
 
@@ -39,15 +39,14 @@ class TimedSeries:
     work: Work
     records: tuple[Record, ...]
 
-    def runs(self, meter: Meter = "time") -> list[Record]:
+    def runs(self) -> list[Record]:
         """Measured ones."""
-        found = [one for one in self.records if one.meter == meter and one.status == "measured"]
-        return sorted(found, key=lambda one: one.repeat)
+        return sorted((one for one in self.records if one.status == "measured"), key=lambda one: one.repeat)
 
-    def reason(self, meter: Meter = "time") -> str:
+    def reason(self) -> str:
         """Why there is a hole."""
         for one in self.records:
-            if one.meter == meter and one.status != "measured":
+            if one.status != "measured":
                 return f"{one.status}: {' '.join(one.reason.split())}"
         return "not measured"
 
@@ -60,6 +59,11 @@ class Timed:
     stacks: tuple[str, ...]
     works: tuple[Work, ...]
     left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
+    counted: "Timed | None" = None  # the same of runs that were not timed, but whose instructions were counted
+
+    @property
+    def every_record(self) -> tuple[Record, ...]:
+        return self.records + (self.counted.records if self.counted else ())
 
     @cached_property
     def runs_of(self) -> dict[tuple[str, Work], list[Record]]:
@@ -83,7 +87,8 @@ class Timed:
         works = tuple(filter(wanted, self.works))
         records = tuple(one for one in self.records if Work.of(one) in works)
         there = {one.stack for one in records}
-        return Timed(records, tuple(one for one in self.stacks if one in there), works, self.left_out)
+        counted = self.counted and self.counted.where(wanted)
+        return Timed(records, tuple(one for one in self.stacks if one in there), works, self.left_out, counted)
 
     def of(self, scenario: Scenario) -> "Timed":
         """At the fewest threads: more have a table of their own."""
@@ -111,6 +116,19 @@ def conditions(record: Record) -> tuple:
     )
 
 
+def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[str]) -> Timed:
+    """In this order of stacks and suites."""
+    records = tuple(records)
+
+    def place(work: Work) -> tuple:
+        kind = (work.allocator != "system", work.allocator, work.cpu != "all", work.cpu, work.size_bytes or 0)
+        return SCENARIOS.index(work.scenario), suites.index(work.suite), *kind, work.threads
+
+    works = sorted({Work.of(one) for one in records}, key=place)
+    there = {one.stack for one in records}
+    return Timed(records, tuple(one for one in dict.fromkeys(names) if one in there), tuple(works))
+
+
 def select(
     records: Iterable[Record], stacks: Sequence[str] | None = None, suites: Sequence[str] | None = None
 ) -> Timed:
@@ -121,16 +139,7 @@ def select(
     of_builds = of_latest_builds(records)
     alike = like_the_last(of_builds, line_of, conditions)
     kept = {(*line_of(record), record.repeat): record for record in by_start(alike)}.values()
-    asked = {"stack": stacks or (), "suite": suites or ()}
-    orders = [[*wanted, *(getattr(one, name) for one in records)] for name, wanted in asked.items()]
-    names = list(dict.fromkeys(orders[0]))
-
-    def place(work: Work) -> tuple:
-        size = work.size_bytes or 0
-        kind = (work.allocator != "system", work.allocator, work.cpu != "all", work.cpu)
-        return SCENARIOS.index(work.scenario), orders[1].index(work.suite), *kind, size, work.threads
-
-    works = sorted({Work.of(one) for one in kept}, key=place)
-    there = {one.stack for one in kept}
-    missing = missing_from(records, of_builds, alike)
-    return Timed(tuple(kept), tuple(one for one in names if one in there), tuple(works), missing)
+    names = [*(stacks or ()), *(one.stack for one in records)]
+    order = [*(suites or ()), *(one.suite for one in records)]
+    timed, counted = (grouped((one for one in kept if one.meter == meter), names, order) for meter in METERS)
+    return replace(timed, left_out=missing_from(records, of_builds, alike), counted=counted)

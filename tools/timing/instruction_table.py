@@ -1,0 +1,71 @@
+"""Instructions of one round, by part: they hardly vary, and so tell small changes of one library."""
+
+from collections.abc import Callable
+
+from costs import MIB
+from records import Instructions, Record
+from tables import Cell, Column, Table, hole, percent, word
+from timing import heads, rounds
+from timing.factors import NAMED
+from timing.latency_table import PARTS
+from timing.timed import Timed, TimedSeries
+
+UNITS = {"throughput": "MiB", "handshake": "handshake"}
+HEADINGS = {"each": "instructions", "new": "construction", "free": "freeing", "cipher_percent": "its cipher"}
+CAPTION = (
+    "Instructions that one thread executed in user space for a MiB of application data, or a handshake; the wire's "
+    "copying is among them. Its cipher: as many bytes sealed by the library's own AEAD, by what sending takes. Counted "
+    "by callgrind, as the difference of two runs with other rounds. For one library against itself: what it runs on "
+    "there is a CPU without {}, so that other code may run than in the timed runs, and counts no instruction's time."
+)
+NO_PART = "its driver has no such part"
+
+
+def each(record: Record, part: str) -> float | None:
+    """Of a handshake, or of a MiB."""
+    found = record.instructions.parts.get(part)
+    if found is None or record.scenario == "handshake":
+        return found
+    return found * MIB / (rounds.writes(record.size_bytes) * record.size_bytes)
+
+
+def share(record: Record, part: str) -> float | None:
+    seal = each(record, "seal") if part == "send" else None
+    return None if seal is None else 100 * seal / each(record, part)
+
+
+def count(value: float) -> Cell:
+    return Cell(f"{value:,.0f}", round(value, 1))
+
+
+def row(series: TimedSeries, part: str) -> list[Cell]:
+    runs = series.runs()
+    if not runs:
+        return [hole(series.reason())] * len(HEADINGS)
+
+    def cell(value: float | None, shown: Callable[[float], Cell] = count) -> Cell:
+        return hole(NO_PART) if value is None else shown(value)
+
+    (*_, run) = runs
+    around = [cell(each(run, f"{part}_{end}")) for end in ("new", "free")]
+    return [cell(each(run, part)), *around, cell(share(run, part), lambda of: Cell(percent(of / 100), round(of, 3)))]
+
+
+def hidden(timed: Timed) -> str:
+    counted: list[Instructions] = [one.instructions for one in timed.records if one.instructions]
+    return "; ".join(dict.fromkeys(f"{one.hides} ({one.tool})" for one in counted)) or "anything"
+
+
+def instructions(timed: Timed) -> Table:
+    timed = timed.counted or timed.where(lambda _: False)
+    columns = [*heads.columns_of(timed), Column("part", "part", left=True), Column("stack", "stack", left=True)]
+    headed = len(columns) - 1
+    columns += [Column("unit", "for each", left=True), *(Column(key, heading) for key, heading in HEADINGS.items())]
+    caption = " ".join(filter(None, [CAPTION.format(hidden(timed)), heads.constant(timed)]))
+    made = Table("instructions", "Instructions", caption, columns, headed=headed)
+    for work in timed.works:
+        for part in PARTS[work.scenario]:
+            for series in timed.at(work):
+                named = [*heads.cells_of(timed, work), word(NAMED[part]), word(series.stack)]
+                made.rows.append([*named, word(UNITS[work.scenario]), *row(series, part)])
+    return made
