@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 import synthetic
-from hdrh.histogram import HdrHistogram
 
 from records import Record
+from timing import histogram, rounds
 
 MIB = 1024 * 1024
 ROUNDS = {"handshake": 512, "throughput": 64}
-LONGEST_NS = 3_600 * 10**9
 HANDSHAKE = {  # ns of one interval
     "openssl@3.5.5": {"client_new": 50_000, "client": 400_000, "client_free": 8_000}
     | {"server_new": 40_000, "server": 500_000, "server_free": 10_000},
@@ -27,20 +26,12 @@ OWN = {"wire_write": 10_000, "wire_read": 8_000, "clock": 40}  # the harness's, 
 FAULTS = {"client": 4, "server": 6, "send": 16, "receive": 0}  # of one interval
 
 
-def histogram(intervals: dict[int, int]) -> str:
-    """Nanoseconds to how many intervals took them, as a record has it."""
-    made = HdrHistogram(1, LONGEST_NS, 3)
-    for ns, count in intervals.items():
-        made.record_value(ns, count)
-    return made.encode().decode()
-
-
 def part(name: str, intervals: dict[int, int], size: int | None = None) -> dict:
-    """With the bytes of all its intervals, of which each moves `size`."""
+    """Of nanoseconds and how many intervals took them; each moves `size` bytes."""
     made = {"part": name, "count": sum(intervals.values()), "total_ns": sum(ns * n for ns, n in intervals.items())}
     made |= {"bytes": size * made["count"]} if size and name not in OWN else {}
     made |= {"faults": 64 * FAULTS[name], "faults_count": 64} if name in FAULTS else {}
-    return made | ({"histogram": histogram(intervals)} if name not in OWN and name != "seal" else {})
+    return made | ({"histogram": histogram.text(intervals.items())} if name not in OWN and name != "seal" else {})
 
 
 def timing(thread: int, parts: Iterable[dict], rounds: int, resumed: bool = False) -> dict:
@@ -49,11 +40,16 @@ def timing(thread: int, parts: Iterable[dict], rounds: int, resumed: bool = Fals
     return named | {"elapsed_ns": sum(one["total_ns"] for one in parts), "preempted": thread, "parts": parts}
 
 
+def moved(size: int) -> int:
+    """Bytes of a round."""
+    return rounds.writes(size) * size
+
+
 def intervals_of(stack: str, scenario: str, size: int, factor: float, tail: dict[int, int]) -> dict[str, dict]:
     """By part, one thread's; a tail (multiples of the time to how many intervals) is in addition to the rounds."""
     known = HANDSHAKE if scenario == "handshake" else TRANSFER
     each = known.get(stack) or known["openssl@3.5.5"]
-    share = size / MIB if scenario == "throughput" else 1
+    share = moved(size) / MIB if scenario == "throughput" else 1
     found = {name: round(ns * share * factor) for name, ns in each.items()}
     made = {name: {ns: ROUNDS[scenario]} | {many * ns: n for many, n in tail.items()} for name, ns in found.items()}
     return made | {name: {ns: ROUNDS[scenario]} for name, ns in OWN.items()}
@@ -73,17 +69,17 @@ def record(
 ) -> Record:
     """`factor`: of all times; `without`: parts that this driver has not."""
     parts = intervals_of(stack, scenario, size, factor, tail or {})
-    moved = size if scenario == "throughput" else None
-    made = [part(name, intervals, moved) for name, intervals in parts.items() if name not in without]
+    sent = moved(size) if scenario == "throughput" else None
+    made = [part(name, intervals, sent) for name, intervals in parts.items() if name not in without]
     resumed = suite.endswith(("-id", "-ticket"))
-    rounds = ROUNDS[scenario]
-    timings = [timing(thread, made, rounds, resumed) for thread in range(threads)]
-    asked = [f"rounds={rounds}", "certs=memtest/certs/rsa-2048", f"threads={threads}"]
-    asked += [f"size={size}"] if moved else []
+    count = ROUNDS[scenario]
+    timings = [timing(thread, made, count, resumed) for thread in range(threads)]
+    asked = [f"rounds={count}", "certs=memtest/certs/rsa-2048", f"threads={threads}"]
+    asked += [f"size={size}"] if sent else []
     fields = {"schema": 3, "scenario": scenario, "meter": "time", "phases": [], "repeat": repeat, "threads": threads}
     fields |= {"key": f"{abs(hash((stack, suite, scenario, repeat, threads, size))) % 16**16:016x}"}
-    fields |= {"rounds": rounds, "timings": timings, "noise": noise()}
-    fields |= {"size_bytes": moved} if moved else {}
+    fields |= {"rounds": count, "timings": timings, "noise": noise()}
+    fields |= {"size_bytes": size} if sent else {}
     fields |= {"argv": [f"build/harness/{stack}", scenario, *asked, f"cpus={','.join(map(str, range(threads)))}"]}
     return synthetic.record(stack, suite, 2 * threads, **(fields | changes))
 
@@ -117,3 +113,11 @@ def campaign(
         for count in threads
         for stack in stacks
     ]
+
+
+def counted(
+    stack: str, suite: str, scenario: str = "handshake", parts: dict[str, float] | None = None, **kind
+) -> Record:
+    """A run under callgrind: instructions of one round, by part."""
+    made = {"tool": "valgrind 3.19.0, callgrind", "hides": "AVX-512, VAES", "rounds": (8, 16), "parts": parts or {}}
+    return record(stack, suite, scenario, **({"meter": "instructions", "timings": None, "instructions": made} | kind))

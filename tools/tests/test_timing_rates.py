@@ -1,0 +1,157 @@
+"""What one timed run says, and its repeats together: known answers."""
+
+import pytest
+import synthetic_timed
+from synthetic_timed import FACTORS
+
+from costs import MIB
+from records import Record
+from tables import HOLE, Cell
+from timing import figures, rates, timed
+from timing.figures import Factor, Figure
+
+OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+
+
+def handshake(**kind) -> Record:
+    return synthetic_timed.record(OPENSSL, SUITE, **kind)
+
+
+def transfer(**kind) -> Record:
+    return synthetic_timed.record(OPENSSL, SUITE, "throughput", **kind)
+
+
+def changed(record: Record, part: str, **fields) -> Record:
+    """With other figures of this part, in its first thread."""
+    dumped = record.model_dump(by_alias=True)
+    for one in dumped["timings"][0]["parts"]:
+        if one["part"] == part:
+            one |= fields
+    return Record.model_validate(dumped)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "expected"),
+    [
+        (rates.per_second("client"), 2_500),  # 400 us each
+        (rates.per_second("server"), 2_000),
+        (rates.with_construction("client"), 1e9 / 450_000),
+        (rates.with_construction("server"), 1e9 / 540_000),
+        (rates.each_ns("client_new"), 50_000),
+        (rates.each_ns("server_free"), 10_000),
+        (rates.faults_each("server"), 6),
+        (rates.each_ns("clock"), 40),
+        (rates.mebibytes_per_second("send"), None),  # of no handshake
+        (rates.share_of_cipher, None),
+    ],
+)
+def test_of_a_run_of_handshakes(quantity, expected):
+    assert quantity(handshake()) == (expected if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize("size", [16, 65_536, MIB])
+def test_mebibytes_are_of_application_data_whatever_a_write_has(size):
+    run = transfer(size=size)
+    each = max(size, 65_536) / MIB  # a round is at least 64 KiB
+    assert rates.mebibytes_each(run, "send") == pytest.approx(each)
+    assert rates.mebibytes_per_second("send")(run) == pytest.approx(4_000)
+    assert rates.mebibytes_per_second("receive")(run) == pytest.approx(5_000)
+    assert rates.share_of_cipher(run) == pytest.approx(0.8)
+    assert rates.faults_per_mebibyte("send")(run) == pytest.approx(16 / each)
+
+
+def test_threads_count_by_the_time_that_each_took():
+    """One takes 400 us, the other three times as long: 1,024 handshakes in 819.2 ms."""
+    slower = changed(handshake(threads=2), "client", total_ns=512 * 1_200_000)
+    assert rates.per_second("client")(slower) == pytest.approx(1_250)
+    assert rates.hit_rate(slower) == 0
+    assert rates.hit_rate(synthetic_timed.record(OPENSSL, f"{SUITE}-id", threads=2)) == 1
+
+
+def test_what_a_driver_has_not_or_takes_no_time_is_none():
+    assert rates.share_of_cipher(transfer(without=("seal",))) is None
+    assert rates.mebibytes_per_second("seal")(transfer(without=("seal",))) is None
+    assert rates.per_second("client")(changed(handshake(), "client", total_ns=0)) is None
+    assert rates.faults_each("client_new")(handshake()) is None
+
+
+def test_latencies_are_of_all_threads_and_repeats():
+    runs = [handshake(threads=2, tail={3: 5}), handshake(repeat=2)]
+    found = rates.latencies(runs, "client")
+    assert found.get_total_count() == 2 * 517 + 512
+    assert found.get_value_at_percentile(50) == pytest.approx(400_000, rel=0.001)
+    assert found.get_value_at_percentile(99.9) == pytest.approx(1_200_000, rel=0.001)
+    assert found.get_max_value() == pytest.approx(1_200_000, rel=0.001)
+    assert rates.latencies(runs, "seal") is None
+
+
+def test_an_interval_is_of_the_median_and_no_fewer_than_three_repeats_have_one():
+    known = Figure((100.0, 102.0, 98.0, 101.0, 99.0))
+    assert known.median == 100
+    assert known.spread == pytest.approx(0.04)
+    assert 98 <= known.interval.low < 100 < known.interval.high <= 102
+    assert known.interval == known.interval, "the same figures have the same interval"
+    assert Figure((1.0, 2.0)).interval is None
+    assert Figure((1.0,)).spread is None
+    assert figures.interval_cell(Figure((1.0, 2.0))) == Cell(HOLE, None, "fewer than 3 repeats: no interval")
+    assert figures.interval_cell(Figure((5.0, 5.0, 5.0))) == Cell("0.0 %", {"low": 5.0, "high": 5.0})
+
+
+def test_a_factor_is_no_change_only_where_its_interval_holds_one():
+    before = Figure((100.0, 102.0, 98.0, 101.0, 99.0))
+    faster, alike = (Figure(tuple(factor * value for value in before.values)) for factor in (1.5, 1.005))
+    assert Factor(before, faster).cell().text == "1.50"
+    data = Factor(before, faster).cell().value
+    assert data["factor"] == 1.5
+    assert data["low"] < 1.5 < data["high"]
+    assert Factor(before, alike).cell().text == "no change"
+    assert Factor(before, alike).cell().value["factor"] == pytest.approx(1.005)
+    assert Factor(faster, before).cell().text == "0.67"
+    once = Factor(Figure((100.0,)), Figure((100.5,))).cell()
+    assert (once.text, once.value, once.note) == ("1.00", {"factor": 1.005}, "fewer than 3 repeats: no interval")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.004, "0.00"), (99.994, "99.99"), (123.44, "123.4"), (1000, "1,000"), (6560.79, "6,561")]
+)
+def test_numbers_have_some_four_digits(value, text):
+    assert figures.number(value) == text
+
+
+def test_runs_that_stand_together_are_of_one_build_one_condition_and_the_newest():
+    runs = synthetic_timed.campaign([OPENSSL], [SUITE])
+    early = {"started_at": "2026-01-30T12:00:00Z"}
+    old_build = handshake(binary_sha256="1" * 64, repeat=6, **early)
+    shorter = handshake(repeat=7, argv=["build/harness/x", "handshake", "rounds=9"], **early)
+    again = handshake(factor=2.0, started_at="2026-01-31T13:00:00Z")
+    pinned = runs[1].model_copy(update={"argv": [*runs[1].argv[:-1], "cpus=7"]})
+    found = timed.select([old_build, shorter, *runs, pinned, again])
+    (series,) = found.every()
+    clients = [rates.per_second("client")(run) for run in series.runs()]
+    assert clients == pytest.approx([2_500 / factor for factor in (2.0, *FACTORS[1:])], rel=1e-4)
+    assert found.left_out == (
+        f"1 run of another build of {OPENSSL} is left out",
+        f"1 run of {OPENSSL} in {SUITE} with other arguments, on another machine or by another meter is left out",
+    )
+
+
+def test_works_are_told_apart_and_in_order():
+    runs = synthetic_timed.campaign([OPENSSL], [SUITE], threads=(1, 2))
+    runs += synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", size=16)
+    runs += synthetic_timed.campaign([OPENSSL], [SUITE], "throughput")
+    found = timed.select([*runs, synthetic_timed.synthetic.record(OPENSSL, SUITE, 100)])
+    assert [(work.scenario, work.size_bytes, work.threads) for work in found.works] == [
+        ("throughput", 16, 1),
+        ("throughput", MIB, 1),
+        ("handshake", None, 1),
+        ("handshake", None, 2),
+    ]
+    assert [work.threads for work in found.of("handshake").works] == [1]
+    assert len(found.records) == 20, "no runs of memory"
+
+
+def test_stacks_and_suites_stand_as_they_are_asked_for():
+    runs = synthetic_timed.campaign([OPENSSL, "boringssl@5.4.0"], [SUITE, "tls12-rsa-aes256"])
+    found = timed.select(runs, ["boringssl@5.4.0", OPENSSL], ["tls12-rsa-aes256", SUITE])
+    assert found.stacks == ("boringssl@5.4.0", OPENSSL)
+    assert [work.suite for work in found.works] == ["tls12-rsa-aes256", SUITE]
