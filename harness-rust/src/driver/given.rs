@@ -9,6 +9,12 @@ use std::ops::Deref;
 #[repr(transparent)]
 pub struct Text(*const c_char);
 
+impl From<&'static CStr> for Text {
+    fn from(text: &'static CStr) -> Self {
+        Text(text.as_ptr())
+    }
+}
+
 impl Deref for Text {
     type Target = str;
 

@@ -44,3 +44,6 @@ impl Driver for Rustls {
     type Server = Server;
     type Sealer = sealer::Sealer;
 }
+
+#[cfg(test)]
+mod tests;

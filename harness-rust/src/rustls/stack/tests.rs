@@ -1,0 +1,61 @@
+//! What is asked of every generation alike.
+
+use super::Rustls;
+use crate::names;
+use memtest_driver::{Driver, Sealer, Suite};
+use std::ffi::CStr;
+
+fn suite(protocol: &'static CStr, cipher: &'static CStr) -> Suite {
+    Suite {
+        protocol: protocol.into(),
+        cipher: cipher.into(),
+        group: c"X25519".into(),
+        certs: c"nowhere".into(),
+        auth: c"server".into(),
+        tickets: 0,
+        store: false,
+        resume: false,
+        knobs: c"default".into(),
+    }
+}
+
+/// A suite that rustls offers and these tables forget could be neither asked for nor recognised.
+#[test]
+fn every_cipher_and_group_of_the_provider_has_a_name() {
+    let (ciphers, groups) = crate::offered();
+    for cipher in ciphers {
+        assert_ne!(names::cipher(cipher), c"unknown", "{cipher:?}");
+    }
+    for group in groups {
+        assert_ne!(names::group(group), c"unknown", "{group:?}");
+    }
+}
+
+/// Of the first record, and of a second one that is what the first became: from pyca/cryptography 50, over OpenSSL.
+const SEALED: [(&CStr, &CStr, &str, &str); 6] = [
+    (c"TLSv1.2", c"ECDHE-ECDSA-AES256-GCM-SHA384", AES256.0, AES256.1),
+    (c"TLSv1.2", c"ECDHE-RSA-AES128-GCM-SHA256", AES128.0, AES128.1),
+    (c"TLSv1.2", c"ecdhe-rsa-chacha20-poly1305", CHACHA20.0, CHACHA20.1),
+    (c"TLSv1.3", c"TLS_AES_128_GCM_SHA256", AES128.0, AES128.1),
+    (c"TLSv1.3", c"TLS_AES_256_GCM_SHA384", AES256.0, AES256.1),
+    (c"TLSv1.3", c"TLS_CHACHA20_POLY1305_SHA256", CHACHA20.0, CHACHA20.1),
+];
+const AES128: (&str, &str) = ("42e2385269986a085397bac01d4a4387", "cf3c1c7f32dda2b1f29b71fd5e24debd");
+const AES256: (&str, &str) = ("2b276ff85c91c63a559c04582e4ea5ab", "ff2936ae52fc44b3def6de5212644034");
+const CHACHA20: (&str, &str) = ("70041a83aed7f5560b46a7cdc1300aba", "923b20c0b74a972d7e2e786b2e6c733d");
+
+#[test]
+fn the_tags_of_two_records_are_those_of_another_implementation() {
+    for (protocol, cipher, first, second) in SEALED {
+        let suite = suite(protocol, cipher);
+        Rustls::supports(&suite).unwrap();
+        let mut sealer = <Rustls as Driver>::Sealer::new(&suite).unwrap();
+        let mut record: Vec<u8> = (0..16_384).map(|i| i as u8).collect();
+        for expected in [first, second] {
+            let mut tag = [0; 16];
+            sealer.seal(&mut record, &mut tag).unwrap();
+            let tag: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(tag, expected, "{cipher:?}");
+        }
+    }
+}
