@@ -15,6 +15,9 @@ struct state {
 static struct state *states[2]; /* by role */
 static void *volatile lost;     /* so that no allocation is optimised away */
 
+/* Of the calling thread's pair: its client offered a session, and it is resumed. */
+static _Thread_local bool resumes;
+
 static bool fault_is(const char *name)
 {
     const char *fault = getenv("FAULT");
@@ -32,7 +35,17 @@ static void *faulty_session_new(void *context, struct wire *wire)
     if (fault_is("touches more"))
         buffer[0] = 1;
     session->unused = (unsigned long)buffer;
+    resumes &= session->role == ROLE_SERVER; /* the server's is made after its client's */
     return session;
+}
+
+/* One offer of eight is missed. */
+static void faulty_resume(void *session, void *from)
+{
+    static _Thread_local unsigned offers;
+    resumes = ((struct session *)from)->step == STEPS && ((struct session *)session)->step == 0;
+    if (fault_is("resumes nothing") || (fault_is("misses") && ++offers % 8 == 0))
+        resumes = false;
 }
 
 /* Shrunk and grown again, in place: no fault of the stack's, but it finds a meter that forgets the old size. */
@@ -58,6 +71,8 @@ static bool faulty_handshake(void *session)
 
 static size_t faulty_write(void *session, const void *bytes, size_t size)
 {
+    if (fault_is("takes nothing"))
+        return 0;
     return driver.write(session, bytes, fault_is("short write") ? size - 1 : size);
 }
 
@@ -85,7 +100,9 @@ static void faulty_negotiated(void *session, struct negotiated *result)
         result->cipher = "NULL-MD5";
     if (fault_is("other group") || is_later(((struct session *)session)->role))
         result->group = "P-192";
-    result->resumed = fault_is("resumed");
+    result->resumed = fault_is("resumed") || resumes;
+    if (fault_is("resumed by one end") && ((struct session *)session)->role == ROLE_SERVER)
+        result->resumed = false;
     result->peer_verified = fault_is("verified");
 }
 
@@ -125,6 +142,7 @@ int main(int argc, char **argv)
 {
     struct driver faulty = driver;
     faulty.session_new = faulty_session_new;
+    faulty.resume = faulty_resume;
     faulty.handshake = faulty_handshake;
     faulty.write = faulty_write;
     faulty.read = faulty_read;
