@@ -1,4 +1,4 @@
-/* A sealer by GnuTLS's own AEAD interface, through the entry that its records of TLS 1.2 take. */
+/* A sealer by GnuTLS's own AEAD interface, in place. (Its records of TLS 1.3 go by the same, gathered from pieces.) */
 #ifndef MEMTEST_GNUTLS_SEALER_H
 #define MEMTEST_GNUTLS_SEALER_H
 
