@@ -4,7 +4,7 @@ use super::{cryptography, trusting};
 use crate::{buffered::End, Told};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion};
 use rustls_pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer};
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 const CERTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../memtest/certs/rsa-2048");
 
@@ -38,17 +38,34 @@ fn carry<A: End, B: End>(from: &mut Told<A>, to: &mut Told<B>) {
     }
 }
 
-/// Of the client and of the server.
-fn resumed(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> [bool; 2] {
-    let mut client = Told::from(ClientConnection::connection(client.clone()).unwrap());
-    let mut server = Told::from(ServerConnection::connection(server.clone()).unwrap());
-    assert_eq!([client.resumed(), server.resumed()], [false; 2], "nothing is known yet");
-    for _ in 0..3 {
-        carry(&mut client, &mut server);
-        carry(&mut server, &mut client);
+struct Pair(Told<ClientConnection>, Told<ServerConnection>);
+
+impl Pair {
+    fn new(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> Self {
+        let client = Told::from(ClientConnection::connection(client.clone()).unwrap());
+        let server = Told::from(ServerConnection::connection(server.clone()).unwrap());
+        assert_eq!([client.resumed(), server.resumed()], [false; 2], "nothing is known yet");
+        Self(client, server)
     }
-    assert!(!client.is_handshaking() && !server.is_handshaking());
-    [client.resumed(), server.resumed()]
+
+    fn step(&mut self) {
+        carry(&mut self.0, &mut self.1);
+        carry(&mut self.1, &mut self.0);
+    }
+
+    /// Of the client and of the server.
+    fn resumed(&self) -> [bool; 2] {
+        assert!(!self.0.is_handshaking() && !self.1.is_handshaking());
+        [self.0.resumed(), self.1.resumed()]
+    }
+}
+
+const STEPS: usize = 3;
+
+fn resumed(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> [bool; 2] {
+    let mut pair = Pair::new(client, server);
+    (0..STEPS).for_each(|_| pair.step());
+    pair.resumed()
 }
 
 #[test]
@@ -58,5 +75,48 @@ fn the_second_of_two_connections_is_resumed_and_told_so() {
         assert_eq!(resumed(&client, &server), [false; 2], "{version:?}");
         assert_eq!(resumed(&client, &server), [true; 2], "{version:?}");
         assert_eq!(resumed(&configs(version).0, &server), [false; 2], "{version:?}: another client");
+    }
+}
+
+#[test]
+fn what_is_seen_of_one_connection_is_not_told_of_another_on_the_same_thread() {
+    for version in rustls::ALL_VERSIONS {
+        let (client, server) = configs(version);
+        resumed(&client, &server);
+        let others = [0; 2].map(|_| configs(version).0);
+        let mut pairs = [&others[0], &client, &others[1]].map(|it| Pair::new(it, &server));
+        for _ in 0..STEPS {
+            pairs.iter_mut().for_each(Pair::step);
+        }
+        assert_eq!(pairs.map(|it| it.resumed()), [[false; 2], [true; 2], [false; 2]], "{version:?}");
+    }
+}
+
+#[test]
+fn it_is_told_on_whichever_threads_the_connection_is_stepped() {
+    for version in rustls::ALL_VERSIONS {
+        let (client, server) = configs(version);
+        for expected in [[false; 2], [true; 2]] {
+            let mut pair = Pair::new(&client, &server);
+            for _ in 0..STEPS {
+                thread::scope(|scope| drop(scope.spawn(|| pair.step())));
+            }
+            assert_eq!(pair.resumed(), expected, "{version:?}");
+        }
+    }
+}
+
+/// Both threads use one server, and one of them only ever makes full handshakes.
+#[test]
+fn threads_do_not_see_what_others_do() {
+    for version in rustls::ALL_VERSIONS {
+        let (client, server) = configs(version);
+        resumed(&client, &server);
+        thread::scope(|scope| {
+            scope.spawn(|| (0..20).for_each(|_| assert_eq!(resumed(&client, &server), [true; 2], "{version:?}")));
+            scope.spawn(|| {
+                (0..20).for_each(|_| assert_eq!(resumed(&configs(version).0, &server), [false; 2], "{version:?}"))
+            });
+        });
     }
 }
