@@ -141,7 +141,7 @@ void record_end(const struct negotiated result[2]); /* NULL: ended before the se
 
 /* The scenarios. */
 void memory(void);
-void handshakes(void);
-void transfers(void);
+void time_handshakes(void);
+void time_transfers(void);
 
 #endif

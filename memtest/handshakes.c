@@ -96,7 +96,7 @@ static void close_worker(struct worker *worker)
         frames[ROLE_CLIENT].session_free(worker->previous, worker->index);
 }
 
-void handshakes(void)
+void time_handshakes(void)
 {
     static const struct timed scenario = {
         .open = open_worker,

@@ -81,8 +81,8 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
     }
     static void (*const scenarios[])(void) = {
         [SCENARIO_MEMORY] = measure_memory,
-        [SCENARIO_HANDSHAKE] = handshakes,
-        [SCENARIO_THROUGHPUT] = transfers,
+        [SCENARIO_HANDSHAKE] = time_handshakes,
+        [SCENARIO_THROUGHPUT] = time_transfers,
     };
     scenarios[run.kind]();
     return 0;

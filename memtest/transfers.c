@@ -141,7 +141,7 @@ static void close_worker(struct worker *worker)
     free(worker->target);
 }
 
-void transfers(void)
+void time_transfers(void)
 {
     const struct timed scenario = {
         .open = open_worker,
