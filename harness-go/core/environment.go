@@ -66,7 +66,7 @@ func (it *settings) allowed() []int {
 
 // pin is true when this process was on other CPUs.
 func pin(cpus []int) bool {
-	var now, wanted cpuSet
+	var now, wanted, then cpuSet
 	if len(cpus) == 0 {
 		return false
 	}
@@ -80,8 +80,8 @@ func pin(cpus []int) bool {
 	if err := affinitySet(&wanted); err != nil {
 		Die("cpu=%s: %v", joined(cpus), err)
 	}
-	affinity(&wanted) // the kernel leaves out what is not there; of a thread's own it says so
-	return now != wanted
+	affinity(&then) // the kernel leaves out what is not there; of a thread's own it says so
+	return then != now
 }
 
 // personalitySet is as asked for, whatever the parent has; what it was, -1 where the kernel does not say, and whether

@@ -3,7 +3,10 @@ package core
 // What of a round is the harness's: the link's copying with the handing over at its reads, and the clock. Measured
 // apart, of rounds like the last.
 
-const ownRounds = 256
+const (
+	ownRounds = 256
+	ownBytes  = 1 << 28 // of fewer rounds, if they are long
+)
 
 // chunk is the mean of what one call moved.
 func chunk(bytes, calls int) int { return max(1, (bytes+calls-1)/max(1, calls)) }
@@ -14,7 +17,7 @@ func (it *worker) ownParts() {
 	write := chunk(written, now.writes-it.before.writes)
 	read := chunk(now.read-it.before.read, now.reads-it.before.reads)
 	bytes := outside(max(1, written))
-	for range ownRounds {
+	for range max(1, min(ownRounds, ownBytes/max(1, written))) {
 		began := clockNs()
 		for at := 0; at < written; at += write {
 			it.sides[Server].link.Write(bytes[at:min(at+write, written)])
@@ -26,9 +29,11 @@ func (it *worker) ownParts() {
 		for turn := range turns {
 			it.sides[turn%2].turn()
 		}
-		until := clockNs()
+		it.parts[wireRead].add(clockNs()-copied, uint64(written))
 		it.parts[wireWrite].add(copied-began, uint64(written))
-		it.parts[wireRead].add(until-copied, uint64(written))
-		it.parts[clockPart].add(clockNs()-until, 0)
+	}
+	for range ownRounds {
+		began := clockNs()
+		it.parts[clockPart].add(clockNs()-began, 0)
 	}
 }
