@@ -67,3 +67,20 @@ pub fn offered() -> (Vec<rustls::CipherSuite>, Vec<rustls::NamedGroup>) {
     let it = crate::cryptography();
     (it.cipher_suites.iter().map(|it| it.suite()).collect(), it.kx_groups.iter().map(|it| it.name()).collect())
 }
+
+/// Whether a server keeps its sessions, and whether it seals tickets.
+#[cfg(test)]
+pub fn issuing(suite: &Suite) -> [bool; 2] {
+    let config = server(suite).unwrap();
+    [config.session_storage.can_cache(), config.ticketer.enabled()]
+}
+
+/// The first flight of a client.
+#[cfg(test)]
+pub fn hello(suite: &Suite) -> Vec<u8> {
+    let config = Arc::new(client(suite).unwrap());
+    let mut hello = Vec::new();
+    let mut connection = rustls::ClientConnection::new(config, "localhost".try_into().unwrap()).unwrap();
+    connection.write_tls(&mut hello).unwrap();
+    hello
+}

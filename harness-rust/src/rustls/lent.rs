@@ -1,43 +1,16 @@
 //! rustls 0.24: a connection is lent the caller's buffers, call by call.
 
 use crate::caller_buffers::Buffers;
-use crate::files::{certificates, failed, key, roots};
-use crate::names::{cipher, group, protocol, same};
-use crate::{resumption, CRYPTOGRAPHY};
+use crate::files::failed;
+use crate::lent_configs;
+use crate::names::{cipher, group, protocol};
 use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
-use rustls::crypto::{CryptoProvider, Identity};
-use rustls::server::{Tls13Tickets, WebPkiClientVerifier};
-use rustls::{enums::ProtocolVersion, ClientConfig, ServerConfig};
-use rustls::{ClientSide, Connection, Error, HandshakeKind, ServerSide, SideData, Tcp};
+use rustls::{ClientConfig, ClientSide, Connection, Error, HandshakeKind, ServerConfig, ServerSide, SideData, Tcp};
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
 
 /// The limit of rustls' own buffer, before 0.24.
 const WRITE_BYTES: usize = 64 * 1024;
-
-/// Exactly what the suite names: one protocol, one cipher, one group. The protocol follows from the cipher.
-pub fn offer(suite: &Suite) -> Result<Arc<CryptoProvider>, String> {
-    let mut it = CRYPTOGRAPHY;
-    let of = |version| same(protocol(version), &suite.protocol);
-    if !of(ProtocolVersion::TLSv1_2) && !of(ProtocolVersion::TLSv1_3) {
-        return Err("does TLSv1.2 and TLSv1.3 only".into());
-    }
-    let asked = |version, name| of(version) && same(cipher(name), &suite.cipher);
-    it.tls12_cipher_suites.to_mut().retain(|it| asked(ProtocolVersion::TLSv1_2, it.common.suite));
-    it.tls13_cipher_suites.to_mut().retain(|it| asked(ProtocolVersion::TLSv1_3, it.common.suite));
-    it.kx_groups.to_mut().retain(|it| same(group(it.name()), &suite.group));
-    if it.tls12_cipher_suites.is_empty() && it.tls13_cipher_suites.is_empty() {
-        return Err("does not have this cipher".into());
-    }
-    if it.kx_groups.is_empty() {
-        return Err("does not have this group".into());
-    }
-    Ok(Arc::new(it))
-}
-
-fn identity(suite: &Suite, name: &str) -> Result<Arc<Identity<'static>>, String> {
-    Identity::from_cert_chain(certificates(suite, name)?).map(Arc::new).map_err(failed(name))
-}
 
 /// What a client and a server do not share.
 pub trait End: SideData {
@@ -50,16 +23,7 @@ impl End for ClientSide {
     type Config = ClientConfig;
 
     fn config(suite: &Suite) -> Result<ClientConfig, String> {
-        let builder = ClientConfig::builder(offer(suite)?).with_root_certificates(roots(suite, "root.pem")?);
-        let mut config = match &*suite.auth {
-            "mutual" => {
-                let (identity, key) = (identity(suite, "client-chain.pem")?, key(suite, "client-key.pem")?);
-                builder.with_client_auth_cert(identity, key).map_err(failed("client-chain.pem"))?
-            }
-            _ => builder.with_no_client_auth().map_err(failed("client"))?,
-        };
-        config.resumption = resumption::of_client(suite);
-        Ok(config)
+        lent_configs::client(suite)
     }
 
     fn connection(config: &Arc<ClientConfig>, output: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error> {
@@ -71,24 +35,7 @@ impl End for ServerSide {
     type Config = ServerConfig;
 
     fn config(suite: &Suite) -> Result<ServerConfig, String> {
-        let builder = ServerConfig::builder(offer(suite)?);
-        let builder = match &*suite.auth {
-            "mutual" => {
-                let trusted = Arc::new(roots(suite, "client-root.pem")?);
-                let verifier = WebPkiClientVerifier::builder(trusted, &CRYPTOGRAPHY).build();
-                builder.with_client_cert_verifier(Arc::new(verifier.map_err(failed("client-root.pem"))?))
-            }
-            _ => builder.with_no_client_auth(),
-        };
-        let builder = builder.with_single_cert(identity(suite, "chain.pem")?, key(suite, "key.pem")?);
-        let mut config = builder.map_err(failed("chain.pem"))?;
-        let tickets = suite.tickets as usize;
-        config.send_tls13_tickets = Tls13Tickets { default: tickets, max: tickets };
-        if resumption::by_ticketer(suite) {
-            config.ticketer = Some(CRYPTOGRAPHY.ticketer_factory.ticketer().map_err(failed("tickets"))?);
-        }
-        resumption::of_server(&mut config, suite);
-        Ok(config)
+        lent_configs::server(suite)
     }
 
     fn connection(config: &Arc<ServerConfig>, _: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error> {

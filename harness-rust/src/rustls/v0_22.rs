@@ -12,7 +12,7 @@ mod stack;
 use buffered::{End, Tls};
 use configs::offer;
 #[cfg(test)]
-use configs::offered;
+use configs::{hello, issuing, offered};
 use full::{cryptography, trusting};
 use memtest_driver::driver;
 #[cfg(feature = "aws-lc")]

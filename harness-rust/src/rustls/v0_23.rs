@@ -12,7 +12,7 @@ mod stack;
 use buffered::{End, Tls};
 use configs::offer;
 #[cfg(test)]
-use configs::offered;
+use configs::{hello, issuing, offered};
 use memtest_driver::driver;
 use rustls::client::WantsClientCert;
 #[cfg(feature = "aws-lc")]

@@ -3,12 +3,16 @@
 mod caller_buffers;
 mod files;
 mod lent;
+mod lent_configs;
 mod names;
 mod resumption;
 mod sealer;
 mod stack;
 
-use lent::{offer, Tls};
+use lent::Tls;
+use lent_configs::offer;
+#[cfg(test)]
+use lent_configs::{hello, issuing, offered};
 use memtest_driver::driver;
 use rustls::crypto::{kx::NamedGroup, CipherSuite, CryptoProvider};
 use rustls::{enums::ProtocolVersion, ClientSide, ServerSide};
@@ -32,14 +36,6 @@ const CRYPTOGRAPHY: CryptoProvider = provider::DEFAULT_PROVIDER;
 
 fn number(group: NamedGroup) -> u16 {
     group.0
-}
-
-/// All that the provider has: each needs a name.
-#[cfg(test)]
-fn offered() -> (Vec<CipherSuite>, Vec<NamedGroup>) {
-    let tls12 = CRYPTOGRAPHY.tls12_cipher_suites.iter().map(|it| it.common.suite).collect::<Vec<_>>();
-    let tls13 = CRYPTOGRAPHY.tls13_cipher_suites.iter().map(|it| it.common.suite);
-    (tls12.into_iter().chain(tls13).collect(), CRYPTOGRAPHY.kx_groups.iter().map(|it| it.name()).collect())
 }
 
 fn main() {

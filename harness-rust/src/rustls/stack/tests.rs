@@ -5,12 +5,14 @@ use crate::names;
 use memtest_driver::{Driver, Sealer, Suite};
 use std::ffi::CStr;
 
+const CERTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../memtest/certs/rsa-2048\0");
+
 fn suite(protocol: &'static CStr, cipher: &'static CStr) -> Suite {
     Suite {
         protocol: protocol.into(),
         cipher: cipher.into(),
         group: c"X25519".into(),
-        certs: c"nowhere".into(),
+        certs: CStr::from_bytes_with_nul(CERTS.as_bytes()).unwrap().into(),
         auth: c"server".into(),
         tickets: 0,
         store: false,
@@ -57,5 +59,25 @@ fn the_tags_of_two_records_are_those_of_another_implementation() {
             let tag: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(tag, expected, "{cipher:?}");
         }
+    }
+}
+
+#[test]
+fn a_server_issues_ids_or_tickets_and_never_both() {
+    for (store, tickets, expected) in
+        [(false, 0, [false, false]), (false, 1, [false, true]), (true, 0, [true, false]), (true, 1, [true, false])]
+    {
+        let suite = Suite { store, tickets, ..suite(c"TLSv1.3", c"TLS_AES_128_GCM_SHA256") };
+        assert_eq!(crate::issuing(&suite), expected, "store={store} tickets={tickets}");
+    }
+}
+
+/// An empty extension 35 is how a client of TLS 1.2 asks for a ticket.
+#[test]
+fn a_client_that_resumes_by_id_asks_for_no_ticket() {
+    for (store, expected) in [(false, true), (true, false)] {
+        let suite = Suite { store, resume: true, ..suite(c"TLSv1.2", c"ECDHE-RSA-AES128-GCM-SHA256") };
+        let asks = crate::hello(&suite).windows(4).any(|it| it == [0, 35, 0, 0]);
+        assert_eq!(asks, expected, "store={store}");
     }
 }
