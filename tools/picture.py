@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -58,12 +59,25 @@ def save(made: Figure, output: Path) -> list[Path]:
     return written
 
 
+def legend_columns(handles: Sequence[Artist], inches: float) -> int:
+    """As many as fit, up to seven: matplotlib fills one after the other, and each is as wide as its longest label."""
+    labels = [len(one.get_label()) for one in handles]
+    for count in range(min(7, len(labels)), 1, -1):
+        rows, more = divmod(len(labels), count)
+        ends = [at * rows + min(at, more) for at in range(count + 1)]
+        wide = sum(0.078 * max(labels[start:end]) + 0.7 for start, end in pairwise(ends))
+        if wide < inches:
+            return count
+    return 1
+
+
 def frame(made: Figure, title: str, handles: Sequence[Artist], below: str) -> None:
     """Title and legend above the panels, what was recorded below them, each in a strip of its own."""
+    columns = legend_columns(handles, made.get_size_inches()[0])
     inch = 1 / made.get_size_inches()[1]
-    strip = 0.15 * (2 + below.count("\n"))
-    made.get_layout_engine().set(rect=(0, strip * inch, 1, 1 - (0.75 + strip) * inch))
+    strip, head = 0.15 * (2 + below.count("\n")), 0.55 + 0.2 * max(1, -(-len(handles) // columns))
+    made.get_layout_engine().set(rect=(0, strip * inch, 1, 1 - (head + strip) * inch))
     made.text(0.5, 1 - 0.12 * inch, title, fontsize=15, weight="bold", ha="center", va="top")
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": 7, "frameon": False}
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": columns, "frameon": False}
     made.legend(handles=handles, **place)
     made.text(0.5, 0.1 * inch, below, fontsize=8, color="#444444", ha="center", va="bottom")
