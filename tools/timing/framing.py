@@ -1,0 +1,84 @@
+"""What stands around the panels of a picture of time: its title, its legend, and below what was recorded."""
+
+import textwrap
+from collections.abc import Sequence
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+
+from picture import frame
+from settings import dates, machine_of
+from timing import heads
+from timing.figures import LEAST
+from timing.timed import Timed
+
+WIDE = 15.5  # characters of an inch
+HOLES = 4  # spelt out
+WHISKERS = "; whiskers: the median's 95 % interval, by bootstrap"
+
+
+def framed(
+    made: Figure, title: str, handles: Sequence[Artist], timed: Timed, plotted: str, notes: Sequence[str]
+) -> None:
+    """And settles the layout: what is written afterwards knows how much room it has."""
+    said = " ".join(filter(None, [plotted, heads.constant(timed)]))
+    lines = [said, *notes, f"Libraries: {libraries(timed)}.", recorded(timed)]
+    wide = int(WIDE * made.get_size_inches()[0])
+    frame(
+        made,
+        title,
+        handles,
+        "\n".join(part for line in lines for part in textwrap.wrap(line, wide, break_on_hyphens=False)),
+    )
+    made.draw_without_rendering()
+    made.set_layout_engine("none")
+
+
+def subtitled(made: Figure, timed: Timed) -> None:
+    """What was agreed on, where there is no legend."""
+    agreed = next((one.negotiated for one in timed.records if one.negotiated), None)
+    if agreed:
+        said = f"{agreed.protocol}, {agreed.cipher}, {agreed.group}"
+        made.text(0.5, 1 - 0.46 / made.get_size_inches()[1], said, fontsize=9, color="#444444", ha="center", va="top")
+
+
+def libraries(timed: Timed) -> str:
+    """As reported."""
+    said = {one.stack: one.reported for one in timed.records if one.reported}
+    return "; ".join(said[stack] for stack in timed.stacks if stack in said)
+
+
+def recorded(timed: Timed) -> str:
+    commits = sorted({one.commit[:12] + (" with changes" if one.dirty else "") for one in timed.records})
+    return f"{machine_of(timed.records[0])}. Recorded {dates(timed.records)}, commit {', '.join(commits)}."
+
+
+def repeats(timed: Timed, whiskers: bool = True) -> str:
+    """What a height is, and what its whisker."""
+    said = f"Medians of {heads.repeats_text(timed)}"
+    most = max((len(series.runs()) for series in timed.every()), default=0)
+    if not whiskers:
+        return f"{said}."
+    return f"{said}{WHISKERS}." if most >= LEAST else f"{said}: too few for an interval."
+
+
+def holes(timed: Timed, what: str = "bar") -> list[str]:
+    """Which have none, and why; suites with one reason together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for (stack, suite), why in reasons(timed).items():
+        found.setdefault((stack, why), []).append(suite)
+    said = [f"{stack} ({', '.join(suites)}): {textwrap.shorten(why, 110)}" for (stack, why), suites in found.items()]
+    if len(said) > HOLES:
+        said[HOLES:] = [f"and {len(said) - HOLES} more, as the tables say"]
+    return [f"Without a {what}: {'; '.join(said)}."] if said else []
+
+
+def reasons(timed: Timed) -> dict[tuple[str, str], str]:
+    """By stack and suite; where a run has one, not that others were not made."""
+    found: dict[tuple[str, str], str] = {}
+    for work in timed.works:
+        for stack in timed.stacks:
+            series = timed.series(stack, work)
+            if not series.runs() and (series.records or (stack, work.suite) not in found):
+                found[stack, work.suite] = series.reason()
+    return found
