@@ -1,5 +1,6 @@
 """The panels of pictures of time: what each quantity is drawn over, and what is read from the runs for it."""
 
+import bisect
 from collections.abc import Sequence
 
 import numpy
@@ -118,7 +119,8 @@ def steps(stack: str, drawn: Look, found: HdrHistogram) -> Curve:
     before = numpy.cumsum([0, *(count for _, count in counts)])
     begins = [place(share) for share in 100 * before[:-1] / found.total_count]
     ends = [*begins[1:], place(100 * (1 - 1 / (found.total_count + 1)))]
-    marks = [(place(one), found.get_value_at_percentile(one)) for one in PERCENTILES if place(one) <= ends[-1]]
+    places = [place(one) for one in PERCENTILES if place(one) <= ends[-1]]
+    marks = [(at, counts[bisect.bisect_right(begins, at) - 1][0]) for at in places]
     points = [(at, ns) for both, (ns, _) in zip(zip(begins, ends, strict=True), counts, strict=True) for at in both]
     points = sorted([*points, *marks])
     across, heights = zip(*points, strict=True)
