@@ -69,7 +69,7 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> l
     present = list(dict.fromkeys(present))
     for name in wanted or ():
         if name not in present:
-            raise ValueError(f"no runs of {what} {name}; there are: {', '.join(present)}")
+            raise ValueError(f"no runs of {what} {name}; there are: {', '.join(present) or 'none'}")
     return list(dict.fromkeys(wanted)) if wanted else present
 
 
@@ -110,12 +110,12 @@ def select(
     windows: Sequence[str] | None = None,
     **kinds: Sequence[str] | None,
 ) -> Selection:
-    """The newest runs of these stacks, suites, allocators (by name), windows (as text); and of these roles, peers
-    (beside pairs of one stack, which they are compared with; ITSELF: those alone) and envs. None is all.
+    """The newest runs of memory, of these stacks, suites, allocators (by name), windows (as text), roles, peers
+    (beside pairs of one stack, which they are compared with; ITSELF: those alone), envs and cpus. None is all.
 
     Only those that are comparable; `left_out` says how many others there are, to be shown on stderr.
     ValueError when one has no runs at all."""
-    records = list(records)
+    records = [record for record in records if record.scenario == "memory"]
     alike = comparable(records)
     kept = newest(alike)
     asked = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
+import synthetic_timed
 
 from comparable import comparable, left_out
 from selection import select
@@ -106,3 +107,13 @@ def test_the_tools_say_so_on_stderr(tmp_path, tool, more):
     )
     assert done.stderr == f"{tool}: recording: 2 runs of other builds of {STACK} are left out\n"
     assert done.returncode == 0
+
+
+def test_timed_runs_are_in_no_line_of_memory_whenever_they_were_made():
+    of_memory = synthetic.campaign([STACK], [SUITE])
+    of_time = synthetic_timed.campaign([STACK], [SUITE], binary_sha256=NEW, started_at="2026-02-01T12:00:00Z")
+    found = select([*of_time, *of_memory])
+    assert list(found.records) == list(select(of_memory).records)
+    assert found.left_out == ()
+    with pytest.raises(ValueError, match=f"no runs of the suite {SUITE}; there are: none"):
+        select(of_time, suites=[SUITE])
