@@ -1,7 +1,7 @@
 """What the repeats of a series say together: a median, how sure it is, and how far they lie apart; as cells."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy
@@ -117,12 +117,3 @@ def factor_cell(before: Figure | Cell, after: Figure | Cell) -> Cell:
         if isinstance(one, Cell):
             return one
     return Factor(before, after).cell()
-
-
-def spread_cell(found: Sequence[Figure | Cell]) -> Cell:
-    """The widest."""
-    spreads = [one.spread for one in found if isinstance(one, Figure)]
-    known = [one for one in spreads if one is not None]
-    if not known:
-        return hole("one repeat: no spread") if spreads else next(iter(found), hole("not measured"))
-    return Cell(percent(max(known)), round(max(known), 6))
