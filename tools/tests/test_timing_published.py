@@ -83,6 +83,7 @@ def test_what_is_not_alike_is_said(stack, suite, part, note):
             "of 3.2.0, the nearest version that was pub",
         ),
         ("rustls+aws-lc@0.23.46", "tls13-rsa-aes256", "send", "(0.23.37: 7,421)", "of 0.23.37, the nearest version"),
+        ("rustls+aws-lc@0.24.0", "tls13-rsa-aes256", "send", "–", "not published"),
         ("rustls+aws-lc@0.24.0-dev.2", "tls13-rsa-aes256", "send", "–", "not published"),
         ("rustls+graviola@0.23.46", "tls13-rsa-aes256", "send", "–", "not published"),
         (
