@@ -6,11 +6,12 @@ SHELL := /bin/bash
 .NOTPARALLEL: # names are checked before anything is installed, and that before anything is built
 
 # Knobs come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
-# into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to tools/build.py.
+# into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to tools/build.py;
+# BENCH_MULTIPLIER may too, and goes to tools/measure.py.
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 given := $(filter-out MEMTEST_CACHE,$(given))
 MAKEOVERRIDES :=
-unexport $(given)
+unexport $(filter-out BENCH_MULTIPLIER,$(given))
 
 define newline
 
@@ -34,12 +35,36 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 20
 	@echo; echo 'knobs of mem:'
 	@tools/names.py --list
+	@echo; echo 'knobs of throughput, handshake, threads and measure:'
+	@tools/names.py --list timed
 	@echo; echo 'knobs of profile:'
 	@tools/names.py --list profile
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
 	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(given))) $(fresh)
+
+# Time. Runs are made alone, one after the other: no other campaign starts meanwhile, and nothing else should.
+timed := STACKS PREFIX THREADS REPEATS ALLOCATOR CPU OUT FRESH BENCH_MULTIPLIER
+flags_timed = $(call flags,$(filter-out FRESH BENCH_MULTIPLIER,$(takes))) $(fresh)
+.PHONY: throughput handshake threads measure
+throughput: takes := $(timed) SUITES SIZES
+throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MB/s sending and receiving
+	@.venv/bin/python tools/measure.py throughput $(flags_timed)
+
+handshake: takes := $(timed) SUITES
+handshake: names packages-timed setup core stacks-handshake ## full and resumed handshakes: how many a second, by role
+	@.venv/bin/python tools/measure.py handshake $(flags_timed)
+
+# What several campaigns are made by: all of them, also when runs of one fail.
+each = failed=0; for campaign in $1; do $2 || { test $$? = 1; failed=1; }; done; exit $$failed
+threads: takes := $(timed)
+threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ... threads that share a server's context
+	@$(call each,threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(flags_timed))
+
+measure: takes := $(filter-out THREADS,$(timed))
+measure: names packages-timed setup core stacks-throughput ## all three, 30 times, as the published tables have it: hours
+	@$(call each,throughput handshake threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
 
 .PHONY: stacks
 stacks: takes := STACKS
@@ -120,13 +145,14 @@ go-writable: # a toolchain that go fetched is read-only, directories too
 
 # What the targets above stand on.
 
-.PHONY: names packages-mem packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile stacks-mem stacks-check
+.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile
+.PHONY: stacks-mem stacks-check stacks-throughput stacks-handshake
 .PHONY: stack-profile
 names:
 	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
 
-packages-mem:
-	@tools/packages.py mem $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
+packages-mem packages-timed:
+	@tools/packages.py $(patsubst packages-%,%,$@) $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
 
 packages-check packages-check-nginx packages-check-pages packages-selfcheck:
 	@tools/packages.py $(patsubst packages-%,%,$@)
@@ -138,7 +164,7 @@ packages-profile:
 # no stacks no toolchain of Go is fetched.
 named = $(foreach knob,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(knob)))
 offline-check := GOPROXY=off #
-stacks-mem stacks-check: stacks-%:
+stacks-mem stacks-check stacks-throughput stacks-handshake: stacks-%:
 	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
 
 stack-profile:

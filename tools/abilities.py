@@ -14,6 +14,7 @@ from machine import allowed_cpus
 from process import Ended, started
 from provenance import built, manifest, missing
 from slots import complete, fill
+from timing.runs import shortest
 from verdict import UNSUPPORTED, how, last_sentence, of_any_suite, parse, refusal
 
 LIMIT_S = 60
@@ -37,10 +38,13 @@ def of(ended: Ended) -> Ability:
 
 
 async def ask(stack: str, name: str, suite: Suite, cpu: int) -> Ability:
-    """Two sessions, whose handshake the harness makes to warm up."""
-    run = Run(stack, name, SYSTEM, "all", 2, "rss", 1)
+    """Two sessions, whose handshake the harness makes to warm up; resumed ones are timed."""
+    if suite.resume == "on":
+        words = [*argv(shortest(stack, name, "handshake", 1), suite), f"cpus={cpu}"]
+    else:
+        words = [*argv(Run(stack, name, SYSTEM, "all", 2, "rss", 1), suite), "until=contexts", f"cpu={cpu}"]
     try:
-        async with started([*argv(run, suite), "until=contexts", f"cpu={cpu}"], {}) as process:
+        async with started(words, {}) as process:
             await process.wait(LIMIT_S)
         found = of(process.ended())
     except OSError as error:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import costs
 import rests
 from costs import C10K, KIB, MIB
-from definitions import Campaign
+from definitions import TimedCampaign
 from rss_costs import quantity
+from scenarios import AnyCampaign
 from selection import Selection
 from series import Series, Setting
 from session_costs import held_roles
@@ -17,8 +18,10 @@ SESSIONS = {"both": "sessions", "client": "client sessions", "server": "server s
 ROLE = {"both": "total"}  # of the heap, where it is not the holder
 
 
-def title(name: str, asked: Campaign, usual: Campaign) -> str:
+def title(name: str, asked: AnyCampaign, usual: AnyCampaign) -> str:
     """Of the pictures: the campaign's name, and what was asked for otherwise than its table has it."""
+    if isinstance(asked, TimedCampaign):
+        return "-".join([name, *timed_otherwise(asked, usual)])
     parts = [name]
     if asked.peers and asked.peers != usual.peers:
         parts.append(f"{'+'.join(asked.peers)}-to-{'+'.join(asked.stacks)}")
@@ -31,6 +34,16 @@ def title(name: str, asked: Campaign, usual: Campaign) -> str:
     if asked.windows != usual.windows and not asked.roles[0].startswith("keep-"):
         parts += [f"window-{width}" for width in asked.windows]
     return "-".join(parts)
+
+
+def timed_otherwise(asked: TimedCampaign, usual: TimedCampaign) -> Iterator[str]:
+    if asked.allocators != usual.allocators:
+        yield from asked.allocators
+    if asked.cpus != usual.cpus:
+        yield from asked.cpus
+    for name in ("sizes", "threads"):
+        if getattr(asked, name) != getattr(usual, name):
+            yield "-".join([name, *map(str, {getattr(asked, name)[0], getattr(asked, name)[-1]})])
 
 
 def sentences(selection: Selection) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Every knob of make, what it may be, and which do not go together. Standard library only."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 KNOBS = {  # of `make mem`
@@ -25,15 +26,37 @@ KNOBS = {  # of `make mem`
 DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU", "KEEP": "both"}
 DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself") | {"PREFIX": "none"}
 WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs", "CPU": "cpus"}  # of a campaign; else the knob's
+MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that may come from the environment
+OF_TIME = {  # knobs of throughput, handshake, threads and measure, which take some of mem's too
+    "SIZES": "bytes of a write, one or several: 16,1024,1048576 (throughput)",
+    "THREADS": "how many run at once, one or several: 1,2,4; more than there are CPUs are marked",
+    MULTIPLIER: "a positive number that lengthens every run; the environment may say it too",
+}
+TIMED_DEFAULTS = {  # as the campaigns of campaigns.toml have them
+    "STACKS": "openssl@3.5.5 boringssl@5.4.0 rustls+aws-lc@0.23.46, those that are built",
+    "PREFIX": "none",
+    "SUITES": "those of the table in memtest/campaigns.toml (throughput, handshake)",
+    "SIZES": "1048576",
+    "THREADS": "1; of threads 1, 2, 3, 4, 8, ... up to the number of CPUs",
+    "REPEATS": "5; of measure 30",
+    "ALLOCATOR": "system",
+    "CPU": "all",
+    "FRESH": "0",
+    "OUT": "data/DATE-CPU",
+    MULTIPLIER: "1",
+}
+TIMED = {"throughput": list(TIMED_DEFAULTS), "handshake": [knob for knob in TIMED_DEFAULTS if knob != "SIZES"]}
 OF_PROFILE = {  # which takes some of the others too
     "STACK": "what to profile, one stack (names: make stacks)",
     "SUITE": "its protocol configuration (memtest/suites.toml)",
     "TOOL": "who looks: sites (the heap meter), heaptrack, massif or dhat",
 }
-EVERY = KNOBS | OF_PROFILE
+EVERY = KNOBS | OF_TIME | OF_PROFILE
 PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
 PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}
-MOST = {"REPEATS": 1000} | dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)  # memtest/arguments.c's own
+NUMBERS = ("SIZES", "THREADS")  # lists of them
+MOST = {"REPEATS": 1000, "SIZES": 2**30, "THREADS": 256}  # memtest/arguments.c's own
+MOST |= dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)
 LEAST = {"N": 2, "HEAP": 0}  # else 1
 LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator", "CLIENT": "stack", "SERVER": "stack"}
 LISTS |= {"STACK": "stack", "SUITE": "suite"}
@@ -63,6 +86,28 @@ def check_number(knob: str, value: str) -> None:
         raise ValueError(f"N={value}: sessions come in pairs of client and server, so N is a positive even number")
     if knob != "HEAP" and int(value) < 1:
         raise ValueError(f"{knob}={value} must be at least 1")
+
+
+def check_numbers(knob: str, value: str) -> None:
+    several = [one for one in re.split(r"[\s,]+", value) if one]
+    if not several:
+        raise ValueError(f"{knob} names no number; {EVERY[knob]}")
+    for one in several:
+        check_number(knob, one)
+
+
+def check_multiplier(value: str) -> None:
+    if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,6})?", value) or not 0 < float(value) <= 1000:
+        raise ValueError(f"{MULTIPLIER}={value} is not a positive number of at most 1000, such as 4 or 0.5")
+
+
+def check_resumed(given: dict[str, str], resumed: set[str], taken: Iterable[str]) -> None:
+    """Only a target with threads and without sizes is of handshakes."""
+    handshakes = "THREADS" in taken and "SIZES" not in taken
+    for knob in ("SUITES", "SUITE"):
+        for name in re.split(r"[\s,]+", given.get(knob, "")):
+            if name in resumed and not handshakes:
+                raise ValueError(f"{knob}: {name} resumes sessions, which only the target handshake does; leave it out")
 
 
 def check_directory(knob: str, value: str) -> None:

@@ -11,7 +11,6 @@ import signal
 for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
     signal.signal(number, signal.SIG_DFL)
 
-import os
 import subprocess
 import sys
 from datetime import date
@@ -23,16 +22,19 @@ import forecast
 import names
 import pages
 import recorder
-import records
 import request
+import shown
 import stdout
 import verification
-from campaign import Run, distinct, matrix, unmetered
-from definitions import ROOT, Campaign
+from campaign import matrix, unmetered
+from definitions import ROOT
 from machine import allowed_cpus, cpu_model, recording_name
 from provenance import Provenance, built, git, manifest, missing
+from run import Run
 from runner import Runner
+from scenarios import AnyCampaign
 from slots import complete
+from timing import alone
 
 JOBS = 2  # memory runs do not disturb each other's figures
 
@@ -41,10 +43,12 @@ def main() -> None:
     arguments = request.parser(__doc__).parse_args()
     request.check(arguments)
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
-    cpus = slots_cpus(arguments.jobs)
     if arguments.verify:
+        cpus = slots_cpus(arguments.jobs)
         sys.exit(verification.verify(runner, cpus, arguments.stacks or names.ALL, arguments.prefix))
     campaign = request.campaign(arguments)
+    timed = campaign.scenario != "memory"
+    cpus = alone.cores_first()[:1] if timed else slots_cpus(arguments.jobs)
     recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
     if arguments.heap and (where := unmetered(campaign)):
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
@@ -59,10 +63,10 @@ def main() -> None:
         return
     if committed(recording):
         print(f"memtest: {plan.name} is committed, and runs are added to it; OUT= keeps yours apart", file=sys.stderr)
-    failures, shown = measure(plan, runner, cpus), show_results(plan)
+    failures, fine = measure(plan, runner, cpus), shown.results(plan)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
-    sys.exit(0 if shown else 1)
+    sys.exit(0 if fine else 1)
 
 
 def slots_cpus(jobs: str | None) -> list[int]:
@@ -73,23 +77,24 @@ def slots_cpus(jobs: str | None) -> list[int]:
     return cpus[: int(jobs or JOBS)]
 
 
-def of_built(campaign: Campaign) -> Campaign:
+def of_built(campaign: AnyCampaign) -> AnyCampaign:
     """Without the stacks that are not built, where the campaign may be without; each is said."""
     if not campaign.built_only:
         return campaign
-    stacks, peers = (list(filter(built, named)) for named in (campaign.stacks, campaign.peers))
-    if not stacks or (campaign.peers and not peers):
+    kept = campaign.of_stacks(built)
+    if not kept:
         sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
-    for stack in dict.fromkeys([*campaign.stacks, *campaign.peers]):
+    for stack in campaign.every_stack:
         if not built(stack):
             print(f"memtest: left out: {missing(stack)}", file=sys.stderr)
-    return campaign.model_copy(update={"stacks": stacks, "peers": peers})
+    return kept
 
 
-def prepare(recording: Path, campaign: Campaign) -> None:
+def prepare(recording: Path, campaign: AnyCampaign) -> None:
     """All that can be wrong before a run."""
-    for stack in [*campaign.stacks, *campaign.peers]:
+    for stack in campaign.every_stack:
         manifest(stack)
+    alone.claim(campaign.scenario != "memory")
     recorder.prepare(recording)
     pages.sweep()
 
@@ -105,9 +110,9 @@ def committed(recording: Path) -> bool:
 class Plan:
     """The runs of a campaign, and which of them a recording has already."""
 
-    def __init__(self, title: str, campaign: Campaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
-        self.runs, self.recording, self.name = matrix(campaign), recording, shown(recording)
-        self.title, self.n, self.provenance = title, campaign.n, provenance
+    def __init__(self, title: str, campaign: AnyCampaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
+        self.campaign, self.runs, self.recording = campaign, matrix(campaign), recording
+        self.title, self.name, self.provenance = title, shown.place(recording), provenance
         self.states = {} if fresh else {record.key: record.status for record in recorder.existing(recording)}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 
@@ -127,12 +132,6 @@ class Plan:
         print(self.summary())
 
 
-def shown(path: Path) -> str:
-    """From here when it is below, else in full."""
-    short = os.path.relpath(path)
-    return str(path.resolve()) if short.startswith("..") else short
-
-
 def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
     """Makes the runs that are to go; the number of those that failed."""
     print(f"memtest: {plan.summary()}", file=sys.stderr)
@@ -140,48 +139,13 @@ def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
         return 0
 
     async def work() -> int:
-        needs = await runner.forecast(plan.to_go, cpus)
-        jobs = forecast.admit(needs, len(cpus), plan.n)
+        jobs = len(cpus)
+        if plan.campaign.scenario == "memory":
+            jobs = forecast.admit(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
         return await runner.record_all(plan.to_go, cpus[:jobs], plan.recording)
 
     stopped = f"stopped; finished runs are kept in {plan.name}, and the same command goes on from there"
     return complete(work(), stopped)
-
-
-def show_results(plan: Plan) -> bool:
-    """Tables of this campaign on stdout, pictures beside the recording, findings on stderr; False with any finding, and
-    without tables, with a sentence."""
-    import audit
-    import catalogue
-    import forms
-    import plot_mem  # slow to import, and not needed before
-    import plot_stacks
-    from selection import select
-
-    keys = {plan.provenance.key(run) for run in plan.runs}
-    made = [record for record in records.load(plan.recording) if record.key in keys]
-    try:
-        selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
-        forms.print_all(catalogue.build(selection))
-        draw = plot_stacks.each_suite if catalogue.many(selection) else plot_mem.draw
-        pictures = draw(selection, plan.recording / plan.title)
-        found = audit.findings(made)
-    except ValueError as error:
-        print(f"memtest: {plan.name}: {error}", file=sys.stderr)
-        return False
-    except OSError as error:
-        where = error.filename or plan.recording / plan.title
-        print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
-        return False
-    with stdout.checked():
-        print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shown, pictures))}")
-        if any(record.meter == "sites" and record.status == "measured" for record in made):
-            print(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
-        if not catalogue.many(selection):
-            print("", *conclusion.sentences(selection), sep="\n")
-    for finding in found:
-        print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
-    return not found
 
 
 if __name__ == "__main__":

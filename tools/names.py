@@ -7,6 +7,7 @@ a value of another type. Needs the standard library only.
 
 import argparse
 import difflib
+import os
 import re
 import signal
 import sys
@@ -26,12 +27,18 @@ from knobs import (
     EVERY,
     KNOBS,
     LISTS,
+    MULTIPLIER,
+    NUMBERS,
     ONE,
     PROFILE,
+    TIMED_DEFAULTS,
     WORDS,
     check_directory,
+    check_multiplier,
     check_number,
+    check_numbers,
     check_prefix,
+    check_resumed,
     check_together,
 )
 from likeness import whole
@@ -94,6 +101,10 @@ def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
         check_names(knob, value)
     elif knob in ("OUT", "PREFIX"):
         check_directory(knob, value)
+    elif knob in NUMBERS:
+        check_numbers(knob, value)
+    elif knob == MULTIPLIER:
+        check_multiplier(value)
     elif knob in CHOICES:
         if value not in CHOICES[knob]:
             *first, last = CHOICES[knob]
@@ -153,11 +164,20 @@ def check_taken(knobs: Iterable[str], taken: list[str]) -> None:
 def insist(knobs: dict[str, str], taken: list[str] | None = None) -> None:
     """As check, for commands: exits with 2 and the sentence."""
     try:
-        check_taken(knobs, list(KNOBS) if taken is None else taken)
-        check(knobs, EVERY)
+        taken = list(KNOBS) if taken is None else taken
+        check_taken(knobs, taken)
+        check(knobs | from_environment(taken), EVERY)
+        resumed = {name for name, entry in table("suites").items() if entry.get("resume") == "on"}
+        check_resumed(knobs, resumed, taken)
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def from_environment(taken: list[str]) -> dict[str, str]:
+    """As make exports it, which was given it on its command line or in its environment."""
+    value = os.environ.get(MULTIPLIER, "")
+    return {MULTIPLIER: value} if value and MULTIPLIER in taken else {}
 
 
 def defaults() -> dict[str, str]:
@@ -171,7 +191,8 @@ def defaults() -> dict[str, str]:
 
 
 def show_all(target: str) -> None:
-    for knob, default in (PROFILE if target == "profile" else defaults()).items():
+    targets = {"mem": defaults, "timed": lambda: TIMED_DEFAULTS, "profile": lambda: PROFILE}
+    for knob, default in targets[target]().items():
         print(f"  {knob:<12}{EVERY[knob]}\n{'':14}default: {default}")
 
 
@@ -179,7 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
     parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
-    targets, shows = ("mem", "profile"), "show the knobs of a target (default: mem) with meanings and defaults"
+    targets, shows = ("mem", "timed", "profile"), "show the knobs of a target (default: mem) with meanings and defaults"
     parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)
     parser.add_argument("--default", choices=PROFILE, help="show the default of a knob of profile")
     given = parser.parse_args()

@@ -20,6 +20,7 @@ import names
 BUILD = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 PURPOSES = {
     "mem": BUILD,
+    "timed": [*BUILD, "valgrind"],  # callgrind, that is
     "selfcheck": ["valgrind", "heaptrack"],
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev", "npm"],
     "check-nginx": ["nginx-light"],
@@ -165,9 +166,11 @@ def main() -> None:
             require_linters()
             every = (one for name in names.table("allocators") for one in allocator(name))
             require([*PURPOSES["check"], *every])
-        elif given.purpose == "mem":
+        elif given.purpose in ("mem", "timed"):
             require_cargo_for(names.stacks(given.stacks, given.prefix))
-            require([*PURPOSES["mem"], *(one for name in names.listed(given.allocator) for one in allocator(name))])
+            require(
+                [*PURPOSES[given.purpose], *(one for name in names.listed(given.allocator) for one in allocator(name))]
+            )
         elif given.purpose == "profile":
             require_cargo_for([given.stack])
             require([*PURPOSES["profile"], *PROFILERS[given.tool]])

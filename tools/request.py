@@ -6,7 +6,8 @@ import sys
 
 import definitions
 import names
-from definitions import Campaign
+from definitions import Campaign, TimedCampaign
+from knobs import MULTIPLIER, OF_TIME, TIMED
 
 DEPLOYED_REPEATS = 5
 KEEP_WINDOW = 100  # pairs
@@ -17,6 +18,7 @@ EXAMPLES = """examples:
   tools/measure.py mem --window 100 --out data/window      100 pairs in the handshake at a time
   tools/measure.py mem --roles split --n 20000             10,000 server sessions in a process of their own
   tools/measure.py interop                                 every stack against every other
+  tools/measure.py throughput --sizes 16,1024,65536        short and long writes
   tools/measure.py mem --list                              what would run, and what is recorded already
   tools/measure.py --verify                                every built stack and suite once, with 2 sessions
 
@@ -28,7 +30,7 @@ def parser(description: str) -> argparse.ArgumentParser:
         description=description, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("campaign", nargs="?", default="mem", help="a table of memtest/campaigns.toml (default: mem)")
-    for knob, meaning in names.KNOBS.items():
+    for knob, meaning in (names.KNOBS | options_of_time()).items():
         if knob == "FRESH":
             made.add_argument("--fresh", action="store_true", help="measure again what has been measured")
         else:
@@ -39,6 +41,10 @@ def parser(description: str) -> argparse.ArgumentParser:
     return made
 
 
+def options_of_time() -> dict[str, str]:
+    return {knob: meaning for knob, meaning in OF_TIME.items() if knob != MULTIPLIER}
+
+
 def seconds(text: str) -> float:
     value = float(text)
     if not value > 0:
@@ -47,30 +53,52 @@ def seconds(text: str) -> float:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Names and numbers first: exits with 2 and a sentence."""
-    knobs = {knob: getattr(arguments, knob.lower()) for knob in names.KNOBS if knob != "FRESH"}
-    names.insist({knob: value for knob, value in knobs.items() if value is not None})
+    """Names and numbers: exits with 2 and a sentence."""
+    names.insist({})
     campaigns = names.table("campaigns")
     if arguments.campaign not in campaigns:
         near = names.nearest(arguments.campaign, campaigns)
         print(f"memtest: no campaign {arguments.campaign} in memtest/campaigns.toml{near}", file=sys.stderr)
         sys.exit(2)
+    knobs = {knob: getattr(arguments, knob.lower()) for knob in (*names.KNOBS, *options_of_time()) if knob != "FRESH"}
+    given = {knob: value for knob, value in knobs.items() if value is not None}
+    names.insist(given, TIMED.get(campaigns[arguments.campaign]["scenario"]))
 
 
-def campaign(arguments: argparse.Namespace) -> Campaign:
-    """The campaign as asked for, its names checked before; exits with a sentence when the window is wider than all."""
+def campaign(arguments: argparse.Namespace) -> Campaign | TimedCampaign:
+    """The campaign as asked for, its names checked before; exits with a sentence where it cannot be."""
+    asked = definitions.campaigns()[arguments.campaign]
+    return timed(arguments, asked) if isinstance(asked, TimedCampaign) else of_memory(arguments, asked)
+
+
+def timed(arguments: argparse.Namespace, asked: TimedCampaign) -> TimedCampaign:
+    turned: dict = {"stacks": stacks(arguments), "suites": listed(arguments.suites), "cpus": several(arguments.cpu)}
+    turned |= {"allocators": listed(arguments.allocator), "repeats": number(arguments.repeats)}
+    turned |= {"sizes": numbers(arguments.sizes), "threads": numbers(arguments.threads)}
+    given = {name: value for name, value in turned.items() if value is not None}
+    return asked.model_copy(update=given | must_be_there(arguments))
+
+
+def of_memory(arguments: argparse.Namespace, asked: Campaign) -> Campaign:
+    """Exits with a sentence when the window is wider than all."""
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
     turned |= {"stacks": stacks(arguments), "suites": listed(arguments.suites)}
     turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
     turned |= {"cpus": several(arguments.cpu), "roles": several(arguments.roles)} | environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
-    if arguments.stacks or arguments.client:  # what is named must be there
-        given["built_only"] = names.listed(arguments.stacks or "") == [names.ALL]
+    given |= must_be_there(arguments)
     given |= {"sites": None} if turned["heap"] == 0 else {}  # without the heap meter
-    asked = definitions.campaigns()[arguments.campaign].model_copy(update=given)
+    asked = asked.model_copy(update=given)
     if arguments.window and any(window != "all" and window > asked.n // 2 for window in asked.windows):
         sys.exit(f"memtest: WINDOW={arguments.window}: N={asked.n} is {asked.n // 2} pairs; all of them at once is all")
     return asked.model_copy(update=ends(arguments, asked.n // 2, asked.peers))
+
+
+def must_be_there(arguments: argparse.Namespace) -> dict:
+    """What is named."""
+    if not (arguments.stacks or arguments.client):
+        return {}
+    return {"built_only": names.listed(arguments.stacks or "") == [names.ALL]}
 
 
 def environments(arguments: argparse.Namespace) -> dict:
@@ -101,6 +129,10 @@ def stacks(arguments: argparse.Namespace) -> list[str] | None:
 
 def number(text: str | None) -> int | str | None:
     return int(text) if text and text.isdigit() else text
+
+
+def numbers(text: str | None) -> list[int] | None:
+    return None if text is None else list(dict.fromkeys(map(int, names.listed(text))))
 
 
 def several(value: int | str | None) -> list | None:

@@ -1,5 +1,6 @@
 """What a campaign may ask for, by its scenario."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
@@ -36,6 +37,11 @@ class AnyCampaign(Definition):
     def every_stack(self) -> list[str]:
         return list(dict.fromkeys(self.stacks))
 
+    def of_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
+        """With those of its stacks; None when that is no campaign."""
+        stacks = list(filter(wanted, self.stacks))
+        return self.model_copy(update={"stacks": stacks}) if stacks else None
+
 
 class Campaign(AnyCampaign):
     """Of memory; sessions are fractions of n."""
@@ -53,6 +59,11 @@ class Campaign(AnyCampaign):
     @property
     def every_stack(self) -> list[str]:
         return list(dict.fromkeys([*self.stacks, *self.peers]))
+
+    def of_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
+        peers = list(filter(wanted, self.peers))
+        kept = super().of_stacks(wanted)
+        return kept.model_copy(update={"peers": peers}) if kept and bool(peers) == bool(self.peers) else None
 
     @model_validator(mode="after")
     def whole(self) -> Self:

@@ -1,4 +1,5 @@
-"""Every built stack in every suite once, with two sessions: what each does, told line by line and counted."""
+"""Every built stack in every suite once: two sessions, or two handshakes where they are resumed; and one transfer. What
+each does is told line by line and counted."""
 
 import sys
 
@@ -8,8 +9,12 @@ import stdout
 from campaign import SYSTEM, matrix
 from definitions import Campaign
 from provenance import built, missing, unavailable
+from run import Run
 from runner import Runner
 from slots import complete
+from timing.runs import shortest
+
+TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
 
 
 def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> int:
@@ -22,14 +27,19 @@ def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> i
         for stack in asked:
             if stack not in stacks:
                 print(f"{'unavailable' if unavailable(stack) else 'not built':<12} {missing(stack)}", flush=True)
-    verdicts = complete(runner.verify_all(matrix(everything(stacks)), cpus), "stopped")
+    verdicts = complete(runner.verify_all(everything(stacks), cpus), "stopped")
     counts = ", ".join(f"{verdicts[said]} {said}" for said in ("ok", "unsupported", "FAILED"))
     with stdout.checked():
         print(f"{len(stacks)} of {len(asked)} stacks are built; runs: {counts}")
     return 1 if verdicts["FAILED"] else 0
 
 
-def everything(stacks: list[str]) -> Campaign:
-    suites = list(definitions.suites())
+def everything(stacks: list[str]) -> list[Run]:
+    """Of stacks without TLS, which have one suite, nothing is resumed."""
+    known, suites = definitions.stacks(), definitions.suites()
+    full = [name for name, suite in suites.items() if suite.resume == "off"]
     kinds = {"scenario": "memory", "allocators": [SYSTEM], "windows": ["all"]}
-    return Campaign(stacks=stacks, suites=suites, n=2, sessions=["1"], **kinds)
+    runs = matrix(Campaign(stacks=stacks, suites=full, n=2, sessions=["1"], **kinds))
+    tls = [name for name in stacks if known[name].tls]
+    runs += [shortest(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
+    return runs + [shortest(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]

@@ -18,6 +18,10 @@ AFTER = ("idle", "closed", "trimmed", "freed")
 ROLES = ("client", "server", "client_context", "server_context", "harness", "total")
 FREE = ("contexts", "closed", "trimmed", "freed")
 SESSION = {"_bytes": 4072, "blocks": 3}  # as of the null stack; by the last letters of a figure's name
+TIMED = {
+    "handshake": ("client_new", "client", "client_free", "server_new", "server", "server_free"),
+    "throughput": ("send", "receive"),
+}
 DEFAULTS = {"role": "both", "keep": "both", "threads": "1", "aslr": "off", "thp": "off"}
 
 
@@ -46,6 +50,27 @@ class Barrier:
             here = b""
         if not here:
             end_with(f"memtest: pretender: the {self.other}'s process has ended", 1)
+
+
+def timed_lines(asked: dict[str, str], behaviour: str, scenario: str) -> None:
+    """Every interval takes 1,000 ns."""
+    threads, rounds, cpus = int(asked["threads"]), int(asked["rounds"]), list(map(int, asked["cpus"].split(",")))
+    fields = dict.fromkeys(("role", "keep"), "both") | {"aslr": "off", "thp": "off", "cpu": None, "notes": []}
+    size = {"size_bytes": int(asked["size"])} if "size" in asked else {}
+    fields |= {"schema": 3, "stack": "pretender", "reported": "pretender 1", "scenario": scenario, "meter": "time"}
+    fields |= {"sessions": 2 * threads, "threads": threads, "window": "all", "rounds": rounds, "warmup_rounds": 1}
+    say("run", **fields, **size, cpus=cpus)
+    resumed = rounds if asked["resume"] == "on" else 0
+    parts = TIMED[scenario]
+    timed = {"count": rounds, "total_ns": 1000 * rounds} | ({"bytes": rounds * 65536} if size else {})
+    intervals = [[1000, rounds]]
+    for thread in range(threads - (behaviour == "fewer")):
+        told = [{"part": part, **timed, "histogram": intervals} for part in parts[behaviour == "short" :]]
+        told += [{"part": part, "count": 1, "total_ns": 10} for part in ("wire_write", "wire_read", "clock")]
+        mine = {"thread": thread, "cpu": cpus[thread % len(cpus)], "rounds": rounds, "elapsed_ns": 9000 * rounds}
+        say("thread", **mine, resumed=resumed - (behaviour == "miss"), preempted=0, parts=told)
+    misbehave(behaviour)
+    end_line(asked, behaviour)
 
 
 def run_line(asked: dict[str, str], meter: str) -> None:
@@ -118,7 +143,7 @@ def end_line(asked: dict[str, str], behaviour: str) -> None:
         "cipher": "NULL" if behaviour == "weak" else asked["cipher"],
         "group": asked["group"].lower(),
         "group_from": "offer",
-        "resumed": behaviour == "resumed",
+        "resumed": behaviour == "resumed" or asked.get("resume") == "on",
         "client_verified": None if asked["role"] == "server" else True,
         "server_verified": None if asked["role"] == "client" else False,
     }
@@ -134,6 +159,8 @@ def main() -> None:
         end_with("pretender: no TLS at all", 77)
     if behaviour == "foreign":
         return say("run", schema=4, stack="pretender")
+    if sys.argv[1] in TIMED:
+        return timed_lines(asked, behaviour, sys.argv[1])
     barrier = Barrier(asked)
     run_line(asked, meter)
     if meter == "sites":

@@ -53,7 +53,7 @@ async def made(run: TimedRun, argv: list[str], cpu: int, variables: dict[str, st
     words = [*argv, f"cpus={','.join(map(str, cpus))}"]
     before = noise.read(cpus)
     outcome = await harness.run(words, variables, limit_s)
-    outcome = replace(outcome, noise=noise.between(before, noise.read(cpus)))
+    outcome = replace(outcome, noise=noise.between(before, noise.read(cpus), outcome.elapsed_ns))
     if run.meter == "time" or outcome.status != "measured":
         return outcome
     from timing import instructions  # which stands on profiles, and these on the runner

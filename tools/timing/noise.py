@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ IDLE = ("idle", "iowait", "steal")
 class Reading:
     """Times since the machine started, but our own, which is since the runner did."""
 
+    at_ns: int
     load: float
     steal_ns: int
     busy_ns: int
@@ -32,7 +34,8 @@ def read(cpus: Sequence[int]) -> Reading:
     own = os.times()
     own_s = own.user + own.system + own.children_user + own.children_system
     frequency = mhz(CPUINFO.read_text(), cpus)
-    return Reading(os.getloadavg()[0], ticks["steal"] * TICK_NS, busy * TICK_NS, round(own_s * 1e9), frequency)
+    steal_ns, busy_ns = ticks["steal"] * TICK_NS, busy * TICK_NS
+    return Reading(time.monotonic_ns(), os.getloadavg()[0], steal_ns, busy_ns, round(own_s * 1e9), frequency)
 
 
 def times(stat: str) -> dict[str, int]:
@@ -48,12 +51,14 @@ def mhz(cpuinfo: str, cpus: Sequence[int]) -> float | None:
     return fmean(known) if known else None
 
 
-def between(before: Reading, after: Reading) -> Noise:
-    """Ticks are counted by sampling, our own time is not: a little less than nothing is nothing."""
+def between(before: Reading, after: Reading, elapsed_ns: int) -> Noise:
+    """Of a run of this time, which is a little less than there is between the readings. Ticks are counted by sampling,
+    our own time is not: less than nothing is nothing."""
     own_ns = after.own_ns - before.own_ns
+    share = min(1.0, elapsed_ns / max(1, after.at_ns - before.at_ns))
     return Noise(
         load=before.load,
-        steal_ns=max(0, after.steal_ns - before.steal_ns),
-        busy_ns=max(0, after.busy_ns - before.busy_ns - own_ns),
+        steal_ns=max(0, round(share * (after.steal_ns - before.steal_ns))),
+        busy_ns=max(0, round(share * (after.busy_ns - before.busy_ns - own_ns))),
         mhz=None if None in (before.mhz, after.mhz) else (before.mhz, after.mhz),
     )

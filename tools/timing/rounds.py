@@ -3,8 +3,8 @@
 import os
 
 from definitions import Suite
+from knobs import MULTIPLIER
 
-MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that is taken from the environment
 FULL, RESUMED = 512, 4096  # handshakes
 TRANSFER_BYTES = 2**30
 ROUND_BYTES = 65536  # at least, in whole writes

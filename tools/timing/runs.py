@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import definitions
-from lines import Role
+from lines import Role, Scenario
 from machine import allowed_cpus
 from records import Record
-from run import EVERY_FEATURE, Run
+from run import EVERY_FEATURE, SYSTEM, Run
 from scenarios import TimedCampaign
 from timing import rounds
 
@@ -84,6 +84,13 @@ def counted(timed: dict[TimedRun, None]) -> list[TimedRun]:
     """Each stack, suite and size once."""
     alone = (replace(run, meter="instructions", repeat=1, threads=1, sessions=2) for run in timed)
     return list(dict.fromkeys(alone))
+
+
+def shortest(stack: str, suite: str, scenario: Scenario, rounds: int) -> TimedRun:
+    """That shows whether a stack can do a suite, of writes of 1 KiB."""
+    size = 1024 if scenario == "throughput" else None
+    named = (stack, suite, SYSTEM, ALONE, 2, "time", 1)
+    return TimedRun(*named, scenario=scenario, size_bytes=size, rounds=rounds)
 
 
 def of_record(record: Record) -> TimedRun:
