@@ -6,6 +6,7 @@ import synthetic_timed
 
 from tables import HOLE, Table
 from timing import catalogue, timed
+from timing.noise import TICK_NS
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SUITE, TLS12 = "tls13-rsa-aes256", "tls12-rsa-aes256"
@@ -20,6 +21,7 @@ def table(records, name: str) -> Table:
 
 def rows(made: Table) -> list[dict]:
     keys = [column.key for column in made.columns]
+    assert len(set(keys)) == len(keys)
     return [dict(zip(keys, row, strict=True)) for row in made.rows]
 
 
@@ -61,6 +63,7 @@ def test_sizes_are_a_column_where_there_are_several():
     made = table(runs, "transfer")
     assert [row["size_bytes"].text for row in rows(made)] == ["16 B", "1 KiB", "1 MiB"]
     assert "writes of" not in made.caption
+    assert values(made, "send_faults_per_mib") == [(256,), (256,), (16,)], "of a MiB, not of a round of 64 KiB"
 
 
 def test_handshakes_have_both_roles_with_and_without_construction():
@@ -198,6 +201,7 @@ def test_configurations_differ_in_one_setting():
     ]
     runs = synthetic_timed.campaign([*stacks, "openssl@3.5.5", "openssl+clang@3.5.5", "openssl+membio@3.5.5"], [SUITE])
     runs += synthetic_timed.campaign(["openssl@3.5.5", "openssl+clang@3.5.5"], [SUITE], allocator=JEMALLOC)
+    runs += synthetic_timed.campaign(["openssl+clang@3.5.5"], [TLS12])  # alone in its suite
     clients = [row for row in rows(table(runs, "configurations")) if row["part"].value == "client"]
     told = [tuple(row[key].value for key in ("stack", "setting", "first", "second")) for row in clients]
     assert sorted(told) == [
@@ -222,14 +226,16 @@ def test_the_harness_has_at_most_this_share():
 
 
 def test_noise_is_the_most_of_any_repeat():
-    quiet, loud = synthetic_timed.noise(), synthetic_timed.noise(1.5, 20_000_000, 100_000_000, (2_000.0, 2_900.0))
+    ticks = 2 * TICK_NS  # of two CPUs, which are as good as nothing
+    loud = synthetic_timed.noise(1.5, ticks + 20_000_000, ticks + 100_000_000, (2_000.0, 2_900.0))
+    quiet = synthetic_timed.noise(busy_ns=ticks // 2)
     runs = [
         synthetic_timed.record(OPENSSL, SUITE, repeat=repeat, factor=factor, threads=2, noise=noise)
         for repeat, (factor, noise) in enumerate([(1.0, quiet), (1.25, loud), (1.0, quiet)], start=1)
     ]
     (row,) = rows(table(runs, "noise"))
     assert row["first_spread"].value == pytest.approx(20)
-    assert (row["load"].value, row["busy_percent"].value, row["steal_percent"].value) == (1.5, 5, 1)
+    assert (row["load"].value, row["busy_cpus"].value, row["steal_percent"].value) == (1.5, 0.1, 1)
     assert (row["mhz"].text, row["mhz"].value) == ("2,000–3,000", {"low": 2_000, "high": 3_000})
     assert row["preempted"].value == pytest.approx(1_000 / 512, abs=1e-4)
 

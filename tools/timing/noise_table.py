@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from records import Noise, Record
+from records import Record
 from tables import Cell, Column, Table, hole, percent, word
-from timing import figures, heads
+from timing import figures, heads, warnings
 from timing.figures import of_series
 from timing.latency_table import PARTS
 from timing.thread_table import quantity
@@ -15,15 +15,15 @@ HEADINGS = {
     "first_spread": "spread: sending, client",
     "second_spread": "receiving, server",
     "load": "load",
-    "busy_percent": "other processes",
+    "busy_cpus": "others’ CPUs",
     "steal_percent": "stolen",
     "mhz": "MHz",
     "preempted": "preempted",
 }
 CAPTION = (
     "Spread: the fastest repeat less the slowest, by the median. The rest is the most of any repeat: runnable tasks in "
-    "the minute before; the share of all CPUs that other processes used, and that the hypervisor took; the clock of a "
-    "run's CPUs, lowest to highest; involuntary context switches of a thread in 1,000 rounds."
+    "the minute before; how many CPUs other processes had meanwhile; the share of all CPUs that the hypervisor took; "
+    "the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread in 1,000 rounds."
 )
 UNSEEN = "the machine does not tell"
 ONCE = "one repeat"
@@ -36,14 +36,9 @@ def spread(series: TimedSeries, part: str) -> Cell:
     return hole(ONCE) if found.spread is None else Cell(percent(found.spread), round(100 * found.spread, 4))
 
 
-def most(runs: Sequence[Record], of: Callable[[Record, Noise], float], text: Callable[[float], str], why: str) -> Cell:
-    values = [of(run, run.noise) for run in runs if run.noise]
+def most(runs: Sequence[Record], of: Callable[[Record], float], text: Callable[[float], str], why: str) -> Cell:
+    values = [max(0.0, of(run)) for run in runs if run.noise]
     return Cell(text(max(values)), round(max(values), 4)) if values else hole(why)
-
-
-def of_cpus(nanoseconds: Callable[[Noise], int]) -> Callable[[Record, Noise], float]:
-    """Percent of what all CPUs had meanwhile."""
-    return lambda run, noise: 100 * nanoseconds(noise) / (run.elapsed_ns * run.machine.cpus) if run.elapsed_ns else 0.0
 
 
 def percentage(value: float) -> str:
@@ -67,9 +62,9 @@ def preempted(runs: Sequence[Record], why: str) -> Cell:
 def row(series: TimedSeries) -> list[Cell]:
     runs, why = series.runs(), series.reason()
     cells = [Cell(str(len(runs)), len(runs)), *(spread(series, part) for part in PARTS[series.work.scenario])]
-    cells += [most(runs, lambda _, noise: noise.load, figures.number, why)]
-    cells += [most(runs, of_cpus(lambda noise: noise.busy_ns), percentage, why)]
-    cells += [most(runs, of_cpus(lambda noise: noise.steal_ns), percentage, why)]
+    cells += [most(runs, lambda run: run.noise.load, figures.number, why)]
+    cells += [most(runs, warnings.busy, figures.number, why)]
+    cells += [most(runs, lambda run: 100 * warnings.steal(run), percentage, why)]
     return [*cells, clock(runs, why), preempted(runs, why)]
 
 
