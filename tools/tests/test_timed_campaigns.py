@@ -1,0 +1,112 @@
+"""Timed campaigns with real processes: alone, interleaved, whole or refused, and gone on with."""
+
+import fcntl
+import os
+import subprocess
+
+import pytest
+
+import definitions
+import records
+from timing import noise, rounds, runs, warnings
+
+
+def timed(project, campaign: str, *words: str, stacks):
+    named = [f"--stacks={' '.join(stacks)}", "--out=out", *words]
+    command = project.command(*named, campaign=campaign)
+    return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+
+
+HANDSHAKE = ("--suites=tls13-rsa-aes256 tls13-rsa-aes256-id", "--repeats=2")
+
+
+def made(campaign: str, **changes) -> list[runs.TimedRun]:
+    return runs.matrix(definitions.campaigns()[campaign].model_copy(update=changes))
+
+
+def test_repeats_are_interleaved_over_stacks():
+    asked = made("throughput", stacks=["null@c", "openssl@3.5.5"], suites=["tls13-rsa-aes256"], repeats=2)
+    order = [(run.stack, run.repeat) for run in asked if run.meter == "time"]
+    assert order == [("null@c", 1), ("openssl@3.5.5", 1), ("null@c", 2), ("openssl@3.5.5", 2)]
+    assert [run.meter for run in asked] == 4 * ["time"] + 2 * ["instructions"]
+
+
+@pytest.mark.parametrize(("size", "count"), [(2**30, 1), (2**20, 1024), (65536, 16384), (16, 256), (1, 16)])
+def test_transfers_are_a_gibibyte_or_a_million_writes(size, count):
+    assert rounds.transfers(size) == count
+
+
+def test_rounds_are_longer_by_the_multiplier(monkeypatch):
+    suite = definitions.suites()["tls13-rsa-aes256-ticket"]
+    assert rounds.rounds(suite, None) == 4096
+    monkeypatch.setenv("BENCH_MULTIPLIER", "0.5")
+    assert rounds.rounds(suite, None) == 2048
+
+
+@pytest.mark.parametrize(("cpus", "counts"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 3, 4, 6]), (16, [1, 2, 3, 4, 8, 16])])
+def test_threads_are_few_and_up_to_the_cpus(monkeypatch, cpus, counts):
+    monkeypatch.setattr(runs, "allowed_cpus", lambda: list(range(cpus)))
+    assert runs.thread_counts(definitions.campaigns()["threads-handshake"]) == counts
+
+
+def test_a_campaign_is_recorded_whole_and_not_made_again(project):
+    stacks = project.install("obey", "obey2")
+    done = timed(project, "threads-handshake", *HANDSHAKE, "--threads=3", stacks=stacks)
+    assert "8 runs, 0 already" in done.stderr and "Traceback" not in done.stderr
+    found = [run for run in project.recorded() if run.meter == "time"]
+    assert {run.status for run in found} == {"measured"}
+    assert {(run.suite, run.rounds, run.timings[2].resumed) for run in found} == {
+        ("tls13-rsa-aes256", 512, 0),
+        ("tls13-rsa-aes256-id", 4096, 4096),
+    }
+    run = found[0]
+    assert (run.sessions, run.threads, run.window, len(run.timings)) == (6, 3, "all", 3)
+    part = run.timings[0].part("client")
+    assert (part.count, part.total_ns) == (512, 512_000) and run.noise.load >= 0
+    assert any(word.startswith("cpus=") for word in run.argv) and run.key == records.key(run.model_dump())
+    again = timed(project, "threads-handshake", *HANDSHAKE, "--threads=3", stacks=stacks)
+    assert "8 runs, 8 already recorded" in again.stderr
+
+
+def test_what_is_not_whole_or_not_what_was_asked_for_failed(project):
+    stacks = project.install("short", "fewer", "miss", "weak", "refuse")
+    done = timed(project, "threads-handshake", "--suites=tls13-rsa-aes256-id", "--repeats=1", stacks=stacks)
+    said = {run.stack.partition("@")[0]: (run.status, run.reason) for run in project.recorded() if run.threads == 1}
+    assert done.returncode == 1
+    assert said == {
+        "short": ("failed", "thread 0: its parts are not those of the scenario handshake, each once"),
+        "fewer": ("failed", "its run line says 1 threads, and its thread lines are not numbered so"),
+        "miss": ("failed", "resumed handshakes: asked for 4096, but the harness says 4095"),
+        "weak": ("failed", "cipher: asked for TLS_AES_256_GCM_SHA384, but the harness says NULL"),
+        "refuse": ("unsupported", "pretender: no TLS at all"),
+    }
+
+
+@pytest.mark.parametrize(("campaign", "kind"), [("threads-handshake", fcntl.LOCK_SH), ("mem", fcntl.LOCK_EX)])
+def test_no_other_campaign_runs_beside_a_timed_one(project, campaign, kind):
+    stacks = project.install("obey")
+    other = os.open(project.root / "build/harness", os.O_RDONLY)
+    fcntl.flock(other, kind)
+    done = timed(project, campaign, "--suites=tls13-rsa-aes256", stacks=stacks)
+    os.close(other)
+    assert done.returncode == 1 and done.stderr.endswith("alone: wait until it has ended\n")
+    assert not (project.root / "out").exists()
+
+
+def test_noise_is_what_others_did_in_the_time_of_the_run():
+    before = noise.Reading(0, 1.5, 100, 1_000, 10, 2000.0)
+    after = noise.Reading(2_000, 9.0, 300, 2_000, 210, 2100.0)
+    found = noise.between(before, after, 1_000)
+    assert (found.load, found.steal_ns, found.busy_ns, found.mhz) == (1.5, 100, 400, (2000.0, 2100.0))
+
+
+def test_times_are_the_kernels():
+    found = noise.times("cpu  1 2 3 4 5 6 7 8 9 0\ncpu0 1 2 3\n")
+    assert (found["user"], found["iowait"], found["steal"]) == (1, 5, 8)
+    text = "processor\t: 0\ncpu MHz\t\t: 1000.0\n\nprocessor\t: 1\ncpu MHz\t\t: 3000.0\n"
+    assert (noise.mhz(text, [0, 1]), noise.mhz(text, [1]), noise.mhz("", [0])) == (2000.0, 3000.0, None)
+
+
+def test_an_odd_repeat_is_far_from_the_median():
+    assert warnings.deviations([100, 101, 99, 100, 150]) == [1, 1, 1, 1, 1.5]
+    assert warnings.deviations([100, 101, 100, 100, 100]) == 5 * [1]  # by less than 2 %
