@@ -48,7 +48,8 @@ static void session_free(struct worker *worker, enum role role, void *session)
     lap_end(worker, role == ROLE_CLIENT ? CLIENT_FREE : SERVER_FREE, began, worker->now());
 }
 
-static void verify(struct worker *worker)
+/* `offered`: whether the client had something to resume. */
+static void verify(struct worker *worker, bool offered)
 {
     struct negotiated *agreed = worker->agreed;
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
@@ -56,21 +57,22 @@ static void verify(struct worker *worker)
     if (agreed[ROLE_CLIENT].resumed != agreed[ROLE_SERVER].resumed)
         die("handshake %zu of thread %zu: one end says that it was resumed, the other that it was not",
             (size_t)worker->round, worker->index);
-    if (agreed[ROLE_CLIENT].resumed && !run.suite.resume)
-        die("handshake %zu of thread %zu resumed a session, the suite asks for a full handshake", (size_t)worker->round,
-            worker->index);
+    if (agreed[ROLE_CLIENT].resumed && !offered)
+        die("handshake %zu of thread %zu resumed a session, %s", (size_t)worker->round, worker->index,
+            run.suite.resume ? "and none was offered" : "the suite asks for a full handshake");
     worker->resumed += agreed[ROLE_CLIENT].resumed;
 }
 
 /* A client that is to be resumed stays until the next has what it got. */
 static void one_round(struct worker *worker)
 {
+    const bool offers = worker->previous != NULL;
     client_new(worker);
-    if (worker->previous)
+    if (offers)
         session_free(worker, ROLE_CLIENT, worker->previous);
     server_new(worker);
     step_until_complete(worker);
-    verify(worker);
+    verify(worker, offers);
     session_free(worker, ROLE_SERVER, worker->sessions[ROLE_SERVER]);
     if (run.suite.resume)
         worker->previous = worker->sessions[ROLE_CLIENT];

@@ -3,7 +3,14 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS = 256 };
+enum { ROUNDS = 256, MOST_BYTES = 256 << 20 };
+
+/* Enough of them for a mean, and not for ever where one moves a gigabyte. */
+static uint64_t rounds_of(uint64_t bytes)
+{
+    const uint64_t most = MOST_BYTES / (bytes + 1) + 1;
+    return most < ROUNDS ? most : ROUNDS;
+}
 
 /* Moves `bytes` by calls of `io`, all but the last of which move `each`. */
 static uint64_t move(struct wire *end, size_t (*io)(struct wire *, void *, size_t), unsigned char *at, uint64_t bytes,
@@ -30,7 +37,7 @@ static void copy_again(struct worker *worker, const struct traffic *round)
     unsigned char *bytes = calloc(1, round->written);
     if (!bytes)
         die("out of memory");
-    for (int i = 0; i < ROUNDS; i++) {
+    for (uint64_t i = 0; i < rounds_of(round->written); i++) {
         uint64_t each = mean(round->written, round->writes);
         timing_add(worker, WIRE_WRITE, move(worker->ends[ROLE_SERVER], write_from, bytes, round->written, each),
                    round->written);

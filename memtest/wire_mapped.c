@@ -37,7 +37,6 @@ void wire_mapped_open(struct wire *ends[2], size_t room)
         pair[role].end = (struct mapped){.in = &pair[!role].out, .out = &pair[role].out};
         ends[role] = (struct wire *)&pair[role].end;
     }
-    wires_mapped = true;
 }
 
 size_t wire_mapped_write(struct wire *wire, const void *bytes, size_t size)

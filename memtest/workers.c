@@ -141,6 +141,7 @@ static void must_have_resumed(void)
 void work(const struct timed *one)
 {
     scenario = one;
+    wires_mapped = true; /* before there are threads */
     server_context = frames[ROLE_SERVER].context_new(&run.suite);
     start_all();
     must_have_resumed();

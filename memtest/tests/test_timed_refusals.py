@@ -80,6 +80,7 @@ def test_every_handshake_that_counts_is_resumed_where_the_suite_asks(threads):
         ),
         ("resumes nothing", ["handshake", *RESUMED], "resumed 0 of 80 handshakes, a hit rate of 0.00 %"),
         ("resumed by one end", ["handshake", *RESUMED], "one end says that it was resumed, the other that it was not"),
+        ("resumed", ["handshake", *RESUMED], "resumed a session, and none was offered"),
         ("resumed", ["handshake"], "resumed a session, the suite asks for a full handshake"),
         ("resumed", ["throughput"], "resumed a session, the suite asks for a full handshake"),
         ("incomplete", ["handshake"], "incomplete after 10 steps"),
