@@ -89,6 +89,11 @@ bench-attribution: names packages-mem packages-selfcheck setup core build/core/l
 bench-attribution: ## what it costs to know where memory came from: sites runs, heaptrack, massif, DHAT
 	@.venv/bin/python tools/bench_attribution.py $(call flags,$(takes))
 
+.PHONY: bench-loop
+bench-loop: takes := STACKS REPEATS
+bench-loop: names packages-mem setup core ## what the harness costs in time: against minimal loops around OpenSSL and rustls
+	@.venv/bin/python tools/bench_loop.py $(call flags,$(takes))
+
 .PHONY: selfcheck
 selfcheck: takes := STACKS PREFIX SUITES N JOBS
 selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
@@ -121,7 +126,7 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md; do \
+	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md; do \
 	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
 	done | bash -eux
 
@@ -227,7 +232,7 @@ check-style:
 	@tools/check_go.py style
 	@for manifest in harness-rust/Cargo.toml $(EVERY_RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
-	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust -- -D warnings
+	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust,loop -- -D warnings
 	@for manifest in $(EVERY_RUSTLS); do \
 	    $(CARGO) clippy -q --locked --all-targets --manifest-path $$manifest --features ring -- -D warnings; \
 	done
@@ -251,7 +256,9 @@ check-rust:
 	@echo 'check: Rust tests'
 	@$(CARGO) test -q --locked --manifest-path harness-rust/Cargo.toml
 	@$(CARGO) test -q --locked --manifest-path $(RUSTLS) --features aws-lc
-	@$(CARGO) test -q --locked --manifest-path harness-rust/rustls-0.22.0/Cargo.toml --features ring
+	@for manifest in $(filter-out $(RUSTLS),$(EVERY_RUSTLS)); do \
+	    $(CARGO) test -q --locked --manifest-path $$manifest --features ring; \
+	done
 
 check-go:
 	@echo 'check: Go tests'
