@@ -142,6 +142,7 @@ static const struct key keys[] = {
     {"cpu", MEMORY, number_read, .result = &run.cpu, .least = 0, .most = MOST},
     {"rounds", TIMED, count_read, .result = &run.rounds, .least = 1, .most = MOST},
     {"warmup", TIMED, count_read, .result = &run.warmup, .least = 1, .most = MOST},
+    {"seconds", TIMED, count_read, .result = &run.seconds, .least = 1, .most = 24 * 60 * 60},
     {"cpus", TIMED, cpus_read, .result = NULL, .least = 0, .most = MOST},
     {"size", THROUGHPUT, count_read, .result = &run.size, .least = 1, .most = 1 << 30},
 };

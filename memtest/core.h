@@ -29,6 +29,7 @@ struct run {
     const char *thp; /* "off" or "host" as asked for, then "off", "always", "madvise" or "never" */
     int cpu;         /* -1: not pinned */
     size_t rounds, warmup; /* of timed scenarios, as all that follows */
+    size_t seconds;        /* 0: rounds end by their number alone */
     size_t size;           /* bytes of a write */
     int cpus[MAX_THREADS]; /* of the threads in turn; none: not pinned */
     size_t cpu_count;

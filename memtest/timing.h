@@ -33,9 +33,9 @@ struct worker {
     size_t index;
     struct wire *ends[2]; /* by role */
     void *client_context;
-    void *sessions[2]; /* by role: those of the round, or of all rounds */
-    void *previous;    /* a client's session that the next round resumes */
-    uint64_t round;
+    void *sessions[2];      /* by role: those of the round, or of all rounds */
+    void *previous;         /* a client's session that the next round resumes */
+    uint64_t round, warmed; /* so far; of those, before the ones that count */
     struct negotiated agreed[2];
     unsigned char *source, *target; /* of a transfer: what is sent and what arrived */
     void *sealer;

@@ -121,11 +121,11 @@ static void seal_rounds(struct worker *worker)
     unsigned char *record = buffer(RECORD_BYTES + SEAL_TAG_BYTES);
     size_t size = run.size < RECORD_BYTES ? run.size : RECORD_BYTES, count = round_bytes() / size;
     tell_tag(worker, record);
-    for (size_t round = 0; round < run.warmup + worker->rounds; round++) {
+    for (size_t round = 0; round < worker->warmed + worker->rounds; round++) {
         uint64_t began = clock_ns();
         for (size_t i = 0; i < count; i++)
             harness_seal(worker->sealer, record, size);
-        if (round >= run.warmup)
+        if (round >= worker->warmed)
             timing_add(worker, SEAL, clock_ns() - began, count * size);
     }
     free(record);

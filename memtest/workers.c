@@ -1,5 +1,6 @@
-/* The threads of a timed run. Each warms up, waits for all, and works until the first of them has done its rounds: so
- * none is ever measured without the others beside it. A single one is the main thread, as in a program without threads.
+/* The threads of a timed run. Each warms up, waits for all, and works until the first of them has done its rounds, or
+ * its seconds are over: so none is ever measured without the others beside it. A single one is the main thread, as in a
+ * program without threads.
  */
 #define _GNU_SOURCE
 #include "timing.h"
@@ -58,13 +59,19 @@ static void make_round(struct worker *worker)
     worker->round++;
 }
 
+/* When rounds end, if their number does not end them before: after that part of the seconds. */
+static uint64_t deadline(unsigned part)
+{
+    return run.seconds ? clock_ns() + run.seconds * UINT64_C(1000000000) / part : UINT64_MAX;
+}
+
 static void make_rounds(struct worker *worker)
 {
-    uint64_t preempted = (uint64_t)usage().ru_nivcsw, began = clock_ns();
+    uint64_t preempted = (uint64_t)usage().ru_nivcsw, until = deadline(1), began = clock_ns();
     do {
         make_round(worker);
         timing_keep(worker, scenario);
-        if (++worker->rounds == run.rounds)
+        if (++worker->rounds == run.rounds || clock_ns() >= until)
             atomic_store_explicit(&stop, true, memory_order_relaxed);
     } while (!atomic_load_explicit(&stop, memory_order_relaxed));
     worker->elapsed_ns = clock_ns() - began;
@@ -74,13 +81,23 @@ static void make_rounds(struct worker *worker)
 /* Apart, since asking for them takes a system call. */
 static void count_faults(struct worker *worker)
 {
-    uint64_t resumed = worker->resumed;
+    uint64_t resumed = worker->resumed, until = deadline(8);
+    size_t counted = 0;
     worker->now = faults;
-    for (size_t i = 0; i < run.warmup; i++) {
+    do {
         make_round(worker);
         timing_faults(worker, scenario);
-    }
+    } while (++counted < run.warmup && clock_ns() < until);
     worker->resumed = resumed;
+}
+
+static void warm_up(struct worker *worker)
+{
+    uint64_t until = deadline(8);
+    do
+        make_round(worker);
+    while (++worker->warmed < run.warmup && clock_ns() < until);
+    worker->resumed = 0;
 }
 
 static void *be_worker(void *opaque)
@@ -92,9 +109,7 @@ static void *be_worker(void *opaque)
     worker->client_context = frames[ROLE_CLIENT].context_new(&run.suite);
     worker->now = clock_ns;
     scenario->open(worker);
-    for (size_t i = 0; i < run.warmup; i++)
-        make_round(worker);
-    worker->resumed = 0;
+    warm_up(worker);
     pthread_barrier_wait(&barrier);
     make_rounds(worker);
     pthread_barrier_wait(&barrier);

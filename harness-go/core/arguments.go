@@ -27,6 +27,7 @@ type settings struct {
 	wiresFd, barrierFd int     // shared with the other process; -1 without one
 	threads            int
 	rounds, warmup     int    // of a timed run: those of the thread that is done first, and of each before
+	seconds            int    // 0: rounds end by their number alone
 	size               int    // of a write
 	cpus               []int  // of its threads in turn; empty: not pinned
 	aslr               bool   // as asked for; as it is once environmentApply is done

@@ -50,6 +50,7 @@ func (it *settings) keys() map[string]known {
 		"cpu":      {ofMemory, count(&it.cpu, 0, most)},
 		"rounds":   {ofTime, count(&it.rounds, 1, most)},
 		"warmup":   {ofTime, count(&it.warmup, 1, most)},
+		"seconds":  {ofTime, count(&it.seconds, 1, 24*60*60)},
 		"cpus":     {ofTime, it.readCpus},
 		"size":     {[]string{throughputScenario}, count(&it.size, 1, maxSize)},
 	}

@@ -105,12 +105,12 @@ func sealRounds(it *worker) {
 	it.parts[sealPart].open()
 	size := min(run.size, recordBytes)
 	count := roundBytes() / size
-	for round := range run.warmup + it.rounds {
+	for round := range it.warmed + it.rounds {
 		began := clockNs()
 		for range count {
 			seal(record[:size+SealTagBytes])
 		}
-		if until := clockNs(); round >= run.warmup {
+		if until := clockNs(); round >= it.warmed {
 			it.parts[sealPart].add(until-began, uint64(count*size))
 		}
 	}

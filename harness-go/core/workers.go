@@ -1,13 +1,14 @@
 package core
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// The threads of a timed run. Each warms up, waits for all, and works until the first of them has done its rounds: so
-// none is ever measured without the others beside it.
+// The threads of a timed run. Each warms up, waits for all, and works until the first of them has done its rounds,
+// or its seconds are over: so none is ever measured without the others beside it.
 
 // worker is one of them, with its pair.
 type worker struct {
@@ -19,6 +20,7 @@ type worker struct {
 	now         func() uint64
 	lap         [parts]uint64 // of this round, in the units of now
 	round       int           // so far
+	warmed      int           // of those, before the ones that count
 	before      traffic       // of both ends, and the turns, when the round began
 	turnsBefore int
 	agreed      [2]Negotiated
@@ -76,15 +78,23 @@ func (it *worker) makeRound(scenario *timed) {
 	it.round++
 }
 
+// deadline is when rounds end, if their number does not end them before: after that part of the seconds.
+func deadline(part uint64) uint64 {
+	if run.seconds == 0 {
+		return math.MaxUint64
+	}
+	return clockNs() + uint64(run.seconds)*1e9/part
+}
+
 func (it *worker) makeRounds(scenario *timed) {
-	usage := threadUsage()
+	usage, until := threadUsage(), deadline(1)
 	began := clockNs()
 	for it.rounds == 0 || !stop.Load() {
 		it.makeRound(scenario)
 		for one := scenario.first; one <= scenario.last; one++ {
 			it.parts[one].add(it.lap[one], bytesOf(one))
 		}
-		if it.rounds++; it.rounds == run.rounds {
+		if it.rounds++; it.rounds == run.rounds || clockNs() >= until {
 			stop.Store(true)
 		}
 	}
@@ -94,9 +104,9 @@ func (it *worker) makeRounds(scenario *timed) {
 
 // countFaults is apart, since asking for them takes a system call.
 func (it *worker) countFaults(scenario *timed) {
-	resumed := it.resumed
+	resumed, until := it.resumed, deadline(8)
 	it.now = threadFaults
-	for range run.warmup {
+	for counted := 0; counted == 0 || counted < run.warmup && clockNs() < until; counted++ {
 		it.makeRound(scenario)
 		for one := scenario.first; one <= scenario.last; one++ {
 			it.parts[one].faults += it.lap[one]
@@ -121,14 +131,18 @@ func (it *worker) open(scenario *timed) {
 	scenario.open(it)
 }
 
+func (it *worker) warmUp(scenario *timed) {
+	for until := deadline(8); it.warmed == 0 || it.warmed < run.warmup && clockNs() < until; it.warmed++ {
+		it.makeRound(scenario)
+	}
+	it.resumed = 0
+}
+
 // work is all that a worker's goroutine does, on a thread of its own that ends with it.
 func (it *worker) work(scenario *timed) {
 	runtime.LockOSThread()
 	it.open(scenario)
-	for range run.warmup {
-		it.makeRound(scenario)
-	}
-	it.resumed = 0
+	it.warmUp(scenario)
 	meetAll(&ready)
 	it.makeRounds(scenario)
 	meetAll(&finished)

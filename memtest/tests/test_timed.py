@@ -121,6 +121,21 @@ def test_faults_are_counted_in_as_many_further_rounds_as_were_warmed_up(program,
     assert {part.faults_count for part in thread.parts if part.part in HANDSHAKE} == {warmed}
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("scenario, names", [("handshake", HANDSHAKE), ("throughput", TRANSFER)])
+def test_seconds_end_a_run_before_its_rounds_do(program, scenario, names, threads):
+    first, lines = timed(program, scenario, "rounds=1000000000", "seconds=1", f"threads={threads}")
+    assert first.rounds == 1000000000
+    for line in lines:
+        assert 1 <= line.rounds < 1000000000
+        assert {parts(line)[name].count for name in names} == {line.rounds}
+
+
+def test_rounds_end_a_run_before_its_seconds_do(program):
+    _, (thread,) = timed(program, "handshake", "rounds=80", "seconds=86400")
+    assert thread.rounds == 80 and {parts(thread)[name].faults_count for name in HANDSHAKE} == {10}
+
+
 def allowed(process):
     """The CPUs that each of its threads may run on."""
     said = [task.read_text() for task in Path(f"/proc/{process.pid}/task").glob("*/status")]
