@@ -1,6 +1,7 @@
 """Timed campaigns with real processes: alone, interleaved, whole or refused, and gone on with."""
 
 import fcntl
+import json
 import os
 import subprocess
 
@@ -17,6 +18,7 @@ def timed(project, campaign: str, *words: str, stacks):
     return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
 
 
+NULL = "build/harness/null@c"
 HANDSHAKE = ("--suites=tls13-rsa-aes256 tls13-rsa-aes256-id", "--repeats=2")
 
 
@@ -34,6 +36,17 @@ def test_repeats_are_interleaved_over_stacks():
 @pytest.mark.parametrize(("size", "count"), [(2**30, 1), (2**20, 1024), (65536, 16384), (16, 256), (1, 16)])
 def test_transfers_are_a_gibibyte_or_a_million_writes(size, count):
     assert rounds.transfers(size) == count
+
+
+@pytest.mark.skipif(not (definitions.ROOT / NULL).exists(), reason="null@c is not built")
+@pytest.mark.parametrize(("size", "writes"), [(1, 65536), (1000, 65), (40000, 1), (65536, 1), (65537, 1)])
+def test_a_round_has_as_many_writes_as_the_cores(size, writes):
+    none = [f"{key}=none" for key in ("protocol", "cipher", "group", "certs", "auth")]
+    argv = [definitions.ROOT / NULL, "throughput", "rounds=1", f"size={size}", *none]
+    lines = map(json.loads, subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout.splitlines())
+    (parts,) = (line["parts"] for line in lines if line["record"] == "thread")
+    (moved,) = (part["bytes"] for part in parts if part["part"] == "send")
+    assert moved == size * writes == size * rounds.writes(size)
 
 
 def test_rounds_are_longer_by_the_multiplier(monkeypatch):

@@ -7,7 +7,7 @@ from knobs import MULTIPLIER
 
 FULL, RESUMED = 512, 4096  # handshakes
 TRANSFER_BYTES = 2**30
-ROUND_BYTES = 65536  # at least, in whole writes
+ROUND_BYTES = 65536  # of small writes: as many as fit in; memtest/transfers.c's own
 MOST_WRITES = 2**20
 
 
@@ -17,7 +17,7 @@ def multiplier() -> float:
 
 def writes(size_bytes: int) -> int:
     """Of one round."""
-    return -(-ROUND_BYTES // size_bytes)
+    return max(1, ROUND_BYTES // size_bytes)
 
 
 def rounds(suite: Suite, size_bytes: int | None) -> int:
