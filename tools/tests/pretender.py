@@ -60,6 +60,8 @@ def timed_lines(asked: dict[str, str], behaviour: str, scenario: str) -> None:
     fields |= {"schema": 3, "stack": "pretender", "reported": "pretender 1", "scenario": scenario, "meter": "time"}
     fields |= {"sessions": 2 * threads, "threads": threads, "window": "all", "rounds": rounds, "warmup_rounds": 1}
     say("run", **fields, **size, cpus=cpus)
+    rounds //= 2 if behaviour in ("early", "lazy") else 1
+    elapsed_ns = 10**9 * int(asked["seconds"]) if behaviour == "early" else 9000 * rounds
     resumed = rounds if asked["resume"] == "on" else 0
     parts = TIMED[scenario]
     timed = {"count": rounds, "total_ns": 1000 * rounds} | ({"bytes": rounds * 65536} if size else {})
@@ -67,7 +69,7 @@ def timed_lines(asked: dict[str, str], behaviour: str, scenario: str) -> None:
     for thread in range(threads - (behaviour == "fewer")):
         told = [{"part": part, **timed, "histogram": intervals} for part in parts[behaviour == "short" :]]
         told += [{"part": part, "count": 1, "total_ns": 10} for part in ("wire_write", "wire_read", "clock")]
-        mine = {"thread": thread, "cpu": cpus[thread % len(cpus)], "rounds": rounds, "elapsed_ns": 9000 * rounds}
+        mine = {"thread": thread, "cpu": cpus[thread % len(cpus)], "rounds": rounds, "elapsed_ns": elapsed_ns}
         say("thread", **mine, resumed=resumed - (behaviour == "miss"), preempted=0, parts=told)
     misbehave(behaviour)
     end_line(asked, behaviour)

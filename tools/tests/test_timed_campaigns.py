@@ -9,6 +9,7 @@ import pytest
 
 import definitions
 import records
+from run import argv
 from timing import noise, rounds, runs, warnings
 
 
@@ -49,11 +50,19 @@ def test_a_round_has_as_many_writes_as_the_cores(size, writes):
     assert moved == size * writes == size * rounds.writes(size)
 
 
-def test_rounds_are_longer_by_the_multiplier(monkeypatch):
+def test_rounds_and_seconds_are_more_by_the_multiplier(monkeypatch):
     suite = definitions.suites()["tls13-rsa-aes256-ticket"]
-    assert rounds.rounds(suite, None) == 4096
-    monkeypatch.setenv("BENCH_MULTIPLIER", "0.5")
-    assert rounds.rounds(suite, None) == 2048
+    found = []
+    for value in ("", "0.01", "4"):
+        monkeypatch.setenv("BENCH_MULTIPLIER", value)
+        found.append((rounds.rounds(suite, None), rounds.seconds()))
+    assert found == [(4096, 5), (41, 1), (16384, 20)]
+
+
+def test_a_run_has_time_for_its_seconds_and_for_a_round_of_a_slow_library_beyond():
+    (small, _), (large, _) = (made("throughput", stacks=["null@c"], sizes=[size], repeats=1) for size in (2**20, 2**30))
+    assert "seconds=5" in argv(small, definitions.suites()["none"])
+    assert 60 < small.limit_s < 100 and large.limit_s > 2**30 / 2e6
 
 
 @pytest.mark.parametrize(("cpus", "counts"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 3, 4, 6]), (16, [1, 2, 3, 4, 8, 16])])
@@ -82,7 +91,7 @@ def test_a_campaign_is_recorded_whole_and_not_made_again(project):
 
 
 def test_what_is_not_whole_or_not_what_was_asked_for_failed(project):
-    stacks = project.install("short", "fewer", "miss", "weak", "refuse")
+    stacks = project.install("short", "fewer", "miss", "weak", "refuse", "lazy", "early")
     done = timed(project, "threads-handshake", "--suites=tls13-rsa-aes256-id", "--repeats=1", stacks=stacks)
     said = {run.stack.partition("@")[0]: (run.status, run.reason) for run in project.recorded() if run.threads == 1}
     assert done.returncode == 1
@@ -92,6 +101,8 @@ def test_what_is_not_whole_or_not_what_was_asked_for_failed(project):
         "miss": ("failed", "resumed handshakes: asked for 4096, but the harness says 4095"),
         "weak": ("failed", "cipher: asked for TLS_AES_256_GCM_SHA384, but the harness says NULL"),
         "refuse": ("unsupported", "pretender: no TLS at all"),
+        "lazy": ("failed", "rounds of the thread that stopped all: asked for 4096, but the harness says 2048"),
+        "early": ("measured", None),
     }
 
 

@@ -82,7 +82,7 @@ def asked(argv: Sequence[str], rounds: int, randomised: bool) -> list[str]:
     """With as long a warm-up, whatever the rounds. A harness that has randomisation otherwise than asked for starts
     itself again, out of valgrind's sight."""
     chosen = {"rounds": rounds, "warmup": WARMUP, "threads": 1, "aslr": "on" if randomised else "off"}
-    kept = [word for word in argv if word.partition("=")[0] not in chosen]
+    kept = [word for word in argv if word.partition("=")[0] not in (*chosen, "seconds")]
     return [*kept, *(f"{name}={value}" for name, value in chosen.items())]
 
 

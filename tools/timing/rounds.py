@@ -9,6 +9,7 @@ FULL, RESUMED = 512, 4096  # handshakes
 TRANSFER_BYTES = 2**30
 ROUND_BYTES = 65536  # of small writes: as many as fit in; memtest/transfers.c's own
 MOST_WRITES = 2**20
+SECONDS = 5  # at most: what is slow does fewer
 
 
 def multiplier() -> float:
@@ -23,6 +24,11 @@ def writes(size_bytes: int) -> int:
 def rounds(suite: Suite, size_bytes: int | None) -> int:
     """Handshakes, or transfers of writes of this size."""
     return max(1, round(multiplier() * (transfers(size_bytes) if size_bytes else handshakes(suite))))
+
+
+def seconds() -> int:
+    """After which a run ends, however many rounds it has done."""
+    return max(1, round(multiplier() * SECONDS))
 
 
 def handshakes(suite: Suite) -> int:

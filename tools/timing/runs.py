@@ -22,17 +22,21 @@ class TimedRun(Run):
     threads: int = 1
     size_bytes: int | None = None  # of a write: throughput
     rounds: int = field(default=1, compare=False)  # longer ones ask for the same
+    seconds: int | None = field(default=None, compare=False)  # after which it ends with fewer
 
     @property
     def limit_s(self) -> float:
-        """Generous: a library of 2 MB/s would do, and 5 handshakes a second."""
+        """Generous: a library of 2 MB/s would do, and 5 handshakes a second.
+
+        Warm-up, rounds, faults and cipher each end with a round, and none takes longer than what is timed."""
         written = rounds.writes(self.size_bytes) if self.size_bytes else 0
-        round_s = written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2
-        return 60 + self.rounds * self.threads * round_s
+        round_s = self.threads * (written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2)
+        return 60 + 4 * ((self.seconds or self.rounds * round_s) + round_s)
 
     def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
         size = {"size": self.size_bytes} if self.size_bytes else {}
-        return {"rounds": self.rounds, **size, **suite, "threads": self.threads}
+        ends = {"rounds": self.rounds} | ({"seconds": self.seconds} if self.seconds else {})
+        return {**ends, **size, **suite, "threads": self.threads}
 
     def what(self) -> list[str]:
         words = [self.scenario] if self.meter == "time" else [self.scenario, self.meter]
@@ -50,8 +54,8 @@ def matrix(campaign: TimedCampaign) -> list[TimedRun]:
             for stack in campaign.stacks:
                 of = settings if known[stack].tls else settings | {"suite": "none"}
                 count = rounds.rounds(suites[of["suite"]], of["size_bytes"])
-                run = TimedRun(stack=stack, meter="time", repeat=repeat, rounds=count, window=ALONE, **of)
-                runs.setdefault(run)
+                ends = {"rounds": count, "seconds": rounds.seconds()}
+                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=ALONE, **ends, **of))
     return [*runs, *(counted(runs) if campaign.instructions else ())]
 
 
