@@ -2,18 +2,17 @@
 #ifndef MEMTEST_BEARSSL_SEALER_H
 #define MEMTEST_BEARSSL_SEALER_H
 
-#include "driver.h"
+#include "sealing.h"
 
 #include <bearssl.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct sealer {
     br_aes_gen_ctr_keys aes;
     br_gcm_context gcm;
     br_chacha20_run chacha;
     br_poly1305_run poly; /* NULL with AES */
-    unsigned char key[32], nonce[SEAL_NONCE_BYTES];
+    unsigned char key[SEALING_KEY_BYTES], nonce[SEAL_NONCE_BYTES];
 };
 
 /* An engine tells them: they are by what the CPU has. */
@@ -23,15 +22,14 @@ static void *sealer_new(const struct suite *suite)
     struct sealer *sealer = calloc(1, sizeof *sealer);
     if (!engine || !sealer)
         die("out of memory");
-    for (size_t i = 0; i < sizeof sealer->key; i++)
-        sealer->key[i] = (unsigned char)i;
+    sealing_key(sealer->key);
     br_ssl_engine_set_default_aes_gcm(engine);
     br_ssl_engine_set_default_chapol(engine);
     sealer->chacha = engine->ichacha;
-    if (strstr(suite->cipher, "CHACHA20"))
+    if (seals_chacha20(suite))
         sealer->poly = engine->ipoly;
     else {
-        engine->iaes_ctr->init(&sealer->aes.vtable, sealer->key, strstr(suite->cipher, "AES128") ? 16 : 32);
+        engine->iaes_ctr->init(&sealer->aes.vtable, sealer->key, seals_aes128(suite) ? 16 : 32);
         br_gcm_init(&sealer->gcm, &sealer->aes.vtable, engine->ighash);
     }
     free(engine);
@@ -40,19 +38,18 @@ static void *sealer_new(const struct suite *suite)
 
 static void seal(void *opaque, unsigned char *bytes, size_t size)
 {
-    static const unsigned char aad[SEAL_AAD_BYTES];
     struct sealer *sealer = opaque;
     if (sealer->poly)
-        sealer->poly(sealer->key, sealer->nonce, bytes, size, aad, sizeof aad, bytes + size, sealer->chacha, 1);
+        sealer->poly(sealer->key, sealer->nonce, bytes, size, sealing_aad, SEAL_AAD_BYTES, bytes + size, sealer->chacha,
+                     1);
     else {
         br_gcm_reset(&sealer->gcm, sealer->nonce, sizeof sealer->nonce);
-        br_gcm_aad_inject(&sealer->gcm, aad, sizeof aad);
+        br_gcm_aad_inject(&sealer->gcm, sealing_aad, SEAL_AAD_BYTES);
         br_gcm_flip(&sealer->gcm);
         br_gcm_run(&sealer->gcm, 1, bytes, size);
         br_gcm_get_tag(&sealer->gcm, bytes + size);
     }
-    for (int i = SEAL_NONCE_BYTES; i > 0 && ++sealer->nonce[i - 1] == 0; i--)
-        ;
+    sealing_count(sealer->nonce);
 }
 
 static void sealer_free(void *sealer)

@@ -3,6 +3,7 @@
 #define MEMTEST_MBEDTLS_SEALER_H
 
 #include "mbedtls_setup.h"
+#include "sealing.h"
 
 #include <mbedtls/cipher.h>
 #include <stdlib.h>
@@ -16,11 +17,10 @@ static void *sealer_new(const struct suite *suite)
 {
     const mbedtls_cipher_info_t *info = mbedtls_cipher_info_from_type(cipher_type(suite->cipher));
     struct sealer *sealer = calloc(1, sizeof *sealer);
-    unsigned char key[MBEDTLS_MAX_KEY_LENGTH];
+    unsigned char key[SEALING_KEY_BYTES];
     if (!sealer)
         die("out of memory");
-    for (size_t i = 0; i < sizeof key; i++)
-        key[i] = (unsigned char)i;
+    sealing_key(key);
     mbedtls_cipher_init(&sealer->cipher);
     check(mbedtls_cipher_setup(&sealer->cipher, info), "mbedtls_cipher_setup");
     check(mbedtls_cipher_setkey(&sealer->cipher, key, mbedtls_cipher_get_key_bitlen(&sealer->cipher), MBEDTLS_ENCRYPT),
@@ -30,14 +30,12 @@ static void *sealer_new(const struct suite *suite)
 
 static void seal(void *opaque, unsigned char *bytes, size_t size)
 {
-    static const unsigned char aad[SEAL_AAD_BYTES];
     struct sealer *sealer = opaque;
     size_t sealed;
-    check(mbedtls_cipher_auth_encrypt_ext(&sealer->cipher, sealer->nonce, sizeof sealer->nonce, aad, sizeof aad, bytes,
-                                          size, bytes, size + SEAL_TAG_BYTES, &sealed, SEAL_TAG_BYTES),
+    check(mbedtls_cipher_auth_encrypt_ext(&sealer->cipher, sealer->nonce, SEAL_NONCE_BYTES, sealing_aad, SEAL_AAD_BYTES,
+                                          bytes, size, bytes, size + SEAL_TAG_BYTES, &sealed, SEAL_TAG_BYTES),
           "mbedtls_cipher_auth_encrypt_ext");
-    for (int i = SEAL_NONCE_BYTES; i > 0 && ++sealer->nonce[i - 1] == 0; i--)
-        ;
+    sealing_count(sealer->nonce);
 }
 
 static void sealer_free(void *opaque)

@@ -1,10 +1,13 @@
-/* A sealer by EVP_AEAD, as records of BoringSSL, AWS-LC and LibreSSL are sealed. */
+/* A sealer by EVP_AEAD, as records of BoringSSL, AWS-LC, LibreSSL, and s2n-tls over AWS-LC are sealed. */
 #ifndef MEMTEST_OPENSSL_AEAD_H
 #define MEMTEST_OPENSSL_AEAD_H
 
-#include "openssl_names.h"
-#include "openssl_sealer.h"
+#include "sealing.h"
 
+#include <openssl/evp.h>
+#ifdef OPENSSL_IS_BORINGSSL
+#include <openssl/aead.h> /* LibreSSL has it in evp.h */
+#endif
 #include <stdlib.h>
 
 struct sealer {
@@ -14,14 +17,14 @@ struct sealer {
 
 static void *openssl_sealer_new(const struct suite *suite)
 {
-    const EVP_AEAD *aead =
-        sealer_choice(suite, EVP_aead_aes_128_gcm(), EVP_aead_aes_256_gcm(), EVP_aead_chacha20_poly1305());
-    unsigned char key[SEALER_KEY_BYTES];
+    const EVP_AEAD *aead = seals_chacha20(suite) ? EVP_aead_chacha20_poly1305()
+                           : seals_aes128(suite) ? EVP_aead_aes_128_gcm()
+                                                 : EVP_aead_aes_256_gcm();
+    unsigned char key[SEALING_KEY_BYTES];
     struct sealer *sealer = calloc(1, sizeof *sealer);
-    openssl_check(sealer, "calloc");
-    sealer_key(key);
-    openssl_check(EVP_AEAD_CTX_init(&sealer->aead, aead, key, EVP_AEAD_key_length(aead), SEAL_TAG_BYTES, NULL),
-                  "EVP_AEAD_CTX_init");
+    sealing_key(key);
+    if (!sealer || !EVP_AEAD_CTX_init(&sealer->aead, aead, key, EVP_AEAD_key_length(aead), SEAL_TAG_BYTES, NULL))
+        die("EVP_AEAD_CTX_init failed");
     return sealer;
 }
 
@@ -29,10 +32,10 @@ static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
 {
     struct sealer *sealer = opaque;
     size_t sealed;
-    openssl_check(EVP_AEAD_CTX_seal(&sealer->aead, bytes, &sealed, size + SEAL_TAG_BYTES, sealer->nonce,
-                                    SEAL_NONCE_BYTES, bytes, size, sealer_aad, SEAL_AAD_BYTES),
-                  "seal");
-    sealer_count(sealer->nonce);
+    if (!EVP_AEAD_CTX_seal(&sealer->aead, bytes, &sealed, size + SEAL_TAG_BYTES, sealer->nonce, SEAL_NONCE_BYTES, bytes,
+                           size, sealing_aad, SEAL_AAD_BYTES))
+        die("EVP_AEAD_CTX_seal failed");
+    sealing_count(sealer->nonce);
 }
 
 static void openssl_sealer_free(void *opaque)

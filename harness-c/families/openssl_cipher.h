@@ -2,7 +2,8 @@
 #ifndef MEMTEST_OPENSSL_CIPHER_H
 #define MEMTEST_OPENSSL_CIPHER_H
 
-#include "openssl_sealer.h"
+#include "openssl.h"
+#include "sealing.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -14,12 +15,14 @@ struct sealer {
 
 static void *openssl_sealer_new(const struct suite *suite)
 {
-    const EVP_CIPHER *cipher = sealer_choice(suite, EVP_aes_128_gcm(), EVP_aes_256_gcm(), EVP_chacha20_poly1305());
-    unsigned char key[SEALER_KEY_BYTES];
+    const EVP_CIPHER *cipher = seals_chacha20(suite) ? EVP_chacha20_poly1305()
+                               : seals_aes128(suite) ? EVP_aes_128_gcm()
+                                                     : EVP_aes_256_gcm();
+    unsigned char key[SEALING_KEY_BYTES];
     struct sealer *sealer = malloc(sizeof *sealer);
     openssl_check(sealer, "malloc");
     *sealer = (struct sealer){.cipher = EVP_CIPHER_CTX_new()};
-    sealer_key(key);
+    sealing_key(key);
     openssl_check(sealer->cipher && EVP_EncryptInit_ex(sealer->cipher, cipher, NULL, key, NULL), "EVP_EncryptInit_ex");
     return sealer;
 }
@@ -30,12 +33,12 @@ static void openssl_seal(void *opaque, unsigned char *bytes, size_t size)
     EVP_CIPHER_CTX *cipher = sealer->cipher;
     int none;
     openssl_check(EVP_EncryptInit_ex(cipher, NULL, NULL, NULL, sealer->nonce) &&
-                      EVP_EncryptUpdate(cipher, NULL, &none, sealer_aad, SEAL_AAD_BYTES) &&
+                      EVP_EncryptUpdate(cipher, NULL, &none, sealing_aad, SEAL_AAD_BYTES) &&
                       EVP_EncryptUpdate(cipher, bytes, &none, bytes, (int)size) &&
                       EVP_EncryptFinal_ex(cipher, bytes + size, &none) &&
                       EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG_BYTES, bytes + size),
                   "seal");
-    sealer_count(sealer->nonce);
+    sealing_count(sealer->nonce);
 }
 
 static void openssl_sealer_free(void *opaque)

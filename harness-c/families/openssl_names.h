@@ -6,8 +6,6 @@
 
 #if defined(OPENSSL_IS_BORINGSSL) || defined(OPENSSL_IS_AWSLC)
 
-#include <openssl/aead.h> /* LibreSSL has EVP_AEAD in evp.h */
-
 /* By the names that all their releases have. */
 static inline const char *group_name(SSL *ssl)
 {
