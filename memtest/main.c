@@ -2,6 +2,7 @@
 #include "core.h"
 #include "sites.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -22,7 +23,9 @@ const size_t memtest_sizes[3] = {sizeof(struct driver), sizeof(struct suite), si
 
 _Noreturn void die(const char *format, ...)
 {
+    static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER; /* once locked it stays so: the first has the word */
     va_list arguments;
+    pthread_mutex_lock(&dying);
     fflush(stdout);
     fprintf(stderr, "memtest: %s: ", run.driver->name);
     va_start(arguments, format);

@@ -1,7 +1,11 @@
 """Timed runs that must not be: argv that is wrong, faults of a stack, and what is killed."""
 
+import fcntl
 import json
+import os
 import signal
+import subprocess
+import time
 
 import pytest
 from test_core import FAULTY, NONE, VERSION, run
@@ -103,3 +107,17 @@ def test_a_fault_fails_a_timed_run_with_a_sentence(fault, arguments, sentence):
     assert done.returncode == 1
     assert sentence in done.stderr and done.stderr.count("\n") == 1
     assert '"record":"thread"' not in done.stdout and '"record":"end"' not in done.stdout
+
+
+def test_of_threads_that_all_fail_one_has_the_word():
+    """Into a pipe that is full until all of them have come to say something."""
+    ours, theirs = os.pipe()
+    os.write(theirs, bytes(fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)))
+    command = [FAULTY, "handshake", *NONE, "rounds=80", "threads=32"]
+    environment = os.environ | {"FAULT": "other cipher"}
+    process = subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment)
+    os.close(theirs)
+    time.sleep(0.5)
+    with open(ours, "rb") as read:
+        said = read.read().lstrip(b"\0").decode()
+    assert process.wait() == 1 and said.count("memtest:") == said.count("\n") == 1 and "NULL-MD5" in said
