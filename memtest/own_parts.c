@@ -18,7 +18,8 @@ static uint64_t move(struct wire *end, size_t (*io)(struct wire *, void *, size_
 {
     uint64_t began = clock_ns();
     for (uint64_t moved = 0; moved < bytes; moved += each)
-        io(end, at + moved, each < bytes - moved ? each : bytes - moved);
+        if (!io(end, at + moved, each < bytes - moved ? each : bytes - moved))
+            die("wire: a round's %zu bytes did not go over it again", (size_t)bytes);
     return clock_ns() - began;
 }
 
