@@ -34,7 +34,8 @@ func (it *worker) complete() {
 	}
 }
 
-func (it *worker) verify() {
+// verify: `offered` is whether the client had something to resume.
+func (it *worker) verify(offered bool) {
 	for _, role := range roles {
 		it.agreed[role] = agrees(role, it.index, it.sides[role].session)
 	}
@@ -45,8 +46,12 @@ func (it *worker) verify() {
 	if resumed != it.agreed[Server].Resumed {
 		Die("handshake %d of thread %d: one end says that it was resumed, the other that it was not", it.round, it.index)
 	}
-	if resumed && !run.suite.Resume {
-		Die("handshake %d of thread %d resumed a session, the suite asks for a full handshake", it.round, it.index)
+	if resumed && !offered {
+		but := "the suite asks for a full handshake"
+		if run.suite.Resume {
+			but = "and none was offered"
+		}
+		Die("handshake %d of thread %d resumed a session, %s", it.round, it.index, but)
 	}
 	if resumed {
 		it.resumed++
@@ -67,7 +72,8 @@ func (it *worker) sessionsFree() {
 func handshakeRound(it *worker) {
 	it.sessionsNew()
 	it.complete()
-	it.verify()
+	it.verify(it.offers)
+	it.offers = run.suite.Resume
 	it.sessionsFree()
 }
 

@@ -84,7 +84,7 @@ func transferOpen(it *worker) {
 	it.sides[Client].inbox = pattern(roundBytes())
 	it.sessionsNew()
 	it.complete()
-	it.verify()
+	it.verify(false)
 }
 
 // sealRounds seals as many bytes as a round has, in records of a size that the session's would have.

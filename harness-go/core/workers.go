@@ -19,6 +19,7 @@ type worker struct {
 	source      []byte  // of a transfer: what one write sends
 	now         func() uint64
 	lap         [parts]uint64 // of this round, in the units of now
+	offers      bool          // a client of this context got before what the next offers
 	round       int           // so far
 	warmed      int           // of those, before the ones that count
 	before      traffic       // of both ends, and the turns, when the round began

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,108 +15,6 @@ func TestMain(m *testing.M) {
 		os.Exit(core.Main(os.Args, faulty{fault: fault}))
 	}
 	os.Exit(m.Run())
-}
-
-type faulty struct {
-	driver
-	fault string
-}
-
-// Supports has the run made that misses.
-func (of faulty) Supports(suite *core.Suite) string {
-	if of.fault == "missed" {
-		return ""
-	}
-	return of.driver.Supports(suite)
-}
-
-var made [2]int // sessions, by role
-
-func (of faulty) Session(context any, wire net.Conn) core.Session {
-	role := context.(core.Role)
-	made[role]++
-	return &broken{of.driver.Session(context, wire).(*session), of.fault, made[role]}
-}
-
-type broken struct {
-	*session
-	fault string
-	index int
-}
-
-func (it *broken) Handshake() error {
-	if it.fault == "incomplete" {
-		_, err := it.wire.Read(make([]byte, 0)) // waits for ever
-		for err == nil {
-			_, err = it.wire.Read(make([]byte, 1))
-		}
-		return err
-	}
-	if rounds, slow := slow[it.fault]; slow {
-		return it.rounds(rounds)
-	}
-	err := it.session.Handshake()
-	if err == nil && it.fault == "unasked" && it.role == int(core.Server) {
-		err = it.send(5)
-	}
-	return err
-}
-
-func (it *broken) Read(bytes []byte) (int, error) {
-	if it.fault == "unwritten" {
-		return it.session.Read(make([]byte, len(bytes)))
-	}
-	return it.session.Read(bytes)
-}
-
-// slow is how often a byte goes each way until the client has received the last, one step after it sent that.
-var slow = map[string]int{"10 steps": 9, "11 steps": 10}
-
-func (it *broken) rounds(count int) error {
-	turns := []func(int) error{it.send, it.receive}
-	for turn := it.role; turn < it.role+2*count; turn++ {
-		if err := turns[turn%2](1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (it *broken) Write(bytes []byte) (int, error) {
-	switch it.fault {
-	case "short write":
-		return it.session.Write(bytes[:1023])
-	case "lost byte":
-		it.session.Write(bytes[:1023])
-	case "corrupt byte":
-		other := slices.Clone(bytes)
-		other[1000] ^= 1
-		return it.session.Write(other)
-	default:
-		return it.session.Write(bytes)
-	}
-	return len(bytes), nil
-}
-
-func (it *broken) Negotiated() core.Negotiated {
-	found := it.session.Negotiated()
-	switch it.fault {
-	case "other protocol":
-		found.Protocol = "TLSv1.0"
-	case "other group":
-		found.Group = "P-192"
-	case "no cipher":
-		found.Cipher = ""
-	case "resumed":
-		found.Resumed = true
-	case "resumed at one end":
-		found.Resumed = it.role == int(core.Server)
-	case "missed":
-		found.Resumed = it.index%2 == 0
-	case "verified":
-		found.PeerVerified = true
-	}
-	return found
 }
 
 func harness(t *testing.T, fault string, more ...string) (status int, stdout, stderr string) {
@@ -211,6 +107,14 @@ func TestAMissFailsTheRunWithTheHitRate(t *testing.T) {
 func TestWhatAGoProgramCannotDoIs77WithItsReason(t *testing.T) {
 	status, stdout, stderr := harness(t, "", "threads=4")
 	if status != 77 || !strings.Contains(stderr, "threads=4: ") || !strings.Contains(stdout, `"status":"unsupported"`) {
+		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
+func TestASessionResumedWhenNoneWasOfferedFailsTheRun(t *testing.T) {
+	status, stdout, stderr := scenario(t, "resumed by nothing", "handshake", "rounds=16", "tickets=1", "resume=on")
+	sentence := "handshake 0 of thread 0 resumed a session, and none was offered\n"
+	if status != 1 || !strings.HasSuffix(stderr, sentence) || strings.Contains(stdout, `"record":"thread"`) {
 		t.Errorf("exit %d: %s", status, stderr)
 	}
 }
