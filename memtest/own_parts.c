@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS = 256, MOST_BYTES = 256 << 20 };
+enum { ROUNDS = 256, MOST_BYTES = 64 << 20 };
 
 /* Enough of them for a mean, and not for ever where one moves a gigabyte. */
 static uint64_t rounds_of(uint64_t bytes)
