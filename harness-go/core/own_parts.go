@@ -5,7 +5,7 @@ package core
 
 const (
 	ownRounds = 256
-	ownBytes  = 1 << 28 // of fewer rounds, if they are long
+	ownBytes  = 1 << 26 // of fewer rounds, if they are long
 )
 
 // chunk is the mean of what one call moved.
