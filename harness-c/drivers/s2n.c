@@ -23,6 +23,8 @@ static const char *supports(const struct suite *suite)
         lacks = "does TLSv1.2 and TLSv1.3 only";
     if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))
         lacks = "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
+    if (suite->tickets > UINT8_MAX)
+        lacks = "issues 255 tickets at most";
     if ((suite->store || suite->tickets > 0) && !strcmp(suite->auth, "mutual"))
         lacks = "resumes no session whose client was authenticated";
     return lacks;

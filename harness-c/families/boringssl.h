@@ -62,19 +62,25 @@ static inline void boringssl_resume(void *ssl, void *from)
     openssl_check(SSL_set_session(ssl, ticket ? ticket : SSL_get_session(from)), "SSL_set_session");
 }
 
+static CRYPTO_BUFFER_POOL *pool; /* outlives every context */
+static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
+
+static void pool_new(void)
+{
+    openssl_check((pool = CRYPTO_BUFFER_POOL_new()) != NULL, "CRYPTO_BUFFER_POOL_new");
+}
+
 /* The documented ways to save memory: sessions share equal certificates of their peers, and free with the handshake
  * what only configured it. A third, to keep no more than a hash of client certificates, would leave no peer to tell of.
  */
 static inline void *boringssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure)
 {
-    static CRYPTO_BUFFER_POOL *pool; /* outlives every context */
     struct openssl_context *context = openssl_context_new(role, suite, configure);
     if (suite->resume && openssl_is_tls13(suite))
         (role == ROLE_CLIENT ? tickets_keep : tickets_leave)(context->ctx);
     if (!context->save)
         return context;
-    if (!pool)
-        openssl_check((pool = CRYPTO_BUFFER_POOL_new()) != NULL, "CRYPTO_BUFFER_POOL_new");
+    pthread_once(&pool_once, pool_new);
     SSL_CTX_set0_buffer_pool(context->ctx, pool);
     return context;
 }
@@ -88,7 +94,9 @@ static inline void *boringssl_session_new(void *context, struct wire *wire)
 
 static inline const char *boringssl_lacks(const struct suite *suite)
 {
-    return suite->store && openssl_is_tls13(suite) ? "keeps no sessions of TLSv1.3 but in tickets" : NULL;
+    if (suite->store && openssl_is_tls13(suite))
+        return "keeps no sessions of TLSv1.3 but in tickets";
+    return suite->tickets > 16 ? "issues 16 tickets at most" : NULL; /* it makes 16 of more */
 }
 
 #endif

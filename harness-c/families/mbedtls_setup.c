@@ -73,6 +73,8 @@ const char *lacks(const struct suite *suite)
 #endif
     if (is_tls13(suite) && suite->store)
         return "keeps sessions of TLSv1.2 only";
+    if (suite->tickets > UINT16_MAX)
+        return "issues 65535 tickets at most";
     if (!strcmp(suite->knobs, "best"))
         return "saves memory by how it is built, not by a setting at run time";
     if (!cipher_named(suite->cipher))
