@@ -87,7 +87,7 @@ static size_t faulty_read(void *session, void *bytes, size_t size)
 /* The sessions of one role, but for the warm-up's, which is asked first. */
 static bool is_later(enum role role)
 {
-    static unsigned asked[2];
+    static _Atomic unsigned asked[2];
     return asked[role]++ && fault_is(role == ROLE_CLIENT ? "other group later: client" : "other group later: server");
 }
 
