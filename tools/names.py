@@ -115,7 +115,8 @@ def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
 
 def check_campaigns() -> None:
     """What their tables name is there."""
-    kinds = {"stacks": "stacks", "peers": "stacks", "suites": "suites", "allocators": "allocators"}
+    kinds = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
+    kinds |= dict.fromkeys(("suites", "instructions"), "suites")
     known = {kind: table(kind) for kind in kinds.values()}
     for name, campaign in table("campaigns").items():
         for key, kind in kinds.items():

@@ -78,7 +78,7 @@ class TimedCampaign(AnyCampaign):
     scenario: Literal["throughput", "handshake"]
     sizes: list[Annotated[int, Field(ge=1, le=2**30)]] = []  # bytes of a write
     threads: list[Annotated[int, Field(ge=1, le=256)]] | Literal["cpus"] = Field(default=[1], min_length=1)
-    instructions: bool = False  # counted too, once for each stack and suite
+    instructions: list[str] = []  # suites at which they are counted too, once for each stack
 
     @model_validator(mode="after")
     def whole(self) -> Self:

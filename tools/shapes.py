@@ -65,11 +65,11 @@ KEYS = {
     },
     "timed": {
         TEXT: "scenario",
-        TEXTS: "stacks suites allocators cpus",
+        TEXTS: "stacks suites allocators cpus instructions",
         NUMBER: "repeats",
         SIZES: "sizes",
         THREADS: "threads",
-        FLAG: "instructions built_only",
+        FLAG: "built_only",
     },
     "cpus": {TABLE: "no-avx512 no-aes baseline"},
     "rules": {TEXT: "bucket why source", TEXTS: "by within"},

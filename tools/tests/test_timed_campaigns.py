@@ -31,7 +31,15 @@ def test_repeats_are_interleaved_over_stacks():
     asked = made("throughput", stacks=["null@c", "openssl@3.5.5"], suites=["tls13-rsa-aes256"], repeats=2)
     order = [(run.stack, run.repeat) for run in asked if run.meter == "time"]
     assert order == [("null@c", 1), ("openssl@3.5.5", 1), ("null@c", 2), ("openssl@3.5.5", 2)]
-    assert [run.meter for run in asked] == 4 * ["time"] + 2 * ["instructions"]
+
+
+def test_instructions_are_counted_last_of_each_stack_at_some_suites_and_of_no_huge_write():
+    chosen = ["tls13-rsa-aes256", "tls13-rsa-aes256-id"]
+    asked = made("handshake", suites=chosen, instructions=chosen[1:], threads=[1, 2], repeats=2)
+    assert [run.meter for run in asked] == 24 * ["time"] + 3 * ["instructions"]
+    assert {(run.suite, run.threads, run.repeat) for run in asked[24:]} == {(chosen[1], 1, 1)}
+    asked = made("throughput", suites=chosen[:1], sizes=[16, 2**30], repeats=1)
+    assert [run.size_bytes for run in asked if run.meter == "instructions"] == 3 * [16]
 
 
 @pytest.mark.parametrize(("size", "count"), [(2**30, 1), (2**20, 1024), (65536, 16384), (16, 256), (1, 16)])
@@ -60,7 +68,7 @@ def test_rounds_and_seconds_are_more_by_the_multiplier(monkeypatch):
 
 
 def test_a_run_has_time_for_its_seconds_and_for_a_round_of_a_slow_library_beyond():
-    (small, _), (large, _) = (made("throughput", stacks=["null@c"], sizes=[size], repeats=1) for size in (2**20, 2**30))
+    (small,), (large,) = (made("throughput", stacks=["null@c"], sizes=[size], repeats=1) for size in (2**20, 2**30))
     assert "seconds=5" in argv(small, definitions.suites()["none"])
     assert 60 < small.limit_s < 100 and large.limit_s > 2**30 / 2e6
 

@@ -1,6 +1,6 @@
 """The matrix of a timed campaign: repeats interleaved over stacks, so that none has the machine's better moments."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from run import EVERY_FEATURE, SYSTEM, Run
 from scenarios import TimedCampaign
 from timing import rounds
 
+COUNTED_BYTES = 2**24  # of a write, at most: one of a GiB would take callgrind an hour
 ALONE = "all"  # the window of a record: a timed run has none
 
 
@@ -56,7 +57,7 @@ def matrix(campaign: TimedCampaign) -> list[TimedRun]:
                 count = rounds.rounds(suites[of["suite"]], of["size_bytes"])
                 ends = {"rounds": count, "seconds": rounds.seconds()}
                 runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=ALONE, **ends, **of))
-    return [*runs, *(counted(runs) if campaign.instructions else ())]
+    return [*runs, *counted(run for run in runs if run.suite in campaign.instructions)]
 
 
 def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
@@ -84,9 +85,10 @@ def thread_counts(campaign: TimedCampaign) -> list[int]:
     return sorted({*range(1, min(most, 4) + 1), *powers, most})
 
 
-def counted(timed: dict[TimedRun, None]) -> list[TimedRun]:
+def counted(timed: Iterable[TimedRun]) -> list[TimedRun]:
     """Each stack, suite and size once."""
-    alone = (replace(run, meter="instructions", repeat=1, threads=1, sessions=2) for run in timed)
+    small = (run for run in timed if (run.size_bytes or 0) <= COUNTED_BYTES)
+    alone = (replace(run, meter="instructions", repeat=1, threads=1, sessions=2) for run in small)
     return list(dict.fromkeys(alone))
 
 
