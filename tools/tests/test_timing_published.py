@@ -5,9 +5,14 @@ import csv
 import pytest
 
 from timing import published
-from timing.published import FULL_AMONG_RESUMED, beside
+from timing.published import FULL_AMONG_RESUMED
 
+EPYC, ARM = "AMD EPYC", "aarch64"
 XEON = "published 2024-10-18, of another machine (Xeon E-2386G)"
+
+
+def beside(stack, suite, part, cpu=EPYC):
+    return published.beside(stack, suite, part, cpu)
 
 
 def test_every_line_of_both_files_is_read():
@@ -103,6 +108,25 @@ def test_another_version_is_said_in_words_and_of_another_line_there_is_none(stac
     cell = beside(stack, suite, part)
     assert cell.text == text
     assert note in cell.note
+
+
+@pytest.mark.parametrize(
+    ("stack", "suite", "cpu", "version", "date", "machine"),
+    [
+        ("boringssl@5.4.0", "tls13-rsa-aes256", ARM, "76968bb3", "2024-10-31", "Ampere Altra Q80-30"),
+        ("boringssl@5.4.0", "tls13-rsa-aes256", EPYC, "76968bb3", "2024-10-18", "Xeon E-2386G"),
+        ("boringssl@5.4.0", "tls13-rsa-aes256-pq", ARM, "30cd935", "2026-03-07", "Xeon E-2386G"),
+        ("boringssl@5.4.0", "tls13-rsa-aes256-pq", EPYC, "30cd935", "2026-03-07", "Xeon E-2386G"),
+        ("openssl@3.3.2", "tls13-rsa-aes256", ARM, "3.3.2", "2024-10-31", "Ampere Altra Q80-30"),
+        ("openssl@3.3.2", "tls13-rsa-aes256", EPYC, "3.3.2", "2024-10-18", "Xeon E-2386G"),
+        ("openssl@3.5.1", "tls12-rsa-aes256", ARM, "3.5.1", "2025-07-31", "Xeon E-2386G"),
+        ("openssl@3.5.5", "tls12-rsa-aes256", ARM, "3.3.2", "2024-10-31", "Ampere Altra Q80-30"),
+        ("openssl@3.5.5", "tls12-rsa-aes256", EPYC, "3.5.1", "2025-07-31", "Xeon E-2386G"),
+    ],
+)
+def test_the_very_version_is_first_then_a_machine_of_this_architecture(stack, suite, cpu, version, date, machine):
+    said = beside(stack, suite, "server", cpu).value
+    assert (said["version"], said["date"], said["machine"]) == (version, date, machine)
 
 
 def test_handshakes_of_tls_13_are_hybrid_from_2025_on_and_transfers_are_not():

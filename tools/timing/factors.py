@@ -30,7 +30,7 @@ SETTINGS |= {"allocator": "system", "CPU": "all"}
 
 def published_factor(first: TimedSeries, other: TimedSeries, part: str) -> Cell:
     """Of figures of the same day and machine, of the very versions; the notes of both."""
-    cells = [published.beside(one.stack, one.work.suite, part) for one in (first, other)]
+    cells = [published.beside(one.stack, one.work.suite, part, one.cpu) for one in (first, other)]
     for cell in cells:
         if cell.value is None:
             return cell

@@ -53,7 +53,7 @@ def faults(series: TimedSeries, part: str) -> Cell:
 def row(series: TimedSeries, role: Role) -> list[Cell]:
     cells = figures.pair(of_series(series, rates.per_second(role)))
     cells += [figures.median_cell(of_series(series, rates.with_construction(role))), hits(series)]
-    return [*cells, faults(series, role), published.beside(series.stack, series.work.suite, role)]
+    return [*cells, faults(series, role), published.beside(series.stack, series.work.suite, role, series.cpu)]
 
 
 def microseconds(quantity: Quantity) -> Quantity:

@@ -130,24 +130,46 @@ def provider(variants: frozenset[str]) -> frozenset[str]:
     return variants - MANNER.keys()
 
 
-def beside(stack: str, suite: str, part: str) -> Cell:
-    """Of this version, of several the one most like the stack; else of the nearest version; or a hole."""
+def beside(stack: str, suite: str, part: str, cpu: str) -> Cell:
+    """Of this very version, else of a machine like this one the nearest version's, of several the one that is most like
+    the stack and the first; or a hole."""
     library, variants, version = named(stack)
     found = [one for one in figures() if one.library == library and suite in one.suites and one.part == part]
     found = [one for one in found if provider(one.variants) == provider(variants)]
-    exact = [one for one in found if one.version == version]
-    if exact:
-        return min(exact, key=lambda one: (len(one.variants ^ variants), one.date)).cell(stack, suite)
-    near = nearest(found, version) if library in NUMBERED else max(found, key=lambda one: one.date, default=None)
-    return near.cell(stack, suite) if near else hole(NONE)
+
+    def unlike(one: Published) -> tuple:
+        far = (one.version != version, is_arm(one.cpu) != is_arm(cpu), apart(one, version))
+        return (*far, len(one.variants ^ variants), one.date)
+
+    best = min((one for one in found if of_line(one, version)), key=unlike, default=None)
+    return best.cell(stack, suite) if best else hole(NONE)
 
 
-def nearest(found: list[Published], version: str) -> Published | None:
-    """Of the same line of releases: 3.x, or 0.23.x."""
-    ours = numbers(version)
-    if not ours:
-        return None
-    line = 2 if ours[0] == 0 else 1
-    near = [one for one in found if one.numbers and one.numbers[:line] == ours[:line]]
-    apart = {one: [abs(a - b) for a, b in zip(one.numbers, ours, strict=True)] for one in near}
-    return min(near, key=lambda one: (apart[one], one.date), default=None)
+def is_arm(cpu: str) -> bool:
+    """Others are x86-64. Linux says no more than the architecture of most of these."""
+    return bool(re.search("aarch64|Ampere|Neoverse", cpu))
+
+
+def of_line(one: Published, version: str) -> bool:
+    """The same line of releases: 3.x, or 0.23.x; commits are all of one."""
+    theirs, ours = one.numbers, numbers(version)
+    if one.library not in NUMBERED:
+        return True
+    return bool(theirs and ours) and theirs[: line(ours)] == ours[: line(ours)]
+
+
+def line(version: tuple[int, ...]) -> int:
+    return 2 if version[0] == 0 else 1
+
+
+def apart(one: Published, version: str) -> list[int]:
+    """How far two versions are; commits, which have no place, by how old they are."""
+    if one.library not in NUMBERED:
+        return [-int(first(one.library, one.version).replace("-", ""))]
+    return [abs(a - b) for a, b in zip(one.numbers, numbers(version), strict=True)]
+
+
+@cache
+def first(library: str, version: str) -> str:
+    """The day on which it was first published."""
+    return min(one.date for one in figures() if (one.library, one.version) == (library, version))

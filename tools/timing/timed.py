@@ -43,6 +43,11 @@ class TimedSeries:
         """Measured ones."""
         return sorted((one for one in self.records if one.status == "measured"), key=lambda one: one.repeat)
 
+    @property
+    def cpu(self) -> str:
+        """The machine's, by name; nothing where there is no run."""
+        return self.records[0].machine.cpu if self.records else ""
+
     def reason(self) -> str:
         """Why there is a hole."""
         for one in self.records:

@@ -37,7 +37,7 @@ def row(series: TimedSeries) -> list[Cell]:
     rate = {part: of_series(series, rates.mebibytes_per_second(part)) for part in ("send", "receive")}
     cells = [*figures.pair(rate["send"]), *figures.pair(rate["receive"]), share(series)]
     cells += [faults(series, part) for part in rate]
-    return cells + [published.beside(series.stack, series.work.suite, part) for part in rate]
+    return cells + [published.beside(series.stack, series.work.suite, part, series.cpu) for part in rate]
 
 
 def transfer(timed: Timed) -> Table:
