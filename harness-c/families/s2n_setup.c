@@ -57,9 +57,10 @@ static int memory_free(void *bytes, uint32_t size)
 
 bool s2n_setup(void)
 {
-    static bool done;
-    done = done || (s2n_mem_set_callbacks(memory_ready, memory_ready, memory_new, memory_free) == S2N_SUCCESS &&
-                    s2n_init() == S2N_SUCCESS);
+    static bool done; /* by the server's context, which is made before there are threads, and then only read */
+    if (!done)
+        done = s2n_mem_set_callbacks(memory_ready, memory_ready, memory_new, memory_free) == S2N_SUCCESS &&
+               s2n_init() == S2N_SUCCESS;
     return done;
 }
 
