@@ -107,3 +107,14 @@ def test_the_suite_of_the_null_stack_is_not_theirs(harness):
 def test_a_server_that_keeps_its_sessions_resumes_none_unasked(harness):
     done = measure(harness, CERTS / "ecdsa-p256", "store=on")
     assert done.returncode == 0 or (done.returncode == 77 and "store" in done.stderr), done.stderr
+
+
+ISSUED = {"awslc": 16, "boringssl": 16, "mbedtls": 65535, "s2n": 255}  # what the library takes, and no more
+
+
+def test_no_fewer_tickets_are_issued_than_were_asked_for(harness):
+    most = ISSUED.get(family(harness.name))
+    if most is None:
+        pytest.skip(f"{harness.name} has no such limit, or says so itself")
+    done = measure(harness, CERTS / "rsa-2048", f"tickets={most + 1}")
+    assert done.returncode == 77 and f"issues {most} tickets at most" in done.stderr, done.stderr
