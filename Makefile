@@ -49,11 +49,11 @@ timed := STACKS PREFIX THREADS REPEATS ALLOCATOR CPU OUT FRESH BENCH_MULTIPLIER
 flags_timed = $(call flags,$(filter-out FRESH BENCH_MULTIPLIER,$(takes))) $(fresh)
 .PHONY: throughput handshake threads measure
 throughput: takes := $(timed) SUITES SIZES
-throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MB/s sending and receiving
+throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MB/s sending and receiving; seven minutes
 	@.venv/bin/python tools/measure.py throughput $(flags_timed)
 
 handshake: takes := $(timed) SUITES
-handshake: names packages-timed setup core stacks-handshake ## full and resumed handshakes: how many a second, by role
+handshake: names packages-timed setup core stacks-handshake ## full and resumed handshakes a second, by role: a quarter of an hour; less with SUITES=
 	@.venv/bin/python tools/measure.py handshake $(flags_timed)
 
 # What several campaigns are made by: all of them, also when runs of one fail.
@@ -63,7 +63,7 @@ threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ..
 	@$(call each,threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(flags_timed))
 
 measure: takes := $(filter-out THREADS,$(timed))
-measure: names packages-timed setup core stacks-throughput ## all three, 30 times, as the published tables have it: hours
+measure: names packages-timed setup core stacks-throughput ## all three, 30 times, as the published tables have it: two to three hours
 	@$(call each,throughput handshake threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
 
 .PHONY: stacks

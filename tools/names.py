@@ -193,8 +193,10 @@ def defaults() -> dict[str, str]:
 
 def show_all(target: str) -> None:
     targets = {"mem": defaults, "timed": lambda: TIMED_DEFAULTS, "profile": lambda: PROFILE}
-    for knob, default in targets[target]().items():
-        print(f"  {knob:<12}{EVERY[knob]}\n{'':14}default: {default}")
+    shown = targets[target]()
+    width = max(12, *(len(knob) + 2 for knob in shown))
+    for knob, default in shown.items():
+        print(f"  {knob:<{width}}{EVERY[knob]}\n{'':{width + 2}}default: {default}")
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   tools/measure.py mem --roles split --n 20000             10,000 server sessions in a process of their own
   tools/measure.py interop                                 every stack against every other
   tools/measure.py throughput --sizes 16,1024,65536        short and long writes
+  tools/measure.py handshake --suites tls13-rsa-aes256     one suite of 36, which take a quarter of an hour
   tools/measure.py mem --list                              what would run, and what is recorded already
   tools/measure.py --verify                                every built stack and suite once, with 2 sessions
 

@@ -37,6 +37,12 @@ def test_nonsense_is_a_sentence(capsys, knobs, said):
     assert refusal(capsys, knobs) == said
 
 
+def test_every_knob_stands_apart_from_its_meaning(capsys):
+    names.show_all("timed")
+    shown = [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]]
+    assert shown == TIMED["throughput"]
+
+
 def test_what_is_not_of_this_target_is_refused_and_the_rest_taken(capsys):
     assert refusal(capsys, {"JOBS": "2"}).startswith("JOBS is no knob of this target")
     assert refusal(capsys, {"SIZES": "16"}, "handshake").startswith("SIZES is no knob of this target")
