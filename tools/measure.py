@@ -34,7 +34,7 @@ from run import Run
 from runner import Runner
 from scenarios import AnyCampaign
 from slots import complete
-from timing import alone
+from timing import alone, room
 
 JOBS = 2  # memory runs do not disturb each other's figures
 
@@ -95,6 +95,7 @@ def prepare(recording: Path, campaign: AnyCampaign) -> None:
     for stack in campaign.every_stack:
         manifest(stack)
     alone.claim(campaign.scenario != "memory")
+    room.check(campaign)
     recorder.prepare(recording)
     pages.sweep()
 
