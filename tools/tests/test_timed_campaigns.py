@@ -114,6 +114,16 @@ def test_what_is_not_whole_or_not_what_was_asked_for_failed(project):
     }
 
 
+def test_instructions_are_to_be_counted_once_valgrind_is_there(project, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    stacks = project.install("obey")
+    done = timed(project, "handshake", "--suites=tls13-rsa-aes256", "--repeats=1", stacks=stacks)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert {run.meter: run.status for run in project.recorded()} == {"time": "measured", "instructions": "failed"}
+    listed = timed(project, "handshake", "--suites=tls13-rsa-aes256", "--repeats=1", "--list", stacks=stacks)
+    assert "1 already recorded" in listed.stdout and "to go (failed before)" in listed.stdout
+
+
 @pytest.mark.parametrize(("campaign", "kind"), [("threads-handshake", fcntl.LOCK_SH), ("mem", fcntl.LOCK_EX)])
 def test_no_other_campaign_runs_beside_a_timed_one(project, campaign, kind):
     stacks = project.install("obey")

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -60,5 +61,7 @@ async def made(run: TimedRun, argv: list[str], cpu: int, variables: dict[str, st
 
     counted = await instructions.count(words, variables, SLOWER * limit_s)
     if isinstance(counted, str):
-        return replace(outcome, status="unsupported", reason=counted)
+        tools = (instructions.CALLGRIND[0], instructions.ANNOTATE[0])
+        there = all(map(shutil.which, tools))  # else it is made once they are
+        return replace(outcome, status="unsupported" if there else "failed", reason=counted)
     return replace(outcome, instructions=counted)
