@@ -15,6 +15,7 @@ environment.activate()
 import argparse
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -163,10 +164,11 @@ def make_loops(stacks: list[str]) -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what it has started ends with it
     given = arguments()
     stacks, repeats = names.listed(given.stacks), int(given.repeats)
+    alone.claim(timed=True)  # before they are compiled, which would disturb a campaign
     make_loops(stacks)
-    alone.claim(timed=True)
     cpu = alone.cores_first()[0]
     headings = "stack", "work", "part", "harness", "loop", "ratio", "95 %", "smallest", "largest", f"at least {AIM}"
     table = Table(*headings, box=None)

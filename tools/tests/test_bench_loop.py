@@ -1,6 +1,8 @@
 """What the harness costs: the loop beside it does the work that it says, and ratios are of rates."""
 
+import fcntl
 import json
+import os
 import subprocess
 import sys
 
@@ -76,3 +78,17 @@ def test_a_stack_without_a_loop_is_refused():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "openssl@3.2.0 has no loop; openssl@3.5.5 and rustls+aws-lc@0.23.46 have one" in done.stderr
+
+
+def test_nothing_is_compiled_beside_a_campaign():
+    if not (ROOT / f"build/harness/{STACK}").is_file():
+        pytest.skip(f"{STACK} is not built: tools/build.py {STACK}")
+    log = ROOT / f"build/logs/{STACK}.loop.log"
+    before = log.stat().st_mtime_ns if log.is_file() else None
+    other = os.open(ROOT / "build/harness", os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_SH)
+    command = [sys.executable, "tools/bench_loop.py", f"--stacks={STACK}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    os.close(other)
+    assert done.returncode == 1 and done.stderr.endswith("alone: wait until it has ended\n")
+    assert before == (log.stat().st_mtime_ns if log.is_file() else None)
