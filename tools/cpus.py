@@ -2,7 +2,7 @@
 
 import definitions
 from campaign import EVERY_FEATURE, Run
-from records import CpuFeatures
+from origins import CpuFeatures
 
 
 def features(run: Run) -> CpuFeatures | None:

@@ -6,7 +6,7 @@ import re
 from datetime import date
 from pathlib import Path
 
-from records import Machine
+from origins import Machine
 
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")

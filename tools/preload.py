@@ -9,7 +9,7 @@ from pathlib import Path
 
 from definitions import ROOT, Allocator
 from lines import Meter
-from records import AllocatorRecord
+from origins import AllocatorRecord
 
 HEAP_METER = "build/core/libheapmeter.so"
 HEAP_METERS = ("heap", "sites")

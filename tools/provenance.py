@@ -13,8 +13,9 @@ import cpus
 from definitions import ROOT, Allocator, Suite
 from lines import Environment, Model, sentence
 from machine import machine
+from origins import AllocatorRecord, Machine, Peer, Sha256, Source
 from preload import HEAP_METER, HEAP_METERS, allocator_record
-from records import SCHEMA, AllocatorRecord, Machine, Peer, Record, Sha256, Source, key
+from records import SCHEMA, Record, key
 from run import Run, argv
 from symbols import resolve
 from timing import kept

@@ -11,39 +11,15 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveInt,
-    ValidationError,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
 
 from call_stacks import Sites
-from lines import (
-    Cpu,
-    Env,
-    Environment,
-    Meter,
-    Model,
-    Negotiated,
-    Part,
-    PartName,
-    Phase,
-    Roles,
-    Scenario,
-    Sessions,
-    Thread,
-    Window,
-    sentence,
-)  # fmt: skip
+from lines import Env, Environment, Meter, Model, Negotiated, Phase, Roles, Scenario, Sessions, Window, sentence
+from origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, Source
 from timing import whole as timed
-from timing.histogram import intact
+from timing.told import Instructions, Noise, Timing
 from torn import TORN, cut_off
 
 SCHEMA = 3
@@ -54,99 +30,6 @@ ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED)
 SLOTS = ("cpu=", "cpus=", "wires=", "barrier=")
 
 skipped: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
-
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class Crate(Model):
-    crate: str
-    version: str
-    sha256: Sha256
-
-
-class DebianSource(Model):
-    """A source package, and the suite of Debian's that had it."""
-
-    debian: str
-    suite: str
-    version: str
-    sha256: Sha256
-
-
-class Prefix(Model):
-    """A library of the user's own: where it was installed."""
-
-    prefix: str
-
-
-Source = Crate | DebianSource | Prefix
-
-
-class Peer(Model):
-    """The client of a mixed pair: another stack's build."""
-
-    stack: str
-    reported: str | None
-    binary_sha256: Sha256
-    source: Source | None
-    compiler: str
-    flags: str
-    licence: str
-
-
-class CpuFeatures(Model):
-    """What the library was kept to, and by which variables; without any, it cannot be."""
-
-    name: Cpu
-    variables: dict[str, str]
-
-
-class AllocatorRecord(Model):
-    name: str
-    version: str | None
-    settings: str | None
-    library: str | None
-
-
-class TimedPart(Part):
-    # Of the intervals in ns: HdrHistogram's own text (V2, compressed, base64).
-    histogram: Annotated[str, AfterValidator(intact)] | None = None
-
-
-class Timing(Thread):
-    parts: list[TimedPart]
-
-    def part(self, name: str) -> TimedPart | None:
-        return next((part for part in self.parts if part.part == name), None)
-
-
-class Noise(Model):
-    """What else went on while a timed run was made: of the machine, read before and after it."""
-
-    load: NonNegativeFloat  # runnable tasks in the last minute, before the run
-    steal_ns: NonNegativeInt  # taken by the hypervisor, of all CPUs
-    busy_ns: NonNegativeInt  # used by other processes, of all CPUs
-    mhz: tuple[NonNegativeFloat, NonNegativeFloat] | None  # of the run's CPUs, before and after
-
-
-class Instructions(Model):
-    """Of one round, by part: the difference of two runs under callgrind, which have other numbers of rounds."""
-
-    tool: str  # with its version
-    hides: str  # what of the CPU it does not have
-    rounds: tuple[PositiveInt, PositiveInt]
-    parts: dict[PartName, NonNegativeFloat]
-
-
-class Machine(Model):
-    cpu: str
-    cpus: PositiveInt
-    memory_bytes: PositiveInt
-    kernel: str
-    os: str
-    libc: str
-    governor: str | None
-    thp_host: str
 
 
 class Record(Model):

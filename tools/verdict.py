@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from lines import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, ThreadLine, sentence
 from process import Ended
-from records import Instructions, Noise
 from timing import answers
+from timing.told import Instructions, Noise
 
 UNSUPPORTED = 77
 ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's reason

@@ -12,10 +12,11 @@ from typing import BinaryIO, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from lines import Model, sentence
+from origins import Sha256
 from profiles.heap_profile import END, PEAK, Tool
 from profiles.packed import regular
 from profiles.unreadable import Unreadable
-from records import Record, Sha256
+from records import Record
 
 SCHEMA = 1
 

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from definitions import ROOT
-from records import Instructions
 from timing import instructions
 from timing.instructions import asked, count, frames
+from timing.told import Instructions
 
 NULL = ROOT / "build/harness/null@c"
 NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]

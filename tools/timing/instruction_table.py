@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from costs import MIB
-from records import Instructions, Record
+from records import Record
 from tables import Cell, Column, Table, hole, percent, word
 from timing import heads, rounds
 from timing.factors import NAMED
 from timing.latency_table import PARTS
 from timing.timed import Timed, TimedSeries
+from timing.told import Instructions
 
 UNITS = {"throughput": "MiB", "handshake": "handshake"}
 HEADINGS = {"each": "instructions", "new": "construction", "free": "freeing", "cipher_percent": "its cipher"}

@@ -17,7 +17,7 @@ from capture.store import SCRATCH, sweep
 from harness import now
 from lines import PartName, ThreadLine
 from process import started
-from records import Instructions
+from timing.told import Instructions
 from verdict import judge
 
 VALGRIND = profilers.PROFILERS["massif"]  # of which callgrind is a tool as well

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from records import Noise
+from timing.told import Noise
 
 STAT, CPUINFO = Path("/proc/stat"), Path("/proc/cpuinfo")
 TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")

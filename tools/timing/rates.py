@@ -10,7 +10,8 @@ from hdrh.histogram import HdrHistogram
 
 from costs import MIB
 from lines import Role
-from records import Record, TimedPart
+from records import Record
+from timing.told import TimedPart
 
 SECOND_NS = 10**9
 
