@@ -19,6 +19,7 @@ from pathlib import Path
 import definitions
 import forms
 import names
+import shown
 import stdout
 from campaign import SYSTEM, Run, tls
 from capture import profilers, store
@@ -28,7 +29,7 @@ from capture.profilers import MARKS, PROFILERS
 from capture.store import Place
 from definitions import ROOT
 from machine import cpu_model, recording_name
-from measure import shown, slots_cpus
+from measure import slots_cpus
 from preload import HEAP_METER
 from profiles import profile_files, profile_records
 from profiles.profile_records import ProfileRecord
@@ -110,15 +111,15 @@ def tell(place: Place, record: ProfileRecord) -> None:
     """Where it lies, and what can be asked of it."""
     file, other = place.profile(record), sibling(place, record)
     extra = place.file(".xtree.zip")
-    inspect = f"tools/inspect_heaptrack.py {shown(file)}"
+    inspect = f"tools/inspect_heaptrack.py {shown.place(file)}"
     with stdout.checked():
-        print(f"profile: {shown(file)}")
+        print(f"profile: {shown.place(file)}")
         if extra.exists():
-            print(f"for KCachegrind, by phase: {shown(extra)}")
+            print(f"for KCachegrind, by phase: {shown.place(extra)}")
         print(f"by phase and role: {inspect} --phase established --role server")
         print(f"as a picture: {inspect} --flamegraph {place.stem}.html")
         if other:
-            print(f"what changed: tools/inspect_heaptrack.py --diff {shown(other)} {shown(file)}")
+            print(f"what changed: tools/inspect_heaptrack.py --diff {shown.place(other)} {shown.place(file)}")
 
 
 def main() -> None:
@@ -130,7 +131,7 @@ def main() -> None:
         record = None if given.fresh else store.kept(place, asked)
         if record:
             print(
-                f"memtest: {shown(place.record)} is there already; --fresh (make: FRESH=1) takes it again",
+                f"memtest: {shown.place(place.record)} is there already; --fresh (make: FRESH=1) takes it again",
                 file=sys.stderr,
             )
             profile = profile_files.open_profile(place.profile(record))
@@ -140,7 +141,7 @@ def main() -> None:
         sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
-    profile.file = shown(place.profile(record))
+    profile.file = shown.place(place.profile(record))
     for warning in profile.warnings:
         print(f"memtest: {profile.file}: {warning}", file=sys.stderr)
     forms.print_all(profile_tables.overview(profile), given.format)
