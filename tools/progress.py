@@ -96,6 +96,6 @@ def rates(threads: list[ThreadLine]) -> Iterator[str]:
     for name in ("client", "server", "send", "receive"):
         parts = [part for line in threads for part in line.parts if part.part == name and part.total_ns]
         if parts and parts[0].bytes:
-            yield f"{name} {sum(1e3 * part.bytes / part.total_ns for part in parts):,.0f} MB/s"
+            yield f"{name} {sum(1e9 / MIB * part.bytes / part.total_ns for part in parts):,.0f} MiB/s"
         elif parts:
             yield f"{name} {sum(1e9 * part.count / part.total_ns for part in parts):,.0f}/s"

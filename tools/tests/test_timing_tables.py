@@ -145,7 +145,7 @@ def test_threads_are_held_against_one_and_marked_where_they_share_a_cpu():
     assert marks[2] == "more threads than CPUs, of which there are 2: threads wait for one another"
     assert {row["stack"].value for row in rows(made)} == {OPENSSL}, "a stack with one number of threads has no row"
     low, high = server[1]["of_one_interval"].value.values()
-    assert low < 0.8 < high
+    assert low == pytest.approx(0.8) == high
     assert values(table(runs, "handshakes"), "per_s")[0] == (2_500,), "elsewhere only the fewest threads"
 
 

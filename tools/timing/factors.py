@@ -14,13 +14,15 @@ from timing.timed import Timed, TimedSeries, Work
 
 MOST = 6  # stacks that may stand side by side
 CAPTION = (
-    "Medians; the factor is how many times as fast as the first a stack is, “no change” where the 95 % interval of "
-    "that, by bootstrap, holds 1. Published: the same of what was published of these versions, of another machine."
+    "Medians; the factor is how many times as fast as the first a stack is in the same repeat, the median of all, “no "
+    "change” where the 95 % interval of that, by bootstrap, holds 1. Published: the same of what was published of "
+    "these versions, of another machine."
 )
 NAMED = {"send": "sending", "receive": "receiving", "client": "client", "server": "server"}
 CONFIGURATIONS = (
     "Builds and settings of one library that differ in one thing only: the factor is how many times as fast as the "
-    "first the second is, “no change” where its 95 % interval, by bootstrap, holds 1."
+    "first the second is in the same repeat, the median of all, “no change” where its 95 % interval, by bootstrap, "
+    "holds 1."
 )
 VARIED = ("allocator", "cpu")  # what may be the one thing
 COMPILERS, RUSTS_ALLOCATORS, TRANSPORTS = ("clang", "gcc"), ("jemalloc-rust",), ("membio",)

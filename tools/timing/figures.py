@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy
 
@@ -21,9 +22,14 @@ NOUGHT = "no time passed that the clock could see"
 
 @dataclass(frozen=True)
 class Figure:
-    """The values of one quantity, a repeat each; at least one."""
+    """The values of one quantity, a repeat each; at least one. Without their numbers they are numbered."""
 
     values: tuple[float, ...]
+    repeats: tuple[int, ...] = ()
+
+    @property
+    def by_repeat(self) -> dict[int, float]:
+        return dict(zip(self.repeats or range(len(self.values)), self.values, strict=True))
 
     @property
     def median(self) -> float:
@@ -42,8 +48,9 @@ class Figure:
 
 def figure(runs: Iterable[Record], quantity: Quantity) -> Figure | None:
     """None where a run does not have it."""
+    runs = list(runs)
     values = tuple(quantity(run) for run in runs)
-    return Figure(values) if values and None not in values else None
+    return Figure(values, tuple(run.repeat for run in runs)) if values and None not in values else None
 
 
 def of_series(series: TimedSeries, quantity: Quantity, lacking: str = NOUGHT) -> Figure | Cell:
@@ -86,20 +93,24 @@ def share_cell(found: Figure | Cell, digits: int = 1) -> Cell:
 
 @dataclass(frozen=True)
 class Factor:
-    """How many times the first another is, of medians; with its interval where both have repeats enough."""
+    """How many times the first another is: the median of what it was in each repeat, whose runs were neighbours, so
+    that the machine's own better and worse moments are in both. Its interval, of repeats enough, is of this median."""
 
     before: Figure
     after: Figure
 
+    @cached_property
+    def quotients(self) -> tuple[float, ...]:
+        before, after = self.before.by_repeat, self.after.by_repeat
+        return tuple(after[repeat] / before[repeat] for repeat in after if repeat in before)
+
     @property
     def value(self) -> float:
-        return self.after.median / self.before.median
+        return statistics.median(self.quotients or (self.after.median / self.before.median,))
 
     @property
     def interval(self) -> Interval | None:
-        if min(len(self.before.values), len(self.after.values)) < LEAST:
-            return None
-        return intervals.ratio(self.before.values, self.after.values)
+        return intervals.bootstrap([self.quotients], numpy.median) if len(self.quotients) >= LEAST else None
 
     def cell(self) -> Cell:
         """ "no change" where nothing says that the two differ."""
