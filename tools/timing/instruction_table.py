@@ -57,7 +57,7 @@ def row(series: TimedSeries, part: str) -> list[Cell]:
 
 def hidden(timed: Timed) -> str:
     counted: list[Instructions] = [one.instructions for one in timed.records if one.instructions]
-    return "; ".join(dict.fromkeys(f"{one.hides} ({one.tool})" for one in counted)) or "anything"
+    return "; ".join(dict.fromkeys(f"{one.hides} ({one.tool})" for one in counted)) or "what valgrind hides"
 
 
 def instructions(timed: Timed) -> Table:
