@@ -74,10 +74,13 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> l
 
 
 def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
-    """The runs that this table of campaigns.toml asks for as it stands. ValueError when there is no such table."""
+    """The runs that this table of campaigns.toml asks for as it stands; of timed ones all repeats, in its order of
+    stacks. ValueError when there is no such table."""
     known = definitions.campaigns()
     if name not in known:
         raise ValueError(f"no campaign {name} in memtest/campaigns.toml{nearest(name, known)}")
+    if known[name].scenario != "memory":
+        return timed.of_campaign(records, known[name])
     asked = set(campaign.matrix(known[name]))
     return [record for record in records if run_of(record) in asked]
 

@@ -10,6 +10,7 @@ import synthetic_timed
 from conftest import ROOT
 
 import contents
+from selection import of_campaign
 
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 SUITE, RESUMED = "tls13-rsa-aes256", "tls13-rsa-aes256-id"
@@ -98,3 +99,10 @@ def test_left_out_is_said_of_both_kinds():
     runs = synthetic.campaign([OPENSSL], [SUITE]) + synthetic_timed.campaign([OPENSSL], [SUITE])
     runs += [synthetic.record(OPENSSL, SUITE, 20_000, **old), synthetic_timed.record(OPENSSL, SUITE, repeat=9, **old)]
     assert contents.select(runs, NOTHING).left_out == [f"1 run of another build of {OPENSSL} is left out"] * 2
+
+
+def test_a_timed_campaign_has_all_its_repeats_in_its_order_of_stacks():
+    runs = synthetic_timed.campaign([RUSTLS, OPENSSL], [SUITE], "throughput", factors=(1.0,) * 7)
+    others = synthetic_timed.campaign(["openssl@3.4.1"], [SUITE], "throughput")
+    others += synthetic_timed.campaign([RUSTLS], [SUITE])
+    assert of_campaign([*runs, *others], "throughput") == runs[1::2] + runs[::2]

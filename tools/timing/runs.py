@@ -116,3 +116,10 @@ def of_record(record: Record) -> TimedRun:
         size_bytes=record.size_bytes,
         rounds=record.rounds or 1,
     )
+
+
+def of_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[Record]:
+    """What it asks for, however often that was repeated, in its order of stacks: the first is the base of factors."""
+    asked = set(matrix(campaign.model_copy(update={"repeats": 1})))
+    timed = [one for one in records if one.scenario == campaign.scenario and replace(of_record(one), repeat=1) in asked]
+    return sorted(timed, key=lambda one: campaign.stacks.index(one.stack))
