@@ -92,7 +92,7 @@ class Both:
         }
 
     def loop_ns(self) -> dict[str, float]:
-        command = ["setarch", "--addr-no-randomize", str(FOLDER / self.stack), *self.words]
+        command = [str(FOLDER / self.stack), *self.words]
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env={"LC_ALL": "C"}, capture_output=True, text=True, check=True, timeout=LIMIT_S
@@ -136,7 +136,8 @@ def both(stack: str, work: str, cpu: int) -> Both:
     suite = definitions.suites()[name]
     count = rounds.rounds(suite, size)
     run = TimedRun(stack, name, SYSTEM, ALONE, 2, "time", 1, scenario=scenario, size_bytes=size, rounds=count)
-    return Both(stack, scenario, [*argv(run, suite)[1:], f"cpus={cpu}"])
+    # Both with addresses randomised: else one lucky layout of one binary is measured, in every repeat again.
+    return Both(stack, scenario, [*argv(run, suite)[1:], "aslr=on", f"cpus={cpu}"])
 
 
 def arguments() -> argparse.Namespace:
