@@ -13,7 +13,7 @@ from lines import Role
 from timing import bars, rates
 from timing.bars import Bar
 from timing.curves import Curve
-from timing.figures import Figure, figure
+from timing.figures import Factor, Figure, figure
 from timing.heads import size_text
 from timing.looks import Look, look
 from timing.rates import Quantity
@@ -52,7 +52,7 @@ def over_threads(axes: Axes, timed: Timed, stacks: Sequence[str], works: Sequenc
     for index, stack in enumerate(stacks):
         found = curve(timed, stack, {work.threads: work for work in works}, quantity)
         if 1 in found:
-            shares = [100 * one.median / found[1].median for one in found.values()]
+            shares = [100 * Factor(found[1], one).value for one in found.values()]  # as in the table
             said = f"{shares[-1]:.0f} %" if len(shares) > 1 else ""
             made.append(Curve(stack, look(index), tuple(found), tuple(shares), said))
     counts = sorted({work.threads for work in works})
