@@ -1,0 +1,96 @@
+"""Whether one figure differs from another beyond noise, and which way, in words."""
+
+import statistics
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+import intervals
+import repeats
+from comparing.figures import Figure
+from timing import figures as timed
+
+Verdict = Literal["changed", "no change", "not known"]
+CHANGED, SAME, UNKNOWN = "changed", "no change", "not known"
+LESS_THAN_ONE = "not all sessions are alike to the byte, so less than one of a session is no change"
+SHAPES = "one is a slope and the other a quotient of one N ({:,}): they are not the same figure"
+OTHER_N = "quotients of one N are compared at one N, and these are of {:,} and of {:,}"
+Number = Fraction | float
+
+
+class Change(NamedTuple):
+    """From OLD to NEW. `amount` in the figure's unit; `share` of OLD's, None where that is nothing.
+
+    `better`: None where nothing changed, or it is not known. `note`: why the verdict is what it is, where that is not
+    plain. `low` and `high`: the interval of NEW by OLD, of times."""
+
+    old: Number
+    new: Number
+    amount: Number
+    share: float | None
+    verdict: Verdict
+    better: bool | None
+    note: str | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.verdict == CHANGED
+
+    @property
+    def direction(self) -> str:
+        return "more" if self.amount > 0 else "less" if self.amount < 0 else "as much"
+
+
+def change(old: Figure, new: Figure) -> Change:
+    """Counts: any difference (of sessions that are not alike, from one byte or block of a session on). Measured
+    repeatedly: beyond the spread of the repeats; measured once: beyond 3 %. Times: the interval of the factor."""
+    if why := unlike(old, new):
+        return made(old, new, UNKNOWN, why)
+    if old.more_is_better:
+        return of_times(old, new)
+    if old.exact and new.exact:
+        return of_counts(old, new)
+    return of_repeats(old, new)
+
+
+def unlike(old: Figure, new: Figure) -> str | None:
+    """Why they are not the same kind of figure."""
+    if old.quotient == new.quotient:
+        return None
+    if None in (old.quotient, new.quotient):
+        return SHAPES.format(old.quotient or new.quotient)
+    return OTHER_N.format(old.quotient, new.quotient)
+
+
+def of_counts(old: Figure, new: Figure) -> Change:
+    noise = max(old.noise, new.noise)
+    more = abs(new.values[0] - old.values[0])
+    differs = more >= noise if noise else more != 0
+    return made(old, new, CHANGED if differs else SAME, LESS_THAN_ONE if more and not differs else None)
+
+
+def of_repeats(old: Figure, new: Figure) -> Change:
+    before, after = (tuple(map(float, one.values)) for one in (old, new))
+    found = repeats.Change(before, after, old.exact or new.exact)
+    note = repeats.ONCE if found.once else repeats.INSIDE if found.amount and not found.beyond_spread else None
+    return made(old, new, CHANGED if found.beyond_spread else SAME, note)
+
+
+def of_times(old: Figure, new: Figure) -> Change:
+    """In the same repeats where these are known; fewer than three tell nothing."""
+    factor = timed.Factor(timed.Figure(old.values, old.repeats), timed.Figure(new.values, new.repeats))
+    interval = factor.interval if old.repeats and new.repeats else intervals.ratio(old.values, new.values)
+    if not interval or min(len(old.values), len(new.values)) < timed.LEAST:
+        return made(old, new, UNKNOWN, timed.FEW)
+    same = interval.low <= 1 <= interval.high
+    return made(old, new, SAME if same else CHANGED, None)._replace(low=interval.low, high=interval.high)
+
+
+def made(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:
+    before, after = statistics.median(old.values), statistics.median(new.values)
+    amount = after - before
+    better = (amount > 0) == old.more_is_better if verdict == CHANGED else None
+    share = float(amount / before) if before else None
+    notes = [one.note for one in (old, new) if one.note][:1] + ([note] if note else [])
+    return Change(before, after, amount, share, verdict, better, "; ".join(notes) or None)
