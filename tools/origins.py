@@ -7,6 +7,7 @@ from pydantic import Field, PositiveInt
 from lines import Cpu, Model
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+GitHash = Annotated[str, Field(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]  # of a repository of either kind
 
 
 class Crate(Model):
@@ -30,7 +31,22 @@ class Prefix(Model):
     prefix: str
 
 
-Source = Crate | DebianSource | Prefix
+class Commit(Model):
+    """A commit of the library's own repository, its tree, and the release that the tree calls itself."""
+
+    git: GitHash
+    tree: GitHash
+    release: str
+
+
+class Tree(Model):
+    """A directory as it stood, by the hash that git would give such a tree; nothing of it need be committed."""
+
+    tree: GitHash
+    release: str
+
+
+Source = Crate | DebianSource | Prefix | Commit | Tree
 
 
 class Peer(Model):

@@ -22,7 +22,7 @@ from timing import whole as timed
 from timing.told import Instructions, Noise, Timing
 from torn import TORN, cut_off
 
-SCHEMA = 3
+SCHEMA = 4
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
 
 TIMED = ("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions")
@@ -35,7 +35,7 @@ skipped: list[str] = []  # a sentence for each torn last line that was met; read
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2, 3] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None

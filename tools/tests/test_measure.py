@@ -223,11 +223,11 @@ def test_a_foreign_recording_stops_before_anything_is_run(project):
     stacks = project.install("obey")
     (project.root / "out").mkdir()
     foreign = project.root / "out/obey@1.jsonl"
-    foreign.write_text(json.dumps({"schema": 4}) + "\n")
+    foreign.write_text(json.dumps({"schema": 5}) + "\n")
     done = project.measure(stacks=stacks)
     assert done.returncode == 1
     assert "out/obey@1.jsonl: line 1 is not a record of schema 3" in done.stderr
-    assert foreign.read_text() == json.dumps({"schema": 4}) + "\n"
+    assert foreign.read_text() == json.dumps({"schema": 5}) + "\n"
 
 
 def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project):

@@ -133,7 +133,7 @@ def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
 @pytest.mark.parametrize(
     ("number", "line", "what"),
     [
-        (2, RUNS[0].line().replace(b'"schema":2', b'"schema":4'), "schema: Input should be 1, 2 or 3"),
+        (2, RUNS[0].line().replace(b'"schema":2', b'"schema":5'), "schema: Input should be 1, 2, 3 or 4"),
         (4, b'{"schema":1}\n', "key: Field required"),
         (1, b"stack,bytes\n", "Invalid JSON"),
         (4, b"the end\n", "Invalid JSON"),  # last, but no beginning of a record
