@@ -1,0 +1,1 @@
+"""The report: one page of recordings, which needs nothing else."""

@@ -1,0 +1,60 @@
+"""One page of sections that needs nothing else."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+
+import jinja2
+from markupsafe import Markup
+
+from definitions import ROOT
+from reporting.sections import Section
+
+ROOM = ROOT / "tools/reporting"
+MOST = 3_000_000  # bytes of a page
+STRICT = '"use strict";\n'
+
+
+def packed(data: object) -> Markup:
+    """JSON that ends no tag: within a script element nothing is escaped."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def script(sections: Sequence[Section]) -> str:
+    """One for all, so that what page.js offers is seen by no other page's."""
+    theirs = dict.fromkeys(text for section in sections for text in section.scripts)
+    bodies = "".join(f"((report) => {{\n{text}}})(report);\n" for text in theirs)
+    return f"{STRICT}(() => {{\n{own('page.js')}{bodies}}})();"
+
+
+def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOM), autoescape=True, trim_blocks=True)
+    environment.filters["packed"] = packed
+    drawn = script(sections)
+    styles = dict.fromkeys(text for section in sections for text in section.styles)
+    parts = {
+        "title": title,
+        "subtitle": subtitle,
+        "sections": sections,
+        "scripts": [plain(drawn)],
+        "policy": f"'sha256-{digest(drawn)}'",
+        "style": plain(own("page.css") + "".join(styles)),
+    }
+    return environment.get_template("page.html.jinja").render(parts)
+
+
+def own(name: str) -> str:
+    return (ROOM / name).read_text(encoding="utf-8")
+
+
+def plain(text: str) -> Markup:
+    """As it stands, between tags: of ours only."""
+    if "</script" in text.lower() or "<!--" in text or "</style" in text.lower():
+        raise ValueError("what draws the page would end its own tag")
+    return Markup(text)
+
+
+def digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
