@@ -49,8 +49,15 @@ def plain(column: Column, cells: Sequence[Cell]) -> bool:
 
 
 def markdown(table: Table) -> str:
-    """Padded, so that it also reads well as plain text."""
+    """Title, caption, rows, notes."""
     table = slim(table)
+    notes = "".join(f"\n\n{note}" for note in table.footnotes())
+    notes += f"\n\n{WITHOUT}\n\n{listed(table)}" if table.without else ""
+    return f"**{table.title}**\n\n{table.caption}\n\n{grid(table)}{notes}\n"
+
+
+def grid(table: Table) -> str:
+    """The rows in Markdown, padded, so that they also read well as plain text."""
     rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
     headings = [column.heading for column in table.columns]
     widths = [max(3, *(len(row[at]) for row in [headings, *rows])) for at in range(len(headings))]
@@ -63,10 +70,7 @@ def markdown(table: Table) -> str:
         "-" * width if column.left else "-" * (width - 1) + ":"
         for width, column in zip(widths, table.columns, strict=True)
     ]
-    body = "\n".join(padded(row) for row in [headings, rule, *rows])
-    notes = "".join(f"\n\n{note}" for note in table.footnotes())
-    notes += f"\n\n{WITHOUT}\n\n{listed(table)}" if table.without else ""
-    return f"**{table.title}**\n\n{table.caption}\n\n{body}{notes}\n"
+    return "\n".join(padded(row) for row in [headings, rule, *rows])
 
 
 def terminal(table: Table, console: rich.console.Console) -> None:
