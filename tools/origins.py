@@ -32,18 +32,18 @@ class Prefix(Model):
 
 
 class Commit(Model):
-    """A commit of the library's own repository, its tree, and the release that the tree calls itself."""
+    """A commit of the library's own repository, its tree, and the release that the tree calls itself, if it does."""
 
     git: GitHash
     tree: GitHash
-    release: str
+    release: str | None
 
 
 class Tree(Model):
     """A directory as it stood, by the hash that git would give such a tree; nothing of it need be committed."""
 
     tree: GitHash
-    release: str
+    release: str | None
 
 
 Source = Crate | DebianSource | Prefix | Commit | Tree

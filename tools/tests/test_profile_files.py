@@ -126,7 +126,7 @@ def test_a_recording_without_sites_runs_is_a_sentence(tmp_path):
 def test_a_recording_with_a_line_that_is_none_is_a_sentence(tmp_path):
     file = synthetic.write(tmp_path, [RUN]) / "null@c.jsonl"
     file.write_bytes(file.read_bytes() + b"{}\n")
-    assert said(file).startswith(f"{file}: line 2 is not a record of schema 3")
+    assert said(file).startswith(f"{file}: line 2 is not a record of schema 4")
 
 
 def beside(folder: Path, content: bytes | str, tool: str, run=RUN) -> tuple[Path, Path]:
@@ -235,7 +235,7 @@ CORPUS = {
     "JSON, deep": (b"{" + b'"a":{' * 100_000, f"no profile: {KNOWN}"),
     "JSON with DHAT's key": (b'{"dhatFileVersion": 1}', "no DHAT file of version 2"),
     "JSON with a record's key": (b'{"tool_version": 1}', "no record of a profile of schema 1"),
-    "JSON with a recording's keys": (b'{"key": 1, "stack": 2}\n', "line 1 is not a record of schema 3"),
+    "JSON with a recording's keys": (b'{"key": 1, "stack": 2}\n', "line 1 is not a record of schema 4"),
     "heaptrack, nothing in it": (HEAPTRACK.partition("+")[0].encode(), "no heaptrack file, or cut off before anything"),
     "massif, nothing in it": (
         (HEADER + MASSIF.format(0, 0, "detailed")).encode(),
