@@ -1,5 +1,6 @@
 """What a harness prints: one JSON object a line, a run, its phases and an end. See docs/records.md."""
 
+import re
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +15,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
@@ -237,9 +239,19 @@ def sentence(error: ValidationError) -> str:
     what = (
         f"no such key{nearest(first['loc'], error)}"
         if first["type"] == "extra_forbidden"
-        else first["msg"].removeprefix("Value error, ")
+        else newer(first) or first["msg"].removeprefix("Value error, ")
     )
     return f"{place}: {what}" if place else what
+
+
+def newer(found: ErrorDetails) -> str | None:
+    """Of a schema that came after these tools, with the way out."""
+    if found["type"] != "literal_error" or found["loc"][-1:] != ("schema",) or type(found["input"]) is not int:
+        return None
+    known = found["ctx"]["expected"]
+    if found["input"] <= max(map(int, re.findall("[0-9]+", known))):
+        return None
+    return f"{found['input']} is newer than these tools, which read {known}: update them (git pull)"
 
 
 def nearest(wrong: tuple, error: ValidationError) -> str:

@@ -101,7 +101,10 @@ class Record(Model):
 
     @model_serializer(mode="wrap")
     def absent_when_none(self, serialize) -> dict[str, Any]:
+        """What a line did not say is not written into it again."""
         fields = serialize(self)
+        if self.schema_ == 1:
+            fields.pop("env", None)
         for name in ABSENT_WHEN_NONE:
             if getattr(self, name) is None:
                 fields.pop(name, None)
@@ -116,7 +119,7 @@ def key(fields: dict[str, Any]) -> str:
 
     The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
     names = ("stack", "binary_sha256", "meter_sha256", "allocator", "suite", "scenario", "sessions", "window", "meter")
-    declared = {name: fields[name] for name in (*names, "roles", "env", "repeat")}
+    declared = {name: fields[name] for name in (*names, "roles", "env", "repeat") if name in fields}  # schema 1 has no env
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
     declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
