@@ -119,7 +119,8 @@ def key(fields: dict[str, Any]) -> str:
 
     The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
     names = ("stack", "binary_sha256", "meter_sha256", "allocator", "suite", "scenario", "sessions", "window", "meter")
-    declared = {name: fields[name] for name in (*names, "roles", "env", "repeat") if name in fields}  # schema 1 has no env
+    declared = {name: fields[name] for name in (*names, "roles", "repeat")}
+    declared |= {"env": fields["env"]} if "env" in fields else {}  # schema 1 has none
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
     declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
