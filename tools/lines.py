@@ -245,8 +245,8 @@ def sentence(error: ValidationError) -> str:
 
 
 def newer(found: ErrorDetails) -> str | None:
-    """Of a schema that came after these tools, with the way out."""
-    if found["type"] != "literal_error" or found["loc"][-1:] != ("schema",) or type(found["input"]) is not int:
+    """Of a file's schema that came after these tools, with the way out."""
+    if found["type"] != "literal_error" or found["loc"] != ("schema",) or type(found["input"]) is not int:
         return None
     known = found["ctx"]["expected"]
     if found["input"] <= max(map(int, re.findall("[0-9]+", known))):
