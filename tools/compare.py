@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""What changed from one recording to another, or from one selection of a recording to another: per suite, role, phase
+and meter, beyond noise or not, with the call sites of what live heap grew by.
+
+OLD and NEW are directories under data/, or files of them. Of one recording --by says what its two sides are told apart
+by. Runs whose declared settings differ otherwise are not compared, and it is said in what they differ.
+
+Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usage. With --into 0 when it is written."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import embedding
+import forms
+import records
+from comparing import comparison, declared, delivery
+from comparing.comparison import Comparison, Wanted
+from comparing.places import METERS, STAGES, of_people, recorded
+from names import nearest
+from records import Record
+from selection import ASPECTS
+
+EXAMPLES = """examples:
+  tools/compare.py data/2026-01-31-some-cpu data/2026-02-28-some-cpu
+  tools/compare.py OLD NEW --stack openssl@3.4.1=openssl@3.5.5        the same library under two names
+  tools/compare.py data/2026-01-31-some-cpu --by stack openssl@3.4.1 openssl@3.5.5
+  tools/compare.py data/2026-01-31-some-cpu --by allocator system jemalloc --stack openssl@3.5.5 --meter rss
+  tools/compare.py data/2026-01-31-some-cpu --by compiler gcc clang --role server --format markdown
+  tools/compare.py OLD NEW --suite tls13-rsa-aes256 --phase "server 1" --phase all
+
+--into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
+NARROWED = ("suite", "allocator", "window", "roles", "env", "cpu")  # by options of these names, as of tabulate
+ROLES = ("client", "server", "pair", "process")
+ALL = "all"
+
+
+class Usage(ValueError):
+    """What was asked for cannot be."""
+
+
+def parser() -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    made.add_argument("recording", nargs="+", metavar="RECORDING", help="OLD and NEW; with --by one recording will do")
+    told = f"what OLD and NEW are told apart by ({', '.join(declared.VALUES)}), and its values"
+    made.add_argument("--by", nargs=3, metavar=("ASPECT", "OLD", "NEW"), help=told)
+    made.add_argument("--force", action="store_true", help="compare although declared settings differ, and say in what")
+    stack = "only this one, may be repeated; OLD=NEW where it has another name in each"
+    made.add_argument("--stack", action="append", metavar="STACK", help=stack)
+    for name in NARROWED:
+        made.add_argument(f"--{name}", action="append", help="only this; may be repeated")
+    made.add_argument("--role", action="append", choices=ROLES, help="only figures of this; may be repeated")
+    made.add_argument("--meter", action="append", choices=METERS, help="only figures of this; may be repeated")
+    usual = f"default: {', '.join(STAGES)}; `{ALL}`: the ends of all phases too; may be repeated"
+    made.add_argument("--phase", action="append", metavar="PHASE", help=usual)
+    made.add_argument("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
+    made.add_argument(
+        "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
+    )
+    return made
+
+
+def check(given: argparse.Namespace) -> None:
+    """Usage, with a sentence, for what cannot go together, before anything is read."""
+    if len(given.recording) > 2:
+        raise Usage(f"two recordings are compared, and {len(given.recording)} were named")
+    if len(given.recording) == 1 and not given.by:
+        raise Usage("name OLD and NEW, or say --by what the two sides of one recording are told apart")
+    if given.by and given.by[0] not in declared.VALUES:
+        raise Usage(
+            f"--by {given.by[0]}: it is one of {', '.join(declared.VALUES)}{nearest(given.by[0], declared.VALUES)}"
+        )
+    if given.by and given.by[1] == given.by[2] and len(given.recording) == 1:
+        raise Usage(f"--by {' '.join(given.by)}: OLD and NEW are the same")
+    if given.by and given.by[0] == "stack" and given.stack:
+        raise Usage("--by stack names the two stacks; leave --stack out")
+    if given.into and given.format:
+        raise Usage("--into takes Markdown; leave --format out")
+
+
+def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
+    """All runs; of a directory that has a file for each of these stacks only those files, which are its runs of them."""
+    place = Path(file)
+    if not place.exists():
+        raise ValueError(f"{file}: there is no such recording; recordings are directories under data/")
+    files = [place / f"{stack}.jsonl" for stack in dict.fromkeys(stacks)]
+    alone = files if files and all(one.is_file() for one in files) else [place]
+    found = [one for part in alone for one in records.load(part)]
+    if not found:
+        raise ValueError(f"{file}: the recording is empty")
+    return found
+
+
+def sides(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str, str]]:
+    """The runs of OLD and of NEW, and what these are."""
+    names = list(zip(*pairs(given).items(), strict=True)) or [(), ()]
+    files = [given.recording[at] for at in (0, -1)]
+    both = [loaded(file, stacks) for file, stacks in zip(files, names, strict=True)]
+    both = [narrowed(runs, given, stacks) for runs, stacks in zip(both, names, strict=True)]
+    if given.by:
+        aspect, *values = given.by
+        both = [of_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
+    labels = given.by[1:] if given.by and len(given.recording) == 1 else given.recording
+    return *both, tuple(map(str, labels))
+
+
+def of_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:
+    try:
+        return declared.of_value(runs, aspect, value)
+    except ValueError as error:
+        raise Usage(str(error)) from None
+
+
+def pairs(given: argparse.Namespace) -> dict[str, str]:
+    """OLD's name of each stack that is asked for to NEW's; none: all."""
+    if given.by and given.by[0] == "stack":
+        return {given.by[1]: given.by[2]}
+    return {old: new or old for old, _, new in (name.partition("=") for name in given.stack or ())}
+
+
+def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str]) -> list[Record]:
+    """Usage, with a sentence, when a name that was given is of no run."""
+    wanted = {"stacks": list(stacks)} | {plural(name): getattr(given, name) for name in NARROWED}
+    for aspect, values in wanted.items():
+        what, of = ASPECTS[aspect]
+        there = dict.fromkeys(map(of, runs))
+        for value in values or ():
+            if value not in there:
+                raise Usage(
+                    f"no runs of {what} {value}; there are: {', '.join(there) or 'none'}{nearest(value, there)}"
+                )
+        runs = [one for one in runs if not values or of(one) in values]
+    return list(runs)
+
+
+def plural(name: str) -> str:
+    return name if name == "roles" else f"{name}s"
+
+
+def wanted(given: argparse.Namespace) -> Wanted:
+    phases = given.phase and (ALL,) if ALL in (given.phase or ()) else given.phase and tuple(given.phase)
+    known = phases and tuple(of_people(recorded(phase)) for phase in phases)
+    return Wanted(known or None, given.role and tuple(given.role), given.meter and tuple(given.meter))
+
+
+def compared(given: argparse.Namespace) -> Comparison:
+    old, new, labels = sides(given)
+    by = [given.by[0]] if given.by else []
+    found = comparison.compare(old, new, labels, by, pairs(given) or None, given.force, wanted(given))
+    if not found.rows:
+        raise ValueError(nothing(found, (old, new)))
+    return found
+
+
+def nothing(found: Comparison, both: Sequence[Sequence[Record]]) -> str:
+    """Why there is not one figure of both."""
+    for side, runs in zip(("OLD", "NEW"), both, strict=True):
+        if not any(one.status == "measured" for one in runs):
+            why = next((one.reason for one in runs if one.reason), "")
+            return f"nothing to compare: no run of {side} was measured ({' '.join(why.split())})"
+    if found.refused:
+        first = found.refused[0]
+        differ = "; ".join(map(str, first.apart))
+        where = f"{first.suite} of {first.stack}"
+        return f"nothing is compared, since declared settings differ: {differ} ({where}); --force compares all the same"
+    only = " ".join(found.alone[:2])
+    return f"nothing to compare: OLD and NEW have no figure in common. {only} --stack OLD=NEW pairs stacks of two names"
+
+
+def run(given: argparse.Namespace) -> int:
+    """ValueError and OSError with a sentence."""
+    check(given)
+    found = compared(given)
+    if given.into:
+        text = delivery.text_of(found, forms.MARKDOWN)
+        embedding.replace(given.into, given, parser(), text)
+        return int(bool(records.skipped))
+    delivery.show(found, given.format)
+    return 1 if records.skipped else delivery.status(found)
+
+
+def main() -> None:
+    given = parser().parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        sys.exit(run(given))
+    except Usage as error:
+        print(f"compare: {error}", file=sys.stderr)
+        sys.exit(2)
+    except ValueError as error:
+        sys.exit(f"compare: {error}")
+    except OSError as error:
+        sys.exit(f"compare: {error.filename or given.into}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()
