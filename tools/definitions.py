@@ -96,6 +96,35 @@ class Stack(Definition):
         return self
 
 
+class TreeSource(Definition):
+    """A commit of a library's repository, or a directory as it stood; copied to tree_place(), by its tree's hash."""
+
+    library: str
+    tree: str  # its hash, as git has it
+    git: str | None = None  # the commit
+    release: str | None = None  # that the tree calls itself
+    lacking: tuple[str, ...] = ()  # submodules that are not checked out
+
+
+class TreeStack(Stack):
+    """A stack whose library is built from such a tree, and all else as the table says that it is like."""
+
+    source: TreeSource
+
+
+SOURCES = "sources"  # of a tree's place: its copy, by the library's name; beside it is what is built of it
+registered: dict[str, TreeStack] = {}
+
+
+def register(name: str, stack: TreeStack) -> None:
+    """From now on stacks() has it, in this process."""
+    registered[name] = stack
+
+
+def tree_place(build: Path, tree: str) -> Path:
+    return build / "trees" / tree[:12]
+
+
 class Suite(Definition):
     """A protocol configuration; its fields are the harness's keys."""
 
@@ -152,7 +181,8 @@ def check() -> None:
 
 
 def stacks() -> dict[str, Stack]:
-    return read(DEFINITIONS / "stacks.toml", Stack.model_validate)
+    """Those of stacks.toml, and what was registered."""
+    return read(DEFINITIONS / "stacks.toml", Stack.model_validate) | registered
 
 
 def suites() -> dict[str, Suite]:

@@ -26,7 +26,7 @@ def headers(name: str, stack: Stack, root: Path) -> list[str] | None:
             sources.tree(stack.source, root / "build/sources"),
         )
         built = folder.with_name(f"{folder.name}.stamp").is_file() and tree.is_dir()
-        return stack_c.includes(stack, folder, tree) if built else None
+        return stack_c.includes(stack, folder, tree, root) if built else None
     if stack.prefix:
         return None
     try:

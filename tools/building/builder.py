@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import packages
-from building import cache, flags, prefix, share, stack_c, stamps
+from building import cache, flags, prefix, share, sources, stack_c, stamps
 from building.commands import Failed, Unavailable
 from building.stamps import sha256
 from definitions import ROOT, Stack
@@ -97,7 +97,6 @@ class Harness:
 
     def told(self) -> dict:
         """The manifest."""
-        pinned = self.stack.source and self.stack.source.model_dump(exclude={"tree"}, exclude_none=True)
-        source = {"prefix": str(self.at)} if self.stack.prefix else pinned
+        source = {"prefix": str(self.at)} if self.stack.prefix else sources.told(self.stack.source)
         made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
         return made | self.compiled() | {"licence": self.stack.licence}

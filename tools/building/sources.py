@@ -8,20 +8,36 @@ from pathlib import Path
 from building import cache, commands, debian, share, stamps
 from building.commands import Failed
 from building.stamps import sha256
-from definitions import Source
+from definitions import SOURCES, Source, TreeSource, tree_place
 
 
 def name(source: Source) -> str:
     return f"{source.crate or source.debian}-{source.version}"
 
 
-def tree(source: Source, folder: Path) -> Path:
-    """The upstream tree, in `folder`, where `get` has put it."""
+def identity(source: Source | TreeSource) -> dict[str, str]:
+    """What is in it: the same tree of two commits is one."""
+    return {"tree": source.tree} if isinstance(source, TreeSource) else source.model_dump(exclude_none=True)
+
+
+def told(source: Source | TreeSource | None) -> dict[str, str | None] | None:
+    """As a manifest and a record have it."""
+    if isinstance(source, TreeSource):
+        return ({"git": source.git} if source.git else {}) | {"tree": source.tree, "release": source.release}
+    return source and source.model_dump(exclude={"tree"}, exclude_none=True)
+
+
+def tree(source: Source | TreeSource, folder: Path) -> Path:
+    """The upstream tree, in `folder`, where `get` has put it; or beside it, where trees.py has."""
+    if isinstance(source, TreeSource):
+        return tree_place(folder.parent, source.tree) / SOURCES / source.library
     return folder / name(source) / source.tree
 
 
-def get(stack: str, source: Source, folder: Path, log: Path) -> Path:
+def get(stack: str, source: Source | TreeSource, folder: Path, log: Path) -> Path:
     """The upstream tree, fetched, checked and unpacked; once, since several stacks may be built from it at a time."""
+    if isinstance(source, TreeSource):
+        return tree(source, folder)
     folder.mkdir(parents=True, exist_ok=True)
     stamp, made_of = folder / f"{name(source)}.stamp", {"sha256": source.sha256}
     with share.alone(folder / f"{name(source)}.lock", f"{stack}: {name(source)}"):

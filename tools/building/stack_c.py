@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import packages
-from building import cache, commands, flags, share, sources, stamps
-from definitions import Stack, stacks
+from building import cache, commands, compiler_cache, flags, share, sources, stamps
+from definitions import Stack, TreeSource, stacks, tree_place
 
 # The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could
 # say so: OpenSSL writes its flags, with the path in them, into the library.
@@ -58,9 +58,20 @@ def used(stack: Stack, root: Path, log: Path) -> Built | None:
 
 def first(name: str, stack: Stack) -> str:
     """The first table of the same library: what differs in its driver alone builds none of its own."""
-    keys = ("source", "steps", "compiler", "uses", "libraries")
-    alike = (one for one, other in stacks().items() if all(getattr(other, key) == getattr(stack, key) for key in keys))
-    return next(alike, name)
+    return next((one for one, other in stacks().items() if made_by(other) == made_by(stack)), name)
+
+
+def made_by(stack: Stack) -> list:
+    keys = ("steps", "compiler", "uses", "libraries")
+    return [stack.source and sources.identity(stack.source), *(getattr(stack, key) for key in keys)]
+
+
+def place(name: str, stack: Stack, root: Path) -> Path:
+    """Where it is built. Below its tree the name is the same for all trees: what is compiled names no other place then,
+    and a compiler's cache knows it again."""
+    if isinstance(stack.source, TreeSource):
+        return tree_place(root / "build", stack.source.tree) / name.partition("@")[0]
+    return root / "build/stacks" / name
 
 
 def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
@@ -71,12 +82,13 @@ def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
 
 
 def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
-    folder, stamp = root / "build/stacks" / name, root / "build/stacks" / f"{name}.stamp"
+    folder = place(name, stack, root)
+    stamp = folder.with_name(f"{folder.name}.stamp")
     packages.require([stack.compiler])
     below = used(stack, root, log)
     how = {"steps": stack.steps, "flags": flags.cflags(stack.compiler), "compiler": flags.version(stack.compiler)}
     how |= {"environment": commands.FIXED | HERE | compilers(stack), "uses": below and below.identity}
-    made_of = {"source": stack.source.model_dump(exclude_none=True)} | how
+    made_of = {"source": sources.identity(stack.source)} | how
     tree = sources.get(name, stack.source, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
     key, made = cache.key(name, made_of), False
@@ -89,12 +101,13 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     cache.keep("library", key, folder, cache.outputs(folder))
     link = [word.format(uses=uses(stack, root)) for word in stack.link]
     identity = made_of | stamps.contents(archives, root)
-    return Built(includes(stack, folder, tree), [*map(str, archives), *link], identity, made)
+    return Built(includes(stack, folder, tree, root), [*map(str, archives), *link], identity, made)
 
 
-def includes(stack: Stack, folder: Path, tree: Path) -> list[str]:
+def includes(stack: Stack, folder: Path, tree: Path, root: Path) -> list[str]:
     """What is generated comes before what it is generated from."""
-    return [f"-I{place / path}" for path in stack.include for place in (folder, tree)]
+    paths = [path.format(uses=uses(stack, root)) for path in stack.include]
+    return list(dict.fromkeys(f"-I{above / path}" for path in paths for above in (folder, tree)))
 
 
 def uses(stack: Stack, root: Path) -> Path | None:
@@ -103,13 +116,13 @@ def uses(stack: Stack, root: Path) -> Path | None:
 
 def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
     packages.require(stack.needs)
-    tree = sources.tree(stack.source, root / "build/sources")
+    tree, of_tree = sources.tree(stack.source, root / "build/sources"), isinstance(stack.source, TreeSource)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     filled = {
         "source": os.path.relpath(tree, folder),  # __FILE__ is made of it
         "cflags": flags.cflags(stack.compiler),
-        "maps": f"-ffile-prefix-map={root}=.",
+        "maps": " ".join(maps(stack, root)),
         "cc": stack.compiler,
         "cxx": flags.CXX[stack.compiler],
         "uses": uses(stack, root),
@@ -119,7 +132,18 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
         command = step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
         here = {} if Path(command[0]).name in FOLLOW_PWD else HERE
-        commands.run(command, log, title, folder, files_to_compile(command, folder), **here, **compilers(stack))
+        variables = here | compilers(stack) | (compiler_cache.variables(root, tree) if of_tree else {})
+        commands.run(command, log, title, folder, files_to_compile(command, folder), **variables)
+    if of_tree:  # there may be many of them
+        compiler_cache.drop_objects(folder)
+
+
+def maps(stack: Stack, root: Path) -> list[str]:
+    """No path of the clone; of a tree none that would not be in another too. The last that matches counts."""
+    ours = [f"-ffile-prefix-map={root}=."]
+    if isinstance(stack.source, TreeSource):
+        ours.append(f"-ffile-prefix-map={tree_place(root / 'build', stack.source.tree)}=..")
+    return ours
 
 
 def from_system(stack: Stack) -> Built:
@@ -150,13 +174,15 @@ def drivers(stack: Stack, root: Path) -> list[Path]:
 
 def source_said(stack: Stack) -> list[str]:
     """For a library that does not know its own release: a driver may say SOURCE, which is `boring-sys 5.4.0`."""
+    if isinstance(stack.source, TreeSource):
+        return [f'-DSOURCE="{stack.source.library} tree {stack.source.tree[:12]}"']
     return [f'-DSOURCE="{stack.source.crate or stack.source.debian} {stack.source.version}"'] if stack.source else []
 
 
 def compiling(stack: Stack, cflags: list[str], root: Path) -> list[str]:
     """The compiler of a driver with all but files."""
     return [
-        *(stack.compiler, *shlex.split(flags.driver_cflags(stack.compiler)), f"-ffile-prefix-map={root}=."),
+        *(stack.compiler, *shlex.split(flags.driver_cflags(stack.compiler)), *maps(stack, root)),
         *source_said(stack),
         *(f"-I{root / folder}" for folder in ("memtest", "harness-c/families")),
         *cflags,
