@@ -39,6 +39,8 @@ help: ## this list
 	@tools/names.py --list timed
 	@echo; echo 'knobs of profile:'
 	@tools/names.py --list profile
+	@echo; echo 'knobs of compare:'
+	@tools/names.py --list compare
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
@@ -65,6 +67,11 @@ threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ..
 measure: takes := $(filter-out THREADS,$(timed))
 measure: names packages-timed setup core stacks-throughput ## all three, 30 times, as the published tables have it: two to three hours
 	@$(call each,throughput handshake threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
+
+.PHONY: compare
+compare: takes := A B SUITES ROLE N GIT LIKE PREFIX OUT FORMAT
+compare: names packages-compare setup core ## what a patch changes: A=openssl@git:REVISION B=openssl@path:DIRECTORY, both built
+	@.venv/bin/python tools/compare_builds.py $(call flags,$(takes))
 
 .PHONY: stacks
 stacks: takes := STACKS
@@ -150,7 +157,7 @@ go-writable: # a toolchain that go fetched is read-only, directories too
 
 # What the targets above stand on.
 
-.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile
+.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile packages-compare
 .PHONY: stacks-mem stacks-check stacks-throughput stacks-handshake
 .PHONY: stack-profile
 names:
@@ -159,7 +166,7 @@ names:
 packages-mem packages-timed:
 	@tools/packages.py $(patsubst packages-%,%,$@) $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
 
-packages-check packages-check-nginx packages-check-pages packages-selfcheck:
+packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 packages-profile:

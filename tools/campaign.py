@@ -56,7 +56,7 @@ def ends(campaign: Campaign, nulls: set[str]) -> Iterator[tuple[str, str | None]
 def metered(campaign: Campaign, requested: bool) -> Iterator[tuple[Meter, int]]:
     """Meters and sessions; those of requested bytes where they tell something new."""
     counts = session_counts(campaign)
-    yield from (("rss", count) for count in counts)
+    yield from (("rss", count) for count in counts if campaign.rss)
     if requested:
         yield from (("heap", count) for count in (counts if campaign.heap == "all" else counts[: campaign.heap]))
         yield from (("sites", sessions(campaign, part)) for part in [campaign.sites] if part)

@@ -51,7 +51,19 @@ OF_PROFILE = {  # which takes some of the others too
     "SUITE": "its protocol configuration (memtest/suites.toml)",
     "TOOL": "who looks: sites (the heap meter), heaptrack, massif or dhat",
 }
-EVERY = KNOBS | OF_TIME | OF_PROFILE
+OF_COMPARE = {  # which takes SUITES, N and OUT too
+    "A": "the old build: a stack, LIBRARY@git:REVISION, or LIBRARY@path:DIRECTORY",
+    "B": "the new build, named likewise",
+    "GIT": "the clone that has the revisions; else that of a directory that is compared, or where you are",
+    "LIKE": "the stack whose steps build both; else that of the newest release not above theirs",
+    "ROLE": "whose sessions are shown: client, server or both",
+    "FORMAT": "of the answer: table, markdown, csv or json",
+}
+EVERY = KNOBS | OF_TIME | OF_PROFILE | OF_COMPARE
+COMPARE = {"A": "none: it is required", "B": "none: it is required", "SUITES": "tls12-rsa-aes256 tls13-rsa-aes256"}
+COMPARE |= {"ROLE": "both", "N": "200", "GIT": "none", "LIKE": "none", "PREFIX": "none", "OUT": "build/compare"}
+COMPARE |= {"FORMAT": "table on a terminal, else markdown"}
+BUILD = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
 PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
 PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}
 NUMBERS = ("SIZES", "THREADS")  # lists of them
@@ -59,9 +71,9 @@ MOST = {"REPEATS": 1000, "SIZES": 2**30, "THREADS": 256}  # memtest/arguments.c'
 MOST |= dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)
 LEAST = {"N": 2, "HEAP": 0}  # else 1
 LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator", "CLIENT": "stack", "SERVER": "stack"}
-LISTS |= {"STACK": "stack", "SUITE": "suite"}
+LISTS |= {"STACK": "stack", "SUITE": "suite", "LIKE": "stack"}
 ONE = {"ALLOCATOR": "a process has one malloc", "CLIENT": "it is one stack", "SERVER": "it is one stack"}
-ONE |= dict.fromkeys(("STACK", "SUITE"), "a profile is of one run")
+ONE |= dict.fromkeys(("STACK", "SUITE"), "a profile is of one run") | {"LIKE": "a build has one table of steps"}
 CHOICES = {
     "ROLES": ("together", "split"),
     "KEEP": ("client", "server"),
@@ -69,6 +81,8 @@ CHOICES = {
     "CPU": ("all", "no-avx512", "no-aes", "baseline"),
     "FRESH": ("0", "1"),
     "TOOL": ("sites", "heaptrack", "massif", "dhat"),
+    "ROLE": ("client", "server", "both"),
+    "FORMAT": ("table", "markdown", "csv", "json"),
 }
 
 
@@ -121,6 +135,8 @@ def check_directory(knob: str, value: str) -> None:
         raise ValueError(f"{knob}={value}: {error.strerror}") from None
     if there and not is_directory:
         raise ValueError(f"{knob}={value} is a file; it must be a directory")
+    if knob == "GIT" and not there:
+        raise ValueError(f"GIT={value} is not there; it is a clone of the library's repository")
     if knob == "PREFIX" and not there:
         raise ValueError(f"PREFIX={value} is not there; it is where your library was installed: its include/ and lib/")
 

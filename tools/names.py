@@ -22,7 +22,9 @@ except ModuleNotFoundError:
 import shapes
 import stdout
 from knobs import (
+    BUILD,
     CHOICES,
+    COMPARE,
     DEFAULTS,
     EVERY,
     KNOBS,
@@ -90,8 +92,30 @@ def check_names(knob: str, value: str) -> None:
         raise ValueError(f"{knob}={value} is more than one; {ONE[knob]}")
     sought = [*known, ALL] if knob == "STACKS" else known
     for name in listed(value):
+        if kind == "stack" and BUILD.fullmatch(name):
+            raise ValueError(f"{knob}: {name} is a build of `make compare` only, as A= or B=; make stacks lists others")
         if name not in known:
             raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{nearest(name, sought)}")
+
+
+def check_build(knob: str, value: str) -> None:
+    """One side of a comparison; whether its tree is there is found when it is read."""
+    known, found = table("stacks"), BUILD.fullmatch(value)
+    if not found:
+        if value in known:
+            return
+        hint = nearest(value, known) or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"
+        raise ValueError(f"{knob}: no stack {value} among those of memtest/stacks.toml{hint}")
+    kind, how, what = found.groups()
+    kinds = list(dict.fromkeys(name.partition("@")[0] for name in known))
+    if kind not in kinds:
+        raise ValueError(f"{knob}={value}: no library {kind} among those of memtest/stacks.toml{nearest(kind, kinds)}")
+    if not what.strip():
+        raise ValueError(f"{knob}={value}: {'a revision' if how == 'git' else 'a directory'} is missing after {how}:")
+    if how == "path":
+        check_directory(knob, what)
+        if not Path(what).expanduser().exists():
+            raise ValueError(f"{knob}={value}: there is no {what}")
 
 
 def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
@@ -99,8 +123,10 @@ def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
         raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob.upper(), known)}")
     if knob in LISTS:
         check_names(knob, value)
-    elif knob in ("OUT", "PREFIX"):
+    elif knob in ("OUT", "PREFIX", "GIT"):
         check_directory(knob, value)
+    elif knob in ("A", "B"):
+        check_build(knob, value)
     elif knob in NUMBERS:
         check_numbers(knob, value)
     elif knob == MULTIPLIER:
@@ -151,7 +177,8 @@ def check(knobs: dict[str, str], known: Iterable[str] = KNOBS) -> None:
 def named(knobs: dict[str, str]) -> list[str]:
     """Every stack that these knobs ask for."""
     kinds = (knob for knob in knobs if LISTS.get(knob) == "stack")
-    return [name for knob in kinds for name in stacks(knobs[knob], knobs.get("PREFIX"))]
+    sides = [knobs[knob] for knob in ("A", "B") if knob in knobs and not BUILD.fullmatch(knobs[knob])]
+    return [*sides, *(name for knob in kinds for name in stacks(knobs[knob], knobs.get("PREFIX")))]
 
 
 def check_taken(knobs: Iterable[str], taken: list[str]) -> None:
@@ -192,7 +219,7 @@ def defaults() -> dict[str, str]:
 
 
 def show_all(target: str) -> None:
-    targets = {"mem": defaults, "timed": lambda: TIMED_DEFAULTS, "profile": lambda: PROFILE}
+    targets = {"mem": defaults, "timed": lambda: TIMED_DEFAULTS, "profile": lambda: PROFILE, "compare": lambda: COMPARE}
     shown = targets[target]()
     width = max(12, *(len(knob) + 2 for knob in shown))
     for knob, default in shown.items():
@@ -203,7 +230,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
     parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
-    targets, shows = ("mem", "timed", "profile"), "show the knobs of a target (default: mem) with meanings and defaults"
+    targets, shows = (
+        ("mem", "timed", "profile", "compare"),
+        "show the knobs of a target (default: mem) with meanings and defaults",
+    )
     parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)
     parser.add_argument("--default", choices=PROFILE, help="show the default of a knob of profile")
     given = parser.parse_args()

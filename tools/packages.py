@@ -25,6 +25,7 @@ PURPOSES = {
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev", "npm"],
     "check-nginx": ["nginx-light"],
     "check-pages": ["python3-venv", "chromium", "npm"],
+    "compare": BUILD,
     "profile": BUILD,  # and the tool's
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}

@@ -54,6 +54,7 @@ class Campaign(AnyCampaign):
     roles: list[Roles] = Field(default=["together"], min_length=1)
     peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
     envs: list[Env] = Field(default=["lab"], min_length=1)
+    rss: bool = True  # false: runs under the heap meter only
     sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
 
     @property

@@ -61,7 +61,7 @@ KEYS = {
         NUMBER: "n repeats",
         WIDTH: "heap",
         WIDTHS: "windows",
-        FLAG: "built_only",
+        FLAG: "built_only rss",
     },
     "timed": {
         TEXT: "scenario",
