@@ -22,12 +22,12 @@ from pathlib import Path
 import embedding
 import forms
 import records
-from comparing import comparison, declared, delivery
+from comparing import comparison, declared, delivery, sides
 from comparing.comparison import Comparison, Wanted
 from comparing.places import METERS, STAGES, of_people, recorded
+from comparing.sides import NARROWED, Usage
 from names import nearest
 from records import Record
-from selection import ASPECTS
 
 EXAMPLES = """examples:
   tools/compare.py data/2026-01-31-some-cpu data/2026-02-28-some-cpu
@@ -38,13 +38,8 @@ EXAMPLES = """examples:
   tools/compare.py OLD NEW --suite tls13-rsa-aes256 --phase "server 1" --phase all
 
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
-NARROWED = ("suite", "allocator", "window", "roles", "env", "cpu")  # by options of these names, as of tabulate
 ROLES = ("client", "server", "pair", "process")
 ALL = "all"
-
-
-class Usage(ValueError):
-    """What was asked for cannot be."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -87,65 +82,6 @@ def check(given: argparse.Namespace) -> None:
         raise Usage("--into takes Markdown; leave --format out")
 
 
-def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
-    """All runs; of a directory that has a file for each of these stacks only those files, which are its runs of them."""
-    place = Path(file)
-    if not place.exists():
-        raise ValueError(f"{file}: there is no such recording; recordings are directories under data/")
-    files = [place / f"{stack}.jsonl" for stack in dict.fromkeys(stacks)]
-    alone = files if files and all(one.is_file() for one in files) else [place]
-    found = [one for part in alone for one in records.load(part)]
-    if not found:
-        raise ValueError(f"{file}: the recording is empty")
-    return found
-
-
-def sides(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str, str]]:
-    """The runs of OLD and of NEW, and what these are."""
-    names = list(zip(*pairs(given).items(), strict=True)) or [(), ()]
-    files = [given.recording[at] for at in (0, -1)]
-    both = [loaded(file, stacks) for file, stacks in zip(files, names, strict=True)]
-    both = [narrowed(runs, given, stacks) for runs, stacks in zip(both, names, strict=True)]
-    if given.by:
-        aspect, *values = given.by
-        both = [of_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
-    labels = given.by[1:] if given.by and len(given.recording) == 1 else given.recording
-    return *both, tuple(map(str, labels))
-
-
-def of_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:
-    try:
-        return declared.of_value(runs, aspect, value)
-    except ValueError as error:
-        raise Usage(str(error)) from None
-
-
-def pairs(given: argparse.Namespace) -> dict[str, str]:
-    """OLD's name of each stack that is asked for to NEW's; none: all."""
-    if given.by and given.by[0] == "stack":
-        return {given.by[1]: given.by[2]}
-    return {old: new or old for old, _, new in (name.partition("=") for name in given.stack or ())}
-
-
-def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str]) -> list[Record]:
-    """Usage, with a sentence, when a name that was given is of no run."""
-    wanted = {"stacks": list(stacks)} | {plural(name): getattr(given, name) for name in NARROWED}
-    for aspect, values in wanted.items():
-        what, of = ASPECTS[aspect]
-        there = dict.fromkeys(map(of, runs))
-        for value in values or ():
-            if value not in there:
-                raise Usage(
-                    f"no runs of {what} {value}; there are: {', '.join(there) or 'none'}{nearest(value, there)}"
-                )
-        runs = [one for one in runs if not values or of(one) in values]
-    return list(runs)
-
-
-def plural(name: str) -> str:
-    return name if name == "roles" else f"{name}s"
-
-
 def wanted(given: argparse.Namespace) -> Wanted:
     phases = given.phase and (ALL,) if ALL in (given.phase or ()) else given.phase and tuple(given.phase)
     known = phases and tuple(of_people(recorded(phase)) for phase in phases)
@@ -153,9 +89,9 @@ def wanted(given: argparse.Namespace) -> Wanted:
 
 
 def compared(given: argparse.Namespace) -> Comparison:
-    old, new, labels = sides(given)
+    old, new, labels = sides.of(given)
     by = [given.by[0]] if given.by else []
-    found = comparison.compare(old, new, labels, by, pairs(given) or None, given.force, wanted(given))
+    found = comparison.compare(old, new, labels, by, sides.pairs(given) or None, given.force, wanted(given))
     if not found.rows:
         raise ValueError(nothing(found, (old, new)))
     return found

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import intervals
 import repeats
-from comparing.figures import Figure
+from comparing.figure import Figure
 from timing import figures as timed
 
 Verdict = Literal["changed", "no change", "not known"]
@@ -43,13 +43,14 @@ class Change(NamedTuple):
 
 
 def change(old: Figure, new: Figure) -> Change:
-    """Counts: any difference (of sessions that are not alike, from one byte or block of a session on). Measured
-    repeatedly: beyond the spread of the repeats; measured once: beyond 3 %. Times: the interval of the factor."""
+    """Counts: any difference; where sessions are not all alike, from one byte or block of a session on, and beyond
+    what repeats differ by. Measured repeatedly: beyond the spread of the repeats; measured once: beyond 3 %. Times:
+    the interval of the factor."""
     if why := unlike(old, new):
         return made(old, new, UNKNOWN, why)
     if old.more_is_better:
         return of_times(old, new)
-    if old.exact and new.exact:
+    if old.counted and new.counted:
         return of_counts(old, new)
     return of_repeats(old, new)
 
@@ -64,15 +65,16 @@ def unlike(old: Figure, new: Figure) -> str | None:
 
 
 def of_counts(old: Figure, new: Figure) -> Change:
-    noise = max(old.noise, new.noise)
-    more = abs(new.values[0] - old.values[0])
-    differs = more >= noise if noise else more != 0
-    return made(old, new, CHANGED if differs else SAME, LESS_THAN_ONE if more and not differs else None)
+    noise, spread = max(old.noise, new.noise), max(repeats.span(old.values), repeats.span(new.values))
+    more = abs(statistics.median(new.values) - statistics.median(old.values))
+    differs = more > spread and more >= noise
+    note = repeats.INSIDE if more <= spread else LESS_THAN_ONE
+    return made(old, new, CHANGED if differs else SAME, note if more and not differs else None)
 
 
 def of_repeats(old: Figure, new: Figure) -> Change:
     before, after = (tuple(map(float, one.values)) for one in (old, new))
-    found = repeats.Change(before, after, old.exact or new.exact)
+    found = repeats.Change(before, after)
     note = repeats.ONCE if found.once else repeats.INSIDE if found.amount and not found.beyond_spread else None
     return made(old, new, CHANGED if found.beyond_spread else SAME, note)
 

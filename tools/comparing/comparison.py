@@ -12,6 +12,7 @@ from comparing.places import STAGES, TIMED, Place, order
 from records import Record
 from series import Series, Setting
 
+SETTINGS = ("stack", "allocator", "window", "roles", "env", "cpu")
 HANDSHAKE = "established"  # what was allocated up to here is a handshake's
 NO_SUCH = "its runs did not reach this phase, or not at these numbers of sessions"
 
@@ -58,6 +59,17 @@ class Comparison:
     forced: tuple[declared.Difference, ...] = ()
     by: frozenset[str] = field(default_factory=frozenset)
 
+    @cached_property
+    def varying(self) -> tuple[str, ...]:
+        """The settings, and the stack, that are not the same in all rows."""
+        matches = {id(row.match): row.match for row in self.rows}.values()
+        return tuple(name for name in SETTINGS if len({setting(match, name) for match in matches}) > 1)
+
+    def named(self, match: Match) -> str:
+        """Its suite, with what varies."""
+        said = [(f"{name} " if name != "stack" else "") + setting(match, name) for name in self.varying]
+        return ", ".join([match.suite, *said])
+
     @property
     def changed(self) -> list[Row]:
         return [row for row in self.rows if row.change.changed]
@@ -92,6 +104,11 @@ def compare(
     notes = [*left_out, *declared.notes(old, new)]
     forced = dict.fromkeys(difference for one in kept for difference in one.apart)
     return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced), frozenset(by))
+
+
+def setting(match: Match, name: str) -> str:
+    """Of OLD -> of NEW where they differ."""
+    return matching.arrow(*(getattr(kind, name) for kind in match.kinds))
 
 
 def of_match(match: Match, wanted: Wanted) -> tuple[list[Row], list[str]]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from comparing import movers
 from comparing.changes import SAME, UNKNOWN, Change
-from comparing.comparison import Comparison, Row
+from comparing.comparison import SETTINGS, Comparison, Row, setting
 from comparing.explained import ROLES, Explained
 from comparing.matching import Match
 from comparing.places import TIMED, said
@@ -30,7 +30,6 @@ CAPTIONS = {
     "peak-rss": "At this number of sessions, of clients and servers together, the median of repeats.",
     "time": "Of one thread's own work, the median of repeats; MiB a second where it is transfer.",
 }
-NAMES = {"stack": "stack", "allocator": "allocator", "window": "window", "roles": "roles", "env": "env", "cpu": "cpu"}
 OTHERS, IN_ALL = "{} other site{}", "in all, with the sites that are alike"
 NO_SITE = "no call stack tells of it"
 
@@ -70,23 +69,16 @@ def at(name: str, row: Row) -> list[Cell]:
 
 
 def names_of(comparison: Comparison) -> list[Column]:
-    """Suite, stack and setting; people are shown what differs from row to row."""
-    matches = {id(row.match): row.match for row in comparison.rows}.values()
-    found = [Column("suite", "suite", left=True)]
-    for name, heading in NAMES.items():
-        values = {setting(match, name) for match in matches}
-        found.append(Column(name, heading, left=True, usual=values.pop() if len(values) == 1 else None))
-    return found
+    """Suite, stack and setting; people are shown what varies."""
+    columns = [Column("suite", "suite", left=True)]
+    for name in SETTINGS:
+        usual = None if name in comparison.varying else setting(comparison.rows[0].match, name)
+        columns.append(Column(name, name, left=True, usual=usual))
+    return columns
 
 
 def names(match: Match) -> list[Cell]:
-    return [word(match.suite), *(word(setting(match, name)) for name in NAMES)]
-
-
-def setting(match: Match, name: str) -> str:
-    """Of OLD -> of NEW where they differ."""
-    values = [getattr(kind, name) for kind in match.kinds]
-    return values[0] if values[0] == values[1] else " -> ".join(values)
+    return [word(match.suite), *(word(setting(match, name)) for name in SETTINGS)]
 
 
 def number(value: Fraction | float) -> Cell:

@@ -1,43 +1,18 @@
 """The figures of one stack's runs, by place: what two selections are compared by, and what a budget is held against."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
-from typing import NamedTuple
 
-import costs
-import remainders
-import repeats
-import rests
-from comparing.places import METERS, PEAK, Place, of_people, timed_phase
+from comparing.figure import Figure
+from comparing.heap_figures import heap_figures
+from comparing.places import METERS, Place, timed_phase
+from comparing.rss_figures import rss_figures
 from records import Record
 from series import Series, Setting, of_process
 from timing import rates, timed
 from timing.figures import figure as timed_figure
 from timing.timed import Work
 
-OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's sessions alone
-QUOTIENT = "of N = {:,} alone: what is above `contexts`, by sessions; a quotient, not a slope"
-
-
-class Figure(NamedTuple):
-    """What was measured at a place; at least one value, a repeat each: one where repeats are equal to the byte.
-
-    Values of heap are Fractions, exact; others floats. `noise`: how far two runs of the same build may lie apart though
-    counts are exact (bytes, or blocks, of a session): signatures differ in length, tables grow."""
-
-    values: tuple[Fraction | float, ...]
-    exact: bool
-    unit: str
-    more_is_better: bool = False
-    over_sessions: int | None = None  # of a quotient of counts: the divisor
-    noise: Fraction = Fraction(0)
-    quotient: int | None = None  # this N alone was measured, so that it is no slope
-    repeats: tuple[int, ...] = ()  # of timed runs: the repeats' numbers, since neighbours are compared
-    at: str | None = None  # of a peak: the phase it is in
-
-    @property
-    def note(self) -> str | None:
-        return QUOTIENT.format(self.quotient) if self.quotient else None
+__all__ = ["Figure", "figures"]
 
 
 def figures(records: Iterable[Record]) -> dict[Place, Figure]:
@@ -72,108 +47,6 @@ def one_of_each(stacks: set[str], suites: Sequence[str]) -> None:
 def of_series(series: Series) -> Iterator[tuple[Place, Figure]]:
     yield from heap_figures(series)
     yield from rss_figures(series)
-
-
-def metered(series: Series) -> list[list[Record]]:
-    """Of each repeat its heap runs at the two smallest N, or the one N; those of sites runs where there are no others.
-
-    Tables that are no session's are taken out, as in the table of live heap."""
-    runs = series.runs("heap") or series.runs("sites")
-    counts = sorted({run.sessions for run in runs})[:2]
-    of_each = repeats.of_each([run for run in runs if run.sessions in counts])
-    return [[*rests.without(tuple(pair))] if len(pair) == 2 else pair[:1] for pair in of_each]
-
-
-def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
-    found = metered(series)
-    if not found:
-        return
-    roles = {role: role for role, process in series.setting.processes.items() if process == series.process}
-    roles |= {"pair": "total"} if series.setting.roles == "together" else {}
-    for name, role in roles.items():
-        for phase in [PEAK, *reached(found[0], series)]:
-            for meter in ("heap", "blocks", "allocations"):
-                if figure := heap_figure(found, role, phase, meter, series):
-                    yield Place(series.setting.suite, name, of_people(phase), meter), figure
-        if name != "pair":
-            yield from rest_figure(series, role)
-
-
-def reached(runs: Sequence[Record], series: Series) -> list[str]:
-    """Phases with a cost per session, in order."""
-    names = [phase.phase for phase in costs.phases_of(runs[0])]
-    windowed = series.setting.window != "all"
-    return [name for name in names if name != "contexts" and not (windowed and name.startswith(OF_WINDOW))]
-
-
-def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter: str, series: Series) -> Figure | None:
-    """None where there is no such figure: a peak of windows, or what is allocated up to a peak."""
-    if phase == PEAK and (meter == "allocations" or series.setting.window != "all"):
-        return None
-    values = [value(runs, role, phase, meter) for runs in found]
-    alike = tuple(values[:1]) if len(set(values)) == 1 else tuple(values)
-    uneven = values[0].denominator != 1 or not remainders.repeats(remainders.given(found[0][0]))
-    runs = found[0]
-    over = (runs[-1].sessions - (runs[0].sessions if len(runs) == 2 else 0)) // 2
-    figure = Figure(alike, len(alike) == 1, METERS[meter], over_sessions=over, noise=Fraction(int(uneven)))
-    alone = None if len(runs) == 2 else runs[0].sessions
-    return figure._replace(quotient=alone, at=at_peak(runs, role) if phase == PEAK else None)
-
-
-def value(runs: Sequence[Record], role: str, phase: str, meter: str) -> Fraction:
-    """Of a session: a slope of two runs, of one what is above `contexts`."""
-    at = at_peak(runs, role) if phase == PEAK else phase
-    counts = [count(run, role, at, meter, phase == PEAK) for run in runs]
-    if len(runs) == 2:
-        return Fraction(counts[1] - counts[0], (runs[1].sessions - runs[0].sessions) // 2)
-    return Fraction(counts[0], runs[0].sessions // 2)
-
-
-def count(run: Record, role: str, phase: str, meter: str, peak: bool) -> int:
-    """Above `contexts`."""
-    now, before = (getattr(costs.phase_of(run, name).heap, role) for name in (phase, "contexts"))
-    field = {"heap": "bytes", "blocks": "blocks", "allocations": "cumulative_blocks"}[meter]
-    if meter == "allocations":
-        return now.cumulative_blocks - before.cumulative_blocks
-    return getattr(now, f"{'peak' if peak else 'live'}_{field}") - getattr(before, f"live_{field}")
-
-
-def at_peak(runs: Sequence[Record], role: str) -> str:
-    """The phase that asks the most per session, the first of equals, as costs.peak_cost has it."""
-    if len(runs) == 2:
-        return costs.peak_cost(*runs, role).phase
-    phases = [phase for phase in costs.phases_of(runs[0]) if phase.phase != "contexts"]
-    return max(phases, key=lambda phase: getattr(phase.heap, role).peak_bytes).phase
-
-
-def rest_figure(series: Series, role: str) -> Iterator[tuple[Place, Figure]]:
-    pair = series.heap_pair()
-    if pair and (two := rests.tables(pair).get(role)):
-        place = Place(series.setting.suite, role, "closed", "rest", pair[1].sessions)
-        yield place, Figure((Fraction(two[1].bytes - two[0].bytes),), True, METERS["rest"])
-
-
-def rss_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
-    """Slopes where there are two N, quotients where there is one; and peaks of the process at each N."""
-    runs, setting = series.full("rss"), series.setting
-    together = setting.roles == "together"
-    of_process = next(role for role, process in setting.processes.items() if process == series.process)
-    owner, holder = ("pair", "process") if together else (of_process, of_process)
-    for phase in [PEAK, *(reached(runs, series) if runs else [])]:
-        quantity = costs.peak_rss if phase == PEAK else costs.rss_at_end(phase)
-        found = repeats.slopes(series, quantity)
-        alone = runs[0].sessions if runs and not found and len({run.sessions for run in runs}) == 1 else None
-        found = found or ([rss_quotient(run, quantity) for run in runs] if alone else [])
-        if found:
-            figure = Figure(tuple(found), False, METERS["rss"], quotient=alone)
-            yield Place(setting.suite, owner, of_people(phase), "rss"), figure
-    for sessions in sorted({run.sessions for run in series.runs("rss")}):
-        peaks = tuple(map(float, repeats.peaks(series, sessions)))
-        yield Place(setting.suite, holder, PEAK, "peak-rss", sessions), Figure(peaks, False, METERS["peak-rss"])
-
-
-def rss_quotient(run: Record, quantity: costs.Quantity) -> float:
-    return (quantity(run) - costs.phase_of(run, "contexts").rss_bytes) / (run.sessions // 2)
 
 
 def timed_runs(records: Sequence[Record]) -> list[list[Record]]:

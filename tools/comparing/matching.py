@@ -105,8 +105,7 @@ def one_each(old: Sequence[Record], new: Sequence[Record]) -> dict[str, str]:
 BLANK: dict[str, Callable[[Kind], dict[str, str]]] = {  # what a kind is told apart by no longer
     "stack": lambda kind: {},
     "compiler": lambda kind: {"stack": without_variant(kind.stack, "clang")},
-    "roles": lambda kind: {"roles": "", "peer": ""},
-    **{name: (lambda kind, name=name: {name: ""}) for name in ("allocator", "window", "cpu", "env", "suite")},
+    **{name: (lambda kind, name=name: {name: ""}) for name in ("allocator", "roles", "window", "cpu", "env", "suite")},
 }
 
 

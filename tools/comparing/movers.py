@@ -8,12 +8,13 @@ from itertools import chain, zip_longest
 from comparing.changes import Change
 from comparing.comparison import HANDSHAKE, Comparison, Row
 from comparing.explained import Explained
-from comparing.places import TIMED, owner, said
+from comparing.places import TIMED, Place, owner, said
 from comparing.site_changes import in_words
 from diffs.diff_sentences import amount
 from repeats import ASSUMED
 
 MOST = 5
+EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
 CLASSES = (("heap", "blocks", "rest"), ("rss", "peak-rss"), TIMED, ("allocations",))
 SECONDARY = {"blocks": "heap", "peak-rss": "rss"}  # meters that are said with another, where that changed
 
@@ -21,17 +22,22 @@ SECONDARY = {"blocks": "heap", "peak-rss": "rss"}  # meters that are said with a
 @dataclass(frozen=True)
 class Mover:
     row: Row
-    also: tuple[str, ...] = ()  # other suites with the same difference
+    also: tuple[str, ...] = ()  # other suites and settings with the same difference
 
     def sentence(self, explained: Explained) -> str:
-        row = self.row
-        place = row.place
-        at = f", N = {place.sessions:,}" if place.sessions else ""
-        where = f"{owner(place.role)}, {said(place.phase)}{at}"
-        meter = "" if place.meter == "heap" else f" {METERS[place.meter]}"
-        words = f"{direction(row)} in {place.suite}: {where}{meter}: {figures(row, explained)}"
-        words += sites(row, explained)
+        row, of = self.row, explained.comparison.named(self.row.match)
+        words = f"{direction(row)} in {of}: {where(row.place)}: {figures(row, explained)}{sites(row, explained)}"
         return words + (f"; the same in {listed(self.also)}" if self.also else "")
+
+
+def where(place: Place) -> str:
+    """`server session, established`, with the meter where it is not live heap."""
+    if place.meter == "peak-rss":
+        holder = "process" if place.role == "process" else f"{place.role} process"
+        return f"{holder}, N = {place.sessions:,}, {METERS[place.meter]}"
+    at = f", N = {place.sessions:,}" if place.sessions else ""
+    meter = "" if place.meter == "heap" else f", {METERS[place.meter]}"
+    return f"{owner(place.role)}, {said(place.phase)}{at}{meter}"
 
 
 METERS = {
@@ -77,7 +83,7 @@ def largest(comparison: Comparison, most: int = MOST) -> list[Mover]:
         key = (id(row.match), row.place.role, row.place.meter)
         if key not in found or weight(row) > weight(found[key]):
             found[key] = row
-    rows = merged(sorted(found.values(), key=lambda row: -size(row.change)))
+    rows = merged(comparison, sorted(found.values(), key=lambda row: -size(row.change)))
     classes = ([mover for mover in rows if mover.row.place.meter in meters] for meters in CLASSES)
     return list(filter(None, chain.from_iterable(zip_longest(*classes))))[:most]
 
@@ -102,12 +108,12 @@ def size(change: Change) -> float:
     return 1.0 if change.share is None else abs(change.share)
 
 
-def merged(rows: Sequence[Row]) -> list[Mover]:
+def merged(comparison: Comparison, rows: Sequence[Row]) -> list[Mover]:
     groups: dict[tuple, list[Row]] = {}
     for row in rows:
         same = (row.match.stack, *row.place[1:], row.change.amount)
         groups.setdefault(same if row.old.exact else (*same, id(row)), []).append(row)
-    return [Mover(one, tuple(other.place.suite for other in others)) for one, *others in groups.values()]
+    return [Mover(one, tuple(comparison.named(other.match) for other in others)) for one, *others in groups.values()]
 
 
 def direction(row: Row) -> str:
@@ -130,9 +136,13 @@ def how(row: Row) -> list[str]:
     if change.low is not None:
         return [percent(change), f"95 % interval of the factor {change.low:.3f} to {change.high:.3f}"]
     if row.old.exact and row.new.exact:
-        return ["exact"] + (["a quotient of one N"] if row.old.quotient else [])
+        return [EXACT if not max(row.old.noise, row.new.noise) else UNEVEN, *quotient(row)]
     spread = f"beyond the spread of {times} repeats" if times > 1 else f"beyond {100 * ASSUMED:g} %, measured once"
-    return [percent(change), spread] + (["a quotient of one N"] if row.old.quotient else [])
+    return [percent(change), spread, *quotient(row)]
+
+
+def quotient(row: Row) -> list[str]:
+    return [f"a quotient of N = {row.old.quotient:,}"] if row.old.quotient else []
 
 
 def sites(row: Row, explained: Explained) -> str:

@@ -63,7 +63,8 @@ def of_people(phase: str) -> str:
 
 def order(place: Place) -> tuple:
     """Of rows: as a run goes."""
-    at = (0,) if place.phase == PEAK else phases.place(recorded(place.phase))
+    timed = place.meter in TIMED
+    at = (0, place.phase) if timed or place.phase == PEAK else phases.place(recorded(place.phase))
     late = STAGES.index(place.phase) if place.phase in STAGES else 2
     roles = ("client", "server", "pair", "process")
     role = roles.index(place.role) if place.role in roles else len(roles)

@@ -2,29 +2,32 @@
 they are long; and the same on a terminal, where nothing is folded."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import rich.console
 import rich.text
 
 import forms
 from comparing import comparison_tables, movers
+from comparing.changes import CHANGED, UNKNOWN
 from comparing.comparison import Comparison
 from comparing.explained import Explained
-from tables import Table
+from tables import Cell, Table
 
-SHORT = 8  # rows, or sentences, that are not folded
+SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
+OTHERS = "{} rows without a change are left out; --format csv and json have them."
 REFUSED = "Not compared, since declared settings differ (`--force` compares them all the same)"
 FORCED = "Compared by force, although declared settings differ"
 ALONE = "On one side only"
 NOTES = "To be known"
-LARGEST = "Largest changes"
+LARGEST, UNCHANGED = "Largest changes", "No change"
 
 
 def markdown(comparison: Comparison, explained: Explained) -> str:
     found = movers.largest(comparison)
     parts = [f"**{movers.headline(comparison)}**"]
-    parts += [bullets(mover.sentence(explained) for mover in found)] if found else []
     parts += [bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
+    parts += [bullets(mover.sentence(explained) for mover in found)] if found else []
     parts += [table(one) for one in comparison_tables.tables(comparison, explained)]
     parts += [folded(title, bullets(said), len(said)) for title, said in last(comparison).items() if said]
     return "\n\n".join(parts) + "\n"
@@ -52,17 +55,34 @@ def bullets(sentences: Iterable[str]) -> str:
 
 
 def table(one: Table) -> str:
-    text = forms.text_of([one], forms.MARKDOWN).strip()
-    return folded(summary(one), text, len(one.rows) + len(one.without))
+    shown = shortened(one)
+    text = forms.text_of([shown], forms.MARKDOWN).strip() if shown.rows or shown.without else said(shown)
+    return folded(summary(one), text, len(shown.rows) + len(shown.without))
 
 
 def summary(one: Table) -> str:
     """Its title, and how many rows changed."""
+    rows = changed(one)
+    return (
+        f"{one.title}: {len(one.rows):,} rows"
+        if rows is None
+        else f"{one.title}: {len(rows):,} of {len(one.rows):,} changed"
+    )
+
+
+def changed(one: Table, but: Sequence[str] = (CHANGED,)) -> list[list[Cell]] | None:
+    """The rows with such a verdict; None where there are no verdicts."""
     at = next((at for at, column in enumerate(one.columns) if column.key == "difference"), None)
-    if at is None:
-        return f"{one.title}: {len(one.rows):,} rows"
-    changed = sum(row[at].value["verdict"] == "changed" for row in one.rows)
-    return f"{one.title}: {changed:,} of {len(one.rows):,} changed"
+    return None if at is None else [row for row in one.rows if row[at].value["verdict"] in but]
+
+
+def shortened(one: Table) -> Table:
+    """Of a long one the rows in which something changed, or may have; how many others there are is said."""
+    rows = changed(one, (CHANGED, UNKNOWN))
+    if rows is None or len(one.rows) <= LONG or len(rows) == len(one.rows):
+        return one
+    others = len(one.rows) - len(rows)
+    return replace(one, rows=rows, caption=f"{one.caption} {OTHERS.format(f'{others:,}')}")
 
 
 def folded(title: str, text: str, rows: int) -> str:
@@ -75,12 +95,19 @@ def folded(title: str, text: str, rows: int) -> str:
 def terminal(comparison: Comparison, explained: Explained, console: rich.console.Console) -> None:
     console.print(rich.text.Text(movers.headline(comparison), style="bold"))
     sentences = [mover.sentence(explained) for mover in movers.largest(comparison)]
-    for title, said in ({LARGEST: sentences} | first(comparison)).items():
+    for title, said in (first(comparison) | {LARGEST: sentences}).items():
         paragraph(title, said, console)
     console.print()
-    forms.show(comparison_tables.tables(comparison, explained), forms.TABLE, console)
+    made = [shortened(one) for one in comparison_tables.tables(comparison, explained)]
+    forms.show([one for one in made if one.rows or one.without], forms.TABLE, console)
+    paragraph(UNCHANGED, [f"{one.title}: {one.caption}" for one in made if not one.rows and not one.without], console)
     for title, said in last(comparison).items():
         paragraph(title, said, console)
+
+
+def said(one: Table) -> str:
+    """Of which no row is left."""
+    return f"**{one.title}**\n\n{one.caption}"
 
 
 def paragraph(title: str, said: Sequence[str], console: rich.console.Console) -> None:
