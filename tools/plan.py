@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""How much memory TLS connections need: by the measured law, memory = fixed + N (E + K) + H x most handshakes at once.
+
+E, H and fixed are from recordings, K (the kernel's part) and a full record in flight are assumed or given; each answer
+says which, and what it leaves out."""
+
+# ruff: noqa: E402
+
+import environment
+
+environment.activate()
+
+import argparse
+import signal
+import sys
+
+import picture
+import reading
+import records
+from planning import (
+    answers,
+    assumptions,
+    checks,
+    commands,
+    fleet_answer,
+    found,
+    haproxy_answer,
+    recordings,
+    storm_answer,
+    storm_picture,
+)
+from planning.answers import Case
+from planning.asked_for import Impossible, case, demand, law_of, possible
+from planning.fleet_answer import Fleet
+from planning.memories import Memory
+from planning.rates import Rate, rate_of
+from planning.storm_answer import Storm
+from planning.storms import Service, arrivals, simulate
+from tables import Table
+
+EXAMPLES = """examples:
+  tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
+  tools/plan.py memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms     W by Little's law
+  tools/plan.py memory --connections 50k --stalled-rate 200/s --timeout 60s             peers that never go on
+  tools/plan.py fit --memory 16GiB --handshaking 5% --in-flight 20% --role both
+  tools/plan.py storm --clients 100000 --within 10s -o storm
+  tools/plan.py storm --clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5
+  tools/plan.py fleet --clients 10M --hosts 40 --fail 1
+  tools/plan.py haproxy --memory 16GiB --role both
+  tools/plan.py check                                       how far off the law is where it was not fitted"""
+
+
+def parser() -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(prog="plan.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    commands.add(made)
+    return made
+
+
+def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> list[Table]:
+    stands_on = answers.terms(cases, given.kernel_bytes is not None, given.record_bytes is not None)
+    return [made, stands_on, assumptions.left_out()]
+
+
+def memory(given: argparse.Namespace) -> list[Table]:
+    of = possible(demand(given), given.connections)
+    cases = [case(given, stack) for stack in found.known(given.stack)]
+    return with_terms(given, answers.memory(cases, of, given.connections), cases)
+
+
+def fit(given: argparse.Namespace) -> list[Table]:
+    of = possible(demand(given), None)
+    cases = [case(given, stack) for stack in found.known(given.stack)]
+    return with_terms(given, answers.fit(cases, of, given.memory), cases)
+
+
+def rate(given: argparse.Namespace, of: Case) -> Rate:
+    if given.handshake_rate is None:
+        return rate_of(of.law.stack, of.law.suite, of.law.role, given.cores, recordings.newest(given.recording))
+    return Rate(given.handshake_rate, given.cores or of.law.machine[1], 0)
+
+
+def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0) -> Storm:
+    speed = rate(given, of)
+    patience = (given.limit, given.timeout, given.retry, given.attempts)
+    service = Service(1 / speed.each, speed.cores, given.rtt + given.client_time, *patience)
+    course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
+    return Storm(of, speed, service, Memory(of.law, of.price, course, before))
+
+
+def drawn(given: argparse.Namespace, storms: list[Storm], title: str) -> None:
+    if not given.output:
+        return
+    law = storms[0].case.law
+    below = f"{given.suite}, {law.role}, allocator {law.allocator}; arrivals {given.arrivals}, "
+    below += f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
+    for file in picture.save(storm_picture.figure(storms, title, below), given.output):
+        print(f"plan: {file}", file=sys.stderr)
+
+
+def storm(given: argparse.Namespace) -> list[Table]:
+    cases = [case(given, stack) for stack in found.known(given.stack)]
+    storms = [storm_of(given, of, given.clients) for of in cases]
+    title = f"{given.clients:,} clients come back within {given.within:g} seconds"
+    drawn(given, storms, title)
+    return with_terms(given, storm_answer.table(storms, title), cases)
+
+
+def fleet(given: argparse.Namespace) -> list[Table]:
+    if given.fail >= given.hosts:
+        raise Impossible(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
+    of = Fleet(given.clients, given.hosts, given.fail)
+    cases = [case(given, stack) for stack in found.known(given.stack)]
+    storms = [storm_of(given, one, max(1, of.more), of.before) for one in cases]
+    made = fleet_answer.table(storms, of)
+    drawn(given, storms, made.title)
+    return with_terms(given, made, cases)
+
+
+def haproxy(given: argparse.Namespace) -> list[Table]:
+    roles = ("server", "client") if given.role == "both" else (given.role,)
+    pairs = []
+    for stack in found.known(given.stack, assumptions.haproxy().stacks):
+        laws = [law_of(given, stack, role) for role in roles]
+        pairs.append((case(argparse.Namespace(**vars(given) | {"role": roles[0]}), stack), laws))
+    made = haproxy_answer.table(pairs, given.memory, len(roles))
+    return with_terms(given, made, [one for one, _ in pairs])
+
+
+def check(given: argparse.Namespace) -> list[Table]:
+    return [
+        checks.table(found.known(given.stack), found.checked_suite(given.suite), recordings.newest(given.recording))
+    ]
+
+
+ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}
+
+
+def main() -> None:
+    asked = parser()
+    given = asked.parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        reading.deliver(ANSWERS[given.answer](given), given, asked)
+    except Impossible as error:
+        asked.error(str(error))
+    except ValueError as error:
+        sys.exit(f"plan: {error}")
+    except OSError as error:
+        sys.exit(f"plan: {error.filename or given.into}: {error.strerror}")
+    sys.exit(1 if records.skipped else 0)
+
+
+if __name__ == "__main__":
+    main()

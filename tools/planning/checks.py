@@ -1,0 +1,102 @@
+"""The law against runs that it was not fitted to: other windows, other numbers of sessions, another recording."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import costs
+import law
+import results
+from planning import recordings
+from planning.amounts import memory_cell
+from planning.laws import SYSTEM, selected, series_of, settings_of
+from records import Record
+from selection import Selection, of_campaign
+from tables import Cell, Column, Table, whole, word
+
+
+class Check(NamedTuple):
+    stack: str
+    process: str
+    sessions: int  # that the process holds
+    window: int  # pairs in the handshake at once
+    recording: Path
+    measured: float  # bytes, median of repeats
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1
+
+
+def together(selection: Selection) -> list[Record]:
+    windows = settings_of(selection, SYSTEM, "together")
+    return [run for one in windows for run in selection.series(selection.stacks[0], one).runs("rss")]
+
+
+def of_pairs(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check]:
+    """The law of the newest recording of the campaign `law`, against all other runs with both ends in one process."""
+    fitted, keys = None, set()
+    chosen = {path: selected(recordings.of_stack(path, stack), stack, suite) for path in among}
+    for selection in filter(None, chosen.values()):
+        runs, *_ = results.split(of_campaign(together(selection), "law"))
+        points = [(run.sessions, law.pairs_at_once(run), law.peak_rss(run)) for run in runs]
+        if fitted := law.fit(points):
+            keys = {run.key for run in runs}
+            break
+    for path, selection in chosen.items() if fitted else ():
+        runs = together(selection) if selection else []
+        yield from beside(fitted, stack, path, [run for run in runs if run.key not in keys])
+
+
+def beside(fitted: law.Law, stack: str, path: Path, runs: Sequence[Record]) -> Iterator[Check]:
+    for sessions, window in sorted({(run.sessions, law.pairs_at_once(run)) for run in runs}):
+        peaks = [law.peak_rss(run) for run in runs if (run.sessions, law.pairs_at_once(run)) == (sessions, window)]
+        yield Check(stack, "both ends", sessions, window, path, statistics.median(peaks), fitted.at(sessions, window))
+
+
+def of_servers(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check]:
+    """Lines through all numbers of sessions but the largest, at the largest."""
+    for path in among:
+        selection = selected(recordings.of_stack(path, stack), stack, suite)
+        for roles in ("split", "keep-server") if selection else ():
+            series = series_of(selection, SYSTEM, roles, "server", narrow=roles != "split")
+            points = costs.medians(series.full("rss"), law.peak_rss) if series else {}
+            if len(points) < 3:
+                continue
+            most = max(points)
+            line = costs.line({sessions: peak for sessions, peak in points.items() if sessions != most})
+            window = most // 2 if series.setting.window == "all" else series.setting.window
+            yield Check(stack, f"server ({roles})", most // 2, window, path, points[most], line.at(most))
+
+
+NARROWER = "fewer at once than 1 % of the pairs: not what the law is claimed for"
+
+
+def claimed(one: Check) -> bool:
+    return one.window >= results.NARROWEST * one.sessions / 2
+
+
+def table(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:
+    """ValueError where there is nothing to check."""
+    found = [one for stack in stacks for of in (of_pairs, of_servers) for one in of(stack, suite, among)]
+    if not found:
+        raise ValueError(f"nothing to check the law at: no windowed runs of {', '.join(stacks)} in {suite}")
+    worst = max(filter(claimed, found), key=lambda one: abs(one.error))
+    caption = (
+        f"Suite {suite}, peak RSS while handshakes are under way. Both ends: fitted to the campaign `law` (5,000 and "
+        "10,000 sessions, the narrowest window from 1 % of the pairs on, and the widest). Servers: the line through "
+        f"all N but the largest, at the largest. The largest error where it is claimed is {100 * worst.error:+.2f} %."
+    )
+    names = {"stack": "stack", "process": "process", "recording": "recording"}
+    columns = [Column(key, heading, left=True) for key, heading in names.items()]
+    columns += [Column("sessions", "sessions"), Column("window", "W"), Column("measured_bytes", "measured")]
+    columns += [Column("predicted_bytes", "law"), Column("error", "error")]
+    made = Table("check", "The law at runs that it was not fitted to", caption, columns)
+    for one in found:
+        error = Cell(f"{100 * one.error:+.2f} %", round(one.error, 6), None if claimed(one) else NARROWER)
+        names = [word(one.stack), word(one.process), word(recordings.shown(one.recording))]
+        sizes = [whole(one.sessions), whole(one.window), memory_cell(one.measured), memory_cell(one.predicted)]
+        made.rows.append([*names, *sizes, error])
+    return made

@@ -1,0 +1,51 @@
+"""What an allocator gives back: when handshakes are complete, and when sessions are freed; and what it costs beside
+the system's."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import costs
+import law
+from lines import Role
+from planning.laws import BY_RATIO, ESTABLISHED, SYSTEM, SessionLaw, heap, series_of, slope
+from selection import Selection
+from series import Series, in_common
+
+CLOSED = costs.rss_at_end("closed")
+
+
+def share(part: float, whole: float) -> float:
+    return min(1.0, max(0.0, part / whole)) if whole > 0 else 1.0
+
+
+def held(series: Series, kept: float) -> dict[str, float]:
+    """Of H when all are established, with E known, and of E + H when all are freed; right after, as recorded."""
+    peak, established, closed = (slope(series, of, 2).each for of in (law.peak_rss, ESTABLISHED, CLOSED))
+    return {"held_shaking": share(established - kept, peak - kept), "held_closed": share(closed, peak)}
+
+
+def with_retention(found: SessionLaw, series: Series) -> SessionLaw:
+    """Under the system's allocator, from the run with all in the handshake at once."""
+    return replace(found, **held(series, found.kept))
+
+
+def under(found: SessionLaw, allocator: str, selection: Selection) -> SessionLaw | None:
+    """The law under another allocator; None where no run tells what it changes."""
+    wide = [series_of(selection, name, "together", "both") for name in (SYSTEM, allocator)]
+    if None in wide:
+        return None
+    system, other = in_common(wide)
+    peaks = [slope(one, law.peak_rss, 2) for one in (system, other)]
+    if None in peaks or any(one.quotient for one in peaks):
+        return None
+    times = peaks[1].each / peaks[0].each
+    terms = {"kept": times * found.kept, "handshake": times * found.handshake}
+    terms["fixed"] = max(0.0, found.fixed + peaks[1].fixed - peaks[0].fixed)
+    at_rest = times * at_rest_of_pairs(selection, peaks[0].each)
+    return replace(found, allocator=allocator, how=BY_RATIO, **terms, **held(other, at_rest))
+
+
+def at_rest_of_pairs(selection: Selection, peak: float) -> float:
+    """E of both ends together: live heap where it was metered, else all of the peak, so that all of it is kept."""
+    roles: Sequence[Role] = ("client", "server")
+    return min(peak, heap(selection, roles, "established") or peak)
