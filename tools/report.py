@@ -12,14 +12,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reporting import page, recordings
+from reporting import cost, measured, page, recordings, timed_runs
 from reporting.recordings import Recording
 from reporting.sections import Section
 from views import profile_output
 
 EXAMPLES = """examples:
   tools/report.py data/2026-01-31-some-cpu -o report.html"""
-MAKERS = ()
+MAKERS = (measured.section, cost.section, timed_runs.section)
 
 
 def sections(read: Sequence[Recording]) -> list[Section]:

@@ -17,10 +17,20 @@ const report = {
     } catch {
       copyByHand(text);
     }
-    const said = button.textContent;
-    button.textContent = "copied";
     report.say("copied");
-    setTimeout(() => (button.textContent = said), 1200);
+    if (button.dataset.said) return;
+    button.dataset.said = button.textContent;
+    button.textContent = "copied";
+    setTimeout(() => {
+      button.textContent = button.dataset.said;
+      delete button.dataset.said;
+    }, 1200);
+  },
+  // What the page carries deflated (packing.py), as text.
+  async inflated(id) {
+    const bytes = Uint8Array.from(atob(byId(id).textContent), (sign) => sign.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
   },
 };
 
@@ -34,6 +44,12 @@ function copyByHand(text) {
   area.remove();
 }
 
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const root = document.documentElement;
 const theme = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");
@@ -44,3 +60,6 @@ byId("theme").addEventListener("click", () => {
 });
 dark.addEventListener("change", named);
 named();
+
+for (const button of document.querySelectorAll("button.copy"))
+  button.addEventListener("click", () => report.copy(byId(button.dataset.of).textContent, button));

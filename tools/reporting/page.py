@@ -9,10 +9,12 @@ import jinja2
 from markupsafe import Markup
 
 from definitions import ROOT
+from reporting import pictured, table_html
 from reporting.sections import Section
 
 ROOM = ROOT / "tools/reporting"
 MOST = 3_000_000  # bytes of a page
+SCRIPTS = ("page.js", "tables.js", "pictures.js")
 STRICT = '"use strict";\n'
 
 
@@ -26,21 +28,28 @@ def script(sections: Sequence[Section]) -> str:
     """One for all, so that what page.js offers is seen by no other page's."""
     theirs = dict.fromkeys(text for section in sections for text in section.scripts)
     bodies = "".join(f"((report) => {{\n{text}}})(report);\n" for text in theirs)
-    return f"{STRICT}(() => {{\n{own('page.js')}{bodies}}})();"
+    ours = "".join(map(own, SCRIPTS))
+    return f"{STRICT}(() => {{\n{ours}{bodies}}})();"
 
 
 def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(ROOM), autoescape=True, trim_blocks=True)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ROOM), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["packed"] = packed
     drawn = script(sections)
     styles = dict.fromkeys(text for section in sections for text in section.styles)
+    cards = {section.id: table_html.cards(section.tables) for section in sections}
+    columns = (table_html.style(table) for several in cards.values() for card in several for table in card.tables)
     parts = {
         "title": title,
         "subtitle": subtitle,
         "sections": sections,
+        "pictures": {section.id: [*map(pictured.of, section.pictures)] for section in sections},
+        "tables": cards,
         "scripts": [plain(drawn)],
         "policy": f"'sha256-{digest(drawn)}'",
-        "style": plain(own("page.css") + "".join(styles)),
+        "style": plain(own("page.css") + "".join([*styles, *columns])),
     }
     return environment.get_template("page.html.jinja").render(parts)
 

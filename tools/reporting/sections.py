@@ -2,8 +2,8 @@
 
 A maker is `section(recordings: Sequence[Recording]) -> Section | None`; None where there is nothing that it could say.
 The page puts `<section id="{id}">` with the title as `<h2>` around `html`, then each picture and each table in a card
-of its own, a row into the table of contents, and `data` into `<script type="application/json" id="data-{id}">`. Every id
-within `html` begins with the section's, and no element has a handler of its own: the policy forbids it, and all that is
+of its own, a row into the table of contents, and `data` into `<script type="application/json" id="data-{id}">`.
+Every id within `html` begins with the section's, and no element has a handler of its own: the policy forbids it, and all that is
 loaded from elsewhere.
 
 `styles` are put into the page's one style sheet after page.css, whose variables (--paper, --panel, --ink, --quiet,
@@ -17,7 +17,7 @@ each text once however many sections have it, as the body of a function that is 
 
 Pictures and tables are also what `--format` writes: Markdown and CSV, PNG and SVG, of the same data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -50,5 +50,5 @@ class Section(NamedTuple):
     data: dict[str, Any] | None = None
     scripts: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
     tables: tuple[Shown, ...] = ()

@@ -1,0 +1,90 @@
+"""Pictures of memory: every stack in the suites that most of them did, libraries release by release, and memory by
+sessions and phase where few stacks stand side by side."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import plot_mem
+import plot_releases
+import plot_stacks
+from catalogue import many
+from reporting.recordings import Recording
+from reporting.sections import Picture
+from selection import Selection, of_campaign, select
+
+SUITES = 3  # with a picture of every stack each
+FEW = ("repeat", "mem")  # campaigns of few stacks side by side
+
+
+def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
+    """None where nothing was measured: there is nothing to draw."""
+    selection = recording.contents.memory
+    if not selection or not any(one.status == "measured" for one in selection.records):
+        return
+    ending, named = (f"-{recording.name}", f", {recording.name}") if several else ("", "")
+    of = every_stack(recording, selection) if many(selection) else side_by_side(recording, selection)
+    for one in of:
+        yield one._replace(name=f"{one.name}{ending}", title=f"{one.title}{named}")
+
+
+def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]:
+    alone = selection.where(lambda one: one.peer is None and one.env == "lab" and one.roles == "split")
+    suites = popular(alone)
+    if not suites:
+        return
+    by_role = f"tools/plot_stacks.py {recording.path} -o stacks --roles split --suite"
+    for suite in suites:
+        some = alone.where(lambda one, suite=suite: one.suite == suite)
+        says = f"What a server session of each stack keeps in {suite}, the smallest first. The table below has the figures."
+        title = f"What a server session keeps in {suite}"
+        yield Picture(
+            f"stacks-{suite}", title, says, f"{by_role} {suite}", lambda some=some: plot_stacks.figure(some, "server")
+        )
+    some = alone.where(lambda one: one.suite in suites)
+    command = f"tools/plot_releases.py {recording.path} -o releases --roles split "
+    says = "Memory of an established session, and its peak, of each library from release to release, client and server."
+    by_release = Picture(
+        "releases",
+        "Release by release",
+        says,
+        command + " ".join(f"--suite {suite}" for suite in suites),
+        lambda: plot_releases.figure(some),
+    )
+    yield by_release
+
+
+def popular(selection: Selection) -> list[str]:
+    """Suites by how many stacks did them, in the order in which they were recorded."""
+    did = {(one.stack, one.suite) for one in selection.records if one.status == "measured"}
+    counted = Counter(suite for _, suite in did)
+    kept = sorted(counted, key=lambda suite: (-counted[suite], suite))[:SUITES]
+    return [suite for suite in dict.fromkeys(one.suite for one in selection.settings) if suite in kept]
+
+
+def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:
+    """Of a campaign where it is there, else of the plainest settings."""
+    command = f"tools/plot_mem.py {recording.path} -o memory"
+    kept = plain(selection)
+    for name in FEW:
+        found = of_campaign(recording.records, name)
+        if len({one.sessions for one in found if one.status == "measured"}) > 1:
+            command, kept = f"{command} --campaign {name}", select(found)
+            break
+    says = "Above, peak RSS by sessions with the line through it; below, memory by phase of the handshake. "
+    says += "The tables have the figures."
+    yield Picture("memory", "Memory by sessions and by phase", says, command, lambda: plot_mem.figure(kept))
+
+
+def plain(selection: Selection) -> Selection:
+    """Both ends in one process, in the laboratory, all at once; where that was not measured, what was."""
+    found = selection.where(
+        lambda one: (one.roles, one.env, one.window, one.peer, one.cpu) == ("together", "lab", "all", None, "all")
+    )
+    return found if any(one.status == "measured" for one in found.records) else selection
+
+
+def of_all(recordings: Sequence[Recording]) -> Iterator[Picture]:
+    of_memory = [one for one in recordings if one.contents.memory]
+    kinds = Counter(many(one.contents.memory) for one in of_memory)
+    for one in of_memory:
+        yield from pictures(one, kinds[many(one.contents.memory)] > 1)

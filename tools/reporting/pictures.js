@@ -1,0 +1,47 @@
+// Pictures are SVG that is inflated when it comes near the window; they can be saved as that, or as PNG.
+const SCALE = 2; // pixels of a PNG to one of the picture
+const drawings = new Map();
+
+async function drawing(image) {
+  if (!drawings.has(image)) {
+    const svg = report.inflated(image.dataset.of);
+    drawings.set(image, svg.then((text) => URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }))));
+  }
+  return drawings.get(image);
+}
+
+const near = new IntersectionObserver(
+  async (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      target.src = await drawing(target);
+    }
+  },
+  { rootMargin: "800px" },
+);
+
+async function png(image) {
+  const drawn = new Image();
+  drawn.src = await drawing(image);
+  await drawn.decode();
+  const [width, height] = ["width", "height"].map((side) => SCALE * image.getAttribute(side));
+  const canvas = element("canvas", { width, height });
+  canvas.getContext("2d").drawImage(drawn, 0, 0, width, height);
+  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"));
+  return URL.createObjectURL(blob);
+}
+
+for (const figure of document.querySelectorAll("figure.card")) {
+  const image = figure.querySelector("img[data-of]");
+  if (!image) continue;
+  near.observe(image);
+  figure.querySelector(".tools").hidden = false;
+  for (const button of figure.querySelectorAll("button.save"))
+    button.addEventListener("click", async () => {
+      const form = button.dataset.as;
+      const href = form === "png" ? await png(image) : await drawing(image);
+      element("a", { href, download: `${figure.id}.${form}` }).click();
+      report.say(`${figure.id}.${form} is saved`);
+    });
+}
