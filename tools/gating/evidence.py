@@ -1,0 +1,92 @@
+"""What a recording has to say of one budget: the figure at its place with its runs, or why there is none."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from comparable import comparable
+from comparing import declared
+from comparing.figure import Figure
+from comparing.figures import figures
+from comparing.places import EXACT, TIMED, Place
+from gating import needs
+from gating.budget import Budget
+from lines import Roles
+from records import Record
+from run import SYSTEM
+from selection import newest
+from series import Setting
+from timing import timed
+from timing.timed import Work
+
+NONE = "it was not measured in {}"
+NO_PHASE = "its runs have no such phase; there are: {}"
+NO_FIGURE = "its runs do not tell it"
+
+
+class Evidence(NamedTuple):
+    """`figure` is None where there is a `why`; runs are those that the figure is of, whatever became of them."""
+
+    figure: Figure | None
+    runs: tuple[Record, ...] = ()
+    why: str | None = None
+
+
+def settings(budget: Budget) -> list[Roles]:
+    """How roles may be arranged for this budget, the usual way first."""
+    exact = budget.place.meter in EXACT and budget.place.role != "pair"
+    return ["together", "split"] if exact else [needs.roles_of(budget)]
+
+
+def arranged(records: Sequence[Record], budget: Budget) -> tuple[Roles, list[Record]]:
+    """The first arrangement of roles in which it was measured, with its runs; else one in which that failed."""
+    ways = [(roles, runs_of(records, budget.stack, budget, roles)) for roles in settings(budget)]
+    sound = [way for way in ways if any(run.status == "measured" for run in way[1])]
+    return next(iter(sound), max(ways, key=lambda way: bool(way[1])))
+
+
+def runs_of(records: Iterable[Record], stack: str, budget: Budget, roles: Roles) -> list[Record]:
+    """The newest comparable ones in one setting."""
+    own = [one for one in records if (one.stack, one.suite) == (stack, budget.place.suite)]
+    if budget.place.meter in TIMED:
+        handshake = budget.place.meter == "handshakes"
+        size = None if handshake else needs.WRITE_BYTES
+        work = Work("handshake" if handshake else "throughput", budget.place.suite, size_bytes=size)
+        return list(timed.select(one for one in own if timed.is_timed(one) and Work.of(one) == work).records)
+    setting = Setting(budget.place.suite, SYSTEM, "all", roles)
+    return newest(comparable(one for one in own if one.scenario == "memory" and Setting.of(one) == setting))
+
+
+def of_budget(runs: Sequence[Record], place: Place, recording: str) -> Evidence:
+    """From the runs of one setting."""
+    meters = ("time",) if place.meter in TIMED else ("heap", "sites") if place.meter in EXACT else ("rss",)
+    told = tuple(run for run in runs if run.meter in meters)
+    found = figures(run for run in told if run.status == "measured")
+    if place in found:
+        return Evidence(found[place], told)
+    return Evidence(None, told, lacking(told, place, recording, found))
+
+
+def lacking(runs: Sequence[Record], place: Place, recording: str, found: Iterable[Place]) -> str:
+    """Why it has no figure there."""
+    for run in runs:
+        if run.status != "measured":
+            return f"{run.status}: {' '.join((run.reason or '').split())}"
+    if not runs:
+        return NONE.format(recording)
+    beside = [one for one in found if one._replace(phase="", sessions=None) == place._replace(phase="", sessions=None)]
+    if place.meter == "peak-rss":
+        return f"it was measured at N = {', '.join(f'{one.sessions:,}' for one in beside)}, not {place.sessions:,}"
+    return NO_PHASE.format(", ".join(one.phase for one in beside)) if beside else NO_FIGURE
+
+
+def in_common(new: Sequence[Record], old: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """RSS at those N only that both have: a line through others is another line."""
+    counts = ({run.sessions for run in some if run.meter == "rss"} for some in (new, old))
+    shared = set.intersection(*counts)
+    return tuple([run for run in some if run.meter != "rss" or run.sessions in shared] for some in (new, old))
+
+
+def apart(new: Sequence[Record], old: Sequence[Record], *aspects: str) -> str | None:
+    """In which of these aspects of what is declared (comparing.declared) the two differ; None where in none."""
+    others = declared.ASPECTS.keys() - {*aspects}
+    return "; ".join(f"{one.what} {one.old}, not {one.new}" for one in declared.differences(old, new, others)) or None
