@@ -41,6 +41,8 @@ help: ## this list
 	@tools/names.py --list profile
 	@echo; echo 'knobs of compare:'
 	@tools/names.py --list compare
+	@echo; echo 'knobs of compare-versions:'
+	@tools/names.py --list versions
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
@@ -72,6 +74,11 @@ measure: names packages-timed setup core stacks-throughput ## all three, 30 time
 compare: takes := A B SUITES ROLE N GIT LIKE PREFIX OUT FORMAT
 compare: names packages-compare setup core ## what a patch changes: A=openssl@git:REVISION B=openssl@path:DIRECTORY, both built
 	@.venv/bin/python tools/compare_builds.py $(call flags,$(takes))
+
+.PHONY: compare-versions
+compare-versions: takes := LIB VERSIONS SUITES ROLE OUT FORMAT
+compare-versions: names packages-compare setup core ## a library's releases, LIB=openssl: memory by bucket, a table and a picture; builds all
+	@.venv/bin/python tools/compare_versions.py $(call flags,$(takes)) || test $$? = 77
 
 .PHONY: stacks
 stacks: takes := STACKS
@@ -145,7 +152,7 @@ core: build/core/libmemtest.a build/core/libheapmeter.so ## what every harness s
 
 .PHONY: stacks-clean
 stacks-clean: go-writable ## forget the built stacks and their sources
-	rm -rf build/stacks build/sources build/harness build/logs build/go
+	rm -rf build/stacks build/trees build/ccache build/sources build/harness build/logs build/go
 
 .PHONY: clean
 clean: go-writable ## forget all that was built and installed; recordings stay

@@ -18,7 +18,9 @@ NM = ["nm", "--defined-only", "--print-size"]
 FUNCTION = re.compile(r"^([0-9a-f]+) ([0-9a-f]+) [TtWwi] ", re.MULTILINE)  # its address and size
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
-PACKED = re.compile(r"^(.*/)?(cargo/registry/src/[^/]+|\.\./sources|rustc/[0-9a-f]{40})/")  # where packages lie
+PACKED = re.compile(  # where packages lie
+    r"^(.*/)?(cargo/registry/src/[^/]+|(?:\.\.|build/trees/[0-9a-f]+)/sources|rustc/[0-9a-f]{40})/"
+)
 LIMIT_S = 120
 OUTERMOST = "main"  # what called it is the C library's, and the same for all
 

@@ -46,9 +46,10 @@ def build(sides: Sides, knobs: dict[str, str]) -> None:
         packages.require_cargo()
     cache.check()
     prefix = Path(knobs["PREFIX"]).absolute() if "PREFIX" in knobs else None
-    failures = Schedule(chosen, known, ROOT, prefix).run()
-    if failures:
-        raise Failed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
+    before = [name for name in chosen if (ROOT / "build/harness" / f"{name}.stamp").is_file()]
+    for some in (before, [name for name in chosen if name not in before]):  # what is left has all CPUs
+        if some and (failures := Schedule(some, known, ROOT, prefix).run()):
+            raise Failed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
 
 
 def failed(name: str, error: Exception) -> str:

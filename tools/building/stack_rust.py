@@ -5,8 +5,8 @@ import shlex
 import shutil
 from pathlib import Path
 
-from building import commands, flags, share, stamps
-from definitions import Stack
+from building import commands, flags, share, stamps, tree_manifest
+from definitions import Stack, TreeStack
 
 
 def inputs(stack: Stack, root: Path) -> dict[str, str]:
@@ -17,10 +17,21 @@ def inputs(stack: Stack, root: Path) -> dict[str, str]:
 
 
 def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
-    target = root / "build/stacks" / name
+    if not isinstance(stack, TreeStack):
+        target = root / "build/stacks" / name
+        make(name, stack, ["--locked"], root / stack.manifest, target, binary, root, log)
+        return
+    target = root / "build/trees/cargo" / name.partition("@")[0]  # of all trees: what they stand on is the same
+    with share.alone(root / "build/locks" / f"{target.name}.cargo", name):
+        make(name, stack, [], tree_manifest.make(name, stack, root), target, binary, root, log)
+
+
+def make(
+    name: str, stack: Stack, locked: list[str], manifest: Path, target: Path, binary: Path, root: Path, log: Path
+) -> None:
     features = ["--features", ",".join(stack.features)] if stack.features else []
     command = [
-        *("cargo", "build", "--release", "--locked", "--manifest-path", str(root / stack.manifest), *features),
+        *("cargo", "build", "--release", *locked, "--manifest-path", str(manifest), *features),
         *("--bin", stack.binary, "--target-dir", str(target), "--jobs", str(share.jobs())),
     ]
     rust, c = with_paths(str(root), os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"))

@@ -1,6 +1,7 @@
 """By which table of memtest/stacks.toml a tree is built: of its library's the newest that is not above its release."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 
 from definitions import Stack
@@ -10,7 +11,7 @@ Reader = Callable[[str], str | None]  # the text of a file of the tree, by its p
 Sought = tuple[tuple[str, str | None], ...]  # a file, and what finds the release in it (None: it tells none)
 
 CONFIGURE = r"AC_INIT\(\s*\[[^\]]+\],\s*\[([^\],\s]+)\]"
-CARGO = r'(?ms)^\[package\]$.*?^name = "rustls"$.*?^version = "([^"]+)"'
+CARGO = "Cargo.toml"
 MARKS: dict[str, Sought] = {  # of a library's tree: the first of these files that is there says its release
     "openssl": (("VERSION.dat", None), ("include/openssl/opensslv.h", r'OPENSSL_VERSION_TEXT\s+"OpenSSL ([^\s"]+)')),
     "boringssl": (("ssl/ssl_lib.cc", None), ("src/ssl/ssl_lib.cc", None)),
@@ -67,6 +68,10 @@ def release(first: str, read: Reader) -> str | None:
             continue
         if file == "VERSION.dat":
             return of_dat(text)
+        if pattern == CARGO:
+            if not (package := of_cargo(text, first)):
+                continue
+            return package
         found = re.search(pattern, text) if pattern else None
         if found or not pattern:
             return found[1] if found else None
@@ -81,6 +86,16 @@ def of_dat(text: str) -> str | None:
         return None
     tag = told.get("PRE_RELEASE_TAG")
     return ".".join(told[one] for one in ("MAJOR", "MINOR", "PATCH")) + (f"-{tag}" if tag else "")
+
+
+def of_cargo(text: str, crate: str) -> str | None:
+    """None when it is the manifest of another crate."""
+    try:
+        package = tomllib.loads(text).get("package", {})
+    except ValueError:
+        return None
+    version = package.get("version") if package.get("name") == crate else None
+    return version if isinstance(version, str) else None
 
 
 def order(version: str) -> tuple:
