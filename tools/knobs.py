@@ -59,10 +59,16 @@ OF_COMPARE = {  # which takes SUITES, N and OUT too
     "ROLE": "whose sessions are shown: client, server or both",
     "FORMAT": "of the answer: table, markdown, csv or json",
 }
-EVERY = KNOBS | OF_TIME | OF_PROFILE | OF_COMPARE
+OF_VERSIONS = {  # which takes SUITES, ROLE, OUT and FORMAT too
+    "LIB": "a library with several releases among the stacks, and its variants: openssl, rustls+aws-lc",
+    "VERSIONS": "only these releases of it: 3.0.22,3.5.5",
+}
+EVERY = KNOBS | OF_TIME | OF_PROFILE | OF_COMPARE | OF_VERSIONS
 COMPARE = {"A": "none: it is required", "B": "none: it is required", "SUITES": "tls12-rsa-aes256 tls13-rsa-aes256"}
 COMPARE |= {"ROLE": "both", "N": "200", "GIT": "none", "LIKE": "none", "PREFIX": "none", "OUT": "build/compare"}
 COMPARE |= {"FORMAT": "table on a terminal, else markdown"}
+VERSIONS = {"LIB": "none: it is required", "VERSIONS": "all", "SUITES": "tls13-rsa-aes256 tls12-rsa-aes256"}
+VERSIONS |= {"ROLE": "both", "OUT": "build/versions/LIB", "FORMAT": "table on a terminal, else markdown"}
 BUILD = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
 PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
 PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}

@@ -19,6 +19,7 @@ try:
 except ModuleNotFoundError:
     sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
 
+import releases
 import shapes
 import stdout
 from knobs import (
@@ -34,6 +35,7 @@ from knobs import (
     ONE,
     PROFILE,
     TIMED_DEFAULTS,
+    VERSIONS,
     WORDS,
     check_directory,
     check_multiplier,
@@ -118,6 +120,12 @@ def check_build(knob: str, value: str) -> None:
             raise ValueError(f"{knob}={value}: there is no {what}")
 
 
+def check_library(value: str) -> None:
+    known = releases.libraries(table("stacks"), least=2)
+    if value not in known:
+        raise ValueError(f"LIB={value} has no several releases in memtest/stacks.toml{nearest(value, known)}")
+
+
 def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
     if knob not in known:
         raise ValueError(f"no knob {knob} among those of `make help`{nearest(knob.upper(), known)}")
@@ -127,6 +135,10 @@ def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
         check_directory(knob, value)
     elif knob in ("A", "B"):
         check_build(knob, value)
+    elif knob == "LIB":
+        check_library(value)
+    elif knob == "VERSIONS":
+        pass  # those of its library: by who knows it
     elif knob in NUMBERS:
         check_numbers(knob, value)
     elif knob == MULTIPLIER:
@@ -220,6 +232,7 @@ def defaults() -> dict[str, str]:
 
 def show_all(target: str) -> None:
     targets = {"mem": defaults, "timed": lambda: TIMED_DEFAULTS, "profile": lambda: PROFILE, "compare": lambda: COMPARE}
+    targets |= {"versions": lambda: VERSIONS}
     shown = targets[target]()
     width = max(12, *(len(knob) + 2 for knob in shown))
     for knob, default in shown.items():
@@ -231,7 +244,7 @@ def main() -> None:
     parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
     parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
     targets, shows = (
-        ("mem", "timed", "profile", "compare"),
+        ("mem", "timed", "profile", "compare", "versions"),
         "show the knobs of a target (default: mem) with meanings and defaults",
     )
     parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)
