@@ -22,13 +22,19 @@ class Scripts(NamedTuple):
 
 
 def scripts() -> Scripts:
-    """Failed with a sentence when npm is missing or cannot fetch."""
+    """Of a page of one heap profile; as libraries."""
+    found = libraries()
+    ours = "".join((PINNED / name).read_text(encoding="utf-8") for name in OURS)
+    return found._replace(scripts=[*found.scripts, f'"use strict";\n(() => {{\n{ours}}})();'])
+
+
+def libraries() -> Scripts:
+    """What any page with flamegraphs needs. Failed with a sentence when npm is missing or cannot fetch."""
     fetch()
     folders = {FETCHED / "node_modules" / name: file for name, file in LIBRARIES.items()}
     theirs = [(folder / file).read_text(encoding="utf-8").strip() for folder, file in folders.items()]
-    ours = "".join((PINNED / name).read_text(encoding="utf-8") for name in OURS)
     named = [f"{folder.name}:\n\n{(folder / 'LICENSE').read_text(encoding='utf-8').strip()}" for folder in folders]
-    return Scripts([*theirs, f'"use strict";\n(() => {{\n{ours}}})();'], named)
+    return Scripts(theirs, named)
 
 
 def fetch() -> None:

@@ -1,0 +1,80 @@
+// What stands below the charts of the phase that is chosen: its flamegraph, its buckets, its call sites.
+const SITES = 40; // rows of the table of call sites; the rest is one more
+
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+function inspected(entry, phase, role, more) {
+  const of = role === "pair" ? "" : ` --role ${role}`;
+  return `tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite ${quoted(entry.suite)} --phase ${quoted(readable(phase))}${of} ${more}`;
+}
+
+// Reasons of a bucket: those of the rules that took its bytes, with what each took where it is not all.
+function reasons(found, look) {
+  const whys = new Map();
+  for (const one of found.filter((site) => site.bucket === look.bucket && site.why)) whys.set(one.why, (whys.get(one.why) ?? 0) + one.bytes);
+  const ordered = [...whys].sort((a, b) => b[1] - a[1]);
+  return ordered.length > 1 ? ordered.map(([why, bytes]) => `${why.replace(/\.$/, "")} (${whole(bytes)} B).`) : ordered.map(([why]) => why);
+}
+
+// Figures, and below them what is said of them, as wide as the table.
+function bucketRows(bucket, head, numbers, ...said) {
+  return html("tbody", { "data-bucket": bucket }, html("tr", {}, head, ...numbers), html("tr", {}, html("td", { class: "text", colspan: 4 }, ...said)));
+}
+
+function bucketRow(one, all, found) {
+  const swatch = svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, svg("rect", { width: 14, height: 14, fill: fillOf(one.look), stroke: "var(--line)" }));
+  const why = reasons(found, one.look);
+  const head = html("th", { scope: "row" }, swatch, ` ${one.look.bucket}`);
+  const numbers = [whole(one.bytes), whole(one.blocks), share(one.bytes, all)].map((text) => html("td", {}, text));
+  return bucketRows(one.look.bucket, head, numbers, html("span", { class: "phases-means" }, one.look.means), ...why.map((text) => html("p", {}, text)));
+}
+
+// Sums to what a session costs: what one pair holds, and what sessions cost beyond it.
+function bucketTable(entry, role, at, found) {
+  const [now, parts, more] = [figure(entry.roles[role], "live", at), buckets(entry, role, at), beyond(entry, role, at)];
+  const rows = parts.filter((one) => one.bytes || one.blocks).sort((a, b) => b.bytes - a.bytes).map((one) => bucketRow(one, now?.bytes ?? 0, found));
+  if (more && (more.bytes || more.blocks)) {
+    const numbers = [quotient(more.bytes, more.over), quotient(more.blocks, more.over), share(more.bytes / more.over, now.bytes)].map((text) => html("td", {}, text));
+    const why = "what sessions cost on average beyond the one pair whose call stacks were kept: lengths of signatures, tables that grow with N";
+    rows.push(bucketRows("", html("th", { scope: "row" }, "not in the call stacks"), numbers, why));
+  }
+  const sum = now && [quotient(now.amount, now.over), quotient(entry.roles[role].live[at][1], now.over), "100 %"].map((text) => html("td", {}, text));
+  const head = ["bucket", "bytes", "blocks", "share"].map((text) => html("th", { scope: "col" }, text));
+  const made = html("table", {}, html("caption", {}, `Buckets: what the bytes of a ${sessionOf(role)} are for`), html("thead", {}, html("tr", {}, ...head)), ...rows);
+  if (sum) made.append(html("tfoot", {}, html("tr", {}, html("th", { scope: "row" }, "all"), ...sum)));
+  return html("div", { class: "charts-table phases-buckets", role: "region", tabindex: 0, "aria-label": "buckets" }, made);
+}
+
+function siteTable(found, caption) {
+  const row = (one) => [one.path.slice(0, 4).join(" < ") || "(no call stack)", whole(one.bytes), whole(one.blocks), one.bucket, one.where];
+  const [shown, rest] = [found.slice(0, SITES), found.slice(SITES)];
+  const add = (of, key) => whole(of.reduce((sum, one) => sum + one[key], 0));
+  const rows = shown.map(row);
+  if (rest.length) rows.push([`${whole(rest.length)} others`, add(rest, "bytes"), add(rest, "blocks"), "", ""]);
+  const made = table(caption, ["who allocated", "bytes", "blocks", "bucket", "where"], rows, ["all", add(found, "bytes"), add(found, "blocks"), "", ""]);
+  return html("details", { class: "phases-sites" }, html("summary", {}, "the flamegraph as a table of call sites"), made);
+}
+
+function withoutTree(entry) {
+  const taken = `make profile STACK=${quoted(entry.stack)} SUITE=${quoted(entry.suite)} TOOL=sites`;
+  return [html("p", {}, "There is no sites run of this stack in this suite, so it is not known who allocated. This takes one:"), command(taken)];
+}
+
+// state: role, at, rss; close() when it is to go away. Returns what draws the flamegraph once it has a width.
+function details(host, entry, state, close) {
+  const [phase, tree] = [entry.phases[state.at], entry.tree === null ? null : known.trees[entry.tree]];
+  const shut = html("button", { type: "button", class: "charts-plain phases-close" }, "close");
+  shut.addEventListener("click", close);
+  const said = lines(entry, state.role, state.at, state.rss).slice(0, 4).filter(Boolean);
+  host.replaceChildren(html("h3", {}, `${entry.stack}, ${entry.suite}, ${sessionOf(state.role)}, at the end of ${readable(phase)}`, shut), html("p", { class: "phases-said" }, said.join(" · ")));
+  if (!buckets(entry, state.role, state.at)) return void host.append(...withoutTree(entry));
+  const found = tree ? sites(tree, state.at, state.role) : [];
+  const [figureHost, line] = [html("div", { class: "phases-flames" }), html("p", { class: "phases-line" })];
+  if (found.some((one) => one.bytes)) host.append(line, figureHost);
+  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "To keep this page small the call stacks of this stack are left out; the command shows them."));
+  host.append(html("p", { class: "phases-reading" }, "The width of a function is what it and all that it called hold at the end of the phase, in one session whose every call stack was kept. A peak within a phase has no call stacks."));
+  host.append(bucketTable(entry, state.role, state.at, found));
+  if (found.length) host.append(siteTable(found, `Call sites of one ${sessionOf(state.role)}: ${readable(phase)}`));
+  host.append(command(inspected(entry, phase, state.role, "--flamegraph flames.html")));
+  if (found.some((one) => one.bytes)) onWidth(figureHost, () => flames(figureHost, line, tree, state.at, state.role));
+}

@@ -1,0 +1,134 @@
+// What is chosen, and two stacks beside each other.
+const state = { suite: "", role: "client", rss: "", table: false, stacks: [], chosen: null }; // chosen: { panel, phase }
+const keyOf = (entry) => `${entry.recording} ${entry.stack}`;
+const entryOf = (key) => known.entries.find((one) => keyOf(one) === key && one.suite === state.suite);
+const several = () => known.recordings.length > 1;
+
+const titleOf = (key) => {
+  const [recording, stack] = [Number(key.split(" ", 1)[0]), key.slice(key.indexOf(" ") + 1)];
+  return several() ? `${stack} (${known.recordings[recording].name})` : stack;
+};
+
+function stackSelect(panel) {
+  const groups = known.recordings.map((recording, at) => {
+    const keys = [...new Set(known.entries.filter((one) => one.recording === at).map(keyOf))];
+    const label = recording.machine ? `${recording.name}, machine ${recording.machine}` : recording.name;
+    return keys.length ? html("optgroup", { label }, ...keys.map((key) => option(key, key.slice(key.indexOf(" ") + 1), key === state.stacks[panel]))) : null;
+  });
+  const made = html("select", { "aria-label": `stack of the ${panel ? "second" : "first"} chart` }, ...groups);
+  made.addEventListener("change", () => change({ stacks: state.stacks.with(panel, made.value) }, true));
+  return made;
+}
+
+function open(panel, at) {
+  const entry = entryOf(state.stacks[panel]);
+  const phase = entry.phases[at];
+  const again = state.chosen?.panel === panel && state.chosen.phase === phase;
+  change({ chosen: again ? null : { panel, phase } });
+  if (again) return;
+  report.say(`The flamegraph and the buckets of ${titleOf(state.stacks[panel])}, ${readable(phase)}, are below the charts.`);
+  element("phases-details").focus({ preventScroll: true });
+  element("phases-details").scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+}
+
+function shut() {
+  const { panel, phase } = state.chosen;
+  change({ chosen: null });
+  const mark = element("phases-panels").children[panel].querySelector(`[data-phase="${CSS.escape(phase)}"]`);
+  mark?.focus();
+}
+
+// The same numbers as the chart.
+function asTable(entry, key) {
+  const of = entry.roles[state.role];
+  const there = known.buckets.filter((look) => entry.phases.some((_, at) => buckets(entry, state.role, at)?.some((one) => one.look === look && one.bytes)));
+  const exact = (at, kind, one) => (of?.[kind]?.[at] ? quotient(of[kind][at][one], of.sessions) : "–");
+  const rows = entry.phases.map((phase, at) => {
+    const parts = buckets(entry, state.role, at) ?? [];
+    const sizes = there.map((look) => whole(parts.find((one) => one.look === look)?.bytes ?? 0));
+    const rss = of?.rss[state.rss]?.bytes?.[at];
+    return [readable(phase), exact(at, "live", 0), exact(at, "live", 1), exact(at, "peak", 0), exact(at, "peak", 1), ...sizes, ...(state.rss ? [rss === null || rss === undefined ? "–" : whole(rss)] : [])];
+  });
+  const headings = ["phase", "live bytes", "blocks", "peak bytes", "blocks then", ...there.map((look) => look.bucket), ...(state.rss ? [`RSS, ${state.rss}`] : [])];
+  return table(`${titleOf(key)}, ${state.suite}: live heap per ${sessionOf(state.role)} by phase`, headings, rows);
+}
+
+function panel(number, most) {
+  const [key, host] = [state.stacks[number], html("div", { class: "phases-chart" })];
+  const entry = entryOf(key);
+  const made = html("figure", { class: "phases-panel", "data-stack": key }, html("label", { class: "charts-choice" }, stackSelect(number)));
+  if (!entry) return made.append(html("p", { class: "phases-none" }, `${titleOf(key)}: ${state.suite} was not measured in a way that this chart could show.`)), made;
+  const of = entry.roles[state.role];
+  if (!of?.live) made.append(html("p", { class: "phases-none" }, `Live heap is not known: ${of?.why ?? "both ends never were in one process"}.`));
+  const at = state.chosen?.panel === number ? entry.phases.indexOf(state.chosen.phase) : -1;
+  const own = highest(entry, state.role, state.rss);
+  const shown = { role: state.role, rss: state.rss, at: at < 0 ? null : at, most: element("phases-scale").checked ? most : own, title: `${titleOf(key)}, ${state.suite}, ${sessionOf(state.role)}` };
+  if (!own) made.append(html("p", { class: "phases-none" }, "Nothing to draw."));
+  else if (state.table) made.append(asTable(entry, key));
+  else onWidth(made.appendChild(host), () => chart(host, entry, shown, (chosen) => open(number, chosen)));
+  made.append(html("figcaption", {}, madeOf(entry, state.role, state.rss)));
+  return made;
+}
+
+function legend(shown) {
+  const there = known.buckets.filter((look) => shown.some((entry) => entry.phases.some((_, at) => buckets(entry, state.role, at)?.some((one) => one.look === look && one.bytes > 0))));
+  const swatch = (child) => svg("svg", { width: 16, height: 14, "aria-hidden": "true" }, child);
+  const found = there.map((look) => html("li", { title: look.means }, swatch(svg("rect", { width: 16, height: 14, fill: fillOf(look), stroke: "var(--line)" })), look.bucket));
+  if (shown.some((entry) => entry.roles[state.role]?.live && !buckets(entry, state.role, 0))) found.push(html("li", {}, swatch(svg("rect", { width: 16, height: 14, class: "phases-whole" })), "live heap, not told apart"));
+  found.push(html("li", {}, swatch(svg("path", { d: "M8,14 V2 M2,2 H14", class: "phases-peak" })), "peak within the phase"));
+  if (state.rss) found.push(html("li", {}, swatch(svg("g", { class: "phases-rss" }, svg("path", { d: "M0,7 H16" }), svg("circle", { cx: 8, cy: 7, r: 3.2 }))), `RSS, ${state.rss}`));
+  element("phases-legend").replaceChildren(...found);
+}
+
+function controls() {
+  const suites = [...new Set(known.entries.map((one) => one.suite))];
+  element("phases-suite").replaceChildren(...suites.map((suite) => option(suite, suite, suite === state.suite)));
+  const shown = state.stacks.map(entryOf).filter(Boolean);
+  const roles = ROLES.filter((role) => known.entries.some((one) => one.suite === state.suite && one.roles[role]));
+  const pressed = (role) => Object.assign(html("button", { type: "button", "aria-pressed": String(role === state.role) }, role), { onclick: () => change({ role }) });
+  const focused = element("phases-role").contains(document.activeElement);
+  element("phases-role").replaceChildren(...roles.map(pressed));
+  if (focused) element("phases-role").querySelector("[aria-pressed=true]")?.focus();
+  const lines = [...new Set(shown.flatMap((entry) => Object.keys(entry.roles[state.role]?.rss ?? {})))];
+  if (!lines.includes(state.rss)) state.rss = "";
+  element("phases-rss").replaceChildren(option("", "none", !state.rss), ...lines.map((one) => option(one, one, one === state.rss)));
+  element("phases-as-table").setAttribute("aria-pressed", String(state.table));
+  element("phases-as-table").textContent = state.table ? "show as charts" : "show as table";
+  return shown;
+}
+
+// `focus`: on the select that was used, which is another element now.
+function change(what, focus = false) {
+  const [used, before] = [document.activeElement, element("phases-panels")];
+  const at = [...before.children].findIndex((one) => one.contains(used));
+  const phase = used?.closest?.("[data-phase]")?.dataset.phase;
+  Object.assign(state, what);
+  const shown = controls();
+  const most = Math.max(0, ...shown.map((entry) => highest(entry, state.role, state.rss)));
+  hideTip();
+  legend(shown);
+  before.replaceChildren(...state.stacks.map((_, number) => panel(number, most)));
+  if (focus && at >= 0) before.children[at].querySelector("select").focus();
+  else if (phase && at >= 0) requestAnimationFrame(() => document.activeElement === document.body && before.children[at].querySelector(`[data-phase="${CSS.escape(phase)}"]`)?.focus());
+  showDetails();
+}
+
+function showDetails() {
+  const host = element("phases-details");
+  const entry = state.chosen && entryOf(state.stacks[state.chosen.panel]);
+  const at = entry ? entry.phases.indexOf(state.chosen.phase) : -1;
+  host.hidden = at < 0;
+  if (at < 0) return void host.replaceChildren();
+  details(host, entry, { role: state.role, rss: state.rss, at }, shut);
+}
+
+report.charts.unpacked(report.data("phases").packed).then((found) => {
+  known = found;
+  const shown = known.opens.map((at) => known.entries[at]);
+  report.section("phases").append(patterns());
+  element("phases-suite").addEventListener("change", (event) => change({ suite: event.target.value }));
+  element("phases-rss").addEventListener("change", (event) => change({ rss: event.target.value }));
+  element("phases-scale").addEventListener("change", () => change({}));
+  element("phases-as-table").addEventListener("click", () => change({ table: !state.table }));
+  change({ suite: shown[0].suite, stacks: shown.map(keyOf) });
+});
