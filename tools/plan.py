@@ -13,6 +13,7 @@ environment.activate()
 import argparse
 import signal
 import sys
+from collections.abc import Sequence
 
 import picture
 import reading
@@ -50,6 +51,9 @@ EXAMPLES = """examples:
   tools/plan.py check                                       how far off the law is where it was not fitted"""
 
 
+SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
+
+
 def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(prog="plan.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
@@ -82,7 +86,7 @@ def rate(given: argparse.Namespace, of: Case) -> Rate:
 
 def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0) -> Storm:
     speed = rate(given, of)
-    patience = (given.limit, given.timeout, given.retry, given.attempts)
+    patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
     service = Service(1 / speed.each, speed.cores, given.rtt + given.client_time, *patience)
     course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
     return Storm(of, speed, service, Memory(of.law, of.price, course, before))
@@ -136,10 +140,10 @@ def check(given: argparse.Namespace) -> list[Table]:
 ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
+    """Exits as it went."""
     asked = parser()
-    given = asked.parse_args()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    given = asked.parse_args(words)
     try:
         reading.deliver(ANSWERS[given.answer](given), given, asked)
     except Impossible as error:
@@ -152,4 +156,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     main()

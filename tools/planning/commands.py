@@ -53,7 +53,13 @@ def crowd() -> argparse.ArgumentParser:
     add("--client-time", type=amounts.seconds, default=0.005, metavar="TIME", help="default: 5ms")
     add("--limit", type=amounts.count, metavar="W", help="handshakes at a time; the others wait without a session")
     add("--timeout", type=amounts.duration, metavar="TIME", help="clients give up after it, and come back")
-    add("--retry", type=amounts.duration, default=1.0, metavar="TIME", help="... so much later, then twice as much: 1s")
+    add(
+        "--retry",
+        type=amounts.duration,
+        default=1.0,
+        metavar="TIME",
+        help="... so much later, then twice as much (default: 1s, and half as much more or less)",
+    )
     add("--attempts", type=amounts.count, default=10, help="... at most so often (default: 10)")
     add("-o", "--output", type=Path, help="a picture: FILE.png, FILE.svg, or FILE for both")
     return made

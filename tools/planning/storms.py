@@ -6,6 +6,7 @@ round trip and the client's own time."""
 
 import heapq
 import itertools
+import random
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ class Service:
     timeout: float | None = None  # after which a client gives up
     retry: float = 1.0  # and comes back, each time after twice as long
     attempts: int = 10  # and then no more
+    spread: float = 0.0  # of the time until it is back, at random: 0.5 is from half to half as much again
 
 
 @dataclass
@@ -76,14 +78,14 @@ def by(times: Sequence[float], at: numpy.ndarray) -> numpy.ndarray:
 def arrivals(clients: int, within: float, kind: str, seed: int) -> numpy.ndarray:
     """When they come, increasing. even: spaced alike; uniform: anywhere; poisson: as many a second on average, so
     that the last may come later; at-once: all at 0."""
-    random = numpy.random.default_rng(seed)
+    numbers = numpy.random.default_rng(seed)
     if kind == "even":
         return numpy.arange(clients) * (within / clients)
     if kind == "at-once":
         return numpy.zeros(clients)
     if kind == "poisson":
-        return numpy.cumsum(random.exponential(within / clients, clients))
-    return numpy.sort(random.uniform(0, within, clients))
+        return numpy.cumsum(numbers.exponential(within / clients, clients))
+    return numpy.sort(numbers.uniform(0, within, clients))
 
 
 class Simulation:
@@ -100,6 +102,7 @@ class Simulation:
         self.done: set[int] = set()
         self.events: list[tuple[float, int, int, int]] = []  # time, order, what, attempt
         self.order = itertools.count()
+        self.random = random.Random(1)
         for client, time in enumerate(times):
             self.course.first[client] = float(time)
             self.attempt(client, float(time))
@@ -162,9 +165,13 @@ class Simulation:
         client = self.client[attempt]
         tried = self.tries[client] = self.tries.get(client, 0) + 1
         if tried < self.service.attempts:
-            self.attempt(client, time + self.service.retry * 2 ** (tried - 1))
+            self.attempt(client, time + self.back_after(tried))
         else:
             self.course.lost += 1
+
+    def back_after(self, tried: int) -> float:
+        spread = self.random.uniform(1 - self.service.spread, 1 + self.service.spread)
+        return self.service.retry * 2 ** (tried - 1) * spread
 
 
 def simulate(times: Sequence[float], service: Service) -> Course:
