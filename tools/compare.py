@@ -21,10 +21,11 @@ from pathlib import Path
 
 import embedding
 import forms
+import phases
 import records
 from comparing import comparison, declared, delivery, sides
 from comparing.comparison import Comparison, Wanted
-from comparing.places import METERS, STAGES, of_people, recorded
+from comparing.places import METERS, PEAK, STAGES, of_people, recorded
 from comparing.sides import NARROWED, Usage
 from names import nearest
 from records import Record
@@ -83,13 +84,20 @@ def check(given: argparse.Namespace) -> None:
 
 
 def wanted(given: argparse.Namespace) -> Wanted:
-    phases = given.phase and (ALL,) if ALL in (given.phase or ()) else given.phase and tuple(given.phase)
-    known = phases and tuple(of_people(recorded(phase)) for phase in phases)
-    return Wanted(known or None, given.role and tuple(given.role), given.meter and tuple(given.meter))
+    named = (ALL,) if ALL in (given.phase or ()) else tuple(of_people(recorded(one)) for one in given.phase or ())
+    return Wanted(named or None, given.role and tuple(given.role), given.meter and tuple(given.meter))
+
+
+def check_phases(given: argparse.Namespace, runs: Sequence[Record]) -> None:
+    known = dict.fromkeys([ALL, PEAK, *STAGES, *(phase.phase for one in runs for phase in one.phases)])
+    for name in given.phase or ():
+        if phases.named(name) not in known:
+            raise Usage(f"no run has a phase {name}{nearest(name, known)}")
 
 
 def compared(given: argparse.Namespace) -> Comparison:
     old, new, labels = sides.of(given)
+    check_phases(given, [*old, *new])
     by = [given.by[0]] if given.by else []
     found = comparison.compare(old, new, labels, by, sides.pairs(given) or None, given.force, wanted(given))
     if not found.rows:
@@ -124,18 +132,19 @@ def run(given: argparse.Namespace) -> int:
     return 1 if records.skipped else delivery.status(found)
 
 
-def main() -> None:
-    given = parser().parse_args()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+def ended(given: argparse.Namespace) -> int:
+    """As `run`; what it raises is a sentence on stderr."""
     try:
-        sys.exit(run(given))
-    except Usage as error:
-        print(f"compare: {error}", file=sys.stderr)
-        sys.exit(2)
-    except ValueError as error:
-        sys.exit(f"compare: {error}")
-    except OSError as error:
-        sys.exit(f"compare: {error.filename or given.into}: {error.strerror}")
+        return run(given)
+    except (ValueError, OSError) as error:
+        said = error if isinstance(error, ValueError) else f"{error.filename or given.into}: {error.strerror}"
+        print(f"compare: {said}", file=sys.stderr)
+        return 2 if isinstance(error, Usage) else 1
+
+
+def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    sys.exit(ended(parser().parse_args()))
 
 
 if __name__ == "__main__":
