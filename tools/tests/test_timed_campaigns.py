@@ -33,6 +33,14 @@ def test_repeats_are_interleaved_over_stacks():
     assert order == [("null@c", 1), ("openssl@3.5.5", 1), ("null@c", 2), ("openssl@3.5.5", 2)]
 
 
+def test_what_is_compared_is_made_one_after_the_other():
+    suites = ["tls12-rsa-aes256", "tls13-rsa-aes256"]
+    known = made("allocators-throughput", stacks=["openssl@3.5.5"], suites=suites, threads=[1, 2], repeats=2)
+    order = [(run.repeat, run.suite, run.threads, run.allocator) for run in known]
+    assert order == sorted(order, key=lambda one: one[:3])
+    assert len({run.allocator for run in known[:4]}) == 4
+
+
 def test_instructions_are_counted_last_of_each_stack_at_some_suites_and_of_no_huge_write():
     chosen = ["tls13-rsa-aes256", "tls13-rsa-aes256-id"]
     asked = made("handshake", suites=chosen, instructions=chosen[1:], threads=[1, 2], repeats=2)

@@ -1,14 +1,18 @@
 """What one timed run says, and its repeats together: known answers."""
 
+from collections.abc import Sequence
+
 import pytest
 import synthetic_timed
 from synthetic_timed import FACTORS
 
+import intervals
 from costs import MIB
 from records import Record
 from tables import HOLE, Cell
-from timing import figures, rates, timed
+from timing import figures, neighbours, rates, timed
 from timing.figures import Factor, Figure
+from timing.neighbours import Span
 
 OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
@@ -117,6 +121,48 @@ def test_what_the_machine_does_to_both_is_in_no_factor():
     assert Factor(before, after).cell() == Cell("1.02", {"factor": 1.02, "low": 1.02, "high": 1.02})
     shifted = Figure(after.values, (14, 13, 11, 12, 15))
     assert Factor(before, shifted).value == pytest.approx(1.02) and Factor(before, shifted).interval is None
+
+
+def made_at(rates_of: Sequence[float], begins_s: Sequence[float], length_s: float = 0.5) -> Figure:
+    spans = tuple(Span(begin_s, begin_s + length_s) for begin_s in begins_s)
+    return Figure(tuple(rates_of), tuple(range(1, len(rates_of) + 1)), spans)
+
+
+def test_only_neighbours_are_held_against_each_other():
+    """One slow repeat of the first stack, at a moment that the second never saw."""
+    rated, faster = (2942.0, 3590.0, 3600.0), (3977.0, 3970.0, 3980.0)
+    first = made_at(rated, (0, 2, 4))
+    beside = Factor(first, made_at(faster, (1, 3, 5)))
+    assert (beside.value, beside.note) == (pytest.approx(3970 / 3590), None)
+    later = Factor(first, made_at((3977.0, 2000.0, 4000.0), (240, 242, 244)))
+    assert later.value == pytest.approx(3977 / 3590)
+    assert later.note.startswith("not made side by side, but 4 min apart: the quotient of the medians")
+    assert later.interval == intervals.ratio(first.values, later.after.values), "not of pairs"
+    assert later.cell().note == later.note
+
+
+def test_one_after_the_other_is_not_interleaved_however_short_the_runs():
+    first, second = made_at((100.0, 75.0, 100.0), (0, 1, 2)), made_at((110.0, 110.0, 82.5), (3, 4, 5))
+    factor = Factor(first, second)
+    assert (factor.value, factor.paired) == (pytest.approx(1.1), [])
+    assert "but 2 s apart" in factor.note
+
+
+def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are_neighbours():
+    day = 86_400
+    first = made_at((100.0, 50.0, 100.0, 100.0), (0, 2, 4 + day, 6 + day))
+    factor = Factor(first, made_at((120.0, 120.0, 120.0, 120.0), (1, 3 + day, 5 + day, 7 + day)))
+    assert (factor.paired, factor.value) == ([1, 3, 4], pytest.approx(1.2))
+    assert factor.note == "of 3 of 4 repeats: the others’ runs were made 24 h apart"
+    long = made_at((100.0,), (0,), length_s=6), made_at((120.0,), (180,), length_s=6)
+    assert Factor(*long).cell().note == "fewer than 3 repeats: no interval", "29 runs may lie between"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (119, "119 s"), (230, "4 min"), (10_000, "3 h"), (400_000, "5 days")]
+)
+def test_a_duration_is_in_a_unit_of_which_there_are_two(seconds, text):
+    assert neighbours.duration(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,15 @@ def test_side_by_side_the_first_is_the_base():
     assert (sending["unit"].value, client["unit"].value) == ("MiB/s", "handshakes/s")
 
 
+def test_a_configuration_that_was_added_later_is_no_neighbour():
+    runs = synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.2, 1.1))
+    later = {"started_at": "2026-01-31T12:04:00Z", "elapsed_ns": 10**9, "allocator": JEMALLOC}
+    runs += synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.2, 1.2), **later)
+    client, _ = rows(table(runs, "configurations"))
+    assert client["factor"].value["factor"] == pytest.approx(1.1 / 1.2, abs=1e-3), "that of pairs is 1"
+    assert client["factor"].note.startswith("not made side by side, but 4 min apart")
+
+
 def test_published_factors_are_of_both_versions_on_one_day_only():
     of_then = synthetic_timed.campaign(["openssl@3.3.2", "rustls+aws-lc@0.23.15"], [SUITE], "throughput")
     sending = rows(table(of_then, "factor"))[0]["published_rustls+aws-lc@0.23.15"]

@@ -12,24 +12,34 @@ from costs import relative_range
 from intervals import Interval
 from records import Record
 from tables import Cell, hole, percent
+from timing import neighbours
+from timing.neighbours import Span
 from timing.rates import Quantity
 from timing.timed import TimedSeries
 
 LEAST = 3  # repeats that an interval needs
 FEW = f"fewer than {LEAST} repeats: no interval"
+APART = "not made side by side, but {} apart: the quotient of the medians, with what the machine did to either alone"
+SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
 NOUGHT = "no time passed that the clock could see"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """The values of one quantity, a repeat each; at least one. Without their numbers they are numbered."""
+    """The values of one quantity, a repeat each; at least one. Without their numbers they are numbered, and where it is
+    not known when they were made, those of one repeat are taken for neighbours."""
 
     values: tuple[float, ...]
     repeats: tuple[int, ...] = ()
+    made: tuple[Span, ...] = ()
 
     @property
     def by_repeat(self) -> dict[int, float]:
         return dict(zip(self.repeats or range(len(self.values)), self.values, strict=True))
+
+    @property
+    def spans(self) -> dict[int, Span]:
+        return dict(zip(self.by_repeat, self.made, strict=True)) if self.made else {}
 
     @property
     def median(self) -> float:
@@ -50,7 +60,9 @@ def figure(runs: Iterable[Record], quantity: Quantity) -> Figure | None:
     """None where a run does not have it."""
     runs = list(runs)
     values = tuple(quantity(run) for run in runs)
-    return Figure(values, tuple(run.repeat for run in runs)) if values and None not in values else None
+    if not values or None in values:
+        return None
+    return Figure(values, tuple(run.repeat for run in runs), tuple(map(Span.of, runs)))
 
 
 def of_series(series: TimedSeries, quantity: Quantity, lacking: str = NOUGHT) -> Figure | Cell:
@@ -93,16 +105,44 @@ def share_cell(found: Figure | Cell, digits: int = 1) -> Cell:
 
 @dataclass(frozen=True)
 class Factor:
-    """How many times the first another is: the median of what it was in each repeat, whose runs were neighbours, so
-    that the machine's own better and worse moments are in both. Its interval, of repeats enough, is of this median."""
+    """How many times the first another is: the median of what it was in each repeat whose runs were neighbours, so that
+    the machine's own better and worse moments are in both. Its interval, of repeats enough, is of this median. Where
+    too few were neighbours both are of the quotient of the medians."""
 
     before: Figure
     after: Figure
 
     @cached_property
+    def shared(self) -> list[int]:
+        """Repeats of both."""
+        return [repeat for repeat in self.after.by_repeat if repeat in self.before.by_repeat]
+
+    @cached_property
+    def paired(self) -> list[int]:
+        """Those that were neighbours: all that are, or enough for an interval; else none."""
+        before, after = self.before.spans, self.after.spans
+        if not before or not after:
+            return self.shared
+        near = [repeat for repeat in self.shared if neighbours.are_neighbours(before, after, repeat)]
+        return near if len(near) in (len(self.shared), *range(LEAST, len(self.shared))) else []
+
+    @property
+    def unpaired(self) -> bool:
+        return bool(self.shared) and not self.paired
+
+    @property
+    def note(self) -> str | None:
+        """Which repeats it is not of, and how far apart these were made."""
+        far = [repeat for repeat in self.shared if repeat not in self.paired]
+        if not far:
+            return None
+        apart = neighbours.duration(neighbours.apart_s(self.before.spans, self.after.spans, far))
+        return SOME_APART.format(len(self.paired), len(self.shared), apart) if self.paired else APART.format(apart)
+
+    @cached_property
     def quotients(self) -> tuple[float, ...]:
         before, after = self.before.by_repeat, self.after.by_repeat
-        return tuple(after[repeat] / before[repeat] for repeat in after if repeat in before)
+        return tuple(after[repeat] / before[repeat] for repeat in self.paired)
 
     @property
     def value(self) -> float:
@@ -110,16 +150,19 @@ class Factor:
 
     @property
     def interval(self) -> Interval | None:
-        return intervals.bootstrap([self.quotients], numpy.median) if len(self.quotients) >= LEAST else None
+        if len(self.quotients) >= LEAST:
+            return intervals.bootstrap([self.quotients], numpy.median)
+        enough = min(len(self.before.values), len(self.after.values)) >= LEAST
+        return intervals.ratio(self.before.values, self.after.values) if self.unpaired and enough else None
 
     def cell(self) -> Cell:
         """ "no change" where nothing says that the two differ."""
         interval = self.interval
         if not interval:
-            return Cell(f"{self.value:.2f}", {"factor": round(self.value, 4)}, FEW)
+            return Cell(f"{self.value:.2f}", {"factor": round(self.value, 4)}, self.note or FEW)
         data = {"factor": round(self.value, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
         same = interval.low <= 1 <= interval.high
-        return Cell("no change" if same else f"{self.value:.2f}", data)
+        return Cell("no change" if same else f"{self.value:.2f}", data, self.note)
 
 
 def factor_cell(before: Figure | Cell, after: Figure | Cell) -> Cell:

@@ -61,11 +61,12 @@ def matrix(campaign: TimedCampaign) -> list[TimedRun]:
 
 
 def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
-    for allocator in campaign.allocators:
-        for cpu in campaign.cpus:
-            for suite in campaign.suites:
-                for size in campaign.sizes or [None]:
-                    for threads in thread_counts(campaign):
+    """What may stand beside each other in a table, threads and configurations, is made one after the other."""
+    for suite in campaign.suites:
+        for size in campaign.sizes or [None]:
+            for threads in thread_counts(campaign):
+                for allocator in campaign.allocators:
+                    for cpu in campaign.cpus:
                         yield {
                             "scenario": campaign.scenario,
                             "allocator": allocator,

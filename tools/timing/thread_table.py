@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tables import Cell, Column, Table, hole, noted, word
+from tables import Cell, Column, Table, hole, noted, percent, word
 from timing import figures, heads, rates
 from timing.figures import Factor, Figure, of_series
 from timing.latency_table import PARTS
@@ -36,8 +36,8 @@ def share(series: TimedSeries, one: TimedSeries, part: str) -> list[Cell]:
     interval = ratio.interval
     half = interval and max(interval.high - ratio.value, ratio.value - interval.low)
     ends = interval and {"low": round(interval.low, 4), "high": round(interval.high, 4)}
-    shown = Cell(f"{ratio.value:.1%}".replace("%", " %"), round(100 * ratio.value, 2))
-    return [shown, Cell(f"{half:.1%}".replace("%", " %"), ends) if interval else hole(figures.FEW)]
+    shown = Cell(percent(ratio.value), round(100 * ratio.value, 2), ratio.note)
+    return [shown, Cell(percent(half), ends) if interval else hole(ratio.note or figures.FEW)]
 
 
 def row(timed: Timed, series: TimedSeries, part: str) -> list[Cell]:
