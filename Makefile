@@ -140,7 +140,7 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md; do \
+	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/compare.md; do \
 	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
 	done | bash -eux
 

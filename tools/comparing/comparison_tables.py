@@ -16,7 +16,7 @@ from tables import Cell, Column, Table, hole, word
 SITES = 10  # rows of a role's
 TITLES = {
     "heap": "Live heap per session",
-    "allocations": "Allocations per session",
+    "allocations": "Allocations per handshake",
     "rest": "Tables of the library's own",
     "rss": "RSS per session",
     "peak-rss": "Peak RSS of the process",
@@ -24,7 +24,7 @@ TITLES = {
 }
 CAPTIONS = {
     "heap": "Bytes asked of the allocator and not given back, that one more session of the role adds; and blocks.",
-    "allocations": "Blocks allocated from `contexts` up to the end of the phase, freed or not, by one more session.",
+    "allocations": "Blocks that one more session allocates up to the end of the phase, freed or not.",
     "rest": "Bytes of the process that grow with N and stay when sessions are closed: from the smaller N to this.",
     "rss": "The line through (sessions, RSS), the median of repeats; of a pair two sessions.",
     "peak-rss": "At this number of sessions, of clients and servers together, the median of repeats.",

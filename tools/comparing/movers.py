@@ -158,7 +158,7 @@ def sites(row: Row, explained: Explained) -> str:
 def number(value: Fraction | float) -> str:
     if isinstance(value, Fraction):
         return amount(value)
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
 
 
 def signed(value: Fraction | float, unit: str) -> str:
