@@ -138,6 +138,10 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 	@.venv/bin/python tools/flames/page/tests/examples.py build/pages
 	@build/pages-venv/bin/python -m pytest tools/flames/page/tests
 
+.PHONY: check-gate
+check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
+	@.venv/bin/python tools/check_gate.py
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
 	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/compare.md; do \

@@ -3,6 +3,7 @@ most."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import call_sites
@@ -33,26 +34,27 @@ class Site(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """Of a role at the end of a phase (as recorded): the largest sites, the last for all others."""
+    """Of a role: the largest sites, the last for all others; at the end of each phase (as recorded) that has just
+    these."""
 
     stack: str
     suite: str
     role: str
-    phase: str
     grew: bool  # since the baseline; else they are what is held
-    sites: tuple[Site, ...] = ()
+    sites: tuple[Site, ...]
+    phases: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         what = "call sites that grew" if self.grew else "call sites that hold most"
-        at = places.said(places.of_people(self.phase))
+        at = ", ".join(places.said(places.of_people(phase)) for phase in self.phases)
         return f"{self.stack}, {self.suite}: {self.role} session, {at}: {what}"
 
     def table(self) -> Table:
         more = "more " if self.grew else ""
         columns = [Column("bytes", f"{more}bytes"), Column("blocks", f"{more}blocks"), Column("by", "by", left=True)]
         rows = [[one.bytes, one.blocks, Cell(one.by, one.by)] for one in self.sites]
-        name = f"call-sites {self.stack} {self.suite} {self.role} {self.phase}"
+        name = f"call-sites {self.stack} {self.suite} {self.role} {', '.join(self.phases)}"
         return Table(name, self.title, GREW if self.grew else HELD, columns, rows)
 
     def lines(self) -> list[str]:
@@ -66,14 +68,14 @@ class Growth(NamedTuple):
 
 def of_rulings(rulings: Iterable[Ruling], new: Sequence[Record], old: Sequence[Record]) -> dict[Growth, list[Ruling]]:
     """Of those that exceed, with the rulings that each explains; `new` and `old` are all runs, the baseline's too."""
-    found: dict[Growth, list[Ruling]] = {}
+    found: dict[Growth, dict[str, list[Ruling]]] = {}
     for ruling in rulings:
         place = ruling.budget.place
         if ruling.verdict == EXCEEDED and place.meter in SHOWN and place.meter != "allocations":
             for role in (place.role,) if place.role in ("client", "server") else ("client", "server"):
                 if growth := of_role(ruling, role, new, old):
-                    found.setdefault(growth, []).append(ruling)
-    return found
+                    found.setdefault(growth, {}).setdefault(phase_of(ruling), []).append(ruling)
+    return {one._replace(phases=tuple(at)): [*chain(*at.values())] for one, at in found.items()}
 
 
 def of_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Record]) -> Growth | None:
@@ -87,7 +89,7 @@ def of_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Reco
         sites = grown(before, after, role, phase) if before else holding(after, role, phase)
     except ValueError:  # no such phase in a sites run, or no call stacks that can be read
         return None
-    return Growth(budget.stack, budget.place.suite, role, phase, bool(before), tuple(sites)) if sites else None
+    return Growth(budget.stack, budget.place.suite, role, bool(before), tuple(sites)) if sites else None
 
 
 def phase_of(ruling: Ruling) -> str:

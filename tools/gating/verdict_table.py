@@ -58,10 +58,11 @@ def amount(value: Number, meter: str) -> Cell:
 
 
 def said(value: Number, meter: str) -> str:
-    """`47,592 B`, `14 blocks`, `4,012/s`; of what is not whole two digits."""
+    """`47,592 B`, `1 block`, `4,012/s`; of what is not whole two digits."""
     unit = next(iter(UNITS[meter]))
     whole = value.denominator == 1 if isinstance(value, Fraction) else abs(value) >= 1000
     number = f"{round(value):,}" if whole else f"{float(value):,.2f}"
+    unit = "block" if (value, unit) == (1, "blocks") else unit
     return f"{number}{'' if unit == '/s' else ' '}{unit}"
 
 
