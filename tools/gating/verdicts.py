@@ -22,7 +22,8 @@ Number = Fraction | float
 MACHINE = "the baseline was recorded on another machine ({}), and {} is not compared across machines"
 SAME_COUNTS = "the baseline was recorded on another machine ({}); counts of requested memory do not depend on it"
 SETTINGS = "the baseline was recorded with other settings ({})"
-DECLARED = ("suite", "cpu", "knobs", "env", "window")  # must be alike; of what is measured the allocator too
+COUNTED = ("suite", "cpu", "knobs", "window")  # what counts depend on
+MEASURED = (*COUNTED, "env", "allocator")
 NO_LINE = "the baseline has RSS of fewer than two of the same N, and a line through others is another line"
 INSIDE = "beyond the limit, but not beyond the spread of repeats"
 UNEVEN = "beyond the limit by less than one of a session, as which sessions are not all alike"
@@ -90,7 +91,7 @@ def unlike(budget: Budget, new: Evidence, old: Evidence) -> str | None:
         return NO_LINE if meter == "rss" else f"the baseline does not have it: {old.why}"
     if meter not in EXACT and (differs := evidence.apart(new.runs, old.runs, "machine")):
         return MACHINE.format(differs, meter)
-    if differs := evidence.apart(new.runs, old.runs, *DECLARED, *["allocator"] * (meter not in EXACT)):
+    if differs := evidence.apart(new.runs, old.runs, *(COUNTED if meter in EXACT else MEASURED)):
         return SETTINGS.format(differs)
     if meter == "rss" and (new.figure.quotient or old.figure.quotient):
         return NO_LINE
