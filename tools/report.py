@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""One page of recordings: what was measured, what it costs, and the command that makes each figure again."""
+"""One page of recordings that needs nothing else: what was measured and on what machine, what a session costs by stack,
+suite, role, phase and meter, throughput and handshakes, and the command that makes each figure again.
+
+The same tables as Markdown, CSV or JSON go to stdout (--format markdown|csv|json), or into the file -o; --format files
+writes Markdown and CSV of every table, PNG and SVG of every picture into the directory -o."""
 
 # ruff: noqa: E402
 
@@ -8,43 +12,95 @@ import environment
 environment.activate()
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reporting import cost, measured, page, recordings, timed_runs
+import forms
+import records
+import stdout
+from definitions import ROOT
+from reporting import cost, files, measured, newest, page, phases, recordings, residuals, timed_runs
+from reporting import waterfall as requested
 from reporting.recordings import Recording
 from reporting.sections import Section
 from views import profile_output
 
 EXAMPLES = """examples:
-  tools/report.py data/2026-01-31-some-cpu -o report.html"""
-MAKERS = (measured.section, cost.section, timed_runs.section)
+  tools/report.py -o report.html                                the newest recordings that have memory, all stacks, time
+  tools/report.py data/2026-01-31-some-cpu -o report.html
+  tools/report.py data/2026-01-31-some-cpu data/2026-02-01-other -o both.html      machines are told apart
+  tools/report.py data/2026-01-31-some-cpu --format csv --table cost-heap
+  tools/report.py data/2026-01-31-some-cpu --format files -o report                all tables and pictures as files"""
+MAKERS = (measured, cost, phases, residuals, requested, timed_runs)
+HTML, FILES = "html", "files"
+TEXTS = (forms.MARKDOWN, forms.CSV, forms.JSON)
+OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(TEXTS, Path(profile_output.STDOUT))
 
 
 def sections(read: Sequence[Recording]) -> list[Section]:
-    made = (maker(read) for maker in MAKERS)
+    """In the order of the page; those that have something to say."""
+    made = (maker.section(read) for maker in MAKERS)
     return [section for section in made if section]
+
+
+def subtitle(read: Sequence[Recording]) -> str:
+    """What it is of, in a line."""
+    records = [record for one in read for record in one.records]
+    counted = {"stack": {one.stack for one in records}, "suite": {one.suite for one in records}}
+    counts = [f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in counted.items()]
+    return f"{len(records):,} runs of {' in '.join(counts)}, recorded {measured.dates(records)}"
 
 
 def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("recording", type=Path, nargs="+", help="directories under data/, or files of them")
-    made.add_argument("-o", "--output", type=Path, default=Path("report.html"))
+    made.add_argument("recording", type=Path, nargs="*", help="directories under data/, or files of them")
+    made.add_argument("-o", "--output", type=Path, help="default: report.html, the directory report, or stdout")
+    made.add_argument("--format", choices=(HTML, *TEXTS, FILES), default=HTML, help="default: html")
+    made.add_argument("--table", action="append", metavar="NAME", help="only this one, as text; may be repeated")
     return made
 
 
+def run(given: argparse.Namespace) -> None:
+    """ValueError and OSError with a sentence."""
+    output = placed(given)
+    profile_output.check([str(output)] if given.format != FILES else [], map(str, given.recording))
+    loaded = recordings.loaded(given.recording) if given.recording else newest.loaded(ROOT / "data")
+    read = list(recordings.by_machine(loaded))
+    made = sections(read)
+    if given.format == FILES:
+        with stdout.checked():
+            print(*files.write(made, output), sep="\n")
+    elif given.format == HTML:
+        profile_output.put(page.page("What a TLS session costs", subtitle(read), made), str(output))
+        print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
+    else:
+        profile_output.put(forms.text_of(files.tables(made, given.table), given.format), str(output))
+
+
+def placed(given: argparse.Namespace) -> Path:
+    """ValueError with a sentence for what cannot be."""
+    output = given.output or OUTPUTS[given.format]
+    if given.table and given.format not in TEXTS:
+        raise ValueError(f"--table is of text: --format {' or '.join(TEXTS)}")
+    if given.format == FILES and output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file, and --format files writes into a directory")
+    return output / OUTPUTS[HTML] if given.format == HTML and output.is_dir() else output
+
+
 def main() -> None:
+    """Exits with 1 after a sentence, and where a line of a recording was cut off."""
     given = parser().parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        read = recordings.read(given.recording)
-        text = page.page("What a TLS session costs", ", ".join(one.name for one in read), sections(read))
-        profile_output.put(text, str(given.output))
+        run(given)
     except ValueError as error:
         sys.exit(f"report: {error}")
     except OSError as error:
         sys.exit(f"report: {error.filename or given.output}: {error.strerror}")
+    sys.exit(1 if records.skipped else 0)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ from settings import VARYING
 from tables import Column, Table, word
 
 CAPTIONS = {
-    "heap": "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role adds; "
-    "from heap runs, exact. A pair is a client and a server with all that the process holds for them.",
-    "rss": "Bytes that one more session of the role adds to the process's resident memory: the slope over N, ± the wider "
-    "half of its 95 % interval over repeats; peak: of the run.",
-    "books": "Bytes that one more session of the role adds to what the allocator itself says is live, with what it rounds "
-    "up to: the slope over N, from RSS runs.",
+    "heap": "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role "
+    "adds; from heap runs, exact. A pair is a client and a server with all that the process holds for them.",
+    "rss": "Bytes that one more session of the role adds to the process's resident memory: the slope over N, ± the "
+    "wider half of its 95 % interval over repeats; peak: of the run.",
+    "books": "Bytes that one more session of the role adds to what the allocator itself says is live, with what it "
+    "rounds up to: the slope over N, from RSS runs.",
 }
 ORDER = ("stack", "suite", "role")
 

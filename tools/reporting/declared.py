@@ -81,11 +81,11 @@ def aspects(runs: Iterable[Record]) -> dict[str, str]:
 
 def without_flags(said: Sequence[dict[str, str]], usual: dict[str, str]) -> list[dict[str, str]]:
     """Another compiler has other flags: that is no difference of its own. Else they are named, not quoted."""
-    return [
-        one
-        | {"flags": "other flags" if one["flags"] != usual["flags"] and one["compiler"] == usual["compiler"] else ""}
-        for one in said
-    ]
+
+    def flags(one: dict[str, str]) -> str:
+        return "other flags" if one["flags"] != usual["flags"] and one["compiler"] == usual["compiler"] else ""
+
+    return [one | {"flags": flags(one)} for one in said]
 
 
 def most(values: Sequence[str]) -> str:

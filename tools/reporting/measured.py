@@ -37,8 +37,8 @@ def warnings(recordings: Sequence[Recording]) -> list[str]:
     said = []
     if len(letters) > 1:
         said.append(
-            f"These recordings are of {len(letters)} machines, {', '.join(letters)}: RSS and time of one say nothing of "
-            "another's. No line, quotient or picture goes through runs of two; rows of another machine are marked."
+            f"These recordings are of {len(letters)} machines, {', '.join(letters)}: RSS and time of one say nothing "
+            "of another's. No line, quotient or picture goes through runs of two; rows of another machine are marked."
         )
     for one in recordings:
         measured = [record for record in one.records if record.status == "measured"]

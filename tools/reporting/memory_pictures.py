@@ -3,6 +3,7 @@ sessions and phase where few stacks stand side by side."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import plot_mem
 import plot_releases
@@ -12,6 +13,7 @@ from reporting.recordings import Recording
 from reporting.sections import Picture
 from selection import Selection, of_campaign, select
 
+EVERY = "What a server session keeps, every stack"
 SUITES = 3  # with a picture of every stack each
 FEW = ("repeat", "mem")  # campaigns of few stacks side by side
 
@@ -24,7 +26,8 @@ def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
     ending, named = (f"-{recording.name}", f", {recording.name}") if several else ("", "")
     of = every_stack(recording, selection) if many(selection) else side_by_side(recording, selection)
     for one in of:
-        yield one._replace(name=f"{one.name}{ending}", title=f"{one.title}{named}")
+        group = f"{one.group}{named}" if one.group else None
+        yield one._replace(name=f"{one.name}{ending}", title=f"{one.title}{named}", group=group)
 
 
 def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]:
@@ -35,22 +38,14 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     by_role = f"tools/plot_stacks.py {recording.path} -o stacks --roles split --suite"
     for suite in suites:
         some = alone.where(lambda one, suite=suite: one.suite == suite)
-        says = f"What a server session of each stack keeps in {suite}, the smallest first. The table below has the figures."
         title = f"What a server session keeps in {suite}"
-        yield Picture(
-            f"stacks-{suite}", title, says, f"{by_role} {suite}", lambda some=some: plot_stacks.figure(some, "server")
-        )
+        told = (f"stacks-{suite}", title, f"{title}, the smallest first. The table has the figures.")
+        yield Picture(*told, f"{by_role} {suite}", partial(plot_stacks.figure, some, "server"), EVERY, suite)
     some = alone.where(lambda one: one.suite in suites)
     command = f"tools/plot_releases.py {recording.path} -o releases --roles split "
     says = "Memory of an established session, and its peak, of each library from release to release, client and server."
-    by_release = Picture(
-        "releases",
-        "Release by release",
-        says,
-        command + " ".join(f"--suite {suite}" for suite in suites),
-        lambda: plot_releases.figure(some),
-    )
-    yield by_release
+    command += " ".join(f"--suite {suite}" for suite in suites)
+    yield Picture("releases", "Release by release", says, command, partial(plot_releases.figure, some))
 
 
 def popular(selection: Selection) -> list[str]:

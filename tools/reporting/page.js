@@ -50,6 +50,20 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+// A button for each of several things of which one is seen.
+function switched(name, labels, choose) {
+  const group = element("div", { className: "switch", role: "group", ariaLabel: name });
+  labels.forEach((textContent, at) => {
+    const button = element("button", { type: "button", textContent, ariaPressed: `${at === 0}` });
+    button.addEventListener("click", () => {
+      for (const other of group.children) other.ariaPressed = `${other === button}`;
+      choose(at);
+    });
+    group.append(button);
+  });
+  return group;
+}
+
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const root = document.documentElement;
 const theme = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");

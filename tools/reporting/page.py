@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from definitions import ROOT
 from reporting import pictured, table_html
+from reporting.packing import deflated
 from reporting.sections import Section
 
 ROOM = ROOT / "tools/reporting"
@@ -33,10 +34,9 @@ def script(sections: Sequence[Section]) -> str:
 
 
 def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ROOM), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["packed"] = packed
+    loader = jinja2.FileSystemLoader(ROOM)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"packed": packed, "deflated": deflated}
     drawn = script(sections)
     styles = dict.fromkeys(text for section in sections for text in section.styles)
     cards = {section.id: table_html.cards(section.tables) for section in sections}
@@ -45,7 +45,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         "title": title,
         "subtitle": subtitle,
         "sections": sections,
-        "pictures": {section.id: [*map(pictured.of, section.pictures)] for section in sections},
+        "pictures": {section.id: pictured.cards(section.pictures) for section in sections},
         "tables": cards,
         "scripts": [plain(drawn)],
         "policy": f"'sha256-{digest(drawn)}'",

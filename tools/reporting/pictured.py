@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import matplotlib
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from picture import STYLE
 from reporting.packing import deflated
-from reporting.sections import Picture
+from reporting.sections import Picture, identifier
 from timing import looks
 
 DRAWN = STYLE | looks.STYLE
@@ -22,18 +23,37 @@ class HtmlPicture(NamedTuple):
     title: str
     says: str
     command: str
-    svg: str  # packed
-    width: int
-    height: int
+    label: str
+    svg: str = ""  # packed
+    width: int = 0
+    height: int = 0
     why: str = ""  # there is no picture
 
 
+class Card(NamedTuple):
+    """Pictures of which one is seen at a time."""
+
+    name: str
+    title: str
+    pictures: tuple[HtmlPicture, ...]
+
+
+def cards(several: Iterable[Picture]) -> list[Card]:
+    """Those of one group in one card."""
+    groups: dict[str, list[HtmlPicture]] = {}
+    for picture in several:
+        groups.setdefault(picture.group or picture.title, []).append(of(picture))
+    return [
+        Card(some[0].name, title if len(some) > 1 else some[0].title, tuple(some)) for title, some in groups.items()
+    ]
+
+
 def of(picture: Picture) -> HtmlPicture:
-    told = (picture.name, picture.title, picture.says, picture.command)
+    told = (identifier(picture.name), picture.title, picture.says, picture.command, picture.label or picture.title)
     try:
         text = svg(picture)
     except ValueError as error:
-        return HtmlPicture(*told, "", 0, 0, str(error))
+        return HtmlPicture(*told, why=str(error))
     width, height = (round(float(size)) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
     return HtmlPicture(*told, deflated(text), width, height)
 

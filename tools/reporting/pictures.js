@@ -32,11 +32,10 @@ async function png(image) {
   return URL.createObjectURL(blob);
 }
 
-for (const figure of document.querySelectorAll("figure.card")) {
-  const image = figure.querySelector("img[data-of]");
-  if (!image) continue;
+for (const figure of document.querySelectorAll("figure:has(img[data-of])")) {
+  const image = figure.querySelector("img");
   near.observe(image);
-  figure.querySelector(".tools").hidden = false;
+  figure.querySelector(".saves").hidden = false;
   for (const button of figure.querySelectorAll("button.save"))
     button.addEventListener("click", async () => {
       const form = button.dataset.as;
@@ -44,4 +43,11 @@ for (const figure of document.querySelectorAll("figure.card")) {
       element("a", { href, download: `${figure.id}.${form}` }).click();
       report.say(`${figure.id}.${form} is saved`);
     });
+}
+
+for (const card of document.querySelectorAll(".card.pictures")) {
+  const figures = [...card.querySelectorAll("figure")];
+  if (figures.length < 2) continue;
+  const show = (at) => figures.forEach((figure, other) => (figure.hidden = other !== at));
+  card.querySelector("h3").after(switched("picture", figures.map((one) => one.dataset.label), show));
 }

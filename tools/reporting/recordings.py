@@ -28,10 +28,9 @@ class Recording(NamedTuple):
     about_machine: str
 
 
-def read(paths: Sequence[Path]) -> list[Recording]:
-    """Each once, with a word about progress on stderr. ValueError with a sentence that names the recording."""
-    loaded = {shown(path): records_of(path) for path in dict.fromkeys(path.resolve() for path in paths)}
-    return list(by_machine(loaded))
+def loaded(paths: Sequence[Path]) -> dict[str, list[Record]]:
+    """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
+    return {shown(path): records_of(path) for path in dict.fromkeys(path.resolve() for path in paths)}
 
 
 def shown(path: Path) -> str:
@@ -51,6 +50,7 @@ def records_of(path: Path) -> list[Record]:
 
 
 def by_machine(loaded: dict[str, list[Record]]) -> Iterator[Recording]:
+    """From paths and their runs."""
     letters = lettered(record for records in loaded.values() for record in records)
     names = unique(loaded)
     for path, records in loaded.items():

@@ -3,8 +3,8 @@
 A maker is `section(recordings: Sequence[Recording]) -> Section | None`; None where there is nothing that it could say.
 The page puts `<section id="{id}">` with the title as `<h2>` around `html`, then each picture and each table in a card
 of its own, a row into the table of contents, and `data` into `<script type="application/json" id="data-{id}">`.
-Every id within `html` begins with the section's, and no element has a handler of its own: the policy forbids it, and all that is
-loaded from elsewhere.
+Every id within `html` begins with the section's, and no element has a handler of its own: the policy forbids it, and
+all that is loaded from elsewhere.
 
 `styles` are put into the page's one style sheet after page.css, whose variables (--paper, --panel, --ink, --quiet,
 --line, --chosen, ...) are light or dark by themselves. `scripts` run once the page is there, in the order of sections,
@@ -17,6 +17,7 @@ each text once however many sections have it, as the body of a function that is 
 
 Pictures and tables are also what `--format` writes: Markdown and CSV, PNG and SVG, of the same data."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ class Picture(NamedTuple):
     says: str  # what there is to see: for who does not see it
     command: str
     draw: Callable[[], Figure]  # drawn once; ValueError with a sentence where it cannot be, which stands in its place
+    group: str | None = None  # as of tables: its title is the group's, where there are several
+    label: str = ""
 
 
 class Section(NamedTuple):
@@ -52,3 +55,8 @@ class Section(NamedTuple):
     styles: tuple[str, ...] = ()
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
     tables: tuple[Shown, ...] = ()
+
+
+def identifier(name: str) -> str:
+    """Of an element or a file; recordings are called as anybody likes."""
+    return re.sub(r"[^\w-]", "-", name, flags=re.ASCII)

@@ -7,9 +7,10 @@ import forms
 from forms import slim
 from reporting.declared import MARKS
 from reporting.packing import deflated
-from reporting.sections import Shown
+from reporting.sections import Shown, identifier
 from tables import Cell, Column, Table
 
+LONG = 44  # characters of a cell
 HEADS = ("stack", "setting", "recording")  # the first of these that a table has is the head of its rows
 
 
@@ -49,7 +50,7 @@ def cards(several: Iterable[Shown]) -> list[Card]:
     groups: dict[str, list[Shown]] = {}
     for shown in several:
         groups.setdefault(shown.group or shown.table.name, []).append(shown)
-    return [Card(name, title(some), tuple(map(of, some))) for name, some in groups.items()]
+    return [Card(identifier(name), title(some), tuple(map(of, some))) for name, some in groups.items()]
 
 
 def title(some: list[Shown]) -> str:
@@ -63,17 +64,15 @@ def of(shown: Shown) -> HtmlTable:
     keys = [column.key for column in table.columns]
     head = next((keys.index(key) for key in HEADS if key in keys), 0)
     csv = deflated(forms.comma_separated(shown.table))
-    told = (shown.label or table.title, shown.command, tuple(table.columns), head)
-    return HtmlTable(
-        table.name,
+    told = (
+        identifier(table.name),
         table.title,
         table.caption,
-        *told,
-        tuple(rows(table)),
-        tuple(table.notes()),
-        tuple(table.without),
-        csv,
+        shown.label or table.title,
+        shown.command,
+        tuple(table.columns),
     )
+    return HtmlTable(*told, head, tuple(rows(table)), tuple(table.notes()), tuple(table.without), csv)
 
 
 def rows(table: Table) -> Iterator[tuple[HtmlCell, ...]]:
@@ -91,6 +90,13 @@ def html_cell(cell: Cell, numbers: dict[str, int], met: set[int], split: bool) -
 
 
 def style(table: HtmlTable) -> str:
-    """Of its columns of words, said once and not at every cell."""
-    left = [f"#{table.name} td:nth-child({at})" for at, column in enumerate(table.columns, start=1) if column.left]
-    return f"{','.join(left)}{{text-align:left}}\n" if left else ""
+    """Of its columns of words, said once and not at every cell; long texts are broken into lines."""
+    columns = list(enumerate(table.columns, start=1))
+    long = [at for at, _ in columns if any(len(row[at - 1].text) > LONG for row in table.rows)]
+    rules = {"text-align:left": [at for at, column in columns if column.left]}
+    rules["white-space:normal;min-width:34ch"] = long
+    return "".join(
+        f"{','.join(f'#{table.name} td:nth-child({at})' for at in places)}{{{rule}}}\n"
+        for rule, places in rules.items()
+        if places
+    )

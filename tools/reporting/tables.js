@@ -1,6 +1,8 @@
 // Tables: sorted by their headings, filtered by words and by column, copied as Markdown or CSV as they are then seen.
 const HOLE = "–";
+const SHORT = 8; // rows: of fewer nothing is filtered
 const FEW = 40; // values of a column that can be chosen from
+const LONGEST = 44; // characters of one
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const inOrder = new Intl.Collator("en", { numeric: true });
 
@@ -117,57 +119,64 @@ class Rows {
   }
 }
 
+// What reads as a choice: several values, each of some rows, short ones.
+const isChoice = (values, rows) =>
+  values.length > 1 && values.length <= FEW && 2 * values.length <= rows && values.every((one) => one.length < LONGEST);
+
 class Card {
   constructor(card) {
-    this.tables = [...card.querySelectorAll(".table")].map((box) => new Rows(box));
-    this.seen = this.tables[0];
+    this.title = card.querySelector("h3").textContent;
+    this.boxes = [...card.querySelectorAll(".table")];
+    this.tables = new Map();
     this.chosen = new Map();
-    this.query = element("input", { type: "search", placeholder: "filter", ariaLabel: `filter ${card.id}`, spellcheck: false });
-    this.count = element("output");
-    const title = card.querySelector("h3").textContent;
-    this.query.ariaLabel = `filter rows: ${title}`;
+    this.query = element("input", { type: "search", placeholder: "filter", spellcheck: false });
+    this.query.ariaLabel = `filter rows: ${this.title}`;
     this.query.addEventListener("input", () => this.filter());
-    const forms = [["Markdown", "markdown"], ["CSV", "csv"]].map(([name, form]) => this.copier(name, form, title));
+    this.selects = element("span", { className: "selects" });
+    this.count = element("output");
     const tools = card.querySelector(".tools");
-    tools.append(...this.switches(), this.query, ...this.choices(title), this.count, ...forms);
+    tools.append(...this.meters(), this.query, this.selects, this.count, this.copier("Markdown"), this.copier("CSV"));
     tools.hidden = false;
-    this.filter();
+    this.show(0);
   }
 
-  copier(name, form, title) {
+  copier(name) {
+    const form = name.toLowerCase();
     const button = element("button", { type: "button", textContent: `copy ${name}`, className: `as-${form}` });
-    button.ariaLabel = `copy as ${name}: ${title}`;
+    button.ariaLabel = `copy as ${name}: ${this.title}`;
     button.addEventListener("click", async () => report.copy(await this.seen[form](), button));
     return button;
   }
 
-  // Of the same rows by another meter.
-  switches() {
-    if (this.tables.length < 2) return [];
-    const group = element("div", { className: "switch", role: "group", ariaLabel: "meter" });
-    for (const one of this.tables) {
-      const button = element("button", { type: "button", textContent: one.box.dataset.label });
-      button.ariaPressed = `${one === this.seen}`;
-      button.addEventListener("click", () => {
-        this.seen = one;
-        for (const table of this.tables) table.box.hidden = table !== one;
-        for (const other of group.children) other.ariaPressed = `${other === button}`;
-        this.filter();
-      });
-      group.append(button);
-    }
-    return [group];
+  meters() {
+    const labels = this.boxes.map((box) => box.dataset.label);
+    return labels.length > 1 ? [switched("table", labels, (at) => this.show(at))] : [];
   }
 
-  // Columns of names with several values, but not too many.
-  choices(title) {
-    return this.seen.headings.flatMap((heading, at) => {
-      const values = [...new Set(this.seen.rows.map(({ texts }) => texts[at]))].sort(inOrder.compare);
-      if (!this.seen.left[at] || values.length < 2 || values.length > FEW) return [];
+  // The rows of a table that is not seen at first are inflated when it is.
+  async show(at) {
+    const box = this.boxes[at];
+    if (!this.tables.has(box)) {
+      if (byId(`${box.id}-rows`)) box.querySelector("tbody").innerHTML = await report.inflated(`${box.id}-rows`);
+      this.tables.set(box, new Rows(box));
+    }
+    for (const other of this.boxes) other.hidden = other !== box;
+    this.seen = this.tables.get(box);
+    this.query.hidden = this.seen.rows.length < SHORT;
+    this.selects.replaceChildren(...(this.query.hidden ? [] : this.choices()));
+    this.filter();
+  }
+
+  choices() {
+    const { headings, rows, left } = this.seen;
+    return headings.flatMap((heading, at) => {
+      const values = [...new Set(rows.map(({ texts }) => texts[at]))].sort(inOrder.compare);
+      if (!left[at] || !isChoice(values, rows.length)) return [];
       const name = heading.textContent.trim();
-      const options = [["", `every ${name}`], ...values.map((value) => [value, value || "nothing"])];
+      const options = [["", `${name}: all`], ...values.map((value) => [value, value || "–"])];
       const select = element("select", {}, ...options.map(([value, textContent]) => element("option", { value, textContent })));
-      select.ariaLabel = `${name}: ${title}`;
+      select.ariaLabel = `${name}: ${this.title}`;
+      select.value = this.chosen.get(name) ?? "";
       select.addEventListener("change", () => {
         this.chosen.set(name, select.value);
         this.filter();
@@ -177,7 +186,7 @@ class Card {
   }
 
   filter() {
-    const shown = this.tables.map((table) => table.filter(this.query.value, this.chosen))[this.tables.indexOf(this.seen)];
+    const shown = this.seen.filter(this.query.value, this.chosen);
     const all = this.seen.rows.length;
     const rows = all === 1 ? "row" : "rows";
     this.count.textContent = shown === all ? `${all} ${rows}` : `${shown} of ${all} ${rows}`;

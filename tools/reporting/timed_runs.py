@@ -70,11 +70,18 @@ def drawings(recording: Recording, several: bool) -> Iterator[Picture]:
         if not found:
             return
         name, made = found
-        kind, _, suite = name.partition("-")
-        title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{f', {recording.name}' if several else ''}"
-        command = f"tools/plot_timing.py {recording.path} {of_suites(timed)} --out pictures"
-        says = f"{title}. The figures are in the tables below."
-        yield Picture(f"{name}-{recording.name}" if several else name, title, says, command, lambda made=made: made)
+        yield named(name, recording, of_suites(timed), several)._replace(draw=lambda made=made: made)
+
+
+def named(name: str, recording: Recording, suites: str, several: bool) -> Picture:
+    """A picture by the name that plot_timing gives it."""
+    kind, _, suite = name.partition("-")
+    beside = f", {recording.name}" if several else ""
+    title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{beside}"
+    command = f"tools/plot_timing.py {recording.path} {suites} --out pictures"
+    says = f"{title}. The figures are in the tables below."
+    unique = f"{name}-{recording.name}" if several else name
+    return Picture(unique, title, says, command, None, f"{TITLES[kind]}{beside}", suite)
 
 
 def few(timed: Timed) -> Timed:
