@@ -133,6 +133,10 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte
 	@.venv/bin/python tools/check_nginx.py
 
+.PHONY: check-bisect
+check-bisect: names packages-compare setup core ## git bisect, by compare, finds 16 bytes planted in 1 of 32 commits of OpenSSL: ten minutes
+	@.venv/bin/python tools/tests/planted_history.py build/bisect --search
+
 .PHONY: check-pages
 check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles in a browser; screenshots into build/pages
 	@.venv/bin/python tools/flames/page/tests/examples.py build/pages

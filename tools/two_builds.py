@@ -9,7 +9,7 @@ import definitions
 import names
 import packages
 import recorder
-from building import cache, trees
+from building import cache, stack_c, trees
 from building.commands import Failed
 from building.schedule import Schedule
 from comparing import comparison
@@ -46,10 +46,18 @@ def build(sides: Sides, knobs: dict[str, str]) -> None:
         packages.require_cargo()
     cache.check()
     prefix = Path(knobs["PREFIX"]).absolute() if "PREFIX" in knobs else None
-    before = [name for name in chosen if (ROOT / "build/harness" / f"{name}.stamp").is_file()]
+    before = [name for name in chosen if built_before(name)]
     for some in (before, [name for name in chosen if name not in before]):  # what is left has all CPUs
         if some and (failures := Schedule(some, known, ROOT, prefix).run()):
             raise Failed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
+
+
+def built_before(name: str) -> bool:
+    """As far as stamps tell, it or the library of its tree: then there is little to do."""
+    stack = definitions.stacks()[name]
+    folder = stack_c.place(name, stack, ROOT)
+    stamps = [ROOT / "build/harness" / f"{name}.stamp", folder.with_name(f"{folder.name}.stamp")]
+    return any(stamp.is_file() for stamp in stamps)
 
 
 def failed(name: str, error: Exception) -> str:

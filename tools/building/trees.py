@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import definitions
-from building import share, tree_files, tree_tables
+from building import share, tree_copy, tree_files, tree_tables
 from building.tree_files import Listing
 from definitions import ROOT, TreeSource, TreeStack
 from names import nearest
@@ -100,7 +100,7 @@ def kept(asked: Asked, listing: Listing, folder: Path | None, root: Path, commit
         raise ValueError(f"{asked.kind}@{asked.how}:{asked.what} is {error}") from None
     with share.alone(root / "build/locks" / f"tree-{sum[:DIGITS]}", f"{asked.kind}@{asked.how}:{asked.what}"):
         if not place.is_dir():
-            tree_files.copy(listing, folder, place)
+            tree_copy.copy(listing, folder, place)
     lacking = tuple(tree_files.submodules(listing))
     return TreeSource(library=first, tree=sum, git=commit, release=release, lacking=lacking)
 
@@ -112,7 +112,7 @@ def reader(listing: Listing, folder: Path | None) -> Callable[[str], str | None]
         if path not in listing:
             return None
         one = {path: listing[path]}
-        return next(content for _, content in tree_files.contents(one, folder)).decode(errors="replace")
+        return next(content for _, content in tree_copy.contents(one, folder)).decode(errors="replace")
 
     return read
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from test_build import clone
 
-from building import builder, compiler_cache, tree_files, tree_manifest
+from building import builder, compiler_cache, tree_copy, tree_files, tree_manifest
 from building.commands import Failed
 from definitions import TreeSource, TreeStack, tree_place
 
@@ -32,7 +32,7 @@ def tree(root, files=FILES, **more):
         (made / path).write_text(text)
     listing = tree_files.of_directory(made)
     source = TreeSource(library="tiny", tree=tree_files.tree_hash(listing), release="1.2.3", **more)
-    tree_files.copy(listing, made, tree_place(root / "build", source.tree) / "sources/tiny")
+    tree_copy.copy(listing, made, tree_place(root / "build", source.tree) / "sources/tiny")
     stack = {"harness": "c", "driver": "null", "licence": "MIT", "libraries": ["libtiny.a"], "steps": STEPS}
     return TreeStack(**stack, source=source)
 
