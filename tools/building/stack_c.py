@@ -91,7 +91,7 @@ def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
     made_of = {"source": sources.identity(stack.source)} | how
     tree = sources.get(name, stack.source, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
-    key, made = cache.key(name, made_of), False
+    key, made = cache.key(folder.name, made_of), False
     if not (stamps.holds(stamp, made_of) and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
         if not cache.take("library", key, folder, name):

@@ -60,6 +60,14 @@ def test_one_tree_of_two_commits_is_compiled_once_into_the_same_bytes(root):
     assert (root / "build/harness/tiny@git-1").read_bytes() == (root / "build/harness/tiny@git-2").read_bytes()
 
 
+def test_the_cache_has_a_tree_for_other_clones_whatever_commit_it_is_of(root, tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "cache"))
+    builder.build("tiny@git-1", tree(root, git="1" * 40), root)
+    other = clone(tmp_path / "second/clone")
+    assert builder.build("tiny@git-2", tree(other, git="2" * 40), other) == "from the cache"
+    assert "$ make" not in (other / "build/logs/tiny@git-2.log").read_text()
+
+
 def test_what_is_compiled_names_no_tree_so_a_harmless_change_is_the_same_library(root):
     one, other = tree(root), tree(root, FILES | {"README": "more words\n"})
     for number, stack in enumerate((one, other)):
