@@ -140,12 +140,21 @@ def check(given: argparse.Namespace) -> list[Table]:
 ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}
 
 
+def shown(made: list[Table], names: list[str] | None) -> list[Table]:
+    """Those that were asked for. Impossible where this answer has not such a table."""
+    there = [one.name for one in made]
+    for name in names or ():
+        if name not in there:
+            raise Impossible(f"this answer has no table {name}; it has {', '.join(there)}")
+    return [one for one in made if not names or one.name in names]
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """Exits as it went."""
     asked = parser()
     given = asked.parse_args(words)
     try:
-        reading.deliver(ANSWERS[given.answer](given), given, asked)
+        reading.deliver(shown(ANSWERS[given.answer](given), given.table), given, asked)
     except Impossible as error:
         asked.error(str(error))
     except ValueError as error:

@@ -7,6 +7,7 @@ import forms
 from planning import amounts
 
 SUITE = "tls13-rsa-aes256"
+TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "terms", "left-out")
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
 
 
@@ -21,6 +22,7 @@ def common() -> argparse.ArgumentParser:
     add("--recording", type=Path, action="append", metavar="DIR", help=where)
     add("--kernel-bytes", type=amounts.extra, metavar="K", help="kernel memory of a connection")
     add("--record-bytes", type=amounts.extra, metavar="BYTES", help="what a full record in flight adds")
+    add("--table", choices=TABLES, action="append", help="only this one; may be repeated")
     add("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
     add("--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands")
     return made
