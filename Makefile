@@ -43,6 +43,8 @@ help: ## this list
 	@tools/names.py --list compare
 	@echo; echo 'knobs of compare-versions:'
 	@tools/names.py --list versions
+	@echo; echo 'knobs of report:'
+	@tools/names.py --list report
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
@@ -79,6 +81,11 @@ compare: names packages-compare setup core ## what a patch changes: A=openssl@gi
 compare-versions: takes := LIB VERSIONS SUITES ROLE OUT FORMAT
 compare-versions: names packages-compare setup core ## a library's releases, LIB=openssl: memory by bucket, a table and a picture; builds all
 	@.venv/bin/python tools/compare_versions.py $(call flags,$(takes)) || test $$? = 77
+
+.PHONY: report
+report: takes := RECORDINGS OUT
+report: names setup ## one page, report.html, of the newest recordings or those of RECORDINGS=: tables, pictures, commands
+	@.venv/bin/python tools/report.py $(call flags,$(takes))
 
 .PHONY: stacks
 stacks: takes := STACKS
@@ -138,9 +145,11 @@ check-bisect: names packages-compare setup core ## git bisect, by compare, finds
 	@.venv/bin/python tools/tests/planted_history.py build/bisect --search
 
 .PHONY: check-pages
-check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles in a browser; screenshots into build/pages
+check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
 	@.venv/bin/python tools/flames/page/tests/examples.py build/pages
+	@.venv/bin/python tools/reporting/tests/examples.py build/pages
 	@build/pages-venv/bin/python -m pytest tools/flames/page/tests
+	@build/pages-venv/bin/python -m pytest tools/reporting/tests
 
 .PHONY: check-gate
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour

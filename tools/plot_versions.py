@@ -73,7 +73,7 @@ def named(one: Walk) -> str:
 
 def keys(walks: Sequence[Walk], stage: str) -> list[Artist]:
     """From above, as the bars are: the peak first."""
-    peak = Line2D([], [], color=INK, linewidth=2, label="peak in the handshake")
+    peak = Line2D([], [], color=INK, linewidth=2, label="peak")
     return [peak, *bucket_panel.keys([version_panel.stacked(one, stage) for one in walks])]
 
 
