@@ -4,7 +4,6 @@ import statistics
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-import intervals
 import repeats
 from comparing.figure import Figure
 from timing import figures as timed
@@ -14,6 +13,7 @@ CHANGED, SAME, UNKNOWN = "changed", "no change", "not known"
 LESS_THAN_ONE = "not all sessions are alike to the byte, so less than one of a session is no change"
 SHAPES = "one is a slope and the other a quotient of one N ({:,}): they are not the same figure"
 OTHER_N = "quotients of one N are compared at one N, and these are of {:,} and of {:,}"
+OTHER_WAY = "repeats side by side differ one way, and the medians of all the other"
 Number = Fraction | float
 
 
@@ -80,13 +80,15 @@ def of_repeats(old: Figure, new: Figure) -> Change:
 
 
 def of_times(old: Figure, new: Figure) -> Change:
-    """In the same repeats where these are known; fewer than three tell nothing."""
-    factor = timed.Factor(timed.Figure(old.values, old.repeats), timed.Figure(new.values, new.repeats))
-    interval = factor.interval if old.repeats and new.repeats else intervals.ratio(old.values, new.values)
-    if not interval or min(len(old.values), len(new.values)) < timed.LEAST:
+    """Of repeats that were neighbours where there are enough, else of the medians; fewer than three tell nothing."""
+    factor = timed.Factor(*(timed.Figure(one.values, one.repeats, one.made) for one in (old, new)))
+    interval = factor.interval
+    if not interval:
         return made(old, new, UNKNOWN, timed.FEW)
-    same = interval.low <= 1 <= interval.high
-    return made(old, new, SAME if same else CHANGED, None)._replace(low=interval.low, high=interval.high)
+    found = made(old, new, SAME if interval.low <= 1 <= interval.high else CHANGED, factor.note)
+    if found.changed and (factor.value > 1) != (found.amount > 0):
+        return made(old, new, UNKNOWN, OTHER_WAY)
+    return found._replace(share=factor.value - 1, low=interval.low, high=interval.high)
 
 
 def made(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:

@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+from timing.neighbours import Span
+
 QUOTIENT = "of N = {:,} alone: what is above `contexts`, by sessions; a quotient, not a slope"
 
 
@@ -20,7 +22,8 @@ class Figure(NamedTuple):
     over_sessions: int | None = None  # of a quotient of counts: the divisor
     noise: Fraction = Fraction(0)
     quotient: int | None = None  # this N alone was measured, so that it is no slope
-    repeats: tuple[int, ...] = ()  # of timed runs: the repeats' numbers, since neighbours are compared
+    repeats: tuple[int, ...] = ()  # of timed runs: the repeats' numbers, and when they were made: of neighbours
+    made: tuple[Span, ...] = ()  # the machine's better and worse moments are in both
     at: str | None = None  # of a peak: the phase it is in
 
     @property

@@ -69,5 +69,6 @@ def of_timed(runs: Sequence[Record]) -> Iterator[tuple[Place, Figure]]:
     ):
         found = timed_figure(runs, quantity)
         if found and (meter == "handshakes") == (first.scenario == "handshake"):
-            figure = Figure(found.values, False, METERS[meter], more_is_better=True, repeats=found.repeats)
+            made = {"repeats": found.repeats, "made": found.made}
+            figure = Figure(found.values, False, METERS[meter], more_is_better=True, **made)
             yield Place(first.suite, role, timed_phase(first), meter), figure
