@@ -45,9 +45,16 @@ function ticks(low, high, size, about = 5) {
 const tip = html("div", { class: "charts-tip", role: "tooltip", hidden: true });
 document.body.append(tip);
 
+let told = null; // the mark that it is beside
+
 function showTip(mark, title, lines) {
+  told = mark;
   tip.replaceChildren(html("b", {}, title), ...lines.filter(Boolean).map((line) => html("p", {}, line)));
   tip.hidden = false;
+  place(mark);
+}
+
+function place(mark) {
   const at = mark.getBoundingClientRect();
   const { width, height } = tip.getBoundingClientRect();
   const left = at.left + at.width / 2 - width / 2;
@@ -60,7 +67,8 @@ function hideTip() {
   tip.hidden = true;
 }
 
-addEventListener("scroll", hideTip, { passive: true });
+// What is focused is often scrolled to: the tip goes along. From what is only pointed at the pointer has gone.
+addEventListener("scroll", () => (tip.hidden || !told.closest(":focus") ? hideTip() : place(told)), { passive: true });
 
 // Marks of one chart: one of them is in the order of tabs, arrows go to the others. Each says itself when it is pointed at
 // or focused; Enter, the space bar and a click choose it.

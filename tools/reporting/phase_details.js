@@ -70,11 +70,14 @@ function details(host, entry, state, close) {
   if (!buckets(entry, state.role, state.at)) return void host.append(...withoutTree(entry));
   const found = tree ? sites(tree, state.at, state.role) : [];
   const [figureHost, line] = [html("div", { class: "phases-flames" }), html("p", { class: "phases-line" })];
-  if (found.some((one) => one.bytes)) host.append(line, figureHost);
+  const { unflamed } = report.data("phases");
+  const drawn = !unflamed && found.some((one) => one.bytes);
+  if (unflamed) host.append(html("p", {}, unflamed));
+  else if (drawn) host.append(line, figureHost);
   else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "To keep this page small the call stacks of this stack are left out; the command shows them."));
   host.append(html("p", { class: "phases-reading" }, "The width of a function is what it and all that it called hold at the end of the phase, in one session whose every call stack was kept. A peak within a phase has no call stacks."));
   host.append(bucketTable(entry, state.role, state.at, found));
   if (found.length) host.append(siteTable(found, `Call sites of one ${sessionOf(state.role)}: ${readable(phase)}`));
   host.append(command(inspected(entry, phase, state.role, "--flamegraph flames.html")));
-  if (found.some((one) => one.bytes)) onWidth(figureHost, () => flames(figureHost, line, tree, state.at, state.role));
+  if (drawn) onWidth(figureHost, () => flames(figureHost, line, tree, state.at, state.role));
 }

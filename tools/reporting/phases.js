@@ -1,5 +1,5 @@
 // What is chosen, and two stacks beside each other.
-const state = { suite: "", role: "client", rss: "", table: false, stacks: [], chosen: null }; // chosen: { panel, phase }
+const state = { suite: "", role: "client", rss: "", table: false, stacks: [], chosen: null, focus: null }; // chosen, focus: { panel, phase }
 const keyOf = (entry) => `${entry.recording} ${entry.stack}`;
 const entryOf = (key) => known.entries.find((one) => keyOf(one) === key && one.suite === state.suite);
 const several = () => known.recordings.length > 1;
@@ -16,7 +16,7 @@ function stackSelect(panel) {
     return keys.length ? html("optgroup", { label }, ...keys.map((key) => option(key, key.slice(key.indexOf(" ") + 1), key === state.stacks[panel]))) : null;
   });
   const made = html("select", { "aria-label": `stack of the ${panel ? "second" : "first"} chart` }, ...groups);
-  made.addEventListener("change", () => change({ stacks: state.stacks.with(panel, made.value) }, true));
+  made.addEventListener("change", () => change({ stacks: state.stacks.with(panel, made.value) }, panel));
   return made;
 }
 
@@ -26,17 +26,13 @@ function open(panel, at) {
   const again = state.chosen?.panel === panel && state.chosen.phase === phase;
   change({ chosen: again ? null : { panel, phase } });
   if (again) return;
+  state.focus = null;
   report.say(`The flamegraph and the buckets of ${titleOf(state.stacks[panel])}, ${readable(phase)}, are below the charts.`);
   element("phases-details").focus({ preventScroll: true });
   element("phases-details").scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
-function shut() {
-  const { panel, phase } = state.chosen;
-  change({ chosen: null });
-  const mark = element("phases-panels").children[panel].querySelector(`[data-phase="${CSS.escape(phase)}"]`);
-  mark?.focus();
-}
+const shut = () => change({ focus: state.chosen, chosen: null });
 
 // The same numbers as the chart.
 function asTable(entry, key) {
@@ -65,9 +61,18 @@ function panel(number, most) {
   const shown = { role: state.role, rss: state.rss, at: at < 0 ? null : at, most: element("phases-scale").checked ? most : own, title: `${titleOf(key)}, ${state.suite}, ${sessionOf(state.role)}` };
   if (!own) made.append(html("p", { class: "phases-none" }, "Nothing to draw."));
   else if (state.table) made.append(asTable(entry, key));
-  else onWidth(made.appendChild(host), () => chart(host, entry, shown, (chosen) => open(number, chosen)));
+  else onWidth(made.appendChild(host), () => drawn(host, entry, shown, number));
   made.append(html("figcaption", {}, madeOf(entry, state.role, state.rss)));
   return made;
+}
+
+// Marks are other elements now: what had the focus has it again.
+function drawn(host, entry, shown, number) {
+  const had = host.querySelector(":focus")?.dataset.phase;
+  chart(host, entry, shown, (chosen) => open(number, chosen));
+  const phase = state.focus?.panel === number ? state.focus.phase : had;
+  if (phase) host.querySelector(`[data-phase="${CSS.escape(phase)}"]`)?.focus();
+  if (state.focus?.panel === number) state.focus = null;
 }
 
 function legend(shown) {
@@ -97,19 +102,19 @@ function controls() {
   return shown;
 }
 
-// `focus`: on the select that was used, which is another element now.
-function change(what, focus = false) {
+// `select`: the panel whose select was used, which is another element now, and has the focus again.
+function change(what, select = -1) {
   const [used, before] = [document.activeElement, element("phases-panels")];
   const at = [...before.children].findIndex((one) => one.contains(used));
   const phase = used?.closest?.("[data-phase]")?.dataset.phase;
+  if (phase && at >= 0) state.focus = { panel: at, phase };
   Object.assign(state, what);
   const shown = controls();
   const most = Math.max(0, ...shown.map((entry) => highest(entry, state.role, state.rss)));
   hideTip();
   legend(shown);
   before.replaceChildren(...state.stacks.map((_, number) => panel(number, most)));
-  if (focus && at >= 0) before.children[at].querySelector("select").focus();
-  else if (phase && at >= 0) requestAnimationFrame(() => document.activeElement === document.body && before.children[at].querySelector(`[data-phase="${CSS.escape(phase)}"]`)?.focus());
+  if (select >= 0) before.children[select].querySelector("select").focus();
   showDetails();
 }
 

@@ -1,6 +1,7 @@
 """Memory by phase: of every stack, suite and role a chart, and of every phase its flamegraph and buckets."""
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -8,9 +9,11 @@ from markupsafe import Markup, escape
 
 from buckets import bucket_rules
 from buckets.bucket_looks import LOOKS, look_of
+from building.commands import Failed
 from colours import text_on
 from definitions import ROOT
 from flames import page_scripts
+from flames.page_scripts import Scripts
 from phases import READABLE
 from profiles import sites_profile
 from reporting import flame_trees, phase_figures
@@ -39,10 +42,10 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     found = [one for at, recording in enumerate(recordings) for one in places(at, recording)]
     if not found:
         return None
-    libraries = page_scripts.libraries()
-    html = own("phases.html").format(licences=plain("\n\n".join(libraries.licences)))
+    libraries, unflamed = fetched()
+    html = own("phases.html").format(licences=escape("\n\n".join(libraries.licences)))
     scripts = (*libraries.scripts, own("charts.js"), "".join(map(own, OWN)))
-    data = {"packed": fitting(recordings, found, ROOM)}
+    data = {"packed": fitting(recordings, found, ROOM), "unflamed": unflamed}
     return Section("phases", "Memory by phase", html, data, scripts, (own("charts.css"), own("phases.css"), colours()))
 
 
@@ -50,8 +53,13 @@ def own(name: str) -> Markup:
     return Markup((ROOT / "tools/reporting" / name).read_text(encoding="utf-8"))
 
 
-def plain(text: str) -> Markup:
-    return escape(text)
+def fetched() -> tuple[Scripts, str | None]:
+    """What draws flamegraphs; nothing, and why, where it cannot be had: call sites are in a table too."""
+    try:
+        return page_scripts.libraries(), None
+    except Failed as error:
+        print(f"report: no flamegraphs: {error}", file=sys.stderr)
+        return Scripts([], []), f"No flamegraph, since {error}."
 
 
 def places(number: int, recording: Recording) -> Iterator[Kept]:
