@@ -157,7 +157,7 @@ check-gate: names packages-mem setup core stacks-mem ## budgets let through what
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/versions.md docs/plan.md docs/compare.md; do \
+	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/versions.md docs/plan.md docs/compare.md docs/ci.md; do \
 	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
 	done | bash -eux
 

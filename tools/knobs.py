@@ -63,12 +63,14 @@ OF_VERSIONS = {  # which takes SUITES, ROLE, OUT and FORMAT too
     "LIB": "a library with several releases among the stacks, and its variants: openssl, rustls+aws-lc",
     "VERSIONS": "only these releases of it: 3.0.22,3.5.5",
 }
-EVERY = KNOBS | OF_TIME | OF_PROFILE | OF_COMPARE | OF_VERSIONS
+OF_REPORT = {"RECORDINGS": "one or several, directories below data/; each is told by its machine"}  # and OUT
+EVERY = KNOBS | OF_TIME | OF_PROFILE | OF_COMPARE | OF_VERSIONS | OF_REPORT
 COMPARE = {"A": "none: it is required", "B": "none: it is required", "SUITES": "tls12-rsa-aes256 tls13-rsa-aes256"}
 COMPARE |= {"ROLE": "both", "N": "200", "GIT": "none", "LIKE": "none", "PREFIX": "none", "OUT": "build/compare"}
 COMPARE |= {"FORMAT": "table on a terminal, else markdown"}
 VERSIONS = {"LIB": "none: it is required", "VERSIONS": "all", "SUITES": "tls13-rsa-aes256 tls12-rsa-aes256"}
 VERSIONS |= {"ROLE": "both", "OUT": "build/versions/LIB", "FORMAT": "table on a terminal, else markdown"}
+REPORT = {"RECORDINGS": "the newest that together have memory, all stacks and time", "OUT": "here: report.html"}
 BUILD = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
 PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
 PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}

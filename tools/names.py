@@ -34,6 +34,7 @@ from knobs import (
     NUMBERS,
     ONE,
     PROFILE,
+    REPORT,
     TIMED_DEFAULTS,
     VERSIONS,
     WORDS,
@@ -137,8 +138,8 @@ def check_knob(knob: str, value: str, known: Iterable[str] = EVERY) -> None:
         check_build(knob, value)
     elif knob == "LIB":
         check_library(value)
-    elif knob == "VERSIONS":
-        pass  # those of its library: by who knows it
+    elif knob in ("VERSIONS", "RECORDINGS"):
+        pass  # by who reads its library, or them
     elif knob in NUMBERS:
         check_numbers(knob, value)
     elif knob == MULTIPLIER:
@@ -232,7 +233,7 @@ def defaults() -> dict[str, str]:
 
 def show_all(target: str) -> None:
     targets = {"mem": defaults, "timed": lambda: TIMED_DEFAULTS, "profile": lambda: PROFILE, "compare": lambda: COMPARE}
-    targets |= {"versions": lambda: VERSIONS}
+    targets |= {"versions": lambda: VERSIONS, "report": lambda: REPORT}
     shown = targets[target]()
     width = max(12, *(len(knob) + 2 for knob in shown))
     for knob, default in shown.items():
@@ -244,7 +245,7 @@ def main() -> None:
     parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
     parser.add_argument("--takes", type=listed, metavar="KNOBS", help="refuse others (default: all are taken)")
     targets, shows = (
-        ("mem", "timed", "profile", "compare", "versions"),
+        ("mem", "timed", "profile", "compare", "versions", "report"),
         "show the knobs of a target (default: mem) with meanings and defaults",
     )
     parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)

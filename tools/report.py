@@ -12,6 +12,7 @@ import environment
 environment.activate()
 
 import argparse
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -57,17 +58,25 @@ def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
     made.add_argument("recording", type=Path, nargs="*", help="directories under data/, or files of them")
-    made.add_argument("-o", "--output", type=Path, help="default: report.html, the directory report, or stdout")
+    made.add_argument("--recordings", type=listed, metavar="NAMES", default=[], help="the same in one word, as of make")
+    where = "a file or directory; default: report.html, report, or stdout"
+    made.add_argument("-o", "--out", dest="output", type=Path, help=where)
     made.add_argument("--format", choices=(HTML, *TEXTS, FILES), default=HTML, help="default: html")
     made.add_argument("--table", action="append", metavar="NAME", help="only this one, as text; may be repeated")
     return made
 
 
+def listed(names: str) -> list[Path]:
+    """`a b` and `a,b` alike."""
+    return [*map(Path, re.split(r"[\s,]+", names.strip()))]
+
+
 def run(given: argparse.Namespace) -> None:
     """ValueError and OSError with a sentence."""
     output = placed(given)
-    profile_output.check([str(output)] if given.format != FILES else [], map(str, given.recording))
-    loaded = recordings.loaded(given.recording) if given.recording else newest.loaded(ROOT / "data")
+    named = [*given.recording, *given.recordings]
+    profile_output.check([str(output)] if given.format != FILES else [], map(str, named))
+    loaded = recordings.loaded(named) if named else newest.loaded(ROOT / "data")
     read = list(recordings.by_machine(loaded))
     made = sections(read)
     if given.format == FILES:
@@ -87,7 +96,10 @@ def placed(given: argparse.Namespace) -> Path:
         raise ValueError(f"--table is of text: --format {' or '.join(TEXTS)}")
     if given.format == FILES and output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file, and --format files writes into a directory")
-    return output / OUTPUTS[HTML] if given.format == HTML and output.is_dir() else output
+    if given.format != HTML or output.suffix == ".html":
+        return output
+    output.mkdir(parents=True, exist_ok=True)
+    return output / OUTPUTS[HTML]
 
 
 def main() -> None:

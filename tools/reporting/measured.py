@@ -118,7 +118,6 @@ def stacks(recordings: Sequence[Recording]) -> Table:
         "compiler": ("compiler", lambda one: one.compiler),
         "flags": ("flags", lambda one: one.flags),
         "allocator": ("allocator", allocator_as_used),
-        "options": ("certificates and resumption", options),
         "licence": ("licence", lambda one: one.licence),
     }
     headings = {"stack": "stack", "recording": "recording"} | {key: heading for key, (heading, _) in asked.items()}

@@ -8,12 +8,14 @@ from functools import partial
 import plot_mem
 import plot_releases
 import plot_stacks
+import releases
 from catalogue import many
 from reporting.recordings import Recording
 from reporting.sections import Picture
 from selection import Selection, of_campaign, select
 
 EVERY = "What a server session keeps, every stack"
+LIBRARIES = 3  # of a picture of releases
 SUITES = 3  # with a picture of every stack each
 FEW = ("repeat", "mem")  # campaigns of few stacks side by side
 
@@ -41,19 +43,37 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
         title = f"What a server session keeps in {suite}"
         told = (f"stacks-{suite}", title, f"{title}, the smallest first. The table has the figures.")
         yield Picture(*told, f"{by_role} {suite}", partial(plot_stacks.figure, some, "server"), EVERY, suite)
-    some = alone.where(lambda one: one.suite in suites)
+    some, libraries = alone.where(lambda one: one.suite in suites), most_released(alone)
+    if not libraries:
+        return
     command = f"tools/plot_releases.py {recording.path} -o releases --roles split "
     says = "Memory of an established session, and its peak, of each library from release to release, client and server."
-    command += " ".join(f"--suite {suite}" for suite in suites)
-    yield Picture("releases", "Release by release", says, command, partial(plot_releases.figure, some))
+    chosen = [f"--library {name}" for name in libraries] + [f"--suite {suite}" for suite in suites]
+    yield Picture(
+        "releases",
+        "Release by release",
+        says,
+        command + " ".join(chosen),
+        partial(plot_releases.figure, some, libraries),
+    )
 
 
 def popular(selection: Selection) -> list[str]:
-    """Suites by how many stacks did them, in the order in which they were recorded."""
-    did = {(one.stack, one.suite) for one in selection.records if one.status == "measured"}
-    counted = Counter(suite for _, suite in did)
-    kept = sorted(counted, key=lambda suite: (-counted[suite], suite))[:SUITES]
+    """Suites that most stacks did, one of each protocol and group, in the order in which they were recorded."""
+    measured = [one for one in selection.records if one.status == "measured"]
+    did = Counter(suite for _, suite in {(one.stack, one.suite) for one in measured})
+    agreed = {one.suite: (one.negotiated.protocol, one.negotiated.group) for one in measured}
+    best: dict[tuple[str, str], str] = {}
+    for suite in sorted(did, key=lambda suite: (-did[suite], suite)):
+        best.setdefault(agreed[suite], suite)
+    kept = [*best.values()][:SUITES]
     return [suite for suite in dict.fromkeys(one.suite for one in selection.settings) if suite in kept]
+
+
+def most_released(selection: Selection) -> list[str]:
+    """Libraries by how many releases there are: as many as have room beside each other."""
+    found = releases.libraries(selection.stacks, plot_releases.LEAST)
+    return sorted(found, key=lambda name: -len(found[name]))[:LIBRARIES]
 
 
 def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Reports for the browser's tests: `examples.py DIRECTORY`; of the newest recordings, and small ones by hand."""
+
+import sys
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOOLS))
+sys.path.insert(0, str(TOOLS / "tests"))
+
+# ruff: noqa: E402
+
+import forms
+import report
+from reporting import newest, page, recordings
+from reporting.recordings import Recording
+
+RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
+
+
+def write(folder: Path, name: str, read: list[Recording]) -> None:
+    sections = report.sections(read)
+    (folder / f"{name}.html").write_text(page.page("What a TLS session costs", report.subtitle(read), sections))
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder, "report", list(recordings.by_machine(newest.loaded(TOOLS.parent / "data"))))
+    small = list(recordings.by_machine(recordings.loaded([RECORDING])))
+    write(folder, "report-small", small)
+    (folder / "report-small").mkdir(exist_ok=True)
+    for shown in (shown for section in report.sections(small) for shown in section.tables):
+        for form, ending in ((forms.MARKDOWN, "md"), (forms.CSV, "csv")):
+            file = folder / "report-small" / f"{shown.table.name}.{ending}"
+            file.write_text(forms.text_of([shown.table], form))
+
+
+if __name__ == "__main__":
+    main()
