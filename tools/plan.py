@@ -11,6 +11,7 @@ import environment
 environment.activate()
 
 import argparse
+import math
 import signal
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ from planning.answers import Case
 from planning.asked_for import Impossible, case, demand, law_of, possible
 from planning.fleet_answer import Fleet
 from planning.memories import Memory
+from planning.plans import Demand
 from planning.rates import Rate, rate_of
 from planning.storm_answer import Storm
 from planning.storms import Service, arrivals, simulate
@@ -51,6 +53,7 @@ EXAMPLES = """examples:
   tools/plan.py check                                       how far off the law is where it was not fitted"""
 
 
+QUIET = Demand()  # nobody in the handshake, nothing in flight
 SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
 
 
@@ -84,12 +87,14 @@ def rate(given: argparse.Namespace, of: Case) -> Rate:
     return Rate(given.handshake_rate, given.cores or of.law.machine[1], 0)
 
 
-def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0) -> Storm:
+def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0, usual: Demand = QUIET) -> Storm:
     speed = rate(given, of)
     patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
     service = Service(1 / speed.each, speed.cores, given.rtt + given.client_time, *patience)
     course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
-    return Storm(of, speed, service, Memory(of.law, of.price, course, before))
+    resting = math.ceil(usual.flying(before) * of.price.record)
+    memory = Memory(of.law, of.price, course, before, math.ceil(usual.shaking(before)), resting)
+    return Storm(of, speed, service, memory)
 
 
 def drawn(given: argparse.Namespace, storms: list[Storm], title: str) -> None:
@@ -115,7 +120,8 @@ def fleet(given: argparse.Namespace) -> list[Table]:
         raise Impossible(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
     of = Fleet(given.clients, given.hosts, given.fail)
     cases = [case(given, stack) for stack in found.known(given.stack)]
-    storms = [storm_of(given, one, max(1, of.more), of.before) for one in cases]
+    usual = possible(Demand(given.handshaking, given.in_flight), of.before)
+    storms = [storm_of(given, one, max(1, of.more), of.before, usual) for one in cases]
     made = fleet_answer.table(storms, of)
     drawn(given, storms, made.title)
     return with_terms(given, made, cases)
@@ -132,9 +138,9 @@ def haproxy(given: argparse.Namespace) -> list[Table]:
 
 
 def check(given: argparse.Namespace) -> list[Table]:
-    return [
-        checks.table(found.known(given.stack), found.checked_suite(given.suite), recordings.newest(given.recording))
-    ]
+    asked = found.known(given.stack), found.checked_suite(given.suite), recordings.newest(given.recording)
+    made = [checks.table(*asked), checks.estimates(*asked)]
+    return [one for one in made if one.rows]
 
 
 ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}

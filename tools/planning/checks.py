@@ -10,7 +10,7 @@ import law
 import results
 from planning import recordings
 from planning.amounts import memory_cell
-from planning.laws import SYSTEM, selected, series_of, settings_of
+from planning.laws import MEASURED, SYSTEM, of_role, selected, series_of, settings_of
 from records import Record
 from selection import Selection, of_campaign
 from tables import Cell, Column, Table, whole, word
@@ -78,6 +78,28 @@ def claimed(one: Check) -> bool:
     return one.window >= results.NARROWEST * one.sessions / 2
 
 
+def estimates(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:
+    """Where a server's law is measured, what would be estimated without it."""
+    caption = (
+        f"Suite {suite}, servers: E as measured, and as it is estimated where few handshakes at once were not recorded."
+    )
+    names = {"stack": "stack", "recording": "recording"}
+    columns = [Column(key, heading, left=True) for key, heading in names.items()]
+    columns += [Column("kept_bytes", "E"), Column("estimated_bytes", "estimated"), Column("error", "error")]
+    made = Table("estimates", "Estimates of E where it was measured", caption, columns)
+    for stack in stacks:
+        for path in among:
+            selection = selected(recordings.of_stack(path, stack), stack, suite)
+            laws = [of_role(selection, "server", estimated) for estimated in (False, True)] if selection else [None]
+            if None not in laws and laws[0][0].how == MEASURED:
+                sizes = [one.kept for one, _ in laws]
+                error = sizes[1] / sizes[0] - 1
+                cells = [Cell(f"{100 * error:+.2f} %", round(error, 6))]
+                cells = [*(whole(round(one)) for one in sizes), *cells]
+                made.rows.append([word(stack), word(recordings.shown(path)), *cells])
+    return made
+
+
 def table(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:
     """ValueError where there is nothing to check."""
     found = [one for stack in stacks for of in (of_pairs, of_servers) for one in of(stack, suite, among)]
@@ -95,7 +117,9 @@ def table(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:
     columns += [Column("predicted_bytes", "law"), Column("error", "error")]
     made = Table("check", "The law at runs that it was not fitted to", caption, columns)
     for one in found:
-        error = Cell(f"{100 * one.error:+.2f} %", round(one.error, 6), None if claimed(one) else NARROWER)
+        error = Cell(
+            f"{round(100 * one.error, 2) + 0.0:+.2f} %", round(one.error, 6), None if claimed(one) else NARROWER
+        )
         names = [word(one.stack), word(one.process), word(recordings.shown(one.recording))]
         sizes = [whole(one.sessions), whole(one.window), memory_cell(one.measured), memory_cell(one.predicted)]
         made.rows.append([*names, *sizes, error])

@@ -1,13 +1,14 @@
 """What can be asked: the arguments of each answer."""
 
 import argparse
+from fractions import Fraction
 from pathlib import Path
 
 import forms
 from planning import amounts
 
 SUITE = "tls13-rsa-aes256"
-TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "terms", "left-out")
+TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "estimates", "terms", "left-out")
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
 
 
@@ -85,6 +86,9 @@ def add(to: argparse.ArgumentParser) -> None:
     one.add_argument("--clients", type=amounts.count, required=True, metavar="N", help="of all hosts together")
     one.add_argument("--hosts", type=amounts.count, required=True)
     one.add_argument("--fail", type=amounts.count, default=1, help="default: 1")
+    usual = {"type": amounts.share, "metavar": "SHARE", "default": Fraction(0)}
+    one.add_argument("--handshaking", help="of a host's connections at any time, as 1%% or so many", **usual)
+    one.add_argument("--in-flight", help="of a host's connections, with a full record in flight", **usual)
     one = command("haproxy", "the two constants of HAProxy's automatic maxconn")
     one.add_argument("--memory", default=16 * 2**30, help="of -m (default: 16GiB)", **size)
     command("check", "the law against recorded runs that it was not fitted to")

@@ -98,13 +98,14 @@ def series_of(selection: Selection, allocator: str, roles: str, role: str, narro
 ESTABLISHED = costs.rss_at_end("established")
 
 
-def of_role(selection: Selection, role: Role) -> tuple[SessionLaw, Series] | None:
-    """Of a process that holds one role, under the system's allocator; None where no such process was recorded."""
+def of_role(selection: Selection, role: Role, estimated: bool = False) -> tuple[SessionLaw, Series] | None:
+    """Of a process that holds one role, under the system's allocator; None where no such process was recorded.
+    `estimated`: as if all had always been in the handshake at once."""
     wide = series_of(selection, SYSTEM, "split", role)
     peak = slope(wide, law.peak_rss, 2) if wide else None
     if not peak:
         return None
-    narrow = series_of(selection, SYSTEM, f"keep-{role}", role, narrow=True)
+    narrow = None if estimated else series_of(selection, SYSTEM, f"keep-{role}", role, narrow=True)
     kept = slope(narrow, law.peak_rss, 2) if narrow else None
     return blank(selection, role, peak, kept, slope(wide, ESTABLISHED, 2), (role,)), wide
 

@@ -17,7 +17,7 @@ class Memory:
     price: Price
     course: Course
     before: int = 0  # connections, established and staying
-    shaking: int = 0  # the most that were in the handshake at once until then
+    shaking: int = 0  # of these, in the handshake at any time, beside the storm
     resting: int = 0  # bytes for what these connections do beside, such as records in flight
 
     def at(self, times: numpy.ndarray) -> numpy.ndarray:
@@ -29,8 +29,8 @@ class Memory:
 
     def held(self, times: numpy.ndarray) -> numpy.ndarray:
         """Handshakes whose memory is there: those under way, and what the allocator keeps of the most so far."""
-        now, most = self.course.shaking(times), numpy.maximum(self.most_so_far(times), self.shaking)
-        return now + self.law.held_shaking * (most - now)
+        now, most = self.course.shaking(times), self.most_so_far(times)
+        return self.shaking + now + self.law.held_shaking * (most - now)
 
     def most_so_far(self, times: numpy.ndarray) -> numpy.ndarray:
         every = self.course.times
@@ -55,4 +55,4 @@ class Memory:
 
     @property
     def most_shaking(self) -> int:
-        return int(self.course.shaking(self.course.times).max())
+        return self.shaking + int(self.course.shaking(self.course.times).max())

@@ -22,7 +22,7 @@ QUEUED, SHAKING, DONE = (
 )
 HELD = ("#F5D38C", "kept after handshakes")
 KERNEL = ("#7F7F7F", "kernel")
-POINTS = 800
+POINTS = 240
 KEPT = 0.05  # of the peak: less is not named
 AFTER = 0.3  # of the time until it is over: what is seen of the time after it
 

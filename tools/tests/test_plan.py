@@ -24,6 +24,7 @@ from planning.plans import Demand, Price
 
 ROOT = Path(__file__).resolve().parents[2]
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+FRAME = {"function": "grow", "file": None, "line": None, "module": "libssl.so", "offset": 1}
 FIXED, E, H = 8_000_000, 40_000, 25_000  # of the server below
 
 
@@ -159,6 +160,20 @@ def test_it_runs_as_a_process_and_says_sentences():
     assert done.stderr.startswith("plan: no suite tls13-rsa-aes in memtest/suites.toml; did you mean tls13-rsa-aes")
 
 
+BLOCKS = [(16_704, "server", True), (16_383, "server", False), (16_704, "client", False)]
+
+
+@pytest.mark.parametrize(("size", "role", "whole"), BLOCKS)
+def test_that_a_session_has_room_for_a_whole_record_is_seen_in_its_call_stacks(tmp_path, size, role, whole):
+    run = synthetic.record(STACK, SUITE, 200, "sites", roles="split").model_dump(by_alias=True)
+    for phase in run["phases"]:
+        live = [{"role": role, "since": "payload", "stack": 0, "blocks": 2, "bytes": 2 * size}]
+        phase["sites"]["live"] = live if phase["phase"] == "reply" else []
+    run["sites"] = {"frames": [FRAME], "stacks": [[0]]}
+    where = recording(tmp_path, *split(), *kept(), synthetic.Record.model_validate(run))
+    assert law(where).whole_record is whole
+
+
 def test_a_rate_is_cores_times_one_threads_and_beyond_what_was_measured_it_says_so(tmp_path):
     among = recording(tmp_path, *synthetic_timed.campaign([STACK], [SUITE]))
     one = rates.rate_of(STACK, SUITE, "server", 8, among)
@@ -171,6 +186,19 @@ def test_a_rate_is_cores_times_one_threads_and_beyond_what_was_measured_it_says_
 def test_a_fleet_shares_alike_and_rounds_up():
     fleet = Fleet(10_000_000, 40, 1)
     assert (fleet.before, fleet.after, fleet.more) == (250_000, 256_411, 6_411)
+
+
+def test_a_fleets_usual_load_is_there_before_and_after(tmp_path):
+    """Ten hosts of 100, 10 in the handshake and 20 reading on each; one fails, and 12 more come to each of nine."""
+    where = recording(tmp_path, *split(), *kept())
+    words = f"fleet --stack {STACK} --clients 1000 --hosts 10 --handshaking 10% --in-flight 20 --kernel-bytes 0 "
+    words += (
+        "--record-bytes 1000 --arrivals at-once --handshake-rate 10 --cores 1 --rtt 0 --client-time 0 --format json"
+    )
+    before, peak, after = told(plan(*words.split(), where=where))["fleet"]
+    assert before["bytes"] == FIXED + 100 * E + 10 * H + 20 * 1000
+    assert peak["bytes"] == after["bytes"] == FIXED + 112 * E + 22 * H + 20 * 1000
+    assert [one["shaking"] for one in (before, peak, after)] == [10, 22, 10]
 
 
 def test_haproxys_maxconn_by_hand():
