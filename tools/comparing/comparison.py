@@ -26,7 +26,9 @@ class Wanted:
     meters: tuple[str, ...] | None = None
 
     def has(self, place: Place) -> bool:
-        if (self.roles and place.role not in self.roles) or (self.meters and place.meter not in self.meters):
+        meter = "heap" if place.meter == "blocks" else place.meter  # bytes are in blocks: none without the other
+        meters = self.meters and {"heap" if one == "blocks" else one for one in self.meters}
+        if (self.roles and place.role not in self.roles) or (meters and meter not in meters):
             return False
         if place.meter in TIMED or self.phases == ("all",):
             return True

@@ -50,7 +50,7 @@ def of_meter(name: str, comparison: Comparison, explained: Explained, meters: Se
     for row in rows:
         place = [word(row.place.role), word(said(row.place.phase)), *at(name, row)]
         cells = [number(row.change.old), number(row.change.new), difference(row)]
-        cells += [blocks(explained.beside(row, "blocks"))] if name == "heap" else []
+        cells += [blocks(explained.beside(row, "blocks").change)] if name == "heap" else []
         made.rows.append([*names(row.match), *place, *cells])
     return made
 
@@ -108,11 +108,9 @@ def words(change: Change, unit: str) -> str:
     return f"{movers.number(abs(change.amount))} {unit} {way}{share}"
 
 
-def blocks(row: Row | None) -> Cell:
-    if row is None:
-        return hole("not among the meters that were asked for")
-    old, new = row.change.old, row.change.new
-    return Cell(f"{amount(old)} -> {amount(new)}", {"old": plain(old), "new": plain(new)})
+def blocks(change: Change) -> Cell:
+    data = {"old": plain(change.old), "new": plain(change.new), "verdict": change.verdict}
+    return Cell(f"{amount(change.old)} -> {amount(change.new)}", data)
 
 
 def call_sites(comparison: Comparison, explained: Explained) -> Table:
@@ -124,7 +122,7 @@ def call_sites(comparison: Comparison, explained: Explained) -> Table:
         "suite and role the stage that changed most. The rows of one add up to its difference, to the byte and block."
     )
     made = Table("sites", "Call sites", caption, columns)
-    for row in changed_most(comparison):
+    for row in changed_most(comparison, explained):
         head = [*names(row.match), word(row.place.role), word(said(row.place.phase))]
         try:
             made.rows += [[*head, *cells] for cells in of_sites(row, explained)]
@@ -133,13 +131,15 @@ def call_sites(comparison: Comparison, explained: Explained) -> Table:
     return made
 
 
-def changed_most(comparison: Comparison) -> list[Row]:
-    """Of blocks too, where bytes did not change."""
+def changed_most(comparison: Comparison, explained: Explained) -> list[Row]:
+    """Of each role; where bytes did not change and blocks did too."""
     found: dict[tuple, Row] = {}
-    for row in comparison.changed:
+    for row in comparison.rows:
         key = (id(row.match), row.place.role)
-        largest = key not in found or movers.weight(row) > movers.weight(found[key])
-        if row.place.meter == "heap" and row.place.role in ROLES and largest:
+        if row.place.meter != "heap" or row.place.role not in ROLES:
+            continue
+        changed = row.change.changed or explained.beside(row, "blocks").change.changed
+        if changed and (key not in found or movers.weight(row) > movers.weight(found[key])):
             found[key] = row
     return list(found.values())
 
@@ -157,8 +157,8 @@ def of_sites(row: Row, explained: Explained) -> Iterator[list[Cell]]:
         yield [*differences(sums), number(sums.old_bytes), number(sums.new_bytes), by]
     for one in found[len(sites) :]:
         yield [*differences(one), hole(NO_SITE), hole(NO_SITE), Cell(UNEXPLAINED, UNEXPLAINED, WHY)]
-    change, beside = row.change, explained.beside(row, "blocks")
-    total = SiteChange("", (), change.amount, beside.change.amount if beside else Fraction(0), change.old, change.new)
+    change, beside = row.change, explained.beside(row, "blocks").change
+    total = SiteChange("", (), change.amount, beside.amount, change.old, change.new)
     yield [*differences(total), number(change.old), number(change.new), word(IN_ALL)]
 
 

@@ -35,8 +35,7 @@ class Explained:
         if place.phase == PEAK and row.old.at != row.new.at:
             raise ValueError(OTHER_PEAK.format(row.old.at, row.new.at))
         phase = row.new.at if place.phase == PEAK else recorded(place.phase)
-        blocks = self.beside(row, "blocks")
-        more = row.change.amount, blocks.change.amount if blocks else None
+        more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(place.role, phase, *more)
 
     def runs(self, match: Match) -> Sites:

@@ -125,8 +125,9 @@ def figures(row: Row, explained: Explained) -> str:
     """`14,116 -> 14,132 B (+16 B, exact, 40 -> 40 blocks)`."""
     change, unit = row.change, row.old.unit
     notes = [signed(change.amount, unit), *how(row)]
-    blocks = explained.beside(row, "blocks") if row.place.meter == "heap" else None
-    notes += [f"{number(blocks.change.old)} -> {number(blocks.change.new)} blocks"] if blocks else []
+    if row.place.meter == "heap":
+        blocks = explained.beside(row, "blocks").change
+        notes.append(f"{number(blocks.old)} -> {number(blocks.new)} blocks")
     return f"{number(change.old)} -> {number(change.new)} {unit} ({', '.join(notes)})"
 
 

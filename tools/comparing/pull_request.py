@@ -72,8 +72,8 @@ def summary(one: Table) -> str:
 
 def changed(one: Table, but: Sequence[str] = (CHANGED,)) -> list[list[Cell]] | None:
     """The rows with such a verdict; None where there are no verdicts."""
-    at = next((at for at, column in enumerate(one.columns) if column.key == "difference"), None)
-    return None if at is None else [row for row in one.rows if row[at].value["verdict"] in but]
+    at = [at for at, column in enumerate(one.columns) if column.key in ("difference", "blocks") and one.name != "sites"]
+    return [row for row in one.rows if any(row[one].value["verdict"] in but for one in at)] if at else None
 
 
 def shortened(one: Table) -> Table:

@@ -111,7 +111,7 @@ def test_tables_have_both_figures_and_the_difference(run, old, new):
     (row,) = [one for one in tables["heap"] if (one["role"], one["phase"]) == ("server", "idle")]
     assert (row["old"], row["new"]) == (14_116, 14_132)
     assert row["difference"] == {"amount": 16, "share": round(16 / 14_116, 6), "verdict": "changed"}
-    assert row["blocks"] == {"hole": "not among the meters that were asked for"}
+    assert row["blocks"] == {"old": 40, "new": 40, "verdict": "no change"}
     assert tables["summary"][0]["status"] == 3
     sites = tables["sites"]
     assert [one["more_bytes"] for one in sites] == [16, 16]  # the site, and in all
@@ -345,6 +345,18 @@ def test_into_a_page(tmp_path, old, new):
     page.write_text(f"<!-- begin: tools/compare.py {old} {new} -->\n<!-- end -->\n")
     assert scripted(old, new, "--into", page).returncode == 0
     assert SENTENCE in page.read_text()
+
+
+def test_as_many_bytes_in_more_blocks_are_a_change():
+    found = compare(planted.counted(), planted.counted(planted.with_sites("client", SSL_new=(9_000, 5))))
+    assert delivery.status(found) == 3
+    assert sentences(found) == [
+        "More in tls13-rsa-aes256: client session, established, blocks: 40 -> 42 blocks (+2 blocks, exact)",
+        "More in tls13-rsa-aes256: client session, established, allocations: 40 -> 42 blocks (+2 blocks, exact)",
+    ]
+    text = delivery.text_of(found, "markdown")
+    assert "Live heap per session: 10 of 18 changed" in text
+    assert "| as much | 2 more |" in text
 
 
 def test_bisect_is_told_good_bad_or_skip():
