@@ -367,7 +367,10 @@ def test_bisect_is_told_good_bad_or_skip():
 
 def test_phases_roles_and_meters_narrow():
     found = compare(planted.counted(), planted.counted(MORE), wanted=Wanted(("server 1",), ("server",), ("heap",)))
-    assert [str(row.place) for row in found.rows] == ["tls13-rsa-aes256: server session, server 1, heap"]
+    assert [str(row.place) for row in found.rows] == [
+        "tls13-rsa-aes256: server session, server 1, heap",
+        "tls13-rsa-aes256: server session, server 1, blocks",
+    ]
     every = compare(planted.counted(), planted.counted(), wanted=Wanted(("all",)))
     assert {row.place.phase for row in every.rows} >= {"client 1", "freed", "peak", "created"}
 
