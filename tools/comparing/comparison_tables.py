@@ -46,7 +46,8 @@ def of_meter(name: str, comparison: Comparison, explained: Explained, meters: Se
     rows = [row for row in comparison.rows if row.place.meter in meters]
     figures = [Column("old", "OLD"), Column("new", "NEW"), Column("difference", "NEW has")]
     figures += [Column("blocks", "blocks")] if name == "heap" else []
-    made = Table(name, TITLES[name], CAPTIONS[name], [*names_of(comparison), *of_place(name), *figures])
+    columns = [*names_of(comparison), *of_place(name), *figures]
+    made = Table(name, TITLES[name], CAPTIONS[name], columns, headed=headed(comparison))
     for row in rows:
         place = [word(row.place.role), word(said(row.place.phase)), *at(name, row)]
         cells = [number(row.change.old), number(row.change.new), difference(row)]
@@ -75,6 +76,11 @@ def names_of(comparison: Comparison) -> list[Column]:
         usual = None if name in comparison.varying else setting(comparison.rows[0].match, name)
         columns.append(Column(name, name, left=True, usual=usual))
     return columns
+
+
+def headed(comparison: Comparison) -> int:
+    """Of names_of's columns those that people are shown."""
+    return 1 + len(comparison.varying)
 
 
 def names(match: Match) -> list[Cell]:
@@ -115,13 +121,14 @@ def blocks(change: Change) -> Cell:
 
 def call_sites(comparison: Comparison, explained: Explained) -> Table:
     """Of each suite and role the stage whose live heap changed most; rows add up to what one more session adds."""
-    columns = [*names_of(comparison), *of_place("heap"), Column("more_bytes", "NEW has"), Column("blocks", "blocks")]
-    columns += [Column("old_bytes", "OLD"), Column("new_bytes", "NEW"), Column("callers", "by", left=True)]
+    columns = [*names_of(comparison), *of_place("heap"), Column("callers", "by", left=True)]
+    columns += [Column("more_bytes", "NEW has"), Column("blocks", "blocks")]
+    columns += [Column("old_bytes", "OLD"), Column("new_bytes", "NEW")]
     caption = (
         "Where the difference of live heap per session is from, by who called the allocator, innermost first: of each "
         "suite and role the stage that changed most. The rows of one add up to its difference, to the byte and block."
     )
-    made = Table("sites", "Call sites", caption, columns)
+    made = Table("sites", "Call sites", caption, columns, headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):
         head = [*names(row.match), word(row.place.role), word(said(row.place.phase))]
         try:
@@ -150,16 +157,16 @@ def of_sites(row: Row, explained: Explained) -> Iterator[list[Cell]]:
     sites = [one for one in found if one.is_site]
     for one in sites[:SITES]:
         by = Cell(" < ".join([one.where, *one.callers[1:]]), " < ".join(one.callers))
-        yield [*differences(one), number(one.old_bytes), number(one.new_bytes), by]
+        yield [by, *differences(one), number(one.old_bytes), number(one.new_bytes)]
     if others := sites[SITES:]:
         sums = SiteChange("", (), *(sum(values) for values in zip(*(one[2:] for one in others), strict=True)))
         by = word(OTHERS.format(len(others), "s"[: len(others) > 1]))
-        yield [*differences(sums), number(sums.old_bytes), number(sums.new_bytes), by]
+        yield [by, *differences(sums), number(sums.old_bytes), number(sums.new_bytes)]
     for one in found[len(sites) :]:
-        yield [*differences(one), hole(NO_SITE), hole(NO_SITE), Cell(UNEXPLAINED, UNEXPLAINED, WHY)]
+        yield [Cell(UNEXPLAINED, UNEXPLAINED, WHY), *differences(one), hole(NO_SITE), hole(NO_SITE)]
     change, beside = row.change, explained.beside(row, "blocks").change
     total = SiteChange("", (), change.amount, beside.amount, change.old, change.new)
-    yield [*differences(total), number(change.old), number(change.new), word(IN_ALL)]
+    yield [word(IN_ALL), *differences(total), number(change.old), number(change.new)]
 
 
 def differences(one: SiteChange) -> list[Cell]:
