@@ -2,7 +2,7 @@
 """Hold what sessions cost against budgets: measure what BUDGET.toml needs, print each limit, value and verdict.
 
 Exit 0 when all are held, 3 when one is exceeded or cannot be judged, 2 when the budgets cannot be used, 1 when runs or
-builds failed."""
+builds failed. With --into 0 when it is written."""
 
 # ruff: noqa: E402
 import environment
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import embedding
 import forms
 import names
 import shown
@@ -25,7 +26,8 @@ import stdout
 from building.commands import Failed
 from gating import baselines, budget, builds, growth, measuring, needs, outputs, verdict_table, verdicts
 from gating.budget import Budget, Budgets, Unusable
-from gating.verdicts import Recording, Ruling
+from gating.evidence import Recording
+from gating.verdicts import Ruling
 
 HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
 EXAMPLES = """examples:
@@ -38,20 +40,21 @@ EXAMPLES = """examples:
 docs/ci.md has a BUDGET.toml, and workflows. GITHUB_STEP_SUMMARY in the environment is appended to."""
 
 
-def arguments(words: Sequence[str]) -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    parser.add_argument("budget", type=Path, metavar="BUDGET.toml")
-    where = parser.add_mutually_exclusive_group()
+    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    made.add_argument("budget", type=Path, metavar="BUDGET.toml")
+    where = made.add_mutually_exclusive_group()
     where.add_argument("--recording", type=Path, metavar="DIR", help="judge this recording, and measure nothing")
     where.add_argument("--out", type=Path, metavar="DIR", help="keep what is measured (default: a temporary directory)")
     where.add_argument("--new-baseline", type=Path, metavar="DIR", help="measure into DIR, and judge nothing")
     where.add_argument("--list", action="store_true", help="print the runs that would be made")
-    parser.add_argument("--git", type=Path, metavar="DIR", help="the clone that has the commits of stacks @git:REF")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="append a summary in Markdown to this file too")
-    parser.add_argument("--format", choices=forms.FORMATS, help="default: a table on a terminal, else Markdown")
-    return parser.parse_args(words)
+    made.add_argument("--git", type=Path, metavar="DIR", help="the clone that has the commits of stacks @git:REF")
+    made.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
+    made.add_argument("--summary", type=Path, metavar="FILE", help="append a summary in Markdown to this file too")
+    made.add_argument("--format", choices=forms.FORMATS, help="default: a table on a terminal, else Markdown")
+    made.add_argument("--into", type=Path, metavar="FILE", help="write the summary where this command stands in FILE")
+    return made
 
 
 def run(given: argparse.Namespace) -> int:
@@ -114,6 +117,8 @@ def judge(given: argparse.Namespace, budgets: Sequence[Budget], measured: Record
     """Everything that is told, and the exit status."""
     rulings = [verdicts.ruling(one, measured, baseline) for one in budgets]
     explained = growth.of_rulings(rulings, measured.records, baseline.records if baseline else [])
+    if given.into:
+        return into(given, outputs.summary(rulings, explained))
     forms.print_all([verdict_table.table(rulings), *(one.table() for one in explained)], given.format)
     files(given, rulings, explained)
     for one in rulings:
@@ -124,6 +129,14 @@ def judge(given: argparse.Namespace, budgets: Sequence[Budget], measured: Record
     if failures(Recording(measured.name, list(used.values()))):
         return FAILED
     return HELD if all(one.verdict == verdicts.HELD for one in rulings) else EXCEEDED
+
+
+def into(given: argparse.Namespace, text: str) -> int:
+    try:
+        embedding.replace(given.into, given, parser(), text)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    return HELD
 
 
 def files(given: argparse.Namespace, rulings: Sequence[Ruling], explained: outputs.Explained) -> None:
@@ -137,7 +150,7 @@ def files(given: argparse.Namespace, rulings: Sequence[Ruling], explained: outpu
 def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends with it
-    given = arguments(sys.argv[1:])
+    given = parser().parse_args()
     names.insist({})
     try:
         sys.exit(run(given))

@@ -9,7 +9,7 @@ import records
 import shown
 from gating import builds
 from gating.budget import Budget, Budgets, Unusable, entry
-from gating.verdicts import Recording
+from gating.evidence import Recording
 
 WAY = "`tools/gate.py {} --new-baseline {}` makes one"
 

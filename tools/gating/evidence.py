@@ -18,9 +18,17 @@ from series import Setting
 from timing import timed
 from timing.timed import Work
 
-NONE = "it was not measured in {}"
+NONE = "it was not measured in {}, which has {}"
+MOST = 5  # that are named
 NO_PHASE = "its runs have no such phase; there are: {}"
 NO_FIGURE = "its runs do not tell it"
+
+
+class Recording(NamedTuple):
+    """What messages call it, and its runs."""
+
+    name: str
+    records: Sequence[Record]
 
 
 class Evidence(NamedTuple):
@@ -56,8 +64,8 @@ def runs_of(records: Iterable[Record], stack: str, budget: Budget, roles: Roles)
     return newest(comparable(one for one in own if one.scenario == "memory" and Setting.of(one) == setting))
 
 
-def of_budget(runs: Sequence[Record], place: Place, recording: str) -> Evidence:
-    """From the runs of one setting."""
+def of_budget(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
+    """From the runs of one setting, of a recording."""
     meters = ("time",) if place.meter in TIMED else ("heap", "sites") if place.meter in EXACT else ("rss",)
     told = tuple(run for run in runs if run.meter in meters)
     found = figures(run for run in told if run.status == "measured")
@@ -66,13 +74,15 @@ def of_budget(runs: Sequence[Record], place: Place, recording: str) -> Evidence:
     return Evidence(None, told, lacking(told, place, recording, found))
 
 
-def lacking(runs: Sequence[Record], place: Place, recording: str, found: Iterable[Place]) -> str:
+def lacking(runs: Sequence[Record], place: Place, recording: Recording, found: Iterable[Place]) -> str:
     """Why it has no figure there."""
     for run in runs:
         if run.status != "measured":
             return f"{run.status}: {' '.join((run.reason or '').split())}"
     if not runs:
-        return NONE.format(recording)
+        there = dict.fromkeys(f"{one.stack} in {one.suite}" for one in recording.records)
+        more = f" and {len(there) - MOST} others" if len(there) > MOST else ""
+        return NONE.format(recording.name, ", ".join([*there][:MOST]) + more or "nothing")
     beside = [one for one in found if one._replace(phase="", sessions=None) == place._replace(phase="", sessions=None)]
     if place.meter == "peak-rss":
         return f"it was measured at N = {', '.join(f'{one.sessions:,}' for one in beside)}, not {place.sessions:,}"

@@ -47,7 +47,7 @@ def summary(rulings: Sequence[Ruling], growth: Explained) -> str:
     wrong = [f"- {verdict_table.sentence(one)}" for one in rulings if one.verdict != HELD]
     parts = [f"### {verdict_table.summary(rulings)}", "\n".join(wrong)]
     parts += [forms.markdown(table) for table in (verdict_table.table(rulings), *(one.table() for one in growth))]
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def append(file: Path, text: str) -> None:

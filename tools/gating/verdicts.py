@@ -11,7 +11,7 @@ from comparing.figure import Figure
 from comparing.places import EXACT
 from gating import evidence
 from gating.budget import Budget
-from gating.evidence import Evidence
+from gating.evidence import Evidence, Recording
 from gating.limits import RATES
 from lines import Roles
 from records import Record
@@ -53,33 +53,26 @@ class Ruling(NamedTuple):
         return (self.allowed - self.value) if self.budget.place.meter in RATES else (self.value - self.allowed)
 
 
-class Recording(NamedTuple):
-    """What messages call it, and its runs."""
-
-    name: str
-    records: Sequence[Record]
-
-
 def ruling(budget: Budget, measured: Recording, baseline: Recording | None) -> Ruling:
     """A budget whose limit is relative needs the baseline."""
     roles, new = evidence.arranged(measured.records, budget)
-    found = evidence.of_budget(new, budget.place, measured.name)
+    found = evidence.of_budget(new, budget.place, measured)
     if not found.figure:
         return Ruling(budget, UNKNOWN, note=found.why, new=found.runs)
     if budget.limit.relative:
-        return against(budget, new, baseline, roles, measured.name)
+        return against(budget, new, baseline, roles, measured)
     return judged(budget, found, None)
 
 
-def against(budget: Budget, new: list[Record], baseline: Recording, roles: Roles, name: str) -> Ruling:
+def against(budget: Budget, new: list[Record], baseline: Recording, roles: Roles, measured: Recording) -> Ruling:
     """The baseline's runs in the same arrangement of roles."""
     old = evidence.runs_of(baseline.records, budget.against or budget.stack, budget, roles)
     if not any(run.status == "measured" for run in old):
-        why = evidence.of_budget(old, budget.place, baseline.name).why
+        why = evidence.of_budget(old, budget.place, baseline).why
         return Ruling(budget, UNKNOWN, note=f"the baseline does not have it: {why}", new=tuple(new))
     if budget.place.meter == "rss":
         new, old = evidence.in_common(new, old)
-    before, after = evidence.of_budget(old, budget.place, baseline.name), evidence.of_budget(new, budget.place, name)
+    before, after = evidence.of_budget(old, budget.place, baseline), evidence.of_budget(new, budget.place, measured)
     why = unlike(budget, after, before)
     return Ruling(budget, UNKNOWN, note=why, new=after.runs, old=before.runs) if why else judged(budget, after, before)
 

@@ -70,7 +70,7 @@ def judged(tmp_path, capsys):
             head["baseline"] = "old"
         (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
         where = ["--recording", str(tmp_path / "new")]
-        status = gate.run(gate.arguments([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]))
+        status = gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]))
         return status, *capsys.readouterr()
 
     return judge
