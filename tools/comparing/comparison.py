@@ -1,7 +1,7 @@
 """OLD against NEW: every figure that both have, with what changed, and what could not be compared and why."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from comparing import declared, matching
@@ -59,7 +59,6 @@ class Comparison:
     alone: tuple[str, ...]  # sentences: what one side has, and why the other has not
     notes: tuple[str, ...]
     forced: tuple[declared.Difference, ...] = ()
-    by: frozenset[str] = field(default_factory=frozenset)
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -105,7 +104,7 @@ def compare(
     left_out = [f"Of {side}: {said}." for side, some in (("OLD", of_old), ("NEW", of_new)) for said in some]
     notes = [*left_out, *declared.notes(old, new)]
     forced = dict.fromkeys(difference for one in kept for difference in one.apart)
-    return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced), frozenset(by))
+    return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced))
 
 
 def setting(match: Match, name: str) -> str:

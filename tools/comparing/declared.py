@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from names import nearest
-from records import SLOTS, Record
+from records import Record
 from remainders import given
 from series import allocator_name, cpu_name, peer_name
 from settings import DEFAULTS, allocator_as_used
@@ -131,7 +131,3 @@ def fields_of(runs: Sequence[Record]) -> set[str]:
     found = {name for one in runs for name in type(one).model_fields if getattr(one, name) is not None}
     phases = (phase for one in runs for phase in one.phases)
     return found | {name for phase in phases for name in type(phase).model_fields if getattr(phase, name) is not None}
-
-
-def slot_free(record: Record) -> list[str]:
-    return [word for word in record.argv if not word.startswith(SLOTS)]

@@ -20,13 +20,6 @@ def status(comparison: Comparison) -> int:
     return CHANGED if comparison.changed else UNCHANGED
 
 
-def bisected(comparison: Comparison) -> int:
-    """As `git bisect run` has it: 0 as OLD is (good), 1 changed, whichever way (bad), 125 nothing to judge by (skip).
-
-    Whichever way: a search looks for the commit that made the difference, and says itself which it is looking for."""
-    return {UNCHANGED: 0, CHANGED: BAD, NOTHING: SKIP}[status(comparison)]
-
-
 def text_of(comparison: Comparison, form: str, explained: Explained | None = None) -> str:
     """Markdown, CSV or JSON."""
     explained = explained or Explained(comparison)

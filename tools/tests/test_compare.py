@@ -359,12 +359,6 @@ def test_as_many_bytes_in_more_blocks_are_a_change():
     assert "| as much | 2 more |" in text
 
 
-def test_bisect_is_told_good_bad_or_skip():
-    same, worse = (compare(planted.counted(), planted.counted(sites)) for sites in (planted.SITES, MORE))
-    nothing = compare(planted.counted(), [])
-    assert [delivery.bisected(one) for one in (same, worse, nothing)] == [0, 1, 125]
-
-
 def test_phases_roles_and_meters_narrow():
     found = compare(planted.counted(), planted.counted(MORE), wanted=Wanted(("server 1",), ("server",), ("heap",)))
     assert [str(row.place) for row in found.rows] == [
