@@ -114,10 +114,11 @@ def fit(cases: Sequence[Case], demand: Demand, size: int) -> Table:
 def terms(cases: Sequence[Case], kernel_given: bool, record_given: bool) -> Table:
     """What the plan stands on."""
     kernel = "as given" if kernel_given else assumed("kernel_bytes").source
+    twice = ", of two connections" if cases[0].law.role == "both" and not kernel_given else ""
     caption = (
         "Memory = fixed + N·(E + K) + H·W + records in flight. E: a connection at rest, established and not yet used; "
         "H: what one in the handshake adds; stays: when handshakes are complete, and when all is closed. "
-        f"K: {kernel}."
+        f"K{twice}: {kernel}."
     )
     columns = [
         Column("stack", "stack", left=True),

@@ -38,7 +38,7 @@ class SessionLaw:
     handshake: float  # H
     used: float | None  # live heap once 1 KiB went each way; None: no heap runs
     grows: float  # live heap that this is more than before
-    whole_record: bool  # it then holds a buffer for a whole record
+    whole_record: bool | None  # it then holds a buffer for a whole record; None: no call stacks say so
     widest: int  # connections of the largest run
     held_shaking: float = 1.0  # of H: what stays when handshakes are complete
     held_closed: float = 1.0  # of E + H: what stays when sessions are freed
@@ -53,7 +53,12 @@ class SessionLaw:
         """What a full record in flight adds, at most; with a note where that is an assumption."""
         if self.whole_record and self.used is not None:
             return max(0.0, self.used - self.kept), None
-        note = "assumed: one buffer for a whole record; none of that size was found in a session"
+        why = (
+            "no call stacks of its sessions are recorded"
+            if self.whole_record is None
+            else "none was found in a session"
+        )
+        note = f"assumed: one buffer for a whole record; {why}"
         return max(0.0, self.grows) + assumed, note
 
 
@@ -161,14 +166,13 @@ def heap(selection: Selection, roles: Sequence[Role], phase: str) -> float | Non
     return total
 
 
-def whole_record(selection: Selection, roles: Sequence[Role]) -> bool:
-    """Whether sessions of a sites run hold a block for a whole record once they have exchanged data."""
-    return all(any(holds(run, role) for run in selection.records if run.meter == "sites") for role in roles)
+def whole_record(selection: Selection, roles: Sequence[Role]) -> bool | None:
+    """Whether sessions of a sites run hold a block for a whole record once they have exchanged data; None without."""
+    runs = [run for run in selection.records if run.meter == "sites"]
+    return all(any(holds(run, role) for run in runs) for role in roles) if runs else None
 
 
 def holds(run: Record, role: Role) -> bool:
-    if run.status != "measured":
-        return False
     phases = [one for one in run.phases if one.phase == "reply" and one.sites]
     sizes = [
         site.bytes // site.blocks for one in phases for site in one.sites.live if site.role == role and site.blocks
