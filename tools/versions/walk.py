@@ -158,8 +158,14 @@ def walk(selection: Selection, suite: str, role: Role, stacks: Sequence[str]) ->
     of = {setting: [release(selection, setting, role, stack) for stack in stacks] for setting in settings}
     setting = max(settings, key=lambda one: (sum(map(whole, of[one])), one.roles == "together"))
     there = tuple(one for one in of[setting] if any(run.status == "measured" for run in one.series.records))
-    absent = [f"{one.stack} in {suite}: {one.series.reason('heap')}" for one in of[setting] if one not in there]
+    absent = [f"{one.stack} in {suite}: {why(one.series)}" for one in of[setting] if one not in there]
     return Walk(suite, role, setting, there, tuple(absent))
+
+
+def why(series: Series) -> str:
+    """There is nothing of it."""
+    found = [f"{one.status}: {' '.join(one.reason.split())}" for one in series.records if one.reason]
+    return found[0] if found else "not measured"
 
 
 def whole(found: Release) -> int:
