@@ -21,7 +21,7 @@ from definitions import ROOT, stacks  # noqa: E402
 
 STACK = "openssl@3.5.5"
 COMMITS, PLANTED = 32, 19
-SESSION = "struct ssl_connection_st {\n"
+SESSION = "    SSL *user_ssl;\n"  # of ssl_connection_st, whose first member must stay so
 FIELD = "    char planted[16];\n"
 WHO = {
     f"GIT_{who}_{what}": said
