@@ -101,13 +101,12 @@ def test_bars_are_as_high_as_what_they_stand_for(opened, facts):
     stack = panel(page, OPENSSL).get_attribute("data-stack").split(" ")[1]
     heights = {}
     for phase, (size, *_) in facts[stack]["client"].items():
-        parts = (
-            mark(page, OPENSSL, phase)
-            .locator(".phases-part")
-            .evaluate_all("all => all.map(one => [Number(one.dataset.bytes), one.getBBox().height])")
-        )
-        assert sum(bytes_ for bytes_, _ in parts) == size
-        heights |= {phase: sum(height for _, height in parts) / size} if size else {}
+        found = mark(page, OPENSSL, phase).locator(".phases-part").evaluate_all(PARTS)
+        assert sum(bytes_ for bytes_, *_ in found) == size
+        if size:
+            high = sum(height for *_, height in found)
+            assert max(y + height for _, y, height in found) - min(y for _, y, _ in found) == pytest.approx(high)
+            heights[phase] = high / size
     assert max(heights.values()) == pytest.approx(min(heights.values()), rel=0.01)
 
 
@@ -259,6 +258,7 @@ def test_it_fits_and_can_be_read_in_both_schemes(opened, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+PARTS = "all => all.map(one => [Number(one.dataset.bytes), one.getBBox().y, one.getBBox().height])"
 COLOURS = "one => [getComputedStyle(document.body).backgroundColor, getComputedStyle(one).color]"
 
 
