@@ -48,16 +48,28 @@ function peak(entry, role, at, x, wide, y) {
   return [svg("path", { d: `M${middle},${y(now?.bytes ?? 0)} V${y(most.bytes)} M${x + wide * 0.15},${y(most.bytes)} H${x + wide * 0.85}`, class: "phases-peak" })];
 }
 
+// Where a bar's figure stands: above it, or above its peak where that is near.
+function topOf(now, most, y) {
+  const end = y(Math.max(0, now?.bytes ?? 0));
+  return most && now && end - y(most.bytes) < 18 ? Math.min(end, y(most.bytes)) : end;
+}
+
+// In front of all else.
+function total(entry, state, at, x, step, y) {
+  const [now, most] = ["live", "peak"].map((kind) => figure(entry.roles[state.role], kind, at));
+  const size = Math.min(11.5, step / 2.8);
+  return now && svg("text", { x: x + step / 2, y: topOf(now, most, y) - 4, class: "phases-total", "font-size": size }, tenth(now.bytes / 1024));
+}
+
 function phaseMark(entry, state, at, x, step, y) {
   const [wide, of] = [step * 0.84, entry.roles[state.role]];
   const [left, now, most] = [x + step * 0.08, figure(of, "live", at), figure(of, "peak", at)];
-  const top = Math.min(y(Math.max(0, now?.bytes ?? 0)), most && now && y(now.bytes) - y(most.bytes) < 18 ? y(most.bytes) : Infinity);
-  const label = now && svg("text", { x: x + step / 2, y: top - 4, class: "phases-total", "font-size": Math.min(11.5, step / 2.8) }, tenth(now.bytes / 1024));
+  const top = topOf(now, most, y);
   const said = [readable(entry.phases[at]), ...lines(entry, state.role, at, state.rss).filter(Boolean)].join(". ");
   const area = svg("rect", { x, y: MARGIN.top, width: step, height: HEIGHT - MARGIN.top - MARGIN.bottom, class: "phases-area" });
   const spot = svg("rect", { x, y: top - 16, width: step, height: 18, fill: "none", "data-spot": true });
   const name = svg("text", { x: 0, y: 0, class: "phases-phase", transform: `translate(${x + step / 2 + 4},${HEIGHT - MARGIN.bottom + 14}) rotate(-38)` }, readable(entry.phases[at]));
-  const parts = [area, spot, ...bar(entry, state.role, at, left, wide, y), ...peak(entry, state.role, at, left, wide, y), label, name];
+  const parts = [area, spot, ...bar(entry, state.role, at, left, wide, y), ...peak(entry, state.role, at, left, wide, y), name];
   const pressed = { "aria-label": said, "aria-pressed": String(state.at === at), tabindex: at === (state.at ?? 0) ? 0 : -1 };
   return svg("g", { role: "button", class: "phases-mark", "data-phase": entry.phases[at], ...pressed }, ...parts);
 }
@@ -87,6 +99,7 @@ function chart(host, entry, state, chosen) {
   const list = svg("g", { role: "list", "aria-label": `${state.title}: phases` }, ...found.map((one) => svg("g", { role: "listitem" }, one)));
   const shown = svg("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": state.title });
   shown.append(svg("g", { "aria-hidden": "true" }, title, ...axis), list, ...rssLine(entry, state, x, step, y));
+  shown.append(svg("g", { "aria-hidden": "true" }, ...entry.phases.map((_, at) => total(entry, state, at, x(at), step, y))));
   marks(found, (at) => [readable(entry.phases[at]), lines(entry, state.role, at, state.rss)], chosen);
   host.replaceChildren(shown);
 }

@@ -103,7 +103,7 @@ def live(selection: Selection, at: Place, role: str, names: Sequence[str], profi
     series = selection.series(at.stack, metered, process_of(metered, role))
     pair = series.heap_pair()
     if not pair:
-        return of_pair(Sums(profile), role, names, heap_holes(series)) if profile else {"why": heap_holes(series)}
+        return of_pair(Sums(profile), role, names, heap_holes(series)) if profile else {"why": unmetered(series)}
     pair, own = rests.without(pair), METERED[role]
     reached = {phase.phase for phase in pair[0].phases} & {phase.phase for phase in pair[1].phases}
     kept = [costs.live_cost(*pair, own, name) if name in reached else None for name in names]
@@ -115,6 +115,12 @@ def live(selection: Selection, at: Place, role: str, names: Sequence[str], profi
         "peak": [amounts(one) for one in most],
         "notes": [one and remainder_of(pair, own, one) for one in kept],
     }
+
+
+def unmetered(series: Series) -> str:
+    """Where nothing at all was measured, why that is."""
+    why = heap_holes(series)
+    return series.reason("rss") if not series.of("heap") and not series.runs("rss") else why
 
 
 def process_of(setting: Setting, role: str) -> Process:
