@@ -9,9 +9,12 @@ from pathlib import Path
 import definitions
 import two_builds
 from building import tree_files, trees
+from building.commands import Failed
+from definitions import ROOT
 from gating import meters
 from gating.budget import Budget, Unusable, entry
 from names import nearest
+from preload import HEAP_METER
 from provenance import built
 
 
@@ -59,6 +62,8 @@ def placed(text: str, folder: Path) -> str:
 def make(stacks: Iterable[str]) -> None:
     """Those that are not there, and trees, of which what has not changed is kept. Failed, with a sentence for each
     that was not built."""
+    if not (ROOT / HEAP_METER).is_file():
+        raise Failed(f"{HEAP_METER} is not there: run `make core` first")
     wanted = {name: name for name in stacks if name in definitions.registered or not built(name)}
     if wanted:
         with contextlib.redirect_stdout(sys.stderr):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import definitions
+import forecast
 import pages
 import recorder
 from campaign import distinct
@@ -30,9 +31,13 @@ def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) 
     memory = [run for run in runs if run not in timed]
 
     async def work() -> None:
-        for some, cpus in ((memory, allowed_cpus()[:JOBS]), (timed, alone.cores_first()[:1])):
-            if some:
-                await runner.record_all(some, cpus, recording)
+        if memory:
+            cpus = allowed_cpus()[:JOBS]
+            most = max(run.sessions for run in memory)
+            jobs = forecast.admit(await runner.forecast(memory, cpus), len(cpus), most)
+            await runner.record_all(memory, cpus[:jobs], recording)
+        if timed:
+            await runner.record_all(timed, alone.cores_first()[:1], recording)
 
     complete(work(), "stopped; nothing was judged")
     asked = set(map(runner.provenance.key, runs))
