@@ -83,6 +83,7 @@ def run(given: argparse.Namespace) -> None:
         with stdout.checked():
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
+        output.parent.mkdir(parents=True, exist_ok=True)
         profile_output.put(page.page("What a TLS session costs", subtitle(read), made), str(output))
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
     else:
@@ -96,10 +97,12 @@ def placed(given: argparse.Namespace) -> Path:
         raise ValueError(f"--table is of text: --format {' or '.join(TEXTS)}")
     if given.format == FILES and output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file, and --format files writes into a directory")
-    if given.format != HTML or output.suffix == ".html":
-        return output
-    output.mkdir(parents=True, exist_ok=True)
-    return output / OUTPUTS[HTML]
+    return output / OUTPUTS[HTML] if given.format == HTML and not is_file(output) else output
+
+
+def is_file(output: Path) -> bool:
+    """Or is to be one: another name is a directory's."""
+    return output.suffix == ".html" or (output.exists() and not output.is_dir())
 
 
 def main() -> None:

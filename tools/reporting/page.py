@@ -15,6 +15,7 @@ from reporting.sections import Section
 
 ROOM = ROOT / "tools/reporting"
 MOST = 3_000_000  # bytes of a page
+TOO_LARGE = f"it would make this page larger than {MOST / 1e6:g} MB; the command makes it"
 SCRIPTS = ("page.js", "tables.js", "pictures.js")
 STRICT = '"use strict";\n'
 
@@ -34,9 +35,8 @@ def script(sections: Sequence[Section]) -> str:
 
 
 def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
-    loader = jinja2.FileSystemLoader(ROOM)
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"packed": packed, "deflated": deflated}
+    """Below MOST: what is more goes without its largest pictures, each with a sentence. ValueError where that is not
+    enough."""
     drawn = script(sections)
     styles = dict.fromkeys(text for section in sections for text in section.styles)
     cards = {section.id: table_html.cards(section.tables) for section in sections}
@@ -45,13 +45,32 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         "title": title,
         "subtitle": subtitle,
         "sections": sections,
-        "pictures": {section.id: pictured.cards(section.pictures) for section in sections},
         "tables": cards,
         "scripts": [plain(drawn)],
         "policy": f"'sha256-{digest(drawn)}'",
         "style": plain(own("page.css") + "".join([*styles, *columns])),
     }
-    return environment.get_template("page.html.jinja").render(parts)
+    pictures = {section.id: pictured.cards(section.pictures) for section in sections}
+    return fitting(template(), parts, pictures)
+
+
+def template() -> jinja2.Template:
+    loader = jinja2.FileSystemLoader(ROOM)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"packed": packed, "deflated": deflated}
+    return environment.get_template("page.html.jinja")
+
+
+def fitting(made: jinja2.Template, parts: dict[str, object], pictures: dict[str, list[pictured.Card]]) -> str:
+    while len((text := made.render(parts, pictures=pictures)).encode()) > MOST:
+        drawn = [one for cards in pictures.values() for card in cards for one in card.pictures if one.svg]
+        if not drawn:
+            raise ValueError(f"the page would be larger than {MOST / 1e6:g} MB; name fewer recordings")
+        largest = max(drawn, key=lambda one: len(one.svg))
+        pictures = {
+            id: [pictured.without(card, largest, TOO_LARGE) for card in cards] for id, cards in pictures.items()
+        }
+    return text
 
 
 def own(name: str) -> str:

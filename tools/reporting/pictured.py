@@ -48,6 +48,13 @@ def cards(several: Iterable[Picture]) -> list[Card]:
     ]
 
 
+def without(card: Card, picture: HtmlPicture, why: str) -> Card:
+    """The card with a sentence in the place of this picture, if it is there."""
+    return card._replace(
+        pictures=tuple(one._replace(svg="", why=why) if one.name == picture.name else one for one in card.pictures)
+    )
+
+
 def of(picture: Picture) -> HtmlPicture:
     told = (identifier(picture.name), picture.title, picture.says, picture.command, picture.label or picture.title)
     try:
