@@ -59,8 +59,8 @@ function panel(number, most) {
   const at = state.chosen?.panel === number ? entry.phases.indexOf(state.chosen.phase) : -1;
   const own = highest(entry, state.role, state.rss);
   const shown = { role: state.role, rss: state.rss, at: at < 0 ? null : at, most: element("phases-scale").checked ? most : own, title: `${titleOf(key)}, ${state.suite}, ${sessionOf(state.role)}` };
-  if (!own) made.append(html("p", { class: "phases-none" }, "Nothing to draw."));
-  else if (state.table) made.append(asTable(entry, key));
+  if (!own) return made; // the reason stands there
+  if (state.table) made.append(asTable(entry, key));
   else onWidth(made.appendChild(host), () => drawn(host, entry, shown, number));
   made.append(html("figcaption", {}, madeOf(entry, state.role, state.rss)));
   return made;
