@@ -62,10 +62,10 @@ def of_time(made: list[Record], plan) -> Shown:
     from timing.timed import select
     from timing.warnings import warnings
 
-    for warning in warnings(made):
-        print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
     timed = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
     forms.print_all(catalogue.build(timed))
+    for warning in warnings(made):
+        print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
     return pictures.draw_selected(timed, plan.recording / plan.title), [], []
 
 

@@ -106,3 +106,20 @@ def test_a_timed_campaign_has_all_its_repeats_in_its_order_of_stacks():
     others = synthetic_timed.campaign(["openssl@3.4.1"], [SUITE], "throughput")
     others += synthetic_timed.campaign([RUSTLS], [SUITE])
     assert of_campaign([*runs, *others], "throughput") == runs[1::2] + runs[::2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"stack": "openssl@3.4.1"}, "of the stacks it asks for openssl@3.5.5, boringssl@5.4.0, rustls+aws-lc@0.23.46; "
+         "there are openssl@3.4.1, shown without --campaign"),
+        ({"size": 16}, "of writes, in bytes, it asks for 1048576; there are 16, shown"),
+        ({"threads": 2}, "of threads it asks for 1; there are 2, shown"),
+        ({"scenario": "handshake"}, "no run of the scenario throughput is there"),
+    ],
+)  # fmt: skip
+def test_a_campaign_of_which_nothing_is_there_says_what_is(changes, said):
+    run = synthetic_timed.record(**({"stack": OPENSSL, "suite": SUITE, "scenario": "throughput"} | changes))
+    with pytest.raises(ValueError, match="no run that this campaign asks for") as refused:
+        of_campaign([run], "throughput")
+    assert said in str(refused.value)

@@ -6,11 +6,15 @@ import os
 import subprocess
 
 import pytest
+import synthetic_timed
 
 import definitions
+import progress
 import records
 from run import argv
 from timing import noise, rounds, runs, warnings
+from timing.told import Instructions
+from verdict import Outcome
 
 
 def timed(project, campaign: str, *words: str, stacks):
@@ -91,6 +95,7 @@ def test_a_campaign_is_recorded_whole_and_not_made_again(project):
     stacks = project.install("obey", "obey2")
     done = timed(project, "threads-handshake", *HANDSHAKE, "--threads=3", stacks=stacks)
     assert "8 runs, 0 already" in done.stderr and "Traceback" not in done.stderr
+    assert done.stderr.count("/s (all 3 threads)\n") == 8
     found = [run for run in project.recorded() if run.meter == "time"]
     assert {run.status for run in found} == {"measured"}
     assert {(run.suite, run.rounds, run.timings[2].resumed) for run in found} == {
@@ -155,6 +160,24 @@ def test_times_are_the_kernels():
     assert (found["user"], found["iowait"], found["steal"]) == (1, 5, 8)
     text = "processor\t: 0\ncpu MHz\t\t: 1000.0\n\nprocessor\t: 1\ncpu MHz\t\t: 3000.0\n"
     assert (noise.mhz(text, [0, 1]), noise.mhz(text, [1]), noise.mhz("", [0])) == (2000.0, 3000.0, None)
+
+
+def test_progress_tells_instructions_and_not_the_rate_that_is_in_no_table():
+    parts = {"client": 3_121_742.0, "client_new": 53_325.0, "server": 5_000.0}
+    found = Instructions(tool="callgrind", hides="nothing", rounds=(8, 16), parts=parts)
+    outcome = Outcome("measured", None, [], "2026-01-31T12:00:00Z", 700_000_000, (), instructions=found)
+    assert progress.told(outcome, 7.25) == "7.2 s under callgrind, client 3,121,742, server 5,000 instructions a round"
+
+
+def test_warnings_end_with_what_is_to_be_done_where_there_was_noise():
+    quiet = synthetic_timed.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"], factors=(1.0, 1.0, 1.0, 1.0, 1.5))
+    assert [said.split(":")[0] for said in warnings.warnings(quiet)] == ["odd"]
+    often = [one.model_dump() | {"preempted": 1000} for one in quiet[0].timings]
+    loud = [synthetic_timed.record("openssl@3.5.5", "tls13-rsa-aes256", timings=often), *quiet[1:]]
+    noise, odd, advice = warnings.warnings(loud)
+    assert noise.startswith("noise: preemption, in 1 of 5 runs") and odd.startswith("odd: ")
+    assert noise.endswith(f"interrupted {1e9 * 1000 / quiet[0].timings[0].elapsed_ns:,.0f} times a second")
+    assert advice == "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
 
 
 def test_an_odd_repeat_is_far_from_the_median():

@@ -15,7 +15,7 @@ from pictured import overlaps, shown
 
 from picture import STYLE
 from records import Record
-from timing import bar_pictures, curve_pictures, looks, panes, pictures
+from timing import bar_pictures, curve_pictures, framing, looks, panes, pictures
 from timing.curves import apart
 from timing.timed import Timed, select
 
@@ -122,8 +122,8 @@ def test_a_distribution_is_the_intervals_and_each_nine_takes_as_much_room():
     reached = next(across for across, height in zip(openssl.across, openssl.heights, strict=True) if height > 3e6)
     assert reached == pytest.approx(panes.place(100 * 512 / 517))
     assert list(openssl.heights) == sorted(openssl.heights)
-    assert openssl.across[openssl.marked[1]] == panes.place(90)
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["0 %", "90 %", "99 %", "99.9 %"]
+    assert [openssl.across[at] for at in openssl.marked[1:3]] == [panes.place(50), panes.place(90)]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["", "50 %", "90 %", "99 %", "99.9 %"]
 
 
 def test_sizes_of_a_write_are_on_one_axis():
@@ -134,6 +134,22 @@ def test_sizes_of_a_write_are_on_one_axis():
     (line,) = [one for one in sending.lines if one.get_marker() == looks.look(0).marker]
     assert list(line.get_xdata()) == [64, 16_384, 2**20] and line.get_ydata()[-1] == pytest.approx(4000)
     assert [text.get_text() for text in sending.get_xticklabels()] == ["64\nB", "16\nKiB", "1\nMiB"]
+
+
+def test_curves_of_several_repeats_have_whiskers_and_say_when_one_thread_was_measured():
+    runs = timed_runs.campaign([OPENSSL], [SUITE])
+    later = {"started_at": "2026-01-31T12:10:00Z"}
+    runs += timed_runs.campaign([OPENSSL], [SUITE], threads=(2,), factors=(1.0, 1.1, 1.2), **later)
+    made = drawn(curve_pictures.threads(pictures.several(select(runs), "handshake", "threads")))
+    (whisker,) = [line for line in made.axes[0].lines if line.get_marker() == "_"]
+    assert [*map(round, whisker.get_ydata())] == [83, 100] and list(whisker.get_xdata()) == [2, 2]
+    assert "Held against one thread: not made side by side, but 10 min apart" in texts(made).replace("\n", " ")
+
+
+def test_a_reason_is_said_without_what_was_asked_for():
+    asked = "BoringSSL API 44: keeps no sessions of TLSv1.3 but in tickets (TLSv1.3, TLS_AES_256_GCM_SHA384, X25519)"
+    assert framing.shortened(f"unsupported: {asked}").endswith("but in tickets")
+    assert framing.shortened("word " * 40).endswith("word …")
 
 
 def test_names_keep_their_order_and_their_distance():

@@ -141,6 +141,13 @@ def test_only_neighbours_are_held_against_each_other():
     assert later.cell().note == later.note
 
 
+def test_a_factor_that_is_not_the_quotient_of_its_neighbours_in_the_table_says_so():
+    before, after = Figure((100.0, 75.0, 74.0, 100.0, 73.0)), Figure((140.0, 105.0, 103.6, 141.0, 130.0))
+    factor = Factor(before, after)
+    assert (factor.value, after.median / before.median) == (pytest.approx(1.4), pytest.approx(1.733, abs=1e-3))
+    assert factor.cell().note == "more than 5 % off the quotient of the medians, which are of different repeats"
+
+
 def test_one_after_the_other_is_not_interleaved_however_short_the_runs():
     first, second = made_at((100.0, 75.0, 100.0), (0, 1, 2)), made_at((110.0, 110.0, 82.5), (3, 4, 5))
     factor = Factor(first, second)
@@ -176,7 +183,7 @@ def test_runs_that_stand_together_are_of_one_build_one_condition_and_the_newest(
     runs = synthetic_timed.campaign([OPENSSL], [SUITE])
     early = {"started_at": "2026-01-30T12:00:00Z"}
     old_build = handshake(binary_sha256="1" * 64, repeat=6, **early)
-    shorter = handshake(repeat=7, argv=["build/harness/x", "handshake", "rounds=9"], **early)
+    shorter = handshake(repeat=7, argv=[*runs[0].argv[:2], "rounds=9", *runs[0].argv[3:]], **early)
     again = handshake(factor=2.0, started_at="2026-01-31T13:00:00Z")
     pinned = runs[1].model_copy(update={"argv": [*runs[1].argv[:-1], "cpus=7"]})
     found = timed.select([old_build, shorter, *runs, pinned, again])
@@ -185,7 +192,22 @@ def test_runs_that_stand_together_are_of_one_build_one_condition_and_the_newest(
     assert clients == pytest.approx([2_500 / factor for factor in (2.0, *FACTORS[1:])], rel=1e-4)
     assert found.left_out == (
         f"1 run of another build of {OPENSSL} is left out",
-        f"1 run of {OPENSSL} in {SUITE} with other arguments, on another machine or by another meter is left out",
+        f"1 run of {OPENSSL} is left out: made with rounds=9, and the last with rounds=512",
+    )
+
+
+def test_what_is_left_out_is_one_sentence_for_all_suites():
+    suites = [SUITE, f"{SUITE}-id", "tls12-rsa-aes256"]
+    short = {"started_at": "2026-01-30T12:00:00Z"}
+    runs = synthetic_timed.campaign([OPENSSL, "boringssl@5.4.0"], suites)
+    early = [one.model_copy(update={"argv": [*one.argv, "seconds=1"]} | short) for one in runs]
+    elsewhere = runs[0].machine.model_copy(update={"cpus": 64})
+    early = [early[0].model_copy(update={"machine": elsewhere}), *early[1:]]
+    later = [one.model_copy(update={"argv": [*one.argv, "seconds=5"], "repeat": one.repeat + 9}) for one in runs]
+    (said,) = timed.select([*early, *later]).left_out
+    assert said == (
+        f"30 runs of {OPENSSL} and boringssl@5.4.0 are left out: made with seconds=1 and cpus 64, and the last with "
+        "seconds=5 and cpus 2"
     )
 
 

@@ -41,7 +41,9 @@ def test_transfer_has_both_rates_what_is_left_of_the_cipher_and_faults():
     assert first["send_interval"].text == "0.4 %"
     assert first["send_interval"].value == {"low": pytest.approx(4_000 / 1.004), "high": pytest.approx(4_000 / 0.996)}
     assert first["published_send"].text == "(3.5.1: 6,093)"
-    assert "5 runs" in made.caption and made.caption.endswith(" 1 thread, writes of 1 MiB.")
+    assert "5 runs" in made.caption and made.caption.endswith(" 1 thread, writes of 1 MiB. 64 rounds a run.")
+    copied = "The wire’s copying is up to 5.0 % of sending and 4.0 % of receiving (table harness); without it"
+    assert copied in made.caption
 
 
 def test_without_a_sealer_the_share_is_a_dash_that_says_so():
@@ -246,7 +248,24 @@ def test_noise_is_the_most_of_any_repeat():
     assert row["first_spread"].value == pytest.approx(20)
     assert (row["load"].value, row["busy_cpus"].value, row["steal_percent"].value) == (1.5, 0.1, 1)
     assert (row["mhz"].text, row["mhz"].value) == ("2,000–3,000", {"low": 2_000, "high": 3_000})
-    assert row["preempted"].value == pytest.approx(1_000 / 512, abs=1e-4)
+    assert row["preempted_per_s"].value == pytest.approx(1e9 / runs[0].timings[1].elapsed_ns, abs=1e-4)
+
+
+def test_captions_say_how_long_runs_were_and_what_noise_there_was():
+    loaded = synthetic_timed.noise(load=4.0)
+    runs = synthetic_timed.campaign([OPENSSL, RUSTLS], [SUITE], threads=(1, 2), noise=loaded)
+    runs += synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0,), rounds=128, allocator=JEMALLOC)
+    for name in ("handshakes", "latency", "noise", "factor", "threads", "configurations"):
+        said = table(runs, name).caption
+        assert " rounds a run." in said and "Noise: a loaded machine in " in said, name
+    said = table(runs, "noise").caption
+    assert said.endswith("128 to 512 rounds a run. Noise: a loaded machine in 20 of 21 runs.")
+    assert "Noise" not in table(synthetic_timed.campaign([OPENSSL], [SUITE]), "latency").caption
+
+
+def test_an_interval_of_small_writes_is_of_many():
+    runs = [synthetic_timed.record(OPENSSL, SUITE, "throughput", size=size) for size in (16, 2**20)]
+    assert [row["interval"].text for row in rows(table(runs, "latency"))][::2] == ["4,096 writes", "a write"]
 
 
 def test_every_table_says_what_it_needs():
@@ -260,7 +279,10 @@ def test_every_table_says_what_it_needs():
 
 def test_the_machine_and_the_builds_are_declared():
     (row,) = rows(table([*synthetic_timed.campaign([OPENSSL], [SUITE])], "settings"))
-    assert row["compiler"].value == "gcc 12.2.0"
+    assert row["compiler"].value == "gcc 12.2.0" and "window" not in row
+    runs = synthetic_timed.campaign(STACKS, [SUITE])
+    (made,) = catalogue.build(timed.select(runs, STACKS[::-1]), ["settings"])
+    assert [row[0].value for row in made.rows] == STACKS[::-1], "as they were asked for"
     assert row["stack"].value == OPENSSL
 
 
@@ -279,7 +301,9 @@ def test_instructions_are_of_a_handshake_or_of_a_mebibyte():
     sent, of_rustls, received, _, client, _ = rows(made)
     assert (sent["each"].value, sent["unit"].value, sent["cipher_percent"].value) == (1_600_000, "MiB", 80)
     assert received["each"].value == 800_000, "a round is 64 KiB, and the wire's copying is none of the stack's"
-    assert of_rustls["cipher_percent"].note == received["cipher_percent"].note == "its driver has no such part"
+    assert of_rustls["cipher_percent"].note == "its driver has no AEAD to call directly"
+    assert received["cipher_percent"].note == client["cipher_percent"].note == "counted of sending only"
+    assert sent["new"].note == sent["free"].note == "counted of handshakes only"
     assert [client[key].value for key in ("each", "new", "free", "unit")] == [1_000_000.5, 20_000, 3_000, "handshake"]
     assert "without AVX-512, VAES (valgrind 3.19.0, callgrind)" in made.caption
 

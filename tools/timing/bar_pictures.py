@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from colours import INK
 from costs import MIB
 from lines import Role
-from timing import bars, framing, kinds, rates
+from timing import bars, framing, harness_table, kinds, rates
 from timing.bars import Bars
 from timing.looks import keys
 from timing.panes import bars_of
@@ -40,10 +40,11 @@ def transfer(timed: Timed) -> Figure:
         axes.set_title(heading, fontsize=11, weight="bold")
         axes.set_ylabel("MiB/s")
     marked = any(one.mark is not None for _, _, found in drawn for one in found.values())
-    mark = Line2D([], [], color=INK, linewidth=1.8, label="the library's own AEAD by itself")
+    mark = Line2D([], [], color=INK, linewidth=1.8, label="the library's own AEAD by itself, sealing")
     handles = [*keys(stacks), *[mark] * marked]
     plotted = f"Of the server's writes, and of the client's reads, the time of each by itself. {framing.repeats(timed)}"
-    finish(made, drawn, TRANSFER, handles, timed, plotted)
+    copying = harness_table.copying(timed)
+    finish(made, drawn, TRANSFER, handles, timed, f"{plotted} {copying}{'.' * bool(copying)}".strip())
     return made
 
 

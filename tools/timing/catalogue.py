@@ -1,6 +1,7 @@
 """Every table of timed runs by name: who makes it, what runs it needs, and which are shown when nobody asks."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import settings
 from selection import Selection
@@ -18,10 +19,13 @@ from timing.transfer_table import transfer
 
 
 def conditions(timed: Timed) -> Table:
-    """As of runs of memory."""
+    """As of runs of memory, but without windows, of which timed runs have none."""
     records = timed.every_record
-    stacks = tuple(dict.fromkeys(one.stack for one in (*timed.records, *records)))
-    return settings.settings(Selection(records, stacks, tuple({*map(Setting.of, records)})))
+    stacks = tuple(dict.fromkeys([*timed.stacks, *(timed.counted.stacks if timed.counted else ())]))
+    made = settings.settings(Selection(records, stacks, tuple({*map(Setting.of, records)})))
+    kept = [at for at, column in enumerate(made.columns) if column.key != "window"]
+    columns, rows = [made.columns[at] for at in kept], [[row[at] for at in kept] for row in made.rows]
+    return replace(made, columns=columns, rows=rows)
 
 
 MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they are shown

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from timing import curves, framing, kinds, panes, rates
 from timing.curves import Curve
 from timing.latency_table import PARTS
-from timing.thread_table import quantity
+from timing.thread_table import by_one, quantity
 from timing.timed import Timed, Work
 
 AROUND = 1.8  # inches: above and below the panels
@@ -25,7 +25,13 @@ def threads(timed: Timed) -> Figure:
 
     plotted = "What each thread does of what one does alone, by its part's own time; all share the server's context."
     title = f"Rate per thread over threads: {kinds.base(timed.works[0].suite)}"
-    return picture(timed, title, f"{plotted} {framing.repeats(timed, False)}", painted)
+    return picture(timed, title, " ".join([plotted, framing.repeats(timed), *apart(timed)]), painted)
+
+
+def apart(timed: Timed) -> list[str]:
+    """Where several threads were not measured beside one."""
+    found = (one.note for work in timed.works for part in PARTS[work.scenario] for one in by_one(timed, work, part))
+    return [f"Held against one thread: {note}." for note in dict.fromkeys(filter(None, found))]
 
 
 def sizes(timed: Timed) -> Figure:
@@ -36,7 +42,7 @@ def sizes(timed: Timed) -> Figure:
 
     plotted = "Of the server's writes, and of the client's reads; beside a name: MiB/s at the largest size."
     title = f"Bulk transfer over the size of a write: {timed.works[0].suite}"
-    return picture(timed, title, f"{plotted} {framing.repeats(timed, False)}", painted)
+    return picture(timed, title, f"{plotted} {framing.repeats(timed)}", painted)
 
 
 def latency(timed: Timed) -> Figure:

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
+from matplotlib.transforms import ScaledTranslation
 
 from colours import INK
 from timing.looks import Look, wrapped
 
 BESIDE = 12  # points from the panel's edge to the names
 POINTS = 7.5  # of the names
+ASIDE = 4  # from the whisker of one curve to that of the next
 LINE = 1.2  # of its height: from line to line
+
+
+Ends = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,11 @@ class Curve:
     heights: tuple[float, ...]
     said: str = ""  # beside the name
     marked: tuple[int, ...] | None = None  # which points; None: all
+    ends: tuple[Ends, ...] = ()  # of a whisker at each point
+
+    @property
+    def top(self) -> float:
+        return max(*self.heights, *(high for _, high in filter(None, self.ends)))
 
 
 def tall(text: str) -> float:
@@ -36,7 +46,7 @@ def inches(stacks: Sequence[str]) -> float:
 
 def draw(axes: Axes, curves: Sequence[Curve]) -> list[Annotation]:
     """Returns the names, for `spread`."""
-    for one in curves:
+    for at, one in enumerate(curves):
         axes.plot(
             one.across,
             one.heights,
@@ -45,7 +55,17 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> list[Annotation]:
             markevery=one.marked and list(one.marked),
             **one.look.line(),
         )
+        whiskers(axes, one, ASIDE * (at - (len(curves) - 1) / 2))
     return [name(axes, one) for one in curves]
+
+
+def whiskers(axes: Axes, one: Curve, aside: float) -> None:
+    """Beside its points, so that those of other curves can be told from them."""
+    place = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+    style = {"color": one.look.colour, "linewidth": 1, "marker": "_", "markersize": 5, "zorder": 2}
+    for across, ends in zip(one.across, one.ends, strict=False):
+        if ends:
+            axes.plot([across] * 2, ends, transform=place, clip_on=False, scalex=False, scaley=False, **style)
 
 
 def name(axes: Axes, one: Curve) -> Annotation:

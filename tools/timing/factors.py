@@ -74,7 +74,7 @@ def factor(timed: Timed) -> Table:
     for at, stack in enumerate(timed.stacks):
         columns += [Column(stack, stack)]
         columns += [Column(f"factor_{stack}", "factor"), Column(f"published_{stack}", "published")] if at else []
-    caption = " ".join(filter(None, [CAPTION, f"Of {heads.repeats_text(timed)}.", heads.constant(timed)]))
+    caption = " ".join(filter(None, [CAPTION, f"Of {heads.repeats_text(timed)}.", heads.remarks(timed)]))
     made = Table("factor", "Side by side", caption, columns, headed=len(heads.columns_of(timed)))
     for work in (one for one in timed.works if len(timed.at(one)) > 1):
         for part in PARTS[work.scenario]:
@@ -125,7 +125,7 @@ def configurations(timed: Timed) -> Table:
     columns += [Column(key, heading, left=True) for key, heading in keys.items()]
     columns += [Column("first_rate", "first’s rate"), Column("second_rate", "second’s rate")]
     columns += [Column("unit", "unit", left=True), Column("factor", "factor")]
-    caption = f"{CONFIGURATIONS} Medians of {heads.repeats_text(timed)}."
+    caption = f"{CONFIGURATIONS} Medians of {heads.repeats_text(timed)}. {heads.made_as(timed)}"
     made = Table("configurations", "Configuration against configuration", caption, columns, headed=headed)
     for first, second, name in pairs(timed):
         for part in PARTS[first.work.scenario]:

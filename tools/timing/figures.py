@@ -19,8 +19,10 @@ from timing.timed import TimedSeries
 
 LEAST = 3  # repeats that an interval needs
 FEW = f"fewer than {LEAST} repeats: no interval"
-APART = "not made side by side, but {} apart: the quotient of the medians, with what the machine did to either alone"
+APART = "not made side by side, but {} apart: the quotient of the medians; the machine may have changed meanwhile"
 SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
+OFF = 0.05  # of the quotient of the medians
+OFF_NOTE = f"more than {OFF:.0%} off the quotient of the medians, which are of different repeats".replace("%", " %")
 NOUGHT = "no time passed that the clock could see"
 
 
@@ -162,7 +164,12 @@ class Factor:
             return Cell(f"{self.value:.2f}", {"factor": round(self.value, 4)}, self.note or FEW)
         data = {"factor": round(self.value, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
         same = interval.low <= 1 <= interval.high
-        return Cell("no change" if same else f"{self.value:.2f}", data, self.note)
+        return Cell("no change", data, self.note) if same else Cell(f"{self.value:.2f}", data, self.note or self.off)
+
+    @property
+    def off(self) -> str | None:
+        """Why it is not what a reader finds by dividing the two medians."""
+        return OFF_NOTE if abs(self.value * self.before.median / self.after.median - 1) > OFF else None
 
 
 def factor_cell(before: Figure | Cell, after: Figure | Cell) -> Cell:

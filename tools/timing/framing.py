@@ -1,5 +1,6 @@
 """What stands around the panels of a picture of time: its title, its legend, and below what was recorded."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -13,15 +14,17 @@ from timing.figures import LEAST
 from timing.timed import Timed
 
 WIDE = 15.5  # characters of an inch
+ASKED = re.compile(r" \([^()]*\)$")
+LONGEST = 110  # characters of a reason
 HOLES = 4  # spelt out
-WHISKERS = "; whiskers: the median's 95 % interval, by bootstrap"
+WHISKERS = "; whiskers: 95 % intervals of these, by bootstrap"
 
 
 def framed(
     made: Figure, title: str, handles: Sequence[Artist], timed: Timed, plotted: str, notes: Sequence[str]
 ) -> None:
     """And settles the layout: what is written afterwards knows how much room it has."""
-    said = " ".join(filter(None, [plotted, heads.constant(timed)]))
+    said = " ".join(filter(None, [plotted, heads.remarks(timed)]))
     lines = [said, *notes, f"Libraries: {libraries(timed)}.", recorded(timed)]
     wide = int(WIDE * made.get_size_inches()[0])
     frame(
@@ -53,12 +56,10 @@ def recorded(timed: Timed) -> str:
     return f"{machine_of(timed.records[0])}. Recorded {dates(timed.records)}, commit {', '.join(commits)}."
 
 
-def repeats(timed: Timed, whiskers: bool = True) -> str:
+def repeats(timed: Timed) -> str:
     """What a height is, and what its whisker."""
     said = f"Medians of {heads.repeats_text(timed)}"
     most = max((len(series.runs()) for series in timed.every()), default=0)
-    if not whiskers:
-        return f"{said}."
     return f"{said}{WHISKERS}." if most >= LEAST else f"{said}: too few for an interval."
 
 
@@ -67,10 +68,15 @@ def holes(timed: Timed, what: str = "bar") -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for (stack, suite), why in reasons(timed).items():
         found.setdefault((stack, why), []).append(suite)
-    said = [f"{stack} ({', '.join(suites)}): {textwrap.shorten(why, 110)}" for (stack, why), suites in found.items()]
+    said = [f"{stack} ({', '.join(suites)}): {shortened(why)}" for (stack, why), suites in found.items()]
     if len(said) > HOLES:
         said[HOLES:] = [f"and {len(said) - HOLES} more, as the tables say"]
     return [f"Without a {what}: {'; '.join(said)}."] if said else []
+
+
+def shortened(why: str) -> str:
+    """Without what was asked for, which stands below the title or is the suite's."""
+    return textwrap.shorten(ASKED.sub("", why), LONGEST, placeholder=" …")
 
 
 def reasons(timed: Timed) -> dict[tuple[str, str], str]:

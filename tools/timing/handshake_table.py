@@ -78,7 +78,7 @@ def blank(timed: Timed, name: str, title: str, caption: str, headings: dict[str,
     columns += [
         Column(key, heading, left=key in ("role", "stack"), usual=USUAL.get(key)) for key, heading in headings.items()
     ]
-    said = " ".join(filter(None, [caption, heads.over_repeats(timed), heads.constant(timed)]))
+    said = " ".join(filter(None, [caption, heads.over_repeats(timed), heads.remarks(timed)]))
     return Table(name, title, said, columns, headed=head + 1)
 
 

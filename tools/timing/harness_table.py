@@ -55,6 +55,18 @@ def at_most(found: Figure | Cell) -> Cell:
     return Cell(percent(found.median), round(100 * found.median, 4))
 
 
+def copying(timed: Timed) -> str:
+    """Of transfers, for a caption; nothing where it was not measured."""
+    most = []
+    for part in SHARES["throughput"]:
+        found = [figures.figure(series.runs(), share(*part)) for series in timed.of("throughput").every()]
+        most += [max((one.median for one in found if one), default=None)]
+    if None in most:
+        return ""
+    sending, receiving = map(percent, most)
+    return f"The wire’s copying is up to {sending} of sending and {receiving} of receiving (table harness)"
+
+
 def row(series: TimedSeries) -> list[Cell]:
     quantities = [wire_us(part) for part in WIRES] + [rates.each_ns("clock")]
     cells = [figures.median_cell(of_series(series, quantity, NOT_MEASURED)) for quantity in quantities]
@@ -65,7 +77,7 @@ def row(series: TimedSeries) -> list[Cell]:
 def harness(timed: Timed) -> Table:
     columns = [*heads.columns_of(timed), Column("scenario", "scenario", left=True), Column("stack", "stack", left=True)]
     columns += [Column(key, heading) for key, heading in HEADINGS.items()]
-    caption = " ".join(filter(None, [CAPTION, heads.constant(timed)]))
+    caption = " ".join(filter(None, [CAPTION, heads.remarks(timed)]))
     made = Table("harness", "The harness’s own share", caption, columns, headed=len(columns) - len(HEADINGS) - 1)
     for series in timed.every():
         named = [*heads.cells_of(timed, series.work), word(series.work.scenario), word(series.stack)]

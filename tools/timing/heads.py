@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from costs import KIB, MIB
 from records import Record
 from tables import Cell, Column, word
+from timing import warnings
 from timing.timed import Timed, Work
 
 VARYING = {"size_bytes": "writes of", "threads": "threads", "allocator": "allocator", "cpu": "CPU"}
@@ -56,6 +57,21 @@ def constant(timed: Timed) -> str:
         said += [f"CPU {work.cpu}"] * ("cpu" in equal and work.cpu != "all")
     text = ", ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def remarks(timed: Timed) -> str:
+    """What the columns leave out, and how the runs were made."""
+    return " ".join(filter(None, [constant(timed), made_as(timed)]))
+
+
+def made_as(timed: Timed) -> str:
+    """How long the runs were, and what noise there was."""
+    measured = [one for one in timed.records if one.status == "measured" and one.meter == "time"]
+    counts = sorted({one.rounds for one in measured})
+    if not counts:
+        return ""
+    lengths = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+    return " ".join(filter(None, [f"{lengths} round{'s' * (counts != [1])} a run.", warnings.in_short(measured)]))
 
 
 def repeats_text(timed: Timed) -> str:

@@ -21,7 +21,10 @@ CAPTION = (
     "time; and a copy by rep movsb, as of large blocks, counts as an instruction a byte."
 )
 WIRE = {"send": "wire_write", "receive": "wire_read"}  # of transfers, where each is all of one part
-NO_PART = "its driver has no such part"
+NO_AEAD = "its driver has no AEAD to call directly"
+NOT_COUNTED = "not counted"
+OF_HANDSHAKES = "counted of handshakes only"
+OF_SENDING = "counted of sending only"
 
 
 def each(record: Record, part: str) -> float | None:
@@ -42,17 +45,22 @@ def count(value: float) -> Cell:
     return Cell(f"{value:,.0f}", round(value, 1))
 
 
+def percentage(value: float) -> Cell:
+    return Cell(percent(value / 100), round(value, 3))
+
+
 def row(series: TimedSeries, part: str) -> list[Cell]:
     runs = series.runs()
     if not runs:
         return [hole(series.reason())] * len(HEADINGS)
 
-    def cell(value: float | None, shown: Callable[[float], Cell] = count) -> Cell:
-        return hole(NO_PART) if value is None else shown(value)
+    def cell(value: float | None, lacking: str, shown: Callable[[float], Cell] = count) -> Cell:
+        return hole(lacking) if value is None else shown(value)
 
     (*_, run) = runs
-    around = [cell(each(run, f"{part}_{end}")) for end in ("new", "free")]
-    return [cell(each(run, part)), *around, cell(share(run, part), lambda of: Cell(percent(of / 100), round(of, 3)))]
+    around = [cell(each(run, f"{part}_{end}"), OF_HANDSHAKES) for end in ("new", "free")]
+    cipher = cell(share(run, part), NO_AEAD if part == "send" else OF_SENDING, percentage)
+    return [cell(each(run, part), NOT_COUNTED), *around, cipher]
 
 
 def hidden(timed: Timed) -> str:

@@ -3,16 +3,27 @@
 from hdrh.histogram import HdrHistogram
 
 from tables import Cell, Column, Table, hole, whole, word
-from timing import heads, rates
-from timing.timed import SCENARIOS, Timed, TimedSeries
+from timing import heads, rates, rounds
+from timing.timed import SCENARIOS, Timed, TimedSeries, Work
 
 PARTS = {"throughput": ("send", "receive"), "handshake": ("client", "server")}
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
 HEADINGS = {"p50": "P50, µs", "p90": "P90", "p99": "P99", "p999": "P99.9", "max": "max"}
 CAPTION = (
     "Of single intervals, of all threads and repeats together: of a role in one handshake, construction apart, or of "
-    "one round of a transfer, which is a write of the size, or as many as make 64 KiB. From histograms of three digits."
+    "one round of a transfer: a write, or as many small ones as make 64 KiB. From histograms of three digits."
 )
+
+
+A_HANDSHAKE = "a handshake"
+
+
+def interval(work: Work) -> str:
+    """What one of them is."""
+    if not work.size_bytes:
+        return A_HANDSHAKE
+    count = rounds.writes(work.size_bytes)
+    return "a write" if count == 1 else f"{count:,} writes"
 
 
 def microseconds(ns: int) -> Cell:
@@ -38,14 +49,14 @@ def cells(series: TimedSeries, part: str) -> list[Cell]:
 
 def latency(timed: Timed) -> Table:
     columns = [*heads.columns_of(timed), Column("part", "part", left=True), Column("stack", "stack", left=True)]
-    columns += [Column("intervals", "intervals")]
+    columns += [Column("interval", "each", left=True, usual=A_HANDSHAKE), Column("intervals", "intervals")]
     columns += [Column(f"{key}_us", heading) for key, heading in HEADINGS.items()]
-    caption = " ".join(filter(None, [CAPTION, heads.constant(timed)]))
+    caption = " ".join(filter(None, [CAPTION, heads.remarks(timed)]))
     made = Table("latency", "Latency", caption, columns, headed=len(heads.columns_of(timed)) + 1)
     for scenario in SCENARIOS:
         for work in (one for one in timed.works if one.scenario == scenario):
             for part in PARTS[scenario]:
                 for series in timed.at(work):
-                    row = [*heads.cells_of(timed, work), word(part), word(series.stack), *cells(series, part)]
-                    made.rows.append(row)
+                    named = [*heads.cells_of(timed, work), word(part), word(series.stack), word(interval(work))]
+                    made.rows.append([*named, *cells(series, part)])
     return made

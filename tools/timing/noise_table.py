@@ -18,12 +18,12 @@ HEADINGS = {
     "busy_cpus": "others’ CPUs",
     "steal_percent": "stolen",
     "mhz": "MHz",
-    "preempted": "preempted",
+    "preempted_per_s": "preempted/s",
 }
 CAPTION = (
     "Spread: the fastest repeat less the slowest, by the median. The rest is the most of any repeat: runnable tasks in "
     "the minute before; how many CPUs other processes had meanwhile; the share of all CPUs that the hypervisor took; "
-    "the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread in 1,000 rounds."
+    "the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread in a second."
 )
 UNSEEN = "the machine does not tell"
 ONCE = "one repeat"
@@ -55,7 +55,7 @@ def clock(runs: Sequence[Record], why: str) -> Cell:
 
 
 def preempted(runs: Sequence[Record], why: str) -> Cell:
-    each = [1000 * timing.preempted / timing.rounds for run in runs for timing in run.timings or ()]
+    each = [warnings.preempted_per_s(run) for run in runs]
     return Cell(figures.number(max(each)), round(max(each), 4)) if each else hole(why)
 
 
@@ -71,7 +71,7 @@ def row(series: TimedSeries) -> list[Cell]:
 def noise(timed: Timed) -> Table:
     columns = [*heads.columns_of(timed), Column("scenario", "scenario", left=True), Column("stack", "stack", left=True)]
     columns += [Column(key, heading) for key, heading in HEADINGS.items()]
-    caption = " ".join(filter(None, [CAPTION, heads.constant(timed)]))
+    caption = " ".join(filter(None, [CAPTION, heads.remarks(timed)]))
     made = Table("noise", "Noise", caption, columns, headed=len(columns) - len(HEADINGS) - 1)
     for series in timed.every():
         named = [*heads.cells_of(timed, series.work), word(series.work.scenario), word(series.stack)]

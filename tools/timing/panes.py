@@ -9,17 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from colours import INK
+from intervals import Interval
 from lines import Role
 from timing import bars, rates
 from timing.bars import Bar
-from timing.curves import Curve
+from timing.curves import Curve, Ends
 from timing.figures import Factor, Figure, figure
 from timing.heads import size_text
 from timing.looks import Look, look
 from timing.rates import Quantity
 from timing.timed import Timed, TimedSeries, Work
 
-PERCENTILES = (0, 90, 99, 99.9, 99.99, 99.999, 99.9999)
+PERCENTILES = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 US, MS = 1_000, 1_000_000
 
 
@@ -46,20 +47,27 @@ def curve(timed: Timed, stack: str, points: dict[float, Work], quantity: Quantit
     return {at: one for at, one in found.items() if one}
 
 
+def ends_of(interval: Interval | None, by: float = 1) -> Ends:
+    """Of a whisker."""
+    return (by * interval.low, by * interval.high) if interval else None
+
+
 def over_threads(axes: Axes, timed: Timed, stacks: Sequence[str], works: Sequence[Work], quantity: Quantity) -> list:
     """Of each thread, in percent of what a single one does; without that there is no curve."""
     made = []
     for index, stack in enumerate(stacks):
         found = curve(timed, stack, {work.threads: work for work in works}, quantity)
         if 1 in found:
-            shares = [100 * Factor(found[1], one).value for one in found.values()]  # as in the table
+            factors = [Factor(found[1], one) for one in found.values()]  # as in the table
+            shares = tuple(100 * one.value for one in factors)
             said = f"{shares[-1]:.0f} %" if len(shares) > 1 else ""
-            made.append(Curve(stack, look(index), tuple(found), tuple(shares), said))
+            ends = tuple(ends_of(None if one.before is one.after else one.interval, 100) for one in factors)
+            made.append(Curve(stack, look(index), tuple(found), shares, said, ends=ends))
     counts = sorted({work.threads for work in works})
     cpus = timed.records[0].machine.cpus
     axes.set_xlim(min(counts) - 0.25, max(*counts, 2) + 0.25)
     axes.set_xticks(counts if len(counts) < 10 else counts[::2])
-    axes.set_ylim(0, 1.12 * max([100, *(height for one in made for height in one.heights)]))
+    axes.set_ylim(0, 1.12 * max([100, *(one.top for one in made)]))
     axes.axhline(100, color="#666666", linewidth=0.8, zorder=1)
     if max(counts) > cpus:
         shaded(axes, cpus)
@@ -82,13 +90,14 @@ def over_sizes(axes: Axes, timed: Timed, stacks: Sequence[str], works: Sequence[
         found = curve(timed, stack, {work.size_bytes: work for work in works}, quantity)
         if found:
             heights = tuple(one.median for one in found.values())
-            made.append(Curve(stack, look(index), tuple(found), heights, f"{heights[-1]:,.0f}"))
+            ends = tuple(ends_of(one.interval) for one in found.values())
+            made.append(Curve(stack, look(index), tuple(found), heights, f"{heights[-1]:,.0f}", ends=ends))
     axes.set_xscale("log", base=2)
     shown = sizes[:: -(-len(sizes) // 9)]
     axes.set_xticks(shown, [size_text(size).replace(" ", "\n") for size in shown], fontsize=8)
     axes.set_xticks([], minor=True)
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
-    axes.set_ylim(0, 1.1 * max((height for one in made for height in one.heights), default=1))
+    axes.set_ylim(0, 1.1 * max((one.top for one in made), default=1))
     axes.yaxis.set_major_formatter(lambda rate, _: f"{rate:,.0f}")
     return made
 
@@ -102,7 +111,7 @@ def distribution(axes: Axes, timed: Timed, stacks: Sequence[str], work: Work, pa
             made.append(steps(stack, look(index), found))
     furthest = max((one.across[-1] for one in made), default=1)
     shown = [one for one in PERCENTILES if place(one) <= furthest]
-    axes.set_xticks([place(one) for one in shown], [f"{one:g} %" for one in shown], fontsize=8)
+    axes.set_xticks([place(one) for one in shown], [f"{one:g} %" if one else "" for one in shown], fontsize=8)
     axes.set_xlim(0, max(furthest, 1))
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

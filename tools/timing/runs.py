@@ -1,6 +1,6 @@
 """The matrix of a timed campaign: repeats interleaved over stacks, so that none has the machine's better moments."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,8 @@ from run import EVERY_FEATURE, SYSTEM, Run
 from scenarios import TimedCampaign
 from timing import rounds
 
+ASPECTS = {"stack": "the stacks", "suite": "the suites", "size_bytes": "writes, in bytes,", "threads": "threads"}
+ASPECTS |= {"allocator": "the allocators", "cpu": "the CPU’s features"}
 COUNTED_BYTES = 2**24  # of a write, at most: one of a GiB would take callgrind an hour
 ALONE = "all"  # the window of a record: a timed run has none
 
@@ -120,7 +122,23 @@ def of_record(record: Record) -> TimedRun:
 
 
 def of_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[Record]:
-    """What it asks for, however often that was repeated, in its order of stacks: the first is the base of factors."""
-    asked = set(matrix(campaign.model_copy(update={"repeats": 1})))
-    timed = [one for one in records if one.scenario == campaign.scenario and replace(of_record(one), repeat=1) in asked]
+    """What it asks for, however often that was repeated, in its order of stacks: the first is the base of factors.
+
+    ValueError when there is none of it, with what there is instead."""
+    asked = dict.fromkeys(matrix(campaign.model_copy(update={"repeats": 1})))
+    there = [one for one in records if one.scenario == campaign.scenario]
+    timed = [one for one in there if replace(of_record(one), repeat=1) in asked]
+    if not timed:
+        raise ValueError(f"no run that this campaign asks for: {instead(asked, [*map(of_record, there)])}")
     return sorted(timed, key=lambda one: campaign.stacks.index(one.stack))
+
+
+def instead(asked: Iterable[TimedRun], there: Sequence[TimedRun]) -> str:
+    """Of the first aspect of which nothing is there: what was asked for, and what there is."""
+    if not there:
+        return f"no run of the scenario {next(iter(asked)).scenario} is there"
+    for name, said in ASPECTS.items():
+        wanted, found = ([*dict.fromkeys(str(getattr(run, name)) for run in runs)] for runs in (asked, there))
+        if not set(wanted) & set(found):
+            return f"of {said} it asks for {', '.join(wanted)}; there are {', '.join(found)}, shown without --campaign"
+    return "each of its settings is there, but not together; without --campaign all runs are shown"

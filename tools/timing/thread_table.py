@@ -1,5 +1,6 @@
 """Threads that share a server's context: what each still does, of what one does alone."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tables import Cell, Column, Table, hole, noted, percent, word
@@ -40,6 +41,15 @@ def share(series: TimedSeries, one: TimedSeries, part: str) -> list[Cell]:
     return [shown, Cell(percent(half), ends) if interval else hole(ratio.note or figures.FEW)]
 
 
+def by_one(timed: Timed, work: Work, part: str) -> Iterator[Factor]:
+    """Of each stack, where it was measured with one thread too."""
+    for stack in timed.stacks:
+        found = [timed.series(stack, each).runs() for each in (replace(work, threads=1), work)]
+        alone, ours = (figures.figure(runs, quantity(work, part)) for runs in found)
+        if alone and ours and work.threads > 1:
+            yield Factor(alone, ours)
+
+
 def row(timed: Timed, series: TimedSeries, part: str) -> list[Cell]:
     work = series.work
     count = noted(Cell(str(work.threads), work.threads), heads.too_many(work, series.runs()))
@@ -64,7 +74,8 @@ def threads(timed: Timed) -> Table:
     columns += [Column("part", "part", left=True), Column("stack", "stack", left=True), Column("threads", "threads")]
     columns += [Column("unit", "each thread's", left=True), Column("rate", "rate"), Column("interval", "±")]
     columns += [Column("of_one_percent", "of one thread"), Column("of_one_interval", "±")]
-    made = Table("threads", "Threads", f"{CAPTION} {heads.over_repeats(timed)}", columns, headed=headed)
+    caption = f"{CAPTION} {heads.over_repeats(timed)} {heads.made_as(timed)}"
+    made = Table("threads", "Threads", caption, columns, headed=headed)
     for alone, works in alike.items():
         for part in PARTS[alone.scenario]:
             for stack in timed.stacks:

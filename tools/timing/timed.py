@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from comparable import DECLARED, by_start, like_the_last, missing_from, of_latest_builds
+from comparable import DECLARED, by_start, like_the_last, of_latest_builds
 from lines import Scenario
 from records import SLOTS, UNDECLARED, Record
 from series import allocator_name, cpu_name
+from timing import left_out
 
 SCENARIOS = ("throughput", "handshake")
 METERS = ("time", "instructions")
@@ -115,10 +116,11 @@ def line_of(record: Record) -> tuple:
 def conditions(record: Record) -> tuple:
     """The suite's arguments, the rounds, and the machine."""
     machine = record.machine.model_dump().items()
-    return (
-        tuple(word for word in record.argv if not word.startswith(VARYING)),
-        tuple((name, value) for name, value in machine if name not in UNDECLARED),
-    )
+    return arguments(record), tuple((name, value) for name, value in machine if name not in UNDECLARED)
+
+
+def arguments(record: Record) -> tuple[str, ...]:
+    return tuple(word for word in record.argv if not word.startswith(VARYING))
 
 
 def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[str]) -> Timed:
@@ -147,4 +149,5 @@ def select(
     names = [*(stacks or ()), *(one.stack for one in records)]
     order = [*(suites or ()), *(one.suite for one in records)]
     timed, counted = (grouped((one for one in kept if one.meter == meter), names, order) for meter in METERS)
-    return replace(timed, left_out=missing_from(records, of_builds, alike), counted=counted)
+    said = left_out.sentences(records, of_builds, alike, line_of, arguments)
+    return replace(timed, left_out=said, counted=counted)

@@ -1,7 +1,7 @@
 """Bulk transfer: how fast a stack sends and receives, and how much of its own cipher's speed is left."""
 
 from tables import Cell, Column, Table, word
-from timing import figures, heads, published, rates
+from timing import figures, harness_table, heads, published, rates
 from timing.figures import number, of_series
 from timing.timed import Timed, TimedSeries
 
@@ -44,7 +44,8 @@ def transfer(timed: Timed) -> Table:
     timed = timed.of("throughput")
     columns = [*heads.columns_of(timed), Column("stack", "stack", left=True)]
     columns += [Column(key, heading) for key, heading in COLUMNS.items()]
-    caption = " ".join(filter(None, [CAPTION, heads.over_repeats(timed), heads.constant(timed)]))
+    copying = (said := harness_table.copying(timed)) and f"{said}; without it “of its cipher” would be more."
+    caption = " ".join(filter(None, [CAPTION, copying, heads.over_repeats(timed), heads.remarks(timed)]))
     made = Table("transfer", "Bulk transfer", caption, columns, headed=len(columns) - len(COLUMNS) - 1)
     for series in timed.every():
         made.rows.append([*heads.cells_of(timed, series.work), word(series.stack), *row(series)])

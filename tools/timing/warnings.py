@@ -57,36 +57,59 @@ def frequency(run: Record) -> float:
 
 def preemption(run: Record) -> float:
     """Of more threads than CPUs it is no noise."""
-    if run.threads > run.machine.cpus:
-        return 0.0
+    return 0.0 if run.threads > run.machine.cpus else preempted_per_s(run)
+
+
+def preempted_per_s(run: Record) -> float:
+    """Of the thread that was most often."""
     return max(1e9 * one.preempted / max(1, one.elapsed_ns) for one in run.timings)
 
 
+ADVICE = "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
 WAITING = "tasks of others wanted to run in the minute before"
 CAUSES = (
     Cause(busy, BUSY_CPUS, "other processes", lambda most: f"they had {most:.2f} CPUs meanwhile"),
     Cause(steal, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"),
     Cause(frequency, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
-    Cause(preemption, PREEMPTED_S, "preemption", lambda most: f"a thread was interrupted {most:.0f} times a second"),
+    Cause(preemption, PREEMPTED_S, "preemption", lambda most: f"a thread was interrupted {most:,.0f} times a second"),
 )
 
 
 def warnings(records: Iterable[Record]) -> list[str]:
-    made = [one for one in records if one.status == "measured" and one.meter == "time"]
+    """Of noise, of odd repeats, and what is to be done."""
+    made = timed(records)
     odd = list(outliers(made))
     more = [f"and {len(odd) - MOST} repeats more are far from the others"] if len(odd) > MOST else []
-    return [*noisy(made), *odd[:MOST], *more]
+    loud = list(noisy(made))
+    return [*loud, *odd[:MOST], *more, *[ADVICE] * bool(loud)]
+
+
+def in_short(records: Iterable[Record]) -> str:
+    """For a caption; nothing where no run was noisy."""
+    made = timed(records)
+    said = [f"{cause.text} in {len(found)}" for cause, found in seen(made)]
+    return f"Noise: {', '.join(said)} of {len(made):,} run{'s' * (len(made) > 1)}." if said else ""
+
+
+def timed(records: Iterable[Record]) -> list[Record]:
+    return [one for one in records if one.status == "measured" and one.meter == "time"]
 
 
 def noisy(made: Sequence[Record]) -> Iterator[str]:
+    for cause, found in seen(made):
+        at = max(found, key=found.get)
+        counts = f"{len(found)} of {len(made)} runs"
+        yield f"noise: {cause.text}, in {counts}; the worst was {of_record(made[at])}: {cause.worst(found[at])}"
+
+
+def seen(made: Sequence[Record]) -> Iterator[tuple[Cause, dict[int, float]]]:
+    """Each cause that there was, with how much of it the runs saw that saw too much, by their place."""
     own = max((run.threads for run in made), default=1)
     load = Cause(load_beyond(own), LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}")
     for cause in (load, *CAUSES):
-        found = {of_record(run): cause.seen(run) for run in made if cause.seen(run) > cause.limit}
+        found = {at: cause.seen(run) for at, run in enumerate(made) if cause.seen(run) > cause.limit}
         if found:
-            run = max(found, key=found.get)
-            counts = f"{len(found)} of {len(made)} runs"
-            yield f"noise: {cause.text}, in {counts}; the worst was {run}: {cause.worst(found[run])}"
+            yield cause, found
 
 
 def outliers(made: Sequence[Record]) -> Iterator[str]:
