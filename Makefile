@@ -55,11 +55,11 @@ timed := STACKS PREFIX THREADS REPEATS ALLOCATOR CPU OUT FRESH BENCH_MULTIPLIER
 flags_timed = $(call flags,$(filter-out FRESH BENCH_MULTIPLIER,$(takes))) $(fresh)
 .PHONY: throughput handshake threads measure
 throughput: takes := $(timed) SUITES SIZES
-throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MB/s sending and receiving; seven minutes
+throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MiB/s sending and receiving; seven minutes and the builds
 	@.venv/bin/python tools/measure.py throughput $(flags_timed)
 
 handshake: takes := $(timed) SUITES
-handshake: names packages-timed setup core stacks-handshake ## full and resumed handshakes a second, by role: a quarter of an hour; less with SUITES=
+handshake: names packages-timed setup core stacks-handshake ## full and resumed handshakes a second, by role: a quarter of an hour and the builds; less with SUITES=
 	@.venv/bin/python tools/measure.py handshake $(flags_timed)
 
 # What several campaigns are made by: all of them, also when runs of one fail.
@@ -68,9 +68,10 @@ threads: takes := $(timed)
 threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ... threads that share a server's context
 	@$(call each,threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(flags_timed))
 
+# Threads first: one thread is measured beside several, and not again afterwards.
 measure: takes := $(filter-out THREADS,$(timed))
-measure: names packages-timed setup core stacks-throughput ## all three, 30 times, as the published tables have it: two to three hours
-	@$(call each,throughput handshake threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
+measure: names packages-timed setup core stacks-throughput ## all three, each run 30 times instead of 5: two to three hours
+	@$(call each,threads-handshake threads-throughput throughput handshake,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
 
 .PHONY: compare
 compare: takes := A B SUITES ROLE N GIT LIKE PREFIX OUT FORMAT
@@ -209,7 +210,7 @@ stack-profile:
 .venv/ready: tools/requirements.txt
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
-	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt
+	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt >&2
 	@touch $@
 
 build/pages-venv/ready: tools/requirements-pages.txt

@@ -1,6 +1,7 @@
 """What stands at the end of a campaign: its answer in sentences, and where its pictures and call stacks are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from zlib import crc32
 
 import costs
 import rests
@@ -15,6 +16,7 @@ from settings import VARYING, held
 
 UNIT = {"both": "a session pair", "client": "a client session", "server": "a server session"}
 SESSIONS = {"both": "sessions", "client": "client sessions", "server": "server sessions"}
+FEW = 3  # names in that of a directory
 ROLE = {"both": "total"}  # of the heap, where it is not the holder
 
 
@@ -43,7 +45,15 @@ def timed_otherwise(asked: TimedCampaign, usual: TimedCampaign) -> Iterator[str]
         yield from asked.cpus
     for name in ("sizes", "threads"):
         if getattr(asked, name) != getattr(usual, name):
-            yield "-".join([name, *map(str, {getattr(asked, name)[0], getattr(asked, name)[-1]})])
+            yield "-".join([name, *map(str, getattr(asked, name))])
+    for name in ("stacks", "suites"):
+        if getattr(asked, name) != getattr(usual, name):
+            yield several(name, getattr(asked, name))
+
+
+def several(what: str, names: Sequence[str]) -> str:
+    """All of them where they are few: no directory of pictures stands for two selections."""
+    return "+".join(names) if len(names) <= FEW else f"{len(names)}-{what}-{crc32(' '.join(names).encode()):08x}"
 
 
 def sentences(selection: Selection) -> Iterator[str]:

@@ -30,10 +30,10 @@ MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that may come from t
 OF_TIME = {  # knobs of throughput, handshake, threads and measure, which take some of mem's too
     "SIZES": "bytes of a write, one or several: 16,1024,1048576 (throughput)",
     "THREADS": "how many run at once, one or several: 1,2,4; more than there are CPUs are marked",
-    MULTIPLIER: "a positive number that lengthens every run; the environment may say it too",
+    MULTIPLIER: "a positive number that lengthens (0.1: shortens) every run; the environment may say it too",
 }
 TIMED_DEFAULTS = {  # as the campaigns of campaigns.toml have them
-    "STACKS": "openssl@3.5.5 boringssl@5.4.0 rustls+aws-lc@0.23.46, those that are built",
+    "STACKS": "openssl@3.5.5 boringssl@5.4.0 rustls+aws-lc@0.23.46, which are built first where they can be",
     "PREFIX": "none",
     "SUITES": "those of the table in memtest/campaigns.toml (throughput, handshake)",
     "SIZES": "1048576",

@@ -14,6 +14,7 @@ from verdict import Outcome
 
 START = 100  # what starting a harness takes, in sessions
 MIB = 1024 * 1024
+MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 
 
 class Board:
@@ -21,6 +22,7 @@ class Board:
 
     def __init__(self, runs: list[Run], jobs: int) -> None:
         self.total, self.weight = len(runs), sum(work(run) for run in runs)
+        self.begun: dict[int, float] = {}  # by slot
         self.count, self.done, self.begin, self.moment = 0, 0, time.monotonic(), time.monotonic()
         self.console = Console(stderr=True, highlight=False)
         self.progress = Progress(
@@ -44,6 +46,7 @@ class Board:
         self.progress.stop()
 
     def start(self, slot: int, run: Run) -> None:
+        self.begun[slot] = time.monotonic()
         self.progress.reset(self.slots[slot], description=f"{run!s:<{self.width}}", visible=True)
 
     def finish(self, slot: int, run: Run, outcome: Outcome) -> None:
@@ -51,7 +54,8 @@ class Board:
         self.progress.update(self.slots[slot], visible=False)
         self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
-            print(f"{self.count:>4}/{self.total} {run}: {told(outcome)}", file=sys.stderr, flush=True)
+            said = told(outcome, self.moment - self.begun[slot])
+            print(f"{self.count:>4}/{self.total} {run}: {said}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {told(outcome)}", markup=False, soft_wrap=True)
 
@@ -79,11 +83,17 @@ def work(run: Run) -> int:
     return run.sessions + START
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: Outcome, whole_s: float | None = None) -> str:
+    """`whole_s`: with its runs under callgrind, which are not in the outcome's time."""
     if outcome.status != "measured":
         return f"{outcome.status}: {outcome.reason}"
+    if outcome.instructions:
+        parts = ((name, outcome.instructions.parts.get(name)) for name in MAIN)
+        said = ", ".join(f"{name} {count:,.0f}" for name, count in parts if count is not None)
+        return f"{whole_s or outcome.elapsed_ns / 1e9:.1f} s under callgrind, {said} instructions a round"
     if outcome.threads:
-        return f"{outcome.elapsed_ns / 1e9:.1f} s, {', '.join(rates(outcome.threads))}"
+        together = f" (all {len(outcome.threads)} threads)" * (len(outcome.threads) > 1)
+        return f"{outcome.elapsed_ns / 1e9:.1f} s, {', '.join(rates(outcome.threads))}{together}"
     peaks: dict[str, int] = {}
     for phase in outcome.phases:
         peaks[phase.process] = max(peaks.get(phase.process, 0), phase.peak_rss_bytes)
@@ -93,7 +103,7 @@ def told(outcome: Outcome) -> str:
 
 def rates(threads: list[ThreadLine]) -> Iterator[str]:
     """Of all threads together, by role or direction."""
-    for name in ("client", "server", "send", "receive"):
+    for name in MAIN:
         parts = [part for line in threads for part in line.parts if part.part == name and part.total_ns]
         if parts and parts[0].bytes:
             yield f"{name} {sum(1e9 / MIB * part.bytes / part.total_ns for part in parts):,.0f} MiB/s"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tables of a recording: peak RSS side by side, cost per session and role, C10K figures, mixed pairs, the laboratory
-beside what is deployed, from requested to resident, accounts of RSS, law of memory, what was held equal.
+"""Tables of a recording. Of memory: peak RSS side by side, cost per session and role, C10K figures, mixed pairs, the
+laboratory beside what is deployed, from requested to resident, accounts of RSS, law of memory, what was held equal. Of
+time: rates side by side, latencies, threads, instructions, noise.
 
 Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. JSON is
 {"tables": [{"name", "title", "caption", "rows": [{COLUMN: VALUE}], "notes"}]}; a hole is {"hole": WHY}, and a value of
@@ -36,6 +37,7 @@ EXAMPLES = """examples:
   tools/tabulate.py data/2026-01-31-some-cpu --roles split --process server     what a server's process holds
   tools/tabulate.py data/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
   tools/tabulate.py data/2026-01-31-some-cpu --table deployed --format json
+  tools/tabulate.py data/2026-01-31-some-cpu --campaign handshake --table factor --table latency     of time
 
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 

@@ -57,3 +57,20 @@ def test_one_number_of_sessions_says_nothing():
 def test_pictures_are_named_by_what_differs_from_the_campaign(asked, title):
     usual = definitions.campaigns()["mem"]
     assert conclusion.title("mem", usual.model_copy(update=asked), usual) == title
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ({"sizes": [16, 1024, 65536]}, "throughput-sizes-16-1024-65536"),
+        ({"threads": [1, 4]}, "throughput-threads-1-4"),
+        ({"stacks": [STACK]}, f"throughput-{STACK}"),
+        ({"stacks": [STACK, OTHER], "suites": [SUITE]}, f"throughput-{STACK}+{OTHER}-{SUITE}"),
+        ({"stacks": list("abcd")}, "throughput-4-stacks-610be290"),
+        ({"stacks": list("abce")}, "throughput-4-stacks-160cd206"),
+        ({"repeats": 3}, "throughput"),
+    ],
+)
+def test_no_two_selections_of_a_timed_campaign_have_pictures_of_one_name(asked, title):
+    usual = definitions.campaigns()["throughput"]
+    assert conclusion.title("throughput", usual.model_copy(update=asked), usual) == title
