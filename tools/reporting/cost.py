@@ -68,13 +68,13 @@ def table(meter: str, lines: Sequence[Line]) -> Table:
     label, cells = METERS[meter]
     varying = [name for name in VARYING if len({getattr(line.series.setting, name) for line in lines}) > 1]
     several = ["recording"] if len({line.recording.name for line in lines}) > 1 else []
-    columns = [Column(name, name, left=True) for name in (*ORDER, *varying, *several)]
-    made = Table(f"cost-{meter}", f"Cost per session: {label}", CAPTIONS[meter], columns + COLUMNS)
+    names, beside = ([Column(name, name, left=True) for name in some] for some in (ORDER, [*varying, *several]))
+    made = Table(f"cost-{meter}", f"Cost per session: {label}", CAPTIONS[meter], [*names, *COLUMNS, *beside])
     for line in lines:
-        setting = line.series.setting
-        names = [line.series.stack, setting.suite, ROLES[line.role], *(str(getattr(setting, one)) for one in varying)]
-        names += [line.recording.name] if several else []
-        made.rows.append([*map(word, names), *cells(line.series, line.role)])
+        setting, figures = line.series.setting, cells(line.series, line.role)
+        own = [line.series.stack, setting.suite, ROLES[line.role]]
+        where = [str(getattr(setting, one)) for one in varying] + [line.recording.name] * len(several)
+        made.rows.append([*map(word, own), *figures, *map(word, where)])
     runs = [behind(meter, line.series) for line in lines]
     return declared.marked(made, runs, [line.recording.machine for line in lines])
 

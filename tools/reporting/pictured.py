@@ -56,7 +56,7 @@ def without(card: Card, picture: HtmlPicture, why: str) -> Card:
 
 
 def of(picture: Picture) -> HtmlPicture:
-    told = (identifier(picture.name), picture.title, picture.says, picture.command, picture.label or picture.title)
+    told = (identifier(f"picture-{picture.name}"), picture.title, picture.says, picture.command, picture.label or picture.title)
     try:
         text = svg(picture)
     except ValueError as error:

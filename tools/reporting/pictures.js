@@ -40,8 +40,9 @@ for (const figure of document.querySelectorAll("figure:has(img[data-of])")) {
     button.addEventListener("click", async () => {
       const form = button.dataset.as;
       const href = form === "png" ? await png(image) : await drawing(image);
-      element("a", { href, download: `${figure.id}.${form}` }).click();
-      report.say(`${figure.id}.${form} is saved`);
+      const download = `${figure.id.replace("picture-", "")}.${form}`;
+      element("a", { href, download }).click();
+      report.say(`${download} is saved`);
     });
 }
 

@@ -259,8 +259,8 @@ def test_notes_lead_to_their_cells_and_back():
     rows = [[word("a"), hole("why so")], [word("b"), hole("why so")], [word("c"), word("1")]]
     table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
     text = page.page("T", "s", [Section("one", "One", tables=(Shown(table, "command"),))])
-    assert text.count('href="#small-n1"') == 2 and text.count('id="small-r1"') == 1
-    assert '<li id="small-n1">why so <a href="#small-r1"' in text
+    assert text.count('href="#table-small-n1"') == 2 and text.count('id="table-small-r1"') == 1
+    assert '<li id="table-small-n1">why so <a href="#table-small-r1"' in text
 
 
 def test_a_picture_that_cannot_be_is_a_sentence_in_its_place():
