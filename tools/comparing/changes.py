@@ -13,6 +13,8 @@ CHANGED, SAME, UNKNOWN = "changed", "no change", "not known"
 LESS_THAN_ONE = "not all sessions are alike to the byte, so less than one of a session is no change"
 SHAPES = "one is a slope and the other a quotient of one N ({:,}): they are not the same figure"
 OTHER_N = "quotients of one N are compared at one N, and these are of {:,} and of {:,}"
+BY_CHANCE = "of {} repeats, which by chance all lie on one side in 1 of {} comparisons of what is alike"
+FEW = 6  # repeats: with fewer that is more than 1 in 20
 OTHER_WAY = "repeats side by side differ one way, and the medians of all the other"
 Number = Fraction | float
 
@@ -85,10 +87,17 @@ def of_times(old: Figure, new: Figure) -> Change:
     interval = factor.interval
     if not interval:
         return made(old, new, UNKNOWN, timed.FEW)
-    found = made(old, new, SAME if interval.low <= 1 <= interval.high else CHANGED, factor.note)
+    verdict = SAME if interval.low <= 1 <= interval.high else CHANGED
+    found = made(old, new, verdict, factor.note or (by_chance(factor) if verdict == CHANGED else None))
     if found.changed and (factor.value > 1) != (found.amount > 0):
         return made(old, new, UNKNOWN, OTHER_WAY)
     return found._replace(share=factor.value - 1, low=interval.low, high=interval.high)
+
+
+def by_chance(factor: timed.Factor) -> str | None:
+    """Of a few repeats the interval reaches from the least to the largest quotient, whatever it is said to hold."""
+    times = len(factor.quotients)
+    return BY_CHANCE.format(times, 2 ** (times - 1)) if 0 < times < FEW else None
 
 
 def made(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:

@@ -19,7 +19,6 @@ class Figure(NamedTuple):
     exact: bool
     unit: str
     more_is_better: bool = False
-    over_sessions: int | None = None  # of a quotient of counts: the divisor
     noise: Fraction = Fraction(0)
     quotient: int | None = None  # this N alone was measured, so that it is no slope
     repeats: tuple[int, ...] = ()  # of timed runs: the repeats' numbers, and when they were made: of neighbours

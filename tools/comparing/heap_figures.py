@@ -47,10 +47,7 @@ def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter:
     values = [value(runs, role, phase, meter) for runs in found]
     uneven = any(one.denominator != 1 for one in values) or not remainders.repeats(remainders.given(found[0][0]))
     runs = found[0]
-    over = (runs[-1].sessions - (runs[0].sessions if len(runs) == 2 else 0)) // 2
-    figure = Figure(
-        tuple(values), len(set(values)) == 1, METERS[meter], over_sessions=over, noise=Fraction(int(uneven))
-    )
+    figure = Figure(tuple(values), len(set(values)) == 1, METERS[meter], noise=Fraction(int(uneven)))
     alone = None if len(runs) == 2 else runs[0].sessions
     return figure._replace(quotient=alone, at=at_peak(runs, role) if phase == PEAK else None)
 
