@@ -130,7 +130,7 @@ def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]
     sides = (match.old, match.new)
     counts = [{one.sessions for one in side if one.meter == "rss" and one.status == "measured"} for side in sides]
     shared = counts[0] & counts[1]
-    if match.kinds[0].work != MEMORY or counts[0] == counts[1] or len(shared) < 1:
+    if match.kinds[0].work != MEMORY or counts[0] == counts[1] or not shared:
         return sides
     return tuple([one for one in side if one.meter != "rss" or one.sessions in shared] for side in sides)
 

@@ -65,7 +65,7 @@ def of_place(name: str) -> list[Column]:
 
 def at(name: str, row: Row) -> list[Cell]:
     if name == "time":
-        return [word(f"{movers.METERS[row.place.meter]}")]
+        return [word(movers.WORDS[row.place.meter])]
     return [Cell(f"{row.place.sessions:,}", row.place.sessions)] if name in ("peak-rss", "rest") else []
 
 

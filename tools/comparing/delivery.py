@@ -1,5 +1,7 @@
 """Where a comparison goes, and with which exit status: for people, a pull request, a program, `git bisect run`."""
 
+from collections.abc import Iterable
+
 import rich.console
 
 import forms
@@ -65,5 +67,5 @@ def largest(comparison: Comparison, explained: Explained) -> Table:
     return made
 
 
-def listed(name: str, title: str, sentences) -> Table:
+def listed(name: str, title: str, sentences: Iterable[str]) -> Table:
     return Table(name, title, "", [Column("sentence", "what", left=True)], [[word(one)] for one in sentences])

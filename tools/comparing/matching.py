@@ -12,7 +12,7 @@ from series import Setting
 from timing import timed
 
 MEMORY = "memory"
-METERS = {"rss": ("rss",), "heap": ("heap", "sites"), "time": ("time",)}  # meters whose runs go together
+TOGETHER = (("rss",), ("heap", "sites"), ("time",))  # meters whose runs go together
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def near(one: Kind, other: Kind) -> bool:
 def made(old: Sequence[Record], new: Sequence[Record], by: Collection[str]) -> Match:
     apart = dict.fromkeys(
         one
-        for meters in METERS.values()
+        for meters in TOGETHER
         for both in [[[one for one in side if one.meter in meters] for side in (old, new)]]
         if all(both)
         for one in declared.differences(*both, by)

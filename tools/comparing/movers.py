@@ -17,6 +17,16 @@ MOST = 5
 EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
 CLASSES = (("heap", "blocks", "rest"), ("rss", "peak-rss"), TIMED, ("allocations",))
 SECONDARY = {"blocks": "heap", "peak-rss": "rss"}  # meters that are said with another, where that changed
+WORDS = {  # of people for a meter
+    "blocks": "blocks",
+    "allocations": "allocations",
+    "rest": "tables of the library's own",
+    "rss": "RSS",
+    "peak-rss": "peak RSS",
+    "handshakes": "handshakes a second",
+    "send": "sending",
+    "receive": "receiving",
+}
 
 
 @dataclass(frozen=True)
@@ -34,22 +44,10 @@ def where(place: Place) -> str:
     """`server session, established`, with the meter where it is not live heap."""
     if place.meter == "peak-rss":
         holder = "process" if place.role == "process" else f"{place.role} process"
-        return f"{holder}, N = {place.sessions:,}, {METERS[place.meter]}"
+        return f"{holder}, N = {place.sessions:,}, {WORDS[place.meter]}"
     at = f", N = {place.sessions:,}" if place.sessions else ""
-    meter = "" if place.meter == "heap" else f", {METERS[place.meter]}"
+    meter = "" if place.meter == "heap" else f", {WORDS[place.meter]}"
     return f"{owner(place.role)}, {said(place.phase)}{at}{meter}"
-
-
-METERS = {
-    "blocks": "blocks",
-    "allocations": "allocations",
-    "rest": "tables of the library's own",
-    "rss": "RSS",
-    "peak-rss": "peak RSS",
-    "handshakes": "handshakes a second",
-    "send": "sending",
-    "receive": "receiving",
-}
 
 
 def headline(comparison: Comparison) -> str:
@@ -133,12 +131,14 @@ def figures(row: Row, explained: Explained) -> str:
 
 def how(row: Row) -> list[str]:
     """What makes it a change."""
-    change, times = row.change, min(len(row.old.values), len(row.new.values))
+    change, times = row.change, sorted({len(one.values) for one in (row.old, row.new)})
     if change.low is not None:
         return [percent(change), f"95 % interval of the factor {change.low:.3f} to {change.high:.3f}"]
     if row.old.exact and row.new.exact:
         return [EXACT if not max(row.old.noise, row.new.noise) else UNEVEN, *quotient(row)]
-    spread = f"beyond the spread of {times} repeats" if times > 1 else f"beyond {100 * ASSUMED:g} %, measured once"
+    once = times[0] == 1 and not row.old.counted
+    repeats = " and ".join(map(str, times))
+    spread = f"beyond {100 * ASSUMED:g} %, measured once" if once else f"beyond the spread of {repeats} repeats"
     return [percent(change), spread, *quotient(row)]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import costs
 from diffs import diff_sentences, profile_diff
+from diffs.diff_rows import Figures
 from diffs.diff_rows import Row as Site
 from profiles import sites_profile
 from profiles.frames import callers
@@ -81,7 +82,7 @@ def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
     return [SiteChange(UNEXPLAINED, (), size, blocks, Fraction(0), size)] if size or blocks else []
 
 
-def of_site(figures, site: Site) -> SiteChange:
+def of_site(figures: Figures, site: Site) -> SiteChange:
     inner = tuple(map(short_names.named, callers(site.frames)[: diff_sentences.INNERMOST]))
     blocks = figures.new_blocks - figures.old_blocks
     named = diff_sentences.path(site).partition(" < ")[0]

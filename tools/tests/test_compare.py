@@ -148,6 +148,15 @@ def test_rss_within_the_spread_of_repeats_is_no_change_and_beyond_it_a_change():
     assert "RSS: " in sentences(found)[0] and "beyond the spread of 3 repeats" in sentences(found)[0]
 
 
+def test_counts_that_repeat_on_one_side_only_are_not_called_measured_once():
+    again = [
+        one.model_copy(update={"repeat": 2})
+        for one in planted.counted(planted.with_sites("server", SSL_new=(10_001, 20)))
+    ]
+    found = compare([*planted.counted(), *again], planted.counted(MORE))
+    assert "beyond the spread of 1 and 2 repeats" in sentences(found)[0]
+
+
 def test_slower_is_said_in_words_and_by_an_interval():
     of = [planted.STACK], [planted.SUITE]
     before, after = (
