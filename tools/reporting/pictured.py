@@ -56,7 +56,8 @@ def without(card: Card, picture: HtmlPicture, why: str) -> Card:
 
 
 def of(picture: Picture) -> HtmlPicture:
-    told = (identifier(f"picture-{picture.name}"), picture.title, picture.says, picture.command, picture.label or picture.title)
+    name, label = identifier(f"picture-{picture.name}"), picture.label or picture.title
+    told = (name, picture.title, picture.says, picture.command, label)
     try:
         text = svg(picture)
     except ValueError as error:

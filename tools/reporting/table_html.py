@@ -65,7 +65,7 @@ def of(shown: Shown) -> HtmlTable:
     head = next((keys.index(key) for key in HEADS if key in keys), 0)
     csv = deflated(forms.comma_separated(shown.table))
     told = (
-        identifier(table.name),
+        identifier(f"table-{table.name}"),
         table.title,
         table.caption,
         shown.label or table.title,
