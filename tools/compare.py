@@ -45,7 +45,7 @@ ALL = "all"
 
 def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    made = argparse.ArgumentParser(prog="compare.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
     made.add_argument("recording", nargs="+", metavar="RECORDING", help="OLD and NEW; with --by one recording will do")
     told = f"what OLD and NEW are told apart by ({', '.join(declared.VALUES)}), and its values"
     made.add_argument("--by", nargs=3, metavar=("ASPECT", "OLD", "NEW"), help=told)
