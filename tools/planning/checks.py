@@ -105,11 +105,12 @@ def table(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:
     found = [one for stack in stacks for of in (of_pairs, of_servers) for one in of(stack, suite, among)]
     if not found:
         raise ValueError(f"nothing to check the law at: no windowed runs of {', '.join(stacks)} in {suite}")
-    worst = max(filter(claimed, found), key=lambda one: abs(one.error))
+    worst = max((one.error for one in found if claimed(one)), key=abs, default=None)
+    largest = "none of these" if worst is None else f"the largest error there is {100 * worst:+.2f} %"
     caption = (
         f"Suite {suite}, peak RSS while handshakes are under way. Both ends: fitted to the campaign `law` (5,000 and "
         "10,000 sessions, the narrowest window from 1 % of the pairs on, and the widest). Servers: the line through "
-        f"all N but the largest, at the largest. The largest error where it is claimed is {100 * worst.error:+.2f} %."
+        f"all N but the largest, at the largest. Where the law is claimed: {largest}."
     )
     names = {"stack": "stack", "process": "process", "recording": "recording"}
     columns = [Column(key, heading, left=True) for key, heading in names.items()]

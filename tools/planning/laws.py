@@ -39,7 +39,7 @@ class SessionLaw:
     used: float | None  # live heap once 1 KiB went each way; None: no heap runs
     grows: float  # live heap that this is more than before
     whole_record: bool | None  # it then holds a buffer for a whole record; None: no call stacks say so
-    widest: int  # connections of the largest run
+    widest: int  # connections up to which every term was measured
     held_shaking: float = 1.0  # of H: what stays when handshakes are complete
     held_closed: float = 1.0  # of E + H: what stays when sessions are freed
     origin: Path | None = None
@@ -138,14 +138,14 @@ def blank(
     """`kept` is of few handshakes at once; without it E is estimated."""
     before, after = (heap(selection, roles, phase) for phase in ("established", "reply"))
     if kept and not kept.quotient and not peak.quotient:
-        each, how = kept.each, MEASURED
+        each, how, widest = kept.each, MEASURED, min(peak.widest, kept.widest)
     else:
         each = min(established.each, before or established.each)
-        how = QUOTIENT if peak.quotient else BY_HEAP if each == before else BY_RSS
+        how, widest = QUOTIENT if peak.quotient else BY_HEAP if each == before else BY_RSS, peak.widest
     run = selection.records[-1]
     named = (selection.stacks[0], run.suite, SYSTEM, role, how, peak.fixed, each, max(0.0, peak.each - each))
     grows = max(0.0, after - before) if after and before else 0.0
-    return SessionLaw(*named, after, grows, whole_record(selection, roles), peak.widest, machine=machine(run))
+    return SessionLaw(*named, after, grows, whole_record(selection, roles), widest, machine=machine(run))
 
 
 def machine(run: Record) -> tuple:

@@ -52,16 +52,20 @@ def rate_of(stack: str, suite: str, role: str, cores: int | None, among: Sequenc
     )
 
 
+def threads(series: TimedSeries) -> int:
+    return series.work.threads
+
+
 def plain(series: TimedSeries) -> bool:
     return (series.work.allocator, series.work.cpu) == ("system", "all")
 
 
 def measured(found: Sequence[TimedSeries], role: str, cores: int | None, path: Path) -> Rate:
-    """With as many threads as there are cores, or the most that were measured below that."""
+    """With as many threads as there are cores, or the most that were measured below that; else the fewest."""
     machine = found[0].runs()[0].machine
     cores = cores or machine.cpus
-    within = [one for one in found if one.work.threads <= cores] or list(found)
-    series = max(within, key=lambda one: one.work.threads)
+    within = [one for one in found if one.work.threads <= cores]
+    series = max(within or [min(found, key=threads)], key=threads)
     seconds = [1 / each for one in (("client", "server") if role == "both" else (role,)) if (each := of(series, one))]
     if not seconds:
         raise ValueError(f"{recordings.shown(path)}: the runs of {series.stack} say nothing of the {role}'s time")

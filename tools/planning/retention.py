@@ -41,6 +41,7 @@ def under(found: SessionLaw, allocator: str, selection: Selection) -> SessionLaw
     times = peaks[1].each / peaks[0].each
     terms = {"kept": times * found.kept, "handshake": times * found.handshake}
     terms["fixed"] = max(0.0, found.fixed + peaks[1].fixed - peaks[0].fixed)
+    terms["widest"] = min(found.widest, peaks[1].widest)
     at_rest = times * at_rest_of_pairs(selection, peaks[0].each)
     return replace(found, allocator=allocator, how=BY_RATIO, **terms, **held(other, at_rest))
 
