@@ -68,7 +68,7 @@ def test_clients_that_never_get_in_are_lost():
 
 def test_the_queue_waits_as_long_as_pollaczek_and_khinchine_say():
     """M/D/1 at a load of 0.8: the mean wait is load x service / (2 (1 - load)) = 2 services."""
-    times = arrivals(200_000, 250_000.0, "poisson", seed=7)
+    times = arrivals(100_000, 125_000.0, "poisson", seed=7)
     course = simulate(times, Service(each=1.0, cores=1, away=0.0))
     waits = NOW(course.begun) - NOW(course.arrived)
     assert waits.mean() == pytest.approx(2.0, rel=0.05)
@@ -76,7 +76,7 @@ def test_the_queue_waits_as_long_as_pollaczek_and_khinchine_say():
 
 def test_two_cores_at_the_same_load_let_wait_half_as_long_or_less():
     """M/D/2 at a load of 0.8: 0.90 services by Cosmetatos' approximation, which is within 2 % of the exact."""
-    times = arrivals(200_000, 125_000.0, "poisson", seed=7)
+    times = arrivals(100_000, 62_500.0, "poisson", seed=7)
     course = simulate(times, Service(each=1.0, cores=2, away=0.0))
     assert (NOW(course.begun) - NOW(course.arrived)).mean() == pytest.approx(0.90, rel=0.05)
 
