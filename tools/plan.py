@@ -16,7 +16,6 @@ import signal
 import sys
 from collections.abc import Sequence
 
-import picture
 import reading
 import records
 from planning import (
@@ -29,7 +28,6 @@ from planning import (
     haproxy_answer,
     recordings,
     storm_answer,
-    storm_picture,
 )
 from planning.answers import Case
 from planning.asked_for import Impossible, case, demand, law_of, possible
@@ -100,10 +98,12 @@ def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0,
 def drawn(given: argparse.Namespace, storms: list[Storm], title: str) -> None:
     if not given.output:
         return
+    from planning import storm_picture  # slow to import, and needed for pictures only
+
     law = storms[0].case.law
     below = f"{given.suite}, {law.role}, allocator {law.allocator}; arrivals {given.arrivals}, "
     below += f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
-    for file in picture.save(storm_picture.figure(storms, title, below), given.output):
+    for file in storm_picture.save(storms, title, below, given.output):
         print(f"plan: {file}", file=sys.stderr)
 
 

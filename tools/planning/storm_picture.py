@@ -1,6 +1,7 @@
 """The picture of a storm: clients by what they are doing, and what memory that takes, over time; a column a stack."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy
 from matplotlib import pyplot
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+import picture
 from colours import INK
 from ends import HALO
 from picture import STYLE, frame
@@ -32,24 +34,25 @@ def grid(storms: Sequence[Storm]) -> numpy.ndarray:
     return numpy.linspace(0, end or 1.0, POINTS)
 
 
-def figure(storms: Sequence[Storm], title: str, below: str) -> Figure:
+def save(storms: Sequence[Storm], title: str, below: str, output: Path) -> list[Path]:
+    """The files. Drawn and saved in one style: names in the SVG hang on it too."""
     with pyplot.rc_context(STYLE):
-        size = (max(6.5, 1.5 + 4.8 * len(storms)), 6.6)
-        layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
-        made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
-        times = grid(storms)
-        for above, beneath, storm in zip(*panels, storms, strict=True):
-            clients(above, storm, times)
-            memory(beneath, storm, times)
-        panels[0][0].set_ylabel("clients")
-        panels[1][0].set_ylabel("memory, GiB")
-        kinds = (DONE, SHAKING, HELD, QUEUED, KERNEL)
-        frame(
-            made,
-            title,
-            [Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name) for colour, name in kinds],
-            below,
-        )
+        return picture.save(figure(storms, title, below), output)
+
+
+def figure(storms: Sequence[Storm], title: str, below: str) -> Figure:
+    size = (max(6.5, 1.5 + 4.8 * len(storms)), 6.6)
+    layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
+    made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
+    times = grid(storms)
+    for above, beneath, storm in zip(*panels, storms, strict=True):
+        clients(above, storm, times)
+        memory(beneath, storm, times)
+    panels[0][0].set_ylabel("clients")
+    panels[1][0].set_ylabel("memory, GiB")
+    kinds = (DONE, SHAKING, HELD, QUEUED, KERNEL)
+    patches = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name) for colour, name in kinds]
+    frame(made, title, patches, below)
     return made
 
 

@@ -319,7 +319,10 @@ def test_a_storm_of_all_at_once_is_known_and_drawn(tmp_path):
     assert row["peak_bytes"] == row["after_bytes"] == FIXED + 100 * (E + H)
     assert (row["peak_s"], row["over_s"], row["longest_wait_s"]) == (9.9, 10.0, 10.0)
     assert (tmp_path / "storm.png").stat().st_size > 10_000
-    assert "<svg" in (tmp_path / "storm.svg").read_text()
+    drawn = (tmp_path / "storm.svg").read_bytes()
+    assert b"<svg" in drawn
+    plan(*words.split(), where=where)
+    assert (tmp_path / "storm.svg").read_bytes() == drawn
 
 
 def test_what_is_not_recorded_is_a_sentence(tmp_path):
