@@ -31,7 +31,7 @@ class Curve:
 
     @property
     def top(self) -> float:
-        return max(*self.heights, *(high for _, high in filter(None, self.ends)))
+        return max([*self.heights, *(high for _, high in filter(None, self.ends))])
 
 
 def tall(text: str) -> float:
