@@ -10,10 +10,10 @@ import law
 import results
 from planning import recordings
 from planning.amounts import memory_cell
-from planning.laws import MEASURED, SYSTEM, of_role, selected, series_of, settings_of
+from planning.laws import MEASURED, SYSTEM, machine, of_role, selected, series_of, settings_of
 from records import Record
 from selection import Selection, of_campaign
-from tables import Cell, Column, Table, whole, word
+from tables import Cell, Column, Table, noted, whole, word
 
 
 class Check(NamedTuple):
@@ -24,6 +24,7 @@ class Check(NamedTuple):
     recording: Path
     measured: float  # bytes, median of repeats
     predicted: float
+    elsewhere: bool = False  # the law is of another machine
 
     @property
     def error(self) -> float:
@@ -37,23 +38,26 @@ def together(selection: Selection) -> list[Record]:
 
 def of_pairs(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check]:
     """The law of the newest recording of the campaign `law`, against all other runs with both ends in one process."""
-    fitted, keys = None, set()
+    fitted, keys, of = None, set(), ()
     chosen = {path: selected(recordings.of_stack(path, stack), stack, suite) for path in among}
     for selection in filter(None, chosen.values()):
         runs, *_ = results.split(of_campaign(together(selection), "law"))
         points = [(run.sessions, law.pairs_at_once(run), law.peak_rss(run)) for run in runs]
         if fitted := law.fit(points):
-            keys = {run.key for run in runs}
+            keys, of = {run.key for run in runs}, machine(runs[0])
             break
     for path, selection in chosen.items() if fitted else ():
         runs = together(selection) if selection else []
-        yield from beside(fitted, stack, path, [run for run in runs if run.key not in keys])
+        yield from beside(fitted, of, stack, path, [run for run in runs if run.key not in keys])
 
 
-def beside(fitted: law.Law, stack: str, path: Path, runs: Sequence[Record]) -> Iterator[Check]:
+def beside(fitted: law.Law, of: tuple, stack: str, path: Path, runs: Sequence[Record]) -> Iterator[Check]:
+    """`of`: the machine of the law."""
+    elsewhere = bool(runs) and machine(runs[0]) != of
     for sessions, window in sorted({(run.sessions, law.pairs_at_once(run)) for run in runs}):
         peaks = [law.peak_rss(run) for run in runs if (run.sessions, law.pairs_at_once(run)) == (sessions, window)]
-        yield Check(stack, "both ends", sessions, window, path, statistics.median(peaks), fitted.at(sessions, window))
+        sizes = statistics.median(peaks), fitted.at(sessions, window)
+        yield Check(stack, "both ends", sessions, window, path, *sizes, elsewhere)
 
 
 def of_servers(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check]:
@@ -71,6 +75,7 @@ def of_servers(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check]
             yield Check(stack, f"server ({roles})", most // 2, window, path, points[most], line.at(most))
 
 
+ELSEWHERE = "of another machine than the law"
 NARROWER = "fewer at once than 1 % of the pairs: not what the law is claimed for"
 
 
@@ -121,7 +126,8 @@ def table(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:
         error = Cell(
             f"{round(100 * one.error, 2) + 0.0:+.2f} %", round(one.error, 6), None if claimed(one) else NARROWER
         )
-        names = [word(one.stack), word(one.process), word(recordings.shown(one.recording))]
+        where = word(recordings.shown(one.recording))
+        names = [word(one.stack), word(one.process), noted(where, ELSEWHERE if one.elsewhere else None)]
         sizes = [whole(one.sessions), whole(one.window), memory_cell(one.measured), memory_cell(one.predicted)]
         made.rows.append([*names, *sizes, error])
     return made

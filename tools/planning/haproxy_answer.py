@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from costs import KIB, MIB
 from planning.amounts import readable
-from planning.answers import Case, origin
+from planning.answers import Case, beyond, origin
 from planning.assumptions import Proxy, haproxy
 from planning.laws import SessionLaw
-from tables import Cell, Column, Table, whole, word
+from tables import Cell, Column, Table, noted, whole, word
 
 
 class Constants(NamedTuple):
@@ -57,16 +57,16 @@ def table(cases: Sequence[tuple[Case, Sequence[SessionLaw]]], size: int, sides: 
     usual = maxconn(built_in, size, sides, proxy)
     if not usual:
         raise ValueError(f"HAProxy takes no connection with {readable(size)}; --memory more")
-    made.rows.append(row(Cell("built in", "built in"), built_in, usual, usual))
+    blank = Cell("", None)
+    made.rows.append([word("built in"), *map(whole, built_in), whole(usual), blank, blank])
     for case, laws in cases:
         of = constants(laws)
-        made.rows.append(row(case.name, of, maxconn(of, size, sides, proxy), usual))
+        made.rows.append(row(case, of, maxconn(of, size, sides, proxy), usual))
     return made
 
 
-def row(name: Cell, of: Constants, count: int, usual: int) -> list[Cell]:
+def row(case: Case, of: Constants, count: int, usual: int) -> list[Cell]:
     define = f'DEFINE="-DSSL_SESSION_MAX_COST={of.session_bytes} -DSSL_HANDSHAKE_MAX_COST={of.handshake_bytes}"'
     change = Cell(f"{count / usual:,.2f} times as many", round(count / usual, 4))
-    if name.text == "built in":
-        return [name, whole(of.session_bytes), whole(of.handshake_bytes), whole(count), Cell("", None), Cell("", None)]
-    return [name, whole(of.session_bytes), whole(of.handshake_bytes), whole(count), change, word(define)]
+    most = noted(whole(count), beyond(case.law, count))
+    return [case.name, *map(whole, of), most, change, word(define)]

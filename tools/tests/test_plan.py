@@ -1,5 +1,6 @@
 """Plans with answers known by hand: the law from recordings, its arithmetic, what fits, fleets, HAProxy, bad input."""
 
+import hashlib
 import io
 import json
 import subprocess
@@ -369,6 +370,30 @@ def test_where_the_law_is_claimed_of_no_run_it_is_said(tmp_path):
     done = plan("check", "--stack", STACK, where=recording(tmp_path, *one_at_a_time))
     assert done.returncode == 0, done.stderr
     assert "Where the law is claimed: none of these." in done.stdout
+
+
+def test_runs_of_another_machine_are_never_held_against_the_law_in_silence(tmp_path):
+    def pairs(where, **kind):
+        runs = [
+            planted("together", n, size, size, w, key=hashlib.md5(f"{where}{n}{w}".encode()).hexdigest()[:16], **kind)
+            for n in (5000, 10_000)
+            for w in (100, 1000, "all")
+            if (size := FIXED + n * E + (n // 2 if w == "all" else w) * H)
+        ]
+        return synthetic.write(tmp_path / where, runs)
+
+    other = synthetic.record(STACK, SUITE, 2).machine.model_dump() | {"cpu": "Another CPU"}
+    words = ["check", "--stack", STACK, "--recording", str(pairs("new")), "--recording"]
+    alike = plan(*words, str(pairs("old")))
+    assert (alike.returncode, "another machine" in alike.stdout) == (0, False)
+    assert "of another machine than the law" in plan(*words, str(pairs("other", machine=other))).stdout
+
+
+def test_a_maxconn_beyond_what_was_measured_is_marked(tmp_path):
+    where = recording(tmp_path, *split(), *kept())
+    assert "extrapolated" in plan("haproxy", "--memory", "1GiB", "--stack", STACK, where=where).stdout
+    small = plan("haproxy", "--memory", "64MiB", "--stack", STACK, where=where)
+    assert small.returncode == 0 and "extrapolated" not in small.stdout
 
 
 def test_the_law_is_near_what_was_measured_of_other_runs():
