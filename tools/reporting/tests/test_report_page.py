@@ -189,7 +189,8 @@ def test_ids_are_unique_and_links_lead_somewhere(opened):
     )
     assert twice == []
     lost = page.evaluate(
-        """() => [...document.querySelectorAll("a[href^='#']")].map((one) => one.hash.slice(1))
+        """() => [...document.querySelectorAll("a[href^='#']")].filter((one) => one.checkVisibility())
+             .map((one) => one.hash.slice(1))
              .filter((id) => !document.getElementById(id))"""
     )
     assert lost == []
