@@ -94,7 +94,7 @@ def terminal(table: Table, console: rich.console.Console) -> None:
 
 
 def listed(table: Table) -> str:
-    return "\n".join(f"- {one}" for one in table.without)
+    return "\n".join(f"- {clean(one)}" for one in table.without)
 
 
 def below(text: str) -> str:

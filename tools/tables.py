@@ -78,10 +78,10 @@ class Table:
     def texts(self) -> list[list[str]]:
         notes = self.notes()
         mark = {note: " " + str(number).translate(SUPERSCRIPTS) for note, number in notes.items()}
-        return [[cell.text + mark.get(cell.note, "") for cell in row] for row in self.rows]
+        return [[clean(cell.text) + mark.get(cell.note, "") for cell in row] for row in self.rows]
 
     def footnotes(self) -> list[str]:
-        return [f"{str(number).translate(SUPERSCRIPTS)} {note}" for note, number in self.notes().items()]
+        return [f"{str(number).translate(SUPERSCRIPTS)} {clean(note)}" for note, number in self.notes().items()]
 
 
 def only(table: Table, key: str, value: Any) -> Table:
