@@ -21,7 +21,6 @@ from pathlib import Path
 
 import embedding
 import forms
-import phases
 import records
 from comparing import comparison, declared, delivery, sides
 from comparing.comparison import Comparison, Wanted
@@ -29,6 +28,7 @@ from comparing.places import METERS, PEAK, STAGES, of_people, recorded
 from comparing.sides import NARROWED, Usage
 from names import nearest
 from records import Record
+from tables import clean
 
 EXAMPLES = """examples:
   tools/compare.py data/2026-01-31-some-cpu data/2026-02-28-some-cpu
@@ -91,8 +91,8 @@ def wanted(given: argparse.Namespace) -> Wanted:
 def check_phases(given: argparse.Namespace, runs: Sequence[Record]) -> None:
     known = dict.fromkeys([ALL, PEAK, *STAGES, *(phase.phase for one in runs for phase in one.phases)])
     for name in given.phase or ():
-        if phases.named(name) not in known:
-            raise Usage(f"no run has a phase {name}{nearest(name, known)}")
+        if recorded(name) not in {*map(recorded, known)}:
+            raise Usage(f"no run has a phase `{name}`{nearest(name, known)}")
 
 
 def compared(given: argparse.Namespace) -> Comparison:
@@ -116,8 +116,10 @@ def nothing(found: Comparison, both: Sequence[Sequence[Record]]) -> str:
         differ = "; ".join(map(str, first.apart))
         where = f"{first.suite} of {first.stack}"
         return f"nothing is compared, since declared settings differ: {differ} ({where}); --force compares all the same"
-    only = " ".join(found.alone[:2])
-    return f"nothing to compare: OLD and NEW have no figure in common. {only} --stack OLD=NEW pairs stacks of two names"
+    if not found.alone:
+        return "nothing to compare: neither side has a figure of this --role, --meter and --phase"
+    only = "".join(f"{one} " for one in found.alone[:2])
+    return f"nothing to compare: OLD and NEW have no figure in common. {only}--stack OLD=NEW pairs stacks of two names"
 
 
 def run(given: argparse.Namespace) -> int:
@@ -138,7 +140,7 @@ def ended(given: argparse.Namespace) -> int:
         return run(given)
     except (ValueError, OSError) as error:
         said = error if isinstance(error, ValueError) else f"{error.filename or given.into}: {error.strerror}"
-        print(f"compare: {said}", file=sys.stderr)
+        print(clean(f"compare: {said}"), file=sys.stderr)
         return 2 if isinstance(error, Usage) else 1
 
 

@@ -103,6 +103,8 @@ def difference(row: Row) -> Cell:
     change, unit = row.change, row.old.unit
     data = {"amount": plain(change.amount), "share": None if change.share is None else round(change.share, 6)}
     data |= {"verdict": change.verdict}
+    if change.low is not None:
+        data |= {"low": round(change.low, 4), "high": round(change.high, 4)}
     return Cell(words(change, unit), data, change.note)
 
 

@@ -12,6 +12,7 @@ from comparing.places import TIMED, Place, owner, said
 from comparing.site_changes import in_words
 from diffs.diff_sentences import amount
 from repeats import ASSUMED
+from tables import clean
 
 MOST = 5
 EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
@@ -37,7 +38,7 @@ class Mover:
     def sentence(self, explained: Explained) -> str:
         row, of = self.row, explained.comparison.named(self.row.match)
         words = f"{direction(row)} in {of}: {where(row.place)}: {figures(row, explained)}{sites(row, explained)}"
-        return words + (f"; the same in {listed(self.also)}" if self.also else "")
+        return clean(words + (f"; the same in {listed(self.also)}" if self.also else ""))
 
 
 def where(place: Place) -> str:
@@ -58,7 +59,7 @@ def headline(comparison: Comparison) -> str:
     unknown = f"; of {len(comparison.unknown):,} it is not known" if comparison.unknown else ""
     refused = f"; {len(comparison.refused):,} settings were not compared" if comparison.refused else ""
     if not changed:
-        return f"{of}no change in {counted(len(rows))}{unknown}{refused}."
+        return f"{of}no change in {counted(len(rows) - len(comparison.unknown))}{unknown}{refused}."
     worse = sum(row.change.better is False for row in changed)
     ways = [
         f"{worse:,} for the worse" * bool(worse),

@@ -22,6 +22,7 @@ EXACT = ("heap", "blocks", "allocations", "rest")
 TIMED = ("handshakes", "send", "receive")
 STAGES = ("created", PEAK, "established", "reply", "idle", "closed")  # that are compared unless others are asked for
 WORDS = {"created": "sessions"}  # of people: as records have it
+AFTER = {"reply": "after 1 KiB each way"}  # on pages
 
 
 class Place(NamedTuple):
@@ -49,12 +50,13 @@ def owner(role: str) -> str:
 
 def said(phase: str) -> str:
     """As pages have it."""
-    return {"reply": "after 1 KiB each way"}.get(phase) or phases.READABLE.get(phase, phase)
+    return AFTER.get(phase) or phases.READABLE.get(phase, phase)
 
 
 def recorded(phase: str) -> str:
     """As records have it, of what people say."""
-    return WORDS.get(phase) or phases.named(phase)
+    said_so = {said: name for name, said in AFTER.items()}
+    return (WORDS | said_so).get(phase) or phases.named(phase)
 
 
 def of_people(phase: str) -> str:

@@ -1,6 +1,7 @@
 """A comparison as Markdown for a pull request: the sentence that says all, the largest movers, and tables, folded where
 they are long; and the same on a terminal, where nothing is folded."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from comparing import comparison_tables, movers
 from comparing.changes import CHANGED, UNKNOWN
 from comparing.comparison import Comparison
 from comparing.explained import Explained
-from tables import Cell, Table
+from tables import Cell, Table, clean
 
 SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
 OTHERS = "{} rows without a change are left out; --format csv and json have them."
@@ -20,12 +21,13 @@ REFUSED = "Not compared, since declared settings differ (`--force` compares them
 FORCED = "Compared by force, although declared settings differ"
 ALONE = "On one side only"
 NOTES = "To be known"
+TAG = re.compile("<(?=[A-Za-z/!?])")
 LARGEST, UNCHANGED = "Largest changes", "No change"
 
 
 def markdown(comparison: Comparison, explained: Explained) -> str:
     found = movers.largest(comparison)
-    parts = [f"**{movers.headline(comparison)}**"]
+    parts = [f"**{literal(movers.headline(comparison))}**"]
     parts += [bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
     parts += [bullets(mover.sentence(explained) for mover in found)] if found else []
     parts += [table(one) for one in comparison_tables.tables(comparison, explained)]
@@ -51,13 +53,18 @@ def refused(comparison: Comparison) -> list[str]:
 
 
 def bullets(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {one}" for one in sentences)
+    return "\n".join(f"- {literal(clean(one))}" for one in sentences)
+
+
+def literal(text: str) -> str:
+    """What would be read as HTML is shown as it is: names are of whoever made the recording."""
+    return TAG.sub("&lt;", text)
 
 
 def table(one: Table) -> str:
     shown = shortened(one)
     text = forms.text_of([shown], forms.MARKDOWN).strip() if shown.rows or shown.without else said(shown)
-    return folded(summary(one), text, len(shown.rows) + len(shown.without))
+    return folded(summary(one), literal(text), len(shown.rows) + len(shown.without))
 
 
 def summary(one: Table) -> str:
@@ -114,4 +121,4 @@ def paragraph(title: str, said: Sequence[str], console: rich.console.Console) ->
     if said:
         console.print(rich.text.Text(f"{title}:"))
         for one in said:
-            console.print(rich.text.Text(f"- {one}"))
+            console.print(rich.text.Text(f"- {clean(one)}"))

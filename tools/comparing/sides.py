@@ -9,6 +9,7 @@ from comparing import declared
 from names import nearest
 from records import Record
 from selection import ASPECTS
+from tables import clean
 
 NARROWED = ("suite", "allocator", "window", "roles", "env", "cpu")  # by options of these names, as of tabulate
 
@@ -40,7 +41,7 @@ def of(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str
         aspect, *values = given.by
         both = [of_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
     labels = given.by[1:] if given.by and len(given.recording) == 1 else given.recording
-    return *both, tuple(map(str, labels))
+    return *both, tuple(map(clean, labels))
 
 
 def of_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:
@@ -54,7 +55,11 @@ def pairs(given: argparse.Namespace) -> dict[str, str]:
     """OLD's name of each stack that is asked for to NEW's; none: all."""
     if given.by and given.by[0] == "stack":
         return {given.by[1]: given.by[2]}
-    return {old: new or old for old, _, new in (name.partition("=") for name in given.stack or ())}
+    found = [(old, new or old) for old, _, new in (name.partition("=") for name in given.stack or ())]
+    for names in zip(*dict.fromkeys(found), strict=True):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise Usage(f"--stack names {twice[0]} twice: a stack is compared with one other")
+    return dict(found)
 
 
 def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str]) -> list[Record]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -332,6 +333,8 @@ def test_schemas_of_two_versions_are_read_and_what_is_missing_is_said(run, tmp_p
         (["OLD", "--by", "suite", "tls13-rsa-aes256", "tls13-rsa-aes25"], "did you mean tls13-rsa-aes256?"),
         (["OLD", "NEW", "--suite", "tls13-rsa-aes265"], "did you mean tls13-rsa-aes256?"),
         (["OLD", "NEW", "--phase", "etsablished"], "did you mean established?"),
+        (["OLD", "NEW", "--stack", "a=b", "--stack", "a=c"], "--stack names a twice"),
+        (["OLD", "NEW", "--stack", "a=c", "--stack", "b=c"], "--stack names c twice"),
         (["OLD", "NEW", "--into", "page.md", "--format", "csv"], "leave --format out"),
         (["OLD", "NEW", "--meter", "memory"], "invalid choice"),
     ],
@@ -399,3 +402,63 @@ def test_openssl_3_5_against_3_4_is_explained_to_the_byte():
         rows = explained.sites(row)
         assert row.change.amount == sum(one.bytes for one in rows) == {"client": 298, "server": 340}[row.place.role]
         assert all(one.is_site for one in rows)
+
+
+HOSTILE = "evil\x1b[31m|<img src=x>\n# heading"
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "csv", "json"])
+def test_no_name_moves_a_cursor_breaks_a_line_or_is_html(run, tmp_path, form):
+    machine = planted.run("heap", 20).machine.model_dump() | {"cpu": HOSTILE}
+    suites = {"suite": HOSTILE, "machine": machine}
+    before = planted.write(tmp_path / "old", planted.counted(), planted.counted(**suites))
+    after = planted.write(tmp_path / "new", planted.counted(MORE), planted.counted(MORE, **suites))
+    done = run(before, after, "--format", form)
+    assert done.returncode == 3 and "evil" in done.stdout
+    assert "\x1b" not in done.stdout and "\n# heading" not in done.stdout
+    assert form != "markdown" or "<img" not in done.stdout
+
+
+def test_no_sentence_on_stderr_moves_a_cursor(run, tmp_path, new):
+    failures = [synthetic.failed(planted.STACK, planted.SUITE, n, "killed by \x1b[31mSIGKILL") for n in (20, 200)]
+    done = run(planted.write(tmp_path, failures), new)
+    assert done.returncode == 1 and "killed by ?[31mSIGKILL" in done.stderr
+
+
+def test_a_recording_whose_name_is_no_text_is_compared(tmp_path, new):
+    before = planted.write(tmp_path / os.fsdecode(b"na\xffme"), planted.counted())
+    words = [sys.executable, str(ROOT / "tools/compare.py"), before, new]
+    done = subprocess.run(
+        words, capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    )
+    assert done.returncode == 3 and b"na?me, NEW is" in done.stdout
+
+
+def test_what_is_not_known_is_not_counted_as_no_change():
+    before, after = ([run for run in planted.counted() if run.sessions == n] for n in (20, 200))
+    found = compare(before, after)
+    assert movers.headline(found).endswith(f": no change in 0 figures; of {len(found.rows)} it is not known.")
+
+
+def test_a_phase_is_named_as_pages_name_it(run, old, new):
+    done = run(old, new, "--phase", "after 1 KiB each way", "--meter", "heap", "--format", "json")
+    tables = {one["name"]: one for one in json.loads(done.stdout)["tables"]}
+    assert {row["phase"] for row in tables["heap"]["rows"]} == {"after 1 KiB each way"}
+
+
+def test_a_meter_of_neither_side_is_said_to_be_so(run, old, new):
+    done = run(old, new, "--meter", "handshakes")
+    assert done.returncode == 1 and "neither side has a figure of this --role, --meter and --phase" in done.stderr
+
+
+def test_a_program_is_told_the_interval_of_a_factor(run, tmp_path):
+    sides = [
+        synthetic_timed.campaign(
+            [planted.STACK], [planted.SUITE], factors=[slower * one for one in synthetic_timed.FACTORS]
+        )
+        for slower in (1.0, 2.0)
+    ]
+    done = run(*(synthetic.write(tmp_path / str(at), one) for at, one in enumerate(sides)), "--format", "json")
+    tables = {one["name"]: one for one in json.loads(done.stdout)["tables"]}
+    for row in tables["time"]["rows"]:
+        assert row["difference"]["low"] <= 1 + row["difference"]["share"] <= row["difference"]["high"]
