@@ -37,7 +37,7 @@ from planning.plans import Demand
 from planning.rates import Rate, rate_of
 from planning.storm_answer import Storm
 from planning.storms import Service, arrivals, simulate
-from tables import Table
+from tables import Table, clean
 
 EXAMPLES = """examples:
   tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
@@ -63,6 +63,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> list[Table]:
+    for said in dict.fromkeys(
+        f"{recordings.shown(one.law.origin)}: {said}" for one in cases for said in one.law.left_out
+    ):
+        print(clean(f"plan: {said}"), file=sys.stderr)
     stands_on = answers.terms(cases, given.kernel_bytes is not None, given.record_bytes is not None)
     return [made, stands_on, assumptions.left_out()]
 
@@ -162,9 +166,9 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         reading.deliver(shown(ANSWERS[given.answer](given), given.table), given, asked)
     except Impossible as error:
-        asked.error(str(error))
+        asked.error(clean(str(error)))
     except ValueError as error:
-        sys.exit(f"plan: {error}")
+        sys.exit(clean(f"plan: {error}"))
     except OSError as error:
         sys.exit(f"plan: {error.filename or given.into}: {error.strerror}")
     sys.exit(1 if records.skipped else 0)

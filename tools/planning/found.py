@@ -27,7 +27,7 @@ def in_recording(path: Path, stack: str, suite: str, allocator: str, role: str) 
     told = of_both(selection) if role == "both" else of_role(selection, role)
     if not told:
         return None
-    law, series = replace(told[0], origin=path), told[1]
+    law, series = replace(told[0], origin=path, left_out=selection.left_out), told[1]
     return retention.with_retention(law, series) if allocator == SYSTEM else retention.under(law, allocator, selection)
 
 

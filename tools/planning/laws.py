@@ -44,6 +44,7 @@ class SessionLaw:
     held_closed: float = 1.0  # of E + H: what stays when sessions are freed
     origin: Path | None = None
     machine: tuple = ()
+    left_out: tuple[str, ...] = ()  # sentences: runs of the recording that do not belong to these
 
     @property
     def peak(self) -> float:

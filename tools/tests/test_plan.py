@@ -403,3 +403,13 @@ def test_the_law_is_near_what_was_measured_of_other_runs():
     assert len(claimed) > 30
     assert max(abs(row["error"]) for row in claimed) < 0.05
     assert max(abs(row["error"]) for row in claimed if row["sessions"] == 100_000) < 0.001
+
+
+def test_runs_of_another_machine_that_the_law_leaves_out_are_said(tmp_path):
+    machine = synthetic.record(STACK, SUITE, 2).machine.model_dump() | {"cpu": "Another \x1b[31mCPU"}
+    earlier = {"machine": machine, "started_at": "2026-01-01T00:00:00Z"}
+    others = [run.model_copy(update={"started_at": earlier["started_at"]}) for run in split()]
+    others = [type(run).model_validate(run.model_dump(by_alias=True) | earlier) for run in others]
+    done = plan("memory", "--connections", "5", "--stack", STACK, where=recording(tmp_path, *others, *split(), *kept()))
+    assert done.returncode == 0 and "on another machine" in done.stderr and "are left out" in done.stderr
+    assert "\x1b" not in done.stderr
