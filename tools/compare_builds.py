@@ -113,9 +113,14 @@ def bisected() -> int:
     return OF_BISECT.get(status, status if status > SIGNALLED else delivery.SKIP)
 
 
+def of_bisect(word: str) -> bool:
+    """Abbreviated too, as argparse has it: what cannot be parsed must not be a bad commit either."""
+    return "--bisect".startswith(word) and len(word) > len("--b")
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
-    sys.exit(bisected() if "--bisect" in sys.argv[1:] else judged())
+    sys.exit(bisected() if any(map(of_bisect, sys.argv[1:])) else judged())
 
 
 if __name__ == "__main__":

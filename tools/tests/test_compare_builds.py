@@ -58,6 +58,12 @@ def test_a_bisect_never_takes_a_mistake_for_a_bad_commit(words, monkeypatch):
     assert compare_builds.bisected() == 125
 
 
+@pytest.mark.parametrize("word", ["--bisect", "--bis", "--bi"])
+def test_a_bisect_may_be_abbreviated_and_is_one_all_the_same(word):
+    assert run(word, "--a=null@c").returncode == 125
+    assert run("--a=null@c", "--b=").returncode == 2
+
+
 @pytest.mark.parametrize(("status", "of_bisect"), [(0, 0), (3, 1), (1, 125), (2, 125), (130, 130), (143, 143)])
 def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisect, monkeypatch):
     monkeypatch.setattr(compare_builds, "judged", lambda: status)
