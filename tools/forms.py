@@ -34,7 +34,7 @@ def slim(table: Table) -> Table:
         return table
     headings = {table.columns[at].heading for at in shown}  # several columns may have one
     gone = {column.heading: empty[column.key] for column in table.columns if column.key in empty}
-    said = "".join(f" No {heading}: {why}." for heading, why in gone.items() if heading not in headings)
+    said = "".join(f" No {heading}: {clean(why)}." for heading, why in gone.items() if heading not in headings)
     rows = [[row[at] for at in shown] for row in table.rows]
     return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Hold what sessions cost against budgets: measure what BUDGET.toml needs, print each limit, value and verdict.
 
-Exit 0 when all are held, 3 when one is exceeded or cannot be judged, 2 when the budgets cannot be used, 1 when runs or
-builds failed. With --into 0 when it is written."""
+Exit 0 when all are held, 3 when one is exceeded or cannot be judged, 2 when the budgets or a file that is
+named cannot be used, 1 when runs or builds failed. With --into 0 when it is written."""
 
 # ruff: noqa: E402
 import environment
@@ -27,7 +27,7 @@ from building.commands import Failed
 from gating import baselines, budget, builds, growth, measuring, needs, outputs, verdict_table, verdicts
 from gating.budget import Budget, Budgets, Unusable
 from gating.evidence import Recording
-from gating.verdicts import Ruling
+from tables import clean
 
 HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
 EXAMPLES = """examples:
@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
 def run(given: argparse.Namespace) -> int:
     """The exit status. Unusable, with a sentence."""
     asked = budget.load(given.budget)
+    outputs.check([given.junit, given.summary], given.budget)
     found = builds.resolved(list(budget.spread(asked)), given.budget, given.git)
     if given.list:
         with stdout.checked():
@@ -70,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
     baseline, found = baselines.of_budgets(asked, found, given.budget)
     check_apart(given, asked)
     if given.recording:
-        measured = baselines.recording(given.recording, f"{given.recording}")
+        measured = baselines.judged(given.recording, baseline, given.budget.parent / (asked.baseline or ""))
         baselines.tell_left_out(measured, {(one.stack, one.place.suite) for one in found})
         return judge(given, found, measured, baseline)
     with ExitStack() as until_done:
@@ -109,7 +110,7 @@ def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget])
 def failures(measured: Recording) -> int:
     failed = [one for one in measured.records if one.status == "failed"]
     for one in failed:
-        print(f"gate: {one.stack}, {one.suite}, {one.sessions:,} sessions, {one.meter}: {one.reason}", file=sys.stderr)
+        tell(f"{one.stack}, {one.suite}, {one.sessions:,} sessions, {one.meter}: {one.reason}")
     return len(failed)
 
 
@@ -120,11 +121,11 @@ def judge(given: argparse.Namespace, budgets: Sequence[Budget], measured: Record
     if given.into:
         return into(given, outputs.summary(rulings, explained))
     forms.print_all([verdict_table.table(rulings), *(one.table() for one in explained)], given.format)
-    files(given, rulings, explained)
     for one in rulings:
         if one.verdict != verdicts.HELD:
-            print(f"gate: {verdict_table.sentence(one)}", file=sys.stderr)
-    print(f"gate: {verdict_table.summary(rulings)}", file=sys.stderr)
+            tell(verdict_table.sentence(one))
+    tell(verdict_table.summary(rulings))
+    outputs.write(rulings, explained, given.junit, given.summary)
     used = {run.key: run for one in rulings for run in one.new}
     if failures(Recording(measured.name, list(used.values()))):
         return FAILED
@@ -139,12 +140,9 @@ def into(given: argparse.Namespace, text: str) -> int:
     return HELD
 
 
-def files(given: argparse.Namespace, rulings: Sequence[Ruling], explained: outputs.Explained) -> None:
-    if given.junit:
-        given.junit.write_bytes(outputs.junit(rulings, explained))
-    for file in (given.summary, os.environ.get("GITHUB_STEP_SUMMARY")):
-        if file:
-            outputs.append(Path(file), outputs.summary(rulings, explained))
+def tell(sentence: object) -> None:
+    """On stderr, in one line: names in it are of whoever wrote the budgets, or made the recording."""
+    print(f"gate: {clean(str(sentence))}", file=sys.stderr)
 
 
 def main() -> None:
@@ -155,7 +153,7 @@ def main() -> None:
     try:
         sys.exit(run(given))
     except Unusable as error:
-        print(f"gate: {error}", file=sys.stderr)
+        tell(error)
         sys.exit(USAGE)
     except Failed as error:
         sys.exit(f"gate: {error}")

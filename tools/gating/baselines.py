@@ -21,7 +21,8 @@ def recording(folder: Path, where: str, way: str = "") -> Recording:
     try:
         found = records.load(folder)
     except SystemExit as error:  # with a sentence
-        raise Unusable(f"{where}: {error.code}") from None
+        said = str(error.code)
+        raise Unusable(said if said.startswith(where) else f"{where}: {said}") from None
     if not found:
         raise Unusable(f"{where}: there are no runs in {shown.place(folder)}{way}")
     return Recording(shown.place(folder), found)
@@ -41,6 +42,13 @@ def of_budgets(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[R
     named = [builds.in_baseline(one, file, names) if one.limit.relative else one for one in budgets]
     tell_left_out(found, {(one.against, one.place.suite) for one in named if one.limit.relative})
     return found, named
+
+
+def judged(folder: Path, baseline: Recording | None, of_baseline: Path) -> Recording:
+    """The recording that is judged; read once where it is the baseline too. Unusable, with a sentence."""
+    if baseline and folder.resolve() == of_baseline.resolve():
+        return baseline
+    return recording(folder, f"{folder}")
 
 
 def tell_left_out(found: Recording, used: Iterable[tuple[str | None, str]]) -> None:

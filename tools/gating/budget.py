@@ -20,13 +20,13 @@ Names = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance
 class Entry(Definition):
     """A table [[budget]]; one limit for all that its lists name."""
 
-    stack: str
+    stack: str = Field(min_length=1)
     suite: Names = Field(min_length=1)
     role: Names = Field(default=[])
     phase: Names = Field(default=[])
     meter: str
     limit: str
-    against: str | None = None  # what the baseline calls the stack
+    against: str | None = Field(default=None, min_length=1)  # what the baseline calls the stack
 
     @field_validator("meter")
     @classmethod

@@ -1,14 +1,18 @@
 """What a CI reads of a verdict beside the text: JUnit XML, and a summary in Markdown."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import forms
+from comparing import pull_request
 from gating import verdict_table
+from gating.budget import Unusable
 from gating.growth import Growth
 from gating.verdicts import EXCEEDED, HELD, Ruling
 from tables import clean
+from views import profile_output
 
 SUITE = "tls-memtest budgets"
 Explained = dict[Growth, list[Ruling]]
@@ -44,12 +48,48 @@ def xml(text: str) -> str:
 
 def summary(rulings: Sequence[Ruling], growth: Explained) -> str:
     """For a page of a CI's: the answer as its heading, what is not held, the tables."""
-    wrong = [f"- {verdict_table.sentence(one)}" for one in rulings if one.verdict != HELD]
-    parts = [f"### {verdict_table.summary(rulings)}", "\n".join(wrong)]
-    parts += [forms.markdown(table) for table in (verdict_table.table(rulings), *(one.table() for one in growth))]
+    wrong = [verdict_table.sentence(one) for one in rulings if one.verdict != HELD]
+    parts = [f"### {verdict_table.summary(rulings)}", pull_request.bullets(wrong)]
+    shown = (verdict_table.table(rulings), *(one.table() for one in growth))
+    parts += [pull_request.literal(forms.markdown(table)) for table in shown]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
+def step_summary() -> list[Path]:
+    """GitHub's, where a step of it runs."""
+    named = os.environ.get("GITHUB_STEP_SUMMARY")
+    return [Path(named)] if named else []
+
+
+def check(files: Sequence[Path | None], budgets: Path) -> None:
+    """Before anything is measured. Unusable where one is a recording or the budgets, or has no directory to be
+    in."""
+    named = dict.fromkeys(file for file in [*files, *step_summary()] if file)
+    try:
+        profile_output.check(map(str, named), [])
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    for file in named:
+        if profile_output.same(file, budgets):
+            raise Unusable(f"{file} has the budgets; name another file to write")
+        if file.is_dir():
+            raise Unusable(f"{file} is a directory; name a file to write")
+        if not file.absolute().parent.is_dir():
+            raise Unusable(f"{file} cannot be written: there is no directory {file.absolute().parent}; make it first")
+
+
+def write(rulings: Sequence[Ruling], growth: Explained, xml: Path | None, page: Path | None) -> None:
+    """OSError, which names the file, when one cannot be written; XML is whole or not there."""
+    if xml:
+        profile_output.put(junit(rulings, growth).decode(), str(xml))
+    for file in filter(None, dict.fromkeys([page, *step_summary()])):
+        append(file, summary(rulings, growth))
+
+
 def append(file: Path, text: str) -> None:
-    with file.open("a", encoding="utf-8") as page:
-        page.write(text)
+    """OSError, which names the file, when it cannot be written."""
+    try:
+        with file.open("a", encoding="utf-8") as page:
+            page.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None

@@ -1,5 +1,6 @@
 """The gate: verdicts that are known, from recordings that nobody measured; and what a CI is told of them."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from test_gate_budgets import ONE, text_of
 
 import gate
 from definitions import ROOT
+from gating import baselines
 from gating.budget import Unusable
 from records import Record
 
@@ -199,6 +201,77 @@ def test_budgets_that_cannot_be_used_are_a_sentence(judged, tmp_path, changes, h
     (tmp_path / "empty").mkdir()
     with pytest.raises(Unusable, match=why):
         judged(runs(), ONE | changes, **head)
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+@pytest.mark.parametrize(
+    "file, why",
+    [
+        ("{}/new/openssl@3.5.5.jsonl", "is a profile or a recording, which is not written over"),
+        ("{}/BUDGET.toml", "has the budgets; name another file to write"),
+        ("{}", "is a directory; name a file to write"),
+        ("{}/none/gate", "cannot be written: there is no directory"),
+    ],
+)
+def test_what_cannot_or_must_not_be_written_is_a_sentence_before_anything_is_judged(
+    judged, tmp_path, option, file, why
+):
+    with pytest.raises(Unusable, match=f"{file.format(tmp_path)} {why}"):
+        judged(runs(), ONE, words=[option, file.format(tmp_path)])
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+def test_of_a_full_disk_the_file_is_named_and_the_verdict_was_told(judged, capsys, option):
+    with pytest.raises(OSError, match="No space left on device") as error:
+        judged(runs(), ONE | {"limit": "1 B"}, words=[option, "/dev/full"])
+    assert error.value.filename == "/dev/full"
+    assert capsys.readouterr().err.endswith("gate: 0 of 1 budgets are held; 1 exceeded\n")
+
+
+def test_a_hostile_reason_is_shown_as_it_is_and_moves_nothing(judged, tmp_path):
+    reason = "</td><img src=x onerror=y> ]]> \x1b[31m & \0"
+    hostile = [synthetic.failed(OPENSSL, SUITE, 100, reason, "unsupported", "heap")]
+    files = ["--junit", tmp_path / "gate.xml", "--summary", tmp_path / "gate.md"]
+    _, out, err = judged(hostile, ONE, words=files)
+    (fault,) = ElementTree.parse(tmp_path / "gate.xml").iter("error")
+    page = (tmp_path / "gate.md").read_text()
+    for text in (out, err, page, fault.text):
+        assert "\x1b" not in text and "\0" not in text and "?[31m & ?" in text
+    assert "&lt;img src=x onerror=y>" in page and not re.search("<[a-z/]", page)
+
+
+def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tmp_path):
+    folder = synthetic.write(tmp_path / "old", runs())
+    baseline = baselines.recording(folder, "baseline")
+    assert baselines.judged(folder / "../old", baseline, folder) is baseline
+    assert baselines.judged(folder, None, folder).records == baseline.records
+    (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "+0B"}, baseline="old"))
+    for option, way, why in (
+        ("--new-baseline", folder, "a recording is there; a newer one stands beside it"),
+        ("--out", folder / "../old", "is the baseline; --new-baseline with another directory"),
+    ):
+        with pytest.raises(Unusable, match=f"{option}={way}:? {why}"):
+            gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]))
+
+
+def test_what_would_be_measured_is_listed(tmp_path, capsys):
+    rss = {"stack": "null@c", "suite": "none", "phase": "established", "meter": "rss", "limit": "9 KiB"}
+    heap = rss | {"role": ["client", "server"], "meter": "heap", "limit": "4,072 B"}
+    budgets = text_of(rss | {"role": ["pair", "server"]}, heap, RATE | {"limit": "1/s"}, repeats=1)
+    (tmp_path / "BUDGET.toml").write_text(budgets)
+    assert gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"])) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "null@c none 2,000 sessions rss",
+        "null@c none 2,000 sessions rss split",
+        "null@c none 1,000 sessions rss",
+        "null@c none 1,000 sessions rss split",
+        "null@c none 200 sessions rss",
+        "null@c none 200 sessions rss split",
+        "null@c none 200 sessions heap",
+        "null@c none 200 sessions sites",
+        "null@c none 20 sessions heap",
+        "openssl@3.5.5 tls13-rsa-aes256 handshake",
+    ]
 
 
 def test_a_stack_that_the_baseline_calls_otherwise_is_named_by_against(judged):

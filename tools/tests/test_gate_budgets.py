@@ -27,6 +27,8 @@ def spread(tmp_path, text: str | bytes) -> list[budget.Budget]:
 
 
 WRONG = [
+    (ONE | {"stack": ""}, "stack: String should have at least 1 character"),
+    (ONE | {"against": ""}, "against: String should have at least 1 character"),
     (ONE | {"stack": 7}, "stack: Input should be a valid string"),
     (ONE | {"suite": "tls13-rsa-aes25"}, "suite: no suite tls13-rsa-aes25 among those of memtest/suites.toml; did you"),
     (ONE | {"suite": []}, "suite: List should have at least 1 item"),
