@@ -15,11 +15,13 @@ without a .venv it says how to make one and exits with 2.
 import os
 import sys
 from pathlib import Path
+from types import TracebackType
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def activate(root: Path = ROOT) -> None:
+    sys.excepthook = told
     environment = root / ".venv"
     if Path(sys.prefix).resolve() == environment.resolve():
         return
@@ -29,3 +31,9 @@ def activate(root: Path = ROOT) -> None:
         print("memtest: the Python packages are not installed: run `make setup` in the repository", file=sys.stderr)
         sys.exit(2)
     os.execv(python, [str(python), *sys.orig_argv[1:]])
+
+
+def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Ctrl-C is no error, at whatever moment it comes; the process still ends by that signal."""
+    if kind is not KeyboardInterrupt:
+        sys.__excepthook__(kind, error, trace)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,16 @@ def test_without_an_environment_one_sentence_says_what_to_do(clone):
 def test_an_environment_that_is_half_made_is_none(clone):
     install(clone)
     assert run(clone).returncode == 2
+
+
+@pytest.mark.parametrize("kind, said", [("KeyboardInterrupt", ""), ("ValueError", "ValueError: why")])
+def test_an_interrupt_at_whatever_moment_is_no_traceback_and_ends_by_its_signal(kind, said):
+    script = f"import environment; environment.activate(); raise {kind}('why')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=environment.ROOT / "tools", capture_output=True, text=True
+    )
+    assert done.returncode == (-signal.SIGINT if kind == "KeyboardInterrupt" else 1)
+    assert (done.stderr == "") == (not said) and said in done.stderr
 
 
 def test_with_one_the_script_runs_in_it_with_its_arguments_and_directory(clone, tmp_path):
