@@ -16,7 +16,7 @@ import duckdb
 import embedding
 import forms
 from names import ROOT
-from tables import Cell, Column, Table
+from tables import Cell, Column, Table, clean
 
 EXAMPLES = """example:
   tools/query.py docs/records.md
@@ -43,11 +43,13 @@ def answered(page: str, database: duckdb.DuckDBPyConnection) -> str:
     """The page with what its queries find now. ValueError with a sentence when there are none, or one cannot be run."""
 
     def renewed(block: re.Match) -> str:
+        first = block["text"].strip().partition("\n")[0]
         try:
             relation = database.sql(block["text"])
+            if block["found"] and relation is None:
+                raise ValueError(f"the query that begins {first!r} asks nothing, and a table stands below it")
             return f"```sql\n{block['text']}```\n\n{grid(relation)}\n" if block["found"] else block[0]
         except duckdb.Error as error:
-            first = block["text"].partition("\n")[0]
             raise ValueError(f"the query that begins {first!r}: {str(error).partition(chr(10))[0]}") from None
 
     made, found = QUERY.subn(renewed, page)
@@ -63,8 +65,10 @@ def main() -> None:
     page = parser.parse_args().page
     try:
         embedding.put(page, answered(page.read_text(), opened()))
-    except (ValueError, UnicodeDecodeError) as error:
-        sys.exit(f"query: {page}: {error}")
+    except UnicodeDecodeError:
+        sys.exit(f"query: {page}: it is not text in UTF-8")
+    except ValueError as error:
+        sys.exit(f"query: {page}: {clean(str(error))}")
     except OSError as error:
         sys.exit(f"query: {page}: {error.strerror}")
 

@@ -10,7 +10,7 @@ import embedding
 import forms
 import records
 from records import Record
-from tables import Table
+from tables import Table, clean
 
 
 def loaded(recording: Path, where: str) -> list[Record]:
@@ -43,6 +43,6 @@ def end(verb: str, given: argparse.Namespace, run: Callable[[argparse.Namespace]
     try:
         sys.exit(run(given))
     except ValueError as error:
-        sys.exit(f"{verb}: {given.recording}: {error}")
+        sys.exit(f"{verb}: {given.recording}: {clean(str(error))}")
     except OSError as error:
         sys.exit(f"{verb}: {error.filename or given.into}: {error.strerror}")

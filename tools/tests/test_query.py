@@ -135,6 +135,8 @@ def ran_text(whole: str, folder: Path) -> str:
     [
         ("# Nothing\n", "there is no query: a block that begins with ```sql"),
         ("```sql\nSELECT stak FROM 'data/*/null.jsonl'\n```\n", "the query that begins \"SELECT stak FROM 'data/"),
+        ("```sql\n-- later\n```\n\n| x |\n", "the query that begins '-- later' asks nothing, and a table stands below"),
+        ("```sql\n\n\nSELEC '\x1b[31m';\n```\n", "the query that begins \"SELEC '\\x1b[31m';\": Parser Error: "),
         ("```sql\nSELEC 1;\n```\n\n| x |\n", "the query that begins 'SELEC 1;': Parser Error: "),
     ],
 )
