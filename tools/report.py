@@ -26,6 +26,7 @@ from reporting import cost, files, measured, newest, page, phases, recordings, r
 from reporting import waterfall as requested
 from reporting.recordings import Recording
 from reporting.sections import Section
+from tables import clean
 from views import profile_output
 
 EXAMPLES = """examples:
@@ -68,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
 
 def listed(names: str) -> list[Path]:
     """`a b` and `a,b` alike."""
-    return [*map(Path, re.split(r"[\s,]+", names.strip()))]
+    return [Path(name) for name in re.split(r"[\s,]+", names) if name]
 
 
 def run(given: argparse.Namespace) -> None:
@@ -112,7 +113,7 @@ def main() -> None:
     try:
         run(given)
     except ValueError as error:
-        sys.exit(f"report: {error}")
+        sys.exit(f"report: {clean(str(error))}")
     except OSError as error:
         sys.exit(f"report: {error.filename or given.output}: {error.strerror}")
     sys.exit(1 if records.skipped else 0)

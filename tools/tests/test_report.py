@@ -348,3 +348,9 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
     text = run(made, "--format", "csv", "--table", "cost-heap").stdout
     assert (tmp_path / "out/cost-heap.csv").read_text() == text
     assert "64000,0,240,0," in text
+
+
+@pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
+def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
+    """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
+    assert [*map(str, report.listed(words))] == paths
