@@ -27,14 +27,17 @@ def slim(table: Table) -> Table:
     """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
     columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
     empty = {column.key: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
-    if len(empty) == sum(not column.left for column in table.columns):
+    if all(column.left or column.key in empty for column in table.columns):
         empty = {}  # all that the table has to say
     shown = [at for at, (column, cells) in enumerate(columns) if column.key not in empty and not plain(column, cells)]
     if len(shown) == len(columns):
         return table
     headings = {table.columns[at].heading for at in shown}  # several columns may have one
-    gone = {column.heading: empty[column.key] for column in table.columns if column.key in empty}
-    said = "".join(f" No {heading}: {clean(why)}." for heading, why in gone.items() if heading not in headings)
+    gone: dict[str, list[str]] = {}  # why to the headings
+    for column in table.columns:
+        if column.key in empty and column.heading not in headings:
+            gone.setdefault(empty[column.key], []).append(column.heading)
+    said = "".join(f" No {', '.join(dict.fromkeys(several))}: {clean(why)}." for why, several in gone.items())
     rows = [[row[at] for at in shown] for row in table.rows]
     return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
 

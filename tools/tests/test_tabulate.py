@@ -268,3 +268,13 @@ def test_a_column_that_says_nothing_is_a_sentence_for_people_and_holes_for_progr
     made = tables.Table("t", "T", "Of these.", columns, [[tables.word("both"), tables.Cell("1", 1), missing]])
     assert "Of these. No spread: measured once." in forms.markdown(made) and "both" not in forms.markdown(made)
     assert forms.structure(made)["rows"] == [{"stack": "both", "n": 1, "x": {"hole": "measured once"}}]
+
+
+def test_one_reason_is_said_once_moves_no_cursor_and_a_table_of_holes_keeps_its_columns():
+    why = tables.hole("not \x1b[31m here")
+    names = ("stack", "n", "low", "high", "at")
+    columns = [tables.Column(name, name, left=name in ("stack", "at")) for name in names]
+    some = tables.Table("t", "T", "Of.", columns, [[tables.word("a"), tables.Cell("1", 1), why, why, why]])
+    assert forms.slim(some).caption == "Of. No low, high, at: not ?[31m here."
+    none = tables.Table("t", "T", "Of.", columns, [[tables.word("a"), *[why] * 4]])
+    assert forms.slim(none) == none
