@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import signal
 import subprocess
 import sys
 from fractions import Fraction
@@ -13,6 +14,7 @@ import synthetic
 from matplotlib import pyplot
 from pictured import overlaps
 
+import compare_versions
 import plot_versions
 import records
 from names import ROOT
@@ -191,6 +193,26 @@ def ran(*arguments: object, tool: Path = TOOL) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, tool, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """As `ran`, in this process."""
+    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM)}
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = [TOOL.name, *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            compare_versions.main()
+        code, (out, err) = end.value.code, capsys.readouterr()
+        if isinstance(code, str):
+            code, err = 1, f"{err}{code}\n"
+        return subprocess.CompletedProcess(words, code or 0, out, err)
+
+    yield run
+    for one, handler in kept.items():
+        signal.signal(one, handler)
+
+
 def of_recorded(folder: Path, *stacks: str) -> Path:
     """The part of the recording that these have."""
     for stack in stacks:
@@ -198,11 +220,11 @@ def of_recorded(folder: Path, *stacks: str) -> Path:
     return folder
 
 
-def test_the_committed_recording_is_walked_to_the_byte(tmp_path):
+def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
     """Against the figures of tools/tabulate.py: its table of heap is other code."""
     recording = of_recorded(tmp_path, "openssl@3.1.4", "openssl@3.2.0")
     asked = [recording, "--library", "openssl", "--suites", SUITE, "--role", "server", "--versions", "3.1.4,3.2.0"]
-    made = ran(*asked, "--table", "versions", "--format", "csv")
+    made = here(*asked, "--table", "versions", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(made.stdout)))
     assert made.returncode == 0, made.stderr
     tabulated = [
@@ -222,7 +244,7 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path):
     for ours, theirs in zip(rows, known, strict=True):
         for name, key in (("created", "sessions"), ("peak", "peak"), ("established", "established")):
             assert ours[f"{name}_bytes"] == theirs[f"{key}_bytes"] != ""
-    changed = json.loads(ran(*asked, "--table", "changes", "--format", "json").stdout)["tables"][0]["rows"]
+    changed = json.loads(here(*asked, "--table", "changes", "--format", "json").stdout)["tables"][0]["rows"]
     more = int(rows[1]["established_bytes"]) - int(rows[0]["established_bytes"])
     assert sum(row["more"] for row in changed) == more == int(rows[1]["established_more_bytes"])
     assert changed[0]["bucket"] == "record buffers, write" and "ssl3_setup_write_buffer" in changed[0]["site"]
@@ -249,6 +271,11 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path):
             "compare_versions: --into is for a page that shows a RECORDING",
         ),
         (
+            [RECORDED / "bearssl@0.6.jsonl", "--library", "o\x1b[31m"],
+            1,
+            f"compare_versions: {RECORDED}/bearssl@0.6.jsonl: no releases of o?[31m; there are: ",
+        ),
+        (
             ["nowhere", "--library", "openssl"],
             1,
             "compare_versions: nowhere: there is no such recording; `make compare-",
@@ -260,10 +287,16 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(arguments, status, said):
-    refused = ran(*arguments)
+def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(here, arguments, status, said):
+    refused = here(*arguments)
     assert (refused.returncode, refused.stdout) == (status, "") and refused.stderr.startswith(said)
     assert refused.stderr.count("\n") == 1
+
+
+def test_as_a_command_what_cannot_be_walked_is_the_same_sentence():
+    refused = ran("nowhere", "--library", "openssl")
+    assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.count("\n") == 1
+    assert refused.stderr.startswith("compare_versions: nowhere: there is no such recording; `make compare-")
 
 
 def test_make_checks_the_library_before_anything_else():
