@@ -22,7 +22,7 @@ import forms
 import records
 import stdout
 from definitions import ROOT
-from reporting import cost, files, measured, newest, page, phases, recordings, residuals, timed_runs
+from reporting import cost, files, glance, measured, newest, page, phases, recordings, residuals, timed_runs
 from reporting import waterfall as requested
 from reporting.recordings import Recording
 from reporting.sections import Section
@@ -35,7 +35,7 @@ EXAMPLES = """examples:
   tools/report.py data/2026-01-31-some-cpu data/2026-02-01-other -o both.html      machines are told apart
   tools/report.py data/2026-01-31-some-cpu --format csv --table cost-heap
   tools/report.py data/2026-01-31-some-cpu --format files -o report                all tables and pictures as files"""
-MAKERS = (measured, cost, phases, residuals, requested, timed_runs)
+MAKERS = (glance, cost, phases, residuals, requested, timed_runs, measured)
 HTML, FILES = "html", "files"
 TEXTS = (forms.MARKDOWN, forms.CSV, forms.JSON)
 OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(TEXTS, Path(profile_output.STDOUT))

@@ -9,7 +9,7 @@ import campaign
 import definitions
 from records import Record
 from reporting.recordings import Recording
-from reporting.sections import Section, Shown
+from reporting.sections import Section, Shown, coded
 from selection import run_of
 from settings import allocator_as_used, dates, distinct, options
 from tables import Cell, Column, Table, hole, whole, word
@@ -22,12 +22,16 @@ def section(recordings: Sequence[Recording]) -> Section:
     made = [of_recordings(recordings), machines(recordings), stacks(recordings), suites(recordings), holes(recordings)]
     command = " ".join(["tools/report.py", *dict.fromkeys(one.path for one in recordings), "--format markdown --table"])
     shown = tuple(Shown(table, f"{command} {table.name}") for table in made if table.rows)
-    return Section("measured", "What was measured", remarks(recordings), tables=shown)
+    return Section("measured", "What was measured", remarks(left_out(recordings)), tables=shown)
 
 
-def remarks(recordings: Sequence[Recording]) -> Markup:
-    said = [*warnings(recordings), *(f"{one.name}: {said}." for one in recordings for said in one.contents.left_out)]
-    lines = Markup("").join(Markup("<li>{}</li>\n").format(one) for one in said)
+def left_out(recordings: Sequence[Recording]) -> list[str]:
+    return [f"{one.name}: {said}." for one in recordings for said in one.contents.left_out]
+
+
+def remarks(said: Sequence[str]) -> Markup:
+    """What is to be seen; nothing where nothing is said."""
+    lines = Markup("").join(Markup("<li>{}</li>\n").format(coded(one)) for one in said)
     return Markup('<ul class="remarks">\n{}</ul>').format(lines) if said else Markup()
 
 
@@ -37,7 +41,7 @@ def warnings(recordings: Sequence[Recording]) -> list[str]:
     said = []
     if len(letters) > 1:
         said.append(
-            f"These recordings are of {len(letters)} machines, {', '.join(letters)}: RSS and time of one say nothing "
+            f"Recordings of {len(letters)} machines, {', '.join(letters)}: RSS and time of one say nothing "
             "of another's. No line, quotient or picture goes through runs of two; rows of another machine are marked."
         )
     for one in recordings:

@@ -3,15 +3,16 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from definitions import ROOT
 from reporting import pictured, table_html
 from reporting.packing import deflated
-from reporting.sections import Section
+from reporting.sections import Section, coded
 
 ROOM = ROOT / "tools/reporting"
 MOST = 3_000_000  # bytes of a page
@@ -24,6 +25,11 @@ def packed(data: object) -> Markup:
     """JSON that ends no tag: within a script element nothing is escaped."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def breakable(name: str) -> Markup:
+    """Where a narrow window may break the name of a stack: nowhere else, a hyphen included."""
+    return Markup(re.sub("([+@])", r"\1<wbr>", str(escape(name))))
 
 
 def script(sections: Sequence[Section]) -> str:
@@ -57,7 +63,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
 def template() -> jinja2.Template:
     loader = jinja2.FileSystemLoader(ROOM)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"packed": packed, "deflated": deflated}
+    environment.filters |= {"packed": packed, "deflated": deflated, "coded": coded, "breakable": breakable}
     return environment.get_template("page.html.jinja")
 
 

@@ -26,6 +26,8 @@ from matplotlib.figure import Figure
 
 from tables import Table
 
+BACKTICKED = re.compile(r"`([^`]+)`")
+
 
 class Shown(NamedTuple):
     """A table; its name is unique in a report, and becomes that of a file."""
@@ -34,6 +36,8 @@ class Shown(NamedTuple):
     command: str  # that makes it again
     group: str | None = None  # tables of one group stand in one card, with a switch between them
     label: str = ""  # of its button in that switch
+    bar: str = ""  # key of the column whose cells are drawn as bars too
+    mark: str = ""  # and of the one whose values are marked at these bars
 
 
 class Picture(NamedTuple):
@@ -55,6 +59,13 @@ class Section(NamedTuple):
     styles: tuple[str, ...] = ()
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
     tables: tuple[Shown, ...] = ()
+
+
+def coded(text: str) -> Markup:
+    """What stands between backticks, as code."""
+    plain, *others = BACKTICKED.split(text)
+    pairs = zip(others[::2], others[1::2], strict=True)
+    return Markup("{}").format(plain) + Markup("").join(Markup("<code>{}</code>{}").format(*pair) for pair in pairs)
 
 
 def identifier(name: str) -> str:

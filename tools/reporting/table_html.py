@@ -10,7 +10,8 @@ from reporting.packing import deflated
 from reporting.sections import Shown, identifier
 from tables import Cell, Column, Table
 
-LONG = 44  # characters of a cell
+LONG = 44  # characters of a cell: broken into lines
+FOLDED = 160  # characters: only its beginning is seen at first
 HEADS = ("stack", "setting", "recording")  # the first of these that a table has is the head of its rows
 
 
@@ -19,6 +20,8 @@ class HtmlCell(NamedTuple):
     note: int | None
     anchored: bool  # whether it is the first with this note, to which the note leads back
     marks: tuple[str, ...]
+    begins: str  # of a text that is folded up to this
+    bar: tuple[float, ...] | None = None  # its end and its mark, in percent of the widest
 
 
 class HtmlTable(NamedTuple):
@@ -72,21 +75,31 @@ def of(shown: Shown) -> HtmlTable:
         shown.command,
         tuple(table.columns),
     )
-    return HtmlTable(*told, head, tuple(rows(table)), tuple(table.notes()), tuple(table.without), csv)
+    return HtmlTable(*told, head, tuple(rows(table, shown)), tuple(table.notes()), tuple(table.without), csv)
 
 
-def rows(table: Table) -> Iterator[tuple[HtmlCell, ...]]:
+def rows(table: Table, shown: Shown) -> Iterator[tuple[HtmlCell, ...]]:
     numbers, met = table.notes(), set()
-    marks = [column.key == MARKS.key for column in table.columns]
-    for row in table.rows:
-        yield tuple(html_cell(cell, numbers, met, split) for cell, split in zip(row, marks, strict=True))
+    keys = [column.key for column in table.columns]
+    for row, ends in zip(table.rows, bars(table, shown), strict=True):
+        made = (html_cell(cell, numbers, met, key == MARKS.key) for cell, key in zip(row, keys, strict=True))
+        yield tuple(one._replace(bar=ends) if key == shown.bar else one for one, key in zip(made, keys, strict=True))
+
+
+def bars(table: Table, shown: Shown) -> list[tuple[float, ...] | None]:
+    """Of each row where its bar ends and where its mark is, in percent of the widest; None of a table without bars."""
+    at = [index for name in (shown.bar, shown.mark) for index, one in enumerate(table.columns) if one.key == name]
+    sizes = [[float(row[index].value["bytes"]) if row[index].value else 0.0 for index in at] for row in table.rows]
+    widest = max((size for some in sizes for size in some), default=0.0)
+    return [tuple(round(100 * size / widest, 1) for size in some) if widest else None for some in sizes]
 
 
 def html_cell(cell: Cell, numbers: dict[str, int], met: set[int], split: bool) -> HtmlCell:
     number = numbers.get(cell.note)
     first = number is not None and number not in met
     met.add(number)
-    return HtmlCell(cell.text, number, first, tuple(filter(None, cell.text.split("; "))) if split else ())
+    marks = tuple(filter(None, cell.text.split("; "))) if split else ()
+    return HtmlCell(cell.text, number, first, marks, cell.text[:LONG] if len(cell.text) > FOLDED else "")
 
 
 def style(table: HtmlTable) -> str:
@@ -95,8 +108,9 @@ def style(table: HtmlTable) -> str:
     long = [at for at, _ in columns if any(len(row[at - 1].text) > LONG for row in table.rows)]
     rules = {"text-align:left": [at for at, column in columns if column.left]}
     rules["white-space:normal;min-width:34ch"] = long
+    rules["white-space:normal;overflow-wrap:anywhere"] = [at for at in long if at - 1 == table.head]
     return "".join(
-        f"{','.join(f'#{table.name} td:nth-child({at})' for at in places)}{{{rule}}}\n"
+        f"{','.join(f'#{table.name} tbody :nth-child({at})' for at in places)}{{{rule}}}\n"
         for rule, places in rules.items()
         if places
     )

@@ -1,6 +1,6 @@
 // Tables: sorted by their headings, filtered by words and by column, copied as Markdown or CSV as they are then seen.
 const HOLE = "–";
-const SHORT = 8; // rows: of fewer nothing is filtered
+const SHORT = 16; // rows: of fewer nothing is filtered
 const FEW = 40; // values of a column that can be chosen from
 const LONGEST = 44; // characters of one
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -12,6 +12,12 @@ const words = (cell) => {
   const whole = cell.textContent.trim();
   const mark = note(cell);
   return (mark ? whole.slice(0, -mark.length) : whole).replace(/\s+/g, " ").trim();
+};
+// As it was written, before what stood between backticks became code.
+const written = (node) => {
+  const copy = node.cloneNode(true);
+  for (const code of copy.querySelectorAll("code")) code.replaceWith(`\`${code.textContent}\``);
+  return copy.textContent;
 };
 const number = (text) => {
   const found = text.replace(/,/g, "").match(/[-+]?\d+(\.\d+)?/);
@@ -37,7 +43,7 @@ class Rows {
   // What a note says is heard with its number, and comes back from the note to where the reader was.
   explain(link) {
     const said = byId(link.hash.slice(1));
-    link.title = said.firstChild.textContent.trim();
+    link.title = said.firstChild.textContent;
     link.setAttribute("aria-label", `note ${link.textContent}`);
     link.addEventListener("click", () => {
       link.id ||= `${this.name}-from-${link.textContent}`;
@@ -100,13 +106,13 @@ class Rows {
   }
 
   title() {
-    const caption = this.box.querySelector(".caption").textContent;
+    const caption = written(this.box.querySelector(".caption"));
     return `**${this.box.querySelector("caption").textContent}**\n\n${caption}`;
   }
 
   footnotes(shown) {
     const used = new Set(shown.flatMap(({ notes }) => notes));
-    const said = [...this.box.querySelectorAll(".notes li")].map((one, at) => [`${at + 1}`, one.firstChild.textContent.trim()]);
+    const said = [...this.box.querySelectorAll(".notes li")].map((one, at) => [`${at + 1}`, written(one.firstChild)]);
     const without = [...this.box.querySelectorAll(".without li")].map((one) => `- ${one.textContent}`);
     const notes = said.filter(([mark]) => used.has(mark)).map(([mark, text]) => `${superscript(mark)} ${text}`);
     return without.length ? [...notes, "Without a row:", without.join("\n")] : notes;

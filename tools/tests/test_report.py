@@ -260,7 +260,7 @@ def test_notes_lead_to_their_cells_and_back():
     table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
     text = page.page("T", "s", [Section("one", "One", tables=(Shown(table, "command"),))])
     assert text.count('href="#table-small-n1"') == 2 and text.count('id="table-small-r1"') == 1
-    assert '<li id="table-small-n1">why so <a href="#table-small-r1"' in text
+    assert '<li id="table-small-n1"><span>why so</span> <a href="#table-small-r1"' in text
 
 
 def test_a_picture_that_cannot_be_is_a_sentence_in_its_place():
