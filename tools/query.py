@@ -8,6 +8,7 @@ environment.activate()
 
 import argparse
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -64,7 +65,10 @@ def main() -> None:
     parser.add_argument("page", type=Path, help="a Markdown file, which is written anew")
     page = parser.parse_args().page
     try:
-        embedding.put(page, answered(page.read_text(), opened()))
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # while a query runs DuckDB may not hear of it
+        found = answered(page.read_text(), opened())
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        embedding.put(page, found)
     except UnicodeDecodeError:
         sys.exit(f"query: {page}: it is not text in UTF-8")
     except ValueError as error:

@@ -3,8 +3,10 @@
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -151,3 +153,21 @@ def test_what_cannot_be_asked_is_one_sentence_and_changes_nothing(tmp_path, text
 def test_a_page_that_is_not_there_is_one_sentence(tmp_path):
     refused = ran(tmp_path / "none.md")
     assert (refused.returncode, refused.stderr) == (1, f"query: {tmp_path / 'none.md'}: No such file or directory\n")
+
+
+def test_an_interrupt_ends_a_query_without_a_traceback_and_changes_nothing(tmp_path):
+    """While it runs: the query before it has left a file."""
+    page, mark = tmp_path / "page.md", tmp_path / "begun.csv"
+    long = "SELECT count(*) FROM range(1000000000000) a(x) WHERE x % 7 = 3;"
+    text = f"```sql\nCOPY (SELECT 1) TO '{mark}';\n```\n\n```sql\n{long}\n```\n\n| x |\n"
+    page.write_text(text)
+    asked = subprocess.Popen([sys.executable, ROOT / "tools/query.py", page], stderr=subprocess.PIPE, text=True)
+    while not mark.exists() and asked.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    asked.send_signal(signal.SIGINT)
+    try:
+        assert (asked.communicate(timeout=10)[1], asked.returncode) == ("", -signal.SIGINT)
+    finally:
+        asked.kill()
+    assert page.read_text() == text and {*tmp_path.iterdir()} == {page, mark}
