@@ -107,6 +107,9 @@ function table(caption, headings, rows, sum = null) {
   return html("div", { class: "charts-table", role: "region", tabindex: 0, "aria-label": caption }, made);
 }
 
+// A word of a shell.
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 // Of a command, that can be copied.
 function command(text) {
   const button = html("button", { type: "button" }, "copy");
@@ -133,4 +136,4 @@ const unpacked = (text) =>
     new Blob([Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate")),
   ).json();
 
-report.charts = { filled, html, svg, whole, tenth, share, plural, quotient, unitOf, ticks, showTip, hideTip, marks, table, command, option, onWidth, unpacked };
+report.charts = { filled, html, svg, whole, tenth, share, plural, quotient, unitOf, ticks, showTip, hideTip, marks, table, command, quoted, option, onWidth, unpacked };

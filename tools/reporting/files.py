@@ -24,7 +24,7 @@ def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:
                 file = directory / f"{identifier(shown.table.name)}{ending}"
                 profile_output.put(forms.text_of([shown.table], form), str(file))
                 yield file
-        for picture in section.pictures:
+        for picture in (*section.pictures, *section.files):
             try:
                 made = drawn(picture)
             except ValueError:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from buckets.bucket_rules import family_of
 from costs import KIB
 from reporting import measured
 from reporting.ranking import ROLE, Kept, Standing, best, newest
@@ -109,15 +110,11 @@ def of_memory(kept: Kept) -> Iterator[Answer]:
 def beside(some: Sequence[Standing]) -> tuple[Standing, Standing] | None:
     """The newest of two families, the larger first; of several providers the smallest."""
     shown = newest(some)
-    found = [one for name in FAMILIES for one in [*filter(lambda one: family(one.stack) == name, shown)][:1]]
+    found = [one for name in FAMILIES for one in [*filter(lambda one: family_of(one.stack) == name, shown)][:1]]
     if len(found) < len(FAMILIES):
         return None
     small, large = sorted(found, key=lambda one: exact(one.established))
     return large, small
-
-
-def family(stack: str) -> str:
-    return re.split("[+@]", stack)[0]
 
 
 def compared(large: Standing, small: Standing) -> Answer:

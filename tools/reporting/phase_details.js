@@ -1,8 +1,6 @@
 // What stands below the charts of the phase that is chosen: its flamegraph, its buckets, its call sites.
 const SITES = 40; // rows of the table of call sites; the rest is one more
 
-const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
 function inspected(entry, phase, role, more) {
   const of = role === "pair" ? "" : ` --role ${role}`;
   return `tools/inspect_heaptrack.py ${known.recordings[entry.recording].path} --stack ${quoted(entry.stack)} --suite ${quoted(entry.suite)} --phase ${quoted(readable(phase))}${of} ${more}`;

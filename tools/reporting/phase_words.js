@@ -1,5 +1,5 @@
 // What this section knows, and how it says so.
-const { filled, html, svg, whole, tenth, share, plural, quotient, unitOf, ticks, showTip, hideTip, marks, table, command, option, onWidth } = report.charts;
+const { filled, html, svg, whole, tenth, share, plural, quotient, unitOf, ticks, showTip, hideTip, marks, table, command, quoted, option, onWidth } = report.charts;
 const ROLES = ["client", "server", "pair"];
 const element = (id) => document.getElementById(id);
 let known = null; // what was packed

@@ -49,6 +49,12 @@ function asTable(entry, key) {
   return table(`${titleOf(key)}, ${state.suite}: live heap per ${sessionOf(state.role)} by phase`, headings, rows);
 }
 
+// With call stacks a picture of buckets, without them memory by phase alone.
+function drawnBy(entry) {
+  const tool = entry.pair_of ? "plot_buckets.py" : "plot_mem.py";
+  return `tools/${tool} ${known.recordings[entry.recording].path} -o phases --suite ${quoted(entry.suite)} --stack ${quoted(entry.stack)}`;
+}
+
 function panel(number, most) {
   const [key, host] = [state.stacks[number], html("div", { class: "phases-chart" })];
   const entry = entryOf(key);
@@ -62,7 +68,7 @@ function panel(number, most) {
   if (!own) return made; // the reason stands there
   if (state.table) made.append(asTable(entry, key));
   else onWidth(made.appendChild(host), () => drawn(host, entry, shown, number));
-  made.append(html("figcaption", {}, madeOf(entry, state.role, state.rss)));
+  made.append(html("figcaption", {}, madeOf(entry, state.role, state.rss)), command(drawnBy(entry)));
   return made;
 }
 

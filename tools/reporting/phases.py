@@ -3,10 +3,12 @@
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+import plot_buckets
 from buckets import bucket_rules
 from buckets.bucket_looks import LOOKS, look_of
 from building.commands import Failed
@@ -16,10 +18,10 @@ from flames import page_scripts
 from flames.page_scripts import Scripts
 from phases import READABLE
 from profiles import sites_profile
-from reporting import flame_trees, phase_figures
+from reporting import flame_trees, phase_figures, ranking
 from reporting.phase_figures import PAIR, Place
 from reporting.recordings import Recording
-from reporting.sections import Section
+from reporting.sections import Picture, Section
 
 ROOM = 700_000  # bytes of the packed figures and call stacks; with what draws them below 1.2 MB
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
@@ -46,7 +48,22 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     html = own("phases.html").format(licences=escape("\n\n".join(libraries.licences)))
     scripts = (*libraries.scripts, own("charts.js"), "".join(map(own, OWN)))
     data = {"packed": fitting(recordings, found, ROOM), "unflamed": unflamed}
-    return Section("phases", "Memory by phase", html, data, scripts, (own("charts.css"), own("phases.css"), colours()))
+    styles = (own("charts.css"), own("phases.css"), colours())
+    return Section("phases", "Memory by phase", html, data, scripts, styles, files=pictures(recordings, found))
+
+
+def pictures(recordings: Sequence[Recording], found: Sequence[Kept]) -> tuple[Picture, ...]:
+    """Of the two that stand beside each other when the page is opened."""
+    shown = [found[at] for at in opens(found)]
+    if not all(one.tree for one in shown):
+        return ()
+    recording, suite = recordings[shown[0].recording], shown[0].at.suite
+    profiles = [sites_profile.profile(phase_figures.sites_run(recording.contents.memory, one.at)) for one in shown]
+    command = ["tools/plot_buckets.py", recording.path, "-o", "phases", "--suite", suite]
+    command += [word for one in shown for word in ("--stack", one.at.stack)]
+    says = f"What a session of {' and of '.join(one.at.stack for one in shown)} holds by phase, in buckets, in {suite}."
+    drawn = partial(plot_buckets.figure, profiles)
+    return (Picture("phases", "Memory by phase", says, shlex.join(command), drawn),)
 
 
 def own(name: str) -> Markup:
@@ -111,11 +128,14 @@ def entry(one: Kept, tree: int | None) -> dict:
 
 
 def opens(found: Sequence[Kept]) -> list[int]:
-    """Two entries in one suite of one recording: of these families where they are there, with call stacks if any."""
+    """Two entries in one suite of one recording: of these families where they are there, with call stacks if any, the
+    newest releases."""
+    order = ranking.newest_first(one.at.stack for one in found)
 
     def likeness(at: int) -> tuple:
-        family = bucket_rules.family_of(found[at].at.stack)
-        return family not in FAMILIES, not found[at].tree, not found[at].at.suite.startswith("tls13"), at
+        stack, suite = found[at].at.stack, found[at].at.suite
+        known = FAMILIES.index(family(found[at])) if family(found[at]) in FAMILIES else len(FAMILIES)
+        return known, not found[at].tree, not suite.startswith("tls13"), order.index(stack), at
 
     first = min(range(len(found)), key=likeness)
     beside = [at for at, one in enumerate(found) if at != first and same_row(one, found[first])]

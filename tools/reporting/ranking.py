@@ -1,7 +1,7 @@
 """Which stacks stand beside each other at a glance: of the setting that most were measured in, by what an established
 server session keeps; and of each library its newest release."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import releases
@@ -97,6 +97,11 @@ def final(stack: str) -> tuple:
     """What was released comes after what was released to be tried."""
     version = releases.version(stack)
     return "-" not in version, releases.place(version)
+
+
+def newest_first(stacks: Iterable[str]) -> list[str]:
+    """By release, whatever the library; of one release those of fewer variants first."""
+    return sorted(sorted(dict.fromkeys(stacks), key=lambda stack: stack.count("+")), key=final, reverse=True)
 
 
 def built_otherwise(library: str, there: set[str]) -> bool:

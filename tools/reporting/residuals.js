@@ -1,5 +1,5 @@
 // RSS over sessions with the line through it, and below it what the line leaves over.
-const { html, svg, whole, tenth, marks, table, option, onWidth, unitOf, ticks, plural } = report.charts;
+const { html, svg, whole, tenth, marks, table, command, quoted, option, onWidth, unitOf, ticks, plural } = report.charts;
 const element = (id) => document.getElementById(`residuals-${id}`);
 const COLOURS = 7;
 const MARGIN = { left: 62, right: 14 };
@@ -129,9 +129,9 @@ function stacks() {
   element("stacks").replaceChildren(html("legend", {}, "stacks"), ...boxes);
 }
 
-// OpenSSL and rustls where they are there.
+// The newest of OpenSSL and of rustls where they are there.
 function first(stacks) {
-  const wanted = ["openssl", "rustls"].map((family) => stacks.find((stack) => stack.startsWith(family))).filter(Boolean);
+  const wanted = ["openssl", "rustls"].map((family) => group().newest.find((stack) => stack.startsWith(family))).filter(Boolean);
   return wanted.length === drawn ? wanted : stacks.slice(0, drawn);
 }
 
@@ -140,7 +140,7 @@ function show() {
   const inner = html("div");
   element("as-table").setAttribute("aria-pressed", String(state.table));
   element("as-table").textContent = state.table ? "show as chart" : "show as table";
-  host.replaceChildren(state.table ? asTable() : inner);
+  host.replaceChildren(state.table ? asTable() : inner, command(`${group().command} ${state.stacks.map((stack) => `--stack ${quoted(stack)}`).join(" ")}`));
   if (!state.table) onWidth(inner, () => draw(inner));
   words();
 }

@@ -1,5 +1,6 @@
 """Memory by sessions: RSS of every run, the line through them, and how far each lies off it."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from environments import LAB
 from lines import Process
 from records import Record
 from reporting.flame_trees import packed
+from reporting.ranking import newest_first
 from reporting.recordings import Recording
 from reporting.sections import Section
 from rss_costs import RSS, quantity, unreached
@@ -48,7 +50,10 @@ def of_recording(recording: Recording, several: bool) -> Iterator[dict]:
             if any(line["fits"] for line in lines):
                 name = named(setting, process)
                 where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
-                yield where | {"usual": name in NAMES.values(), "lines": lines}
+                command = f"tools/plot_mem.py {shlex.quote(recording.path)} -o memory --roles {setting.roles}"
+                newest = newest_first(line["stack"] for line in lines)
+                beside = {"command": f"{command} --suite {shlex.quote(setting.suite)}", "newest": newest}
+                yield where | beside | {"usual": name in NAMES.values(), "lines": lines}
 
 
 def named(setting: Setting, process: Process) -> str:

@@ -58,6 +58,7 @@ class Section(NamedTuple):
     scripts: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
+    files: tuple[Picture, ...] = ()  # what its script draws at first, for --format files alone
     tables: tuple[Shown, ...] = ()
 
 

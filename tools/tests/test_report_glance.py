@@ -99,6 +99,11 @@ def test_of_each_library_the_newest_release_stands_for_it():
     ]
 
 
+def test_the_newest_come_first_whatever_the_library():
+    stacks = ["openssl@3.5.5", "openssl+clang@4.0.3", "openssl@4.0.3", "openssl@5.0.0-dev.1", "gnutls@system"]
+    assert ranking.newest_first(stacks)[:3] == ["openssl@4.0.3", "openssl+clang@4.0.3", "openssl@3.5.5"]
+
+
 def test_names_break_after_a_plus_or_an_at_only():
     assert page.breakable("rustls+aws-lc@0.23.46<") == "rustls+<wbr>aws-lc@<wbr>0.23.46&lt;"
     table = Table("t", "T", "Made by `tools/x.py <NAME>`.", [Column("stack", "stack", left=True)], [[word(RUSTLS)]])

@@ -143,6 +143,15 @@ def test_openssl_and_rustls_stand_beside_each_other_with_call_stacks():
     assert first["suite"] == second["suite"] and None not in (first["tree"], second["tree"])
 
 
+def test_what_a_page_opens_with_is_a_picture_of_files_too():
+    """The same stacks, and the command that draws them."""
+    opened = [page()["entries"][at] for at in page()["opens"]]
+    (picture,) = phases.section([recording(runs(TOGETHER))]).files
+    stacks = " ".join(f"--stack {one['stack']}" for one in opened)
+    assert picture.command.endswith(f"-o phases --suite {SUITE} {stacks}")
+    assert all(one["stack"] in picture.says for one in opened)
+
+
 def test_rss_lines_are_the_slopes_of_the_tables():
     selection = recording(runs(TOGETHER)).contents.memory
     table = rss_costs.role_costs(selection)

@@ -39,6 +39,54 @@ def test_pages_are_below_three_megabytes_and_load(opened, name):
     assert opened(name).locator("main > section").count() >= 4
 
 
+LINES = """one => { const names = document.createRange(); names.selectNodeContents(one);
+    const lines = new Map();
+    for (const node of one.childNodes) { if (!node.data) continue;
+      for (let at = 0; at < node.data.length; at++) { names.setStart(node, at); names.setEnd(node, at + 1);
+        const top = Math.round(names.getBoundingClientRect().top);
+        lines.set(top, (lines.get(top) ?? "") + node.data[at]); } }
+    return [...lines.values()]; }"""
+
+
+@pytest.mark.parametrize("name", ["report.html", "report-small.html"])
+def test_the_answer_and_the_machine_are_on_the_first_screen(opened, name):
+    page = opened(name)
+    expect(page.locator(".machines")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".answers")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#table-glance .bar").first).to_be_in_viewport(ratio=1)
+    assert page.locator("#table-glance tbody tr").first.bounding_box()["y"] < 700
+    widths = [bar.bounding_box()["width"] for bar in page.locator("#table-glance .bar").all()]
+    assert min(widths) > 100
+
+
+def test_names_of_stacks_are_in_one_line_and_break_after_a_plus_or_an_at_where_there_is_no_room(opened):
+    for row in opened("report.html").locator("#table-cost-heap tbody th").all()[::9]:
+        assert len(row.evaluate(LINES)) == 1
+    broken = [
+        row.evaluate(LINES) for row in opened("report.html", NARROW).locator("#table-cost-heap tbody th").all()[::9]
+    ]
+    assert any(len(lines) > 1 for lines in broken)
+    assert all(line[-1] in "+@" for lines in broken for line in lines[:-1])
+
+
+def test_no_backtick_is_seen_and_long_cells_are_folded(opened):
+    page = opened("report.html")
+    for text in page.locator(".caption, .notes, .remarks").all_inner_texts():
+        assert "`" not in text
+    assert page.locator(".caption code", has_text="tools/measure.py").count() == 1
+    flags = page.locator("#table-settings td details").first
+    short = flags.bounding_box()["height"]
+    flags.locator("summary").press("Enter")
+    assert flags.bounding_box()["height"] > short and short < 60
+
+
+@pytest.mark.parametrize("section, tool", [("phases-panels", "tools/plot_"), ("residuals-chart", "tools/plot_mem.py")])
+def test_a_drawn_chart_has_its_command_beside_it(opened, section, tool):
+    command = opened().locator(f"#{section} .charts-command code").first
+    expect(command).to_contain_text(tool)
+    expect(command).to_contain_text("--stack")
+
+
 def test_a_heading_sorts_by_number_with_holes_last_and_back(opened):
     page = opened()
     before = column(page, "established")
