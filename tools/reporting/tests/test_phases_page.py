@@ -172,6 +172,8 @@ def test_all_of_it_can_be_reached_by_keys(opened, facts):
     expect(page.locator("#phases-details")).to_be_hidden()
     expect(mark(page, OPENSSL, phases[1])).to_be_focused()
     page.keyboard.press("Tab")
+    expect(panel(page, OPENSSL).locator(".charts-command button")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(panel(page, RUSTLS).locator("select")).to_be_focused()
 
 
