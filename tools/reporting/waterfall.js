@@ -7,20 +7,8 @@ let rows, stages, between; // what was packed
 const EVERY = "all";
 
 const distinct = (found) => [...new Set(found)];
-const BESIDE = ["suite", "stack", "books", "allocator"]; // what has a choice of its own, or a bar of its own
-const settingOf = (row) => Object.entries(row.names).filter(([key]) => !BESIDE.includes(key)).map(([key, text]) => said(key, text)).filter(Boolean).join(", ") || "as usual";
-const unitOf = (row) => ((row.names.process ?? "both") === "both" ? "pair" : `${row.names.process} session`);
 const here = (...keys) => rows.filter((row) => keys.every((key) => of(row, key) === state[key]));
-const of = (row, key) => (key === "recording" ? row.recording : key === "setting" ? settingOf(row) : row.names[key]);
-
-// A setting in words: what goes without saying is left out.
-function said(key, text) {
-  if (key === "process") return { both: "both roles in one process" }[text] ?? `${text}s' process`;
-  if (key === "window") return text === "all" ? "" : `${text} pairs at a time`;
-  if (key === "env") return text === "lab" ? "" : text;
-  if (key === "cpu") return text === "all" ? "" : `CPU ${text}`;
-  return key === "roles" && ["together", "split"].includes(text) ? "" : text;
-}
+const of = (row, key) => row[key] ?? row.names[key];
 
 // What a step adds or takes, in words.
 function step(row, at) {
@@ -33,7 +21,7 @@ function step(row, at) {
 function lines(row, at) {
   const [, , means] = stages[at];
   const known = row.steps[at] !== null;
-  return [known ? `${whole(row.steps[at])} bytes per ${unitOf(row)}` : `not known: ${row.whys[at]}`, step(row, at), means];
+  return [known ? `${whole(row.steps[at])} bytes per ${row.unit}` : `not known: ${row.whys[at]}`, step(row, at), means];
 }
 
 const shortened = (text, wide) => (text.length * 5.6 > wide ? `${text.slice(0, Math.max(8, wide / 5.6 - 1))}…` : text);
@@ -65,7 +53,7 @@ function draw(host, row, most) {
     const named = svg("text", { x: 2, y: at * ROW + 4 + 12, class: "waterfall-stage" }, name.replace("allocator-", ""));
     return svg("g", { role: "listitem", tabindex: at ? -1 : 0, class: "waterfall-mark", "aria-label": label, "data-stage": key, "data-bytes": row.steps[at] }, area, named, ...bars(row, at, x, width));
   });
-  const title = `${titleOf(row)}: bytes per ${unitOf(row)}`;
+  const title = `${titleOf(row)}: bytes per ${row.unit}`;
   const shown = svg("svg", { width, height: stages.length * ROW, viewBox: `0 0 ${width} ${stages.length * ROW}`, role: "list", "aria-label": title }, ...found);
   marks(found, (at) => [stages[at][1], lines(row, at)]);
   host.replaceChildren(shown);
@@ -76,7 +64,7 @@ const titleOf = (row) => `${row.names.stack}, ${row.names.books}`;
 function card(row, most) {
   const host = html("div");
   onWidth(host, () => draw(host, row, most));
-  return html("div", { class: "waterfall-card" }, html("h3", {}, row.names.stack, " ", html("small", {}, `on ${row.names.books}, per ${unitOf(row)}`)), host);
+  return html("div", { class: "waterfall-card" }, html("h3", {}, row.names.stack, " ", html("small", {}, `on ${row.names.books}, per ${row.unit}`)), host);
 }
 
 function select(name, values) {
@@ -91,7 +79,7 @@ function change(what) {
   Object.assign(state, what);
   select("recording", distinct(rows.map((row) => row.recording)));
   select("suite", distinct(here("recording").map((row) => row.names.suite)));
-  select("setting", distinct(here("recording", "suite").map(settingOf)));
+  select("setting", distinct(here("recording", "suite").map((row) => row.setting)));
   const found = here("recording", "suite", "setting");
   select("stack", [EVERY, ...distinct(found.map((row) => row.names.stack))]);
   const shown = found.filter((row) => [EVERY, row.names.stack].includes(state.stack));
