@@ -7,7 +7,7 @@ from typing import NamedTuple
 from records import Record
 from reporting import declared, memory_pictures
 from reporting.meters import COLUMNS, METERS
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Section, Shown
 from selection import Selection
 from series import Series, Setting
@@ -38,7 +38,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     lines = [line for recording in recordings for line in lines_of(recording)]
     if not lines:
         return None
-    apart = " ".join(["tools/report.py", *dict.fromkeys(line.recording.path for line in lines)])
+    apart = f"tools/report.py {typed(*(line.recording for line in lines))}"
     shown = [
         Shown(table(name, lines), f"{apart} --format markdown --table cost-{name}", "cost", label)
         for name, (label, _) in METERS.items()

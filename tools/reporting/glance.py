@@ -11,7 +11,7 @@ from buckets.bucket_rules import family_of
 from costs import KIB
 from reporting import measured
 from reporting.ranking import ROLE, Kept, Standing, best, newest
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Section, Shown
 from standings import ROUNDED, exact
 from tables import HOLE, Cell, Column, Table, word
@@ -39,8 +39,7 @@ def section(recordings: Sequence[Recording]) -> Section:
     said = [*(of_memory(kept) if kept else ()), *handshakes(recordings)]
     answers = Markup('<ul class="answers">\n{}</ul>\n').format(listed(said)) if said else Markup()
     html = about(recordings) + measured.remarks(measured.warnings(recordings)) + answers
-    paths = " ".join(dict.fromkeys(one.path for one in recordings))
-    command = f"tools/report.py {paths} --format markdown --table glance"
+    command = f"tools/report.py {typed(*recordings)} --format markdown --table glance"
     shown = (Shown(table(kept), command, bar="established", mark="peak"),) if kept else ()
     return Section("glance", "At a glance", html, tables=shown)
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 import campaign
 import definitions
 from records import Record
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Section, Shown, coded
 from selection import run_of
 from settings import allocator_as_used, dates, distinct, options
@@ -20,7 +20,7 @@ STATES = ("measured", "unsupported", "failed")
 
 def section(recordings: Sequence[Recording]) -> Section:
     made = [of_recordings(recordings), machines(recordings), stacks(recordings), suites(recordings), holes(recordings)]
-    command = " ".join(["tools/report.py", *dict.fromkeys(one.path for one in recordings), "--format markdown --table"])
+    command = f"tools/report.py {typed(*recordings)} --format markdown --table"
     shown = tuple(Shown(table, f"{command} {table.name}") for table in made if table.rows)
     return Section("measured", "What was measured", remarks(left_out(recordings)), tables=shown)
 

@@ -1,6 +1,7 @@
 """Pictures of memory: every stack in the suites that most of them did, libraries release by release, and memory by
 sessions and phase where few stacks stand side by side."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -10,7 +11,7 @@ import plot_releases
 import plot_stacks
 import releases
 from catalogue import many
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Picture
 from selection import Selection, of_campaign, select
 
@@ -37,23 +38,26 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     suites = popular(alone)
     if not suites:
         return
-    by_role = f"tools/plot_stacks.py {recording.path} -o stacks --roles split --suite"
+    by_role = f"tools/plot_stacks.py {typed(recording)} -o stacks --roles split --suite"
     for suite in suites:
         some = alone.where(lambda one, suite=suite: one.suite == suite)
         title = f"What a server session keeps in {suite}"
         told = (f"stacks-{suite}", title, f"{title}, the smallest first. The table has the figures.")
-        yield Picture(*told, f"{by_role} {suite}", partial(plot_stacks.figure, some, "server"), EVERY, suite)
+        yield Picture(
+            *told, f"{by_role} {shlex.quote(suite)}", partial(plot_stacks.figure, some, "server"), EVERY, suite
+        )
     some, libraries = alone.where(lambda one: one.suite in suites), most_released(alone)
     if not libraries:
         return
-    command = f"tools/plot_releases.py {recording.path} -o releases --roles split "
+    command = f"tools/plot_releases.py {typed(recording)} -o releases --roles split "
     says = "Memory of an established session, and its peak, of each library from release to release, client and server."
-    chosen = [f"--library {name}" for name in libraries] + [f"--suite {suite}" for suite in suites]
+    chosen = [word for name in libraries for word in ("--library", name)]
+    chosen += [word for suite in suites for word in ("--suite", suite)]
     yield Picture(
         "releases",
         "Release by release",
         says,
-        command + " ".join(chosen),
+        command + shlex.join(chosen),
         partial(plot_releases.figure, some, libraries),
     )
 
@@ -78,7 +82,7 @@ def most_released(selection: Selection) -> list[str]:
 
 def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:
     """Of a campaign where it is there, else of the plainest settings."""
-    command = f"tools/plot_mem.py {recording.path} -o memory"
+    command = f"tools/plot_mem.py {typed(recording)} -o memory"
     kept = plain(selection)
     for name in FEW:
         found = of_campaign(recording.records, name)

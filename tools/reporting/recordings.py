@@ -1,5 +1,6 @@
 """What a report is made of: recordings, each read once, and told apart by machine before anything is compared."""
 
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,11 @@ class Recording(NamedTuple):
     contents: Contents  # runs of memory and of time that belong together
     machine: str  # its letter
     about_machine: str
+
+
+def typed(*recordings: Recording) -> str:
+    """Their paths in a command, each once: people call directories as they like."""
+    return shlex.join(dict.fromkeys(one.path for one in recordings))
 
 
 def loaded(paths: Sequence[Path]) -> dict[str, list[Record]]:

@@ -15,7 +15,7 @@ from lines import Process
 from records import Record
 from reporting.flame_trees import packed
 from reporting.ranking import newest_first
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Section
 from rss_costs import RSS, quantity, unreached
 from selection import Selection
@@ -50,7 +50,7 @@ def of_recording(recording: Recording, several: bool) -> Iterator[dict]:
             if any(line["fits"] for line in lines):
                 name = named(setting, process)
                 where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
-                command = f"tools/plot_mem.py {shlex.quote(recording.path)} -o memory --roles {setting.roles}"
+                command = f"tools/plot_mem.py {typed(recording)} -o memory --roles {setting.roles}"
                 newest = newest_first(line["stack"] for line in lines)
                 beside = {"command": f"{command} --suite {shlex.quote(setting.suite)}", "newest": newest}
                 yield where | beside | {"usual": name in NAMES.values(), "lines": lines}

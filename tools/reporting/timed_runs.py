@@ -1,5 +1,6 @@
 """Throughput and handshakes: the tables and pictures of timed runs, of each recording by itself."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +8,7 @@ import matplotlib
 
 from reporting import declared
 from reporting.pictured import DRAWN
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Picture, Section, Shown
 from tables import Table
 from timing import catalogue, factors, kinds, pictures
@@ -41,7 +42,7 @@ def tables(recording: Recording, several: bool) -> Iterator[Shown]:
             continue
         made = catalogue.MAKERS[name](timed)
         if made.rows:
-            command = f"tools/tabulate.py {recording.path} --table {name}"
+            command = f"tools/tabulate.py {typed(recording)} --table {name}"
             yield Shown(of_recording(with_marks(made, timed), recording, several), command)
 
 
@@ -78,7 +79,7 @@ def named(name: str, recording: Recording, suites: str, several: bool) -> Pictur
     kind, _, suite = name.partition("-")
     beside = f", {recording.name}" if several else ""
     title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{beside}"
-    command = f"tools/plot_timing.py {recording.path} {suites} --out pictures"
+    command = f"tools/plot_timing.py {typed(recording)} {suites} --out pictures"
     says = f"{title}. The figures are in the tables below."
     unique = f"{name}-{recording.name}" if several else name
     return Picture(unique, title, says, command, None, f"{TITLES[kind]}{beside}", suite)
@@ -102,4 +103,5 @@ def few(timed: Timed) -> Timed:
 
 
 def of_suites(timed: Timed) -> str:
-    return " ".join(f"--suite {base}" for base in dict.fromkeys(kinds.base(work.suite) for work in timed.works))
+    suites = dict.fromkeys(kinds.base(work.suite) for work in timed.works)
+    return shlex.join(word for suite in suites for word in ("--suite", suite))

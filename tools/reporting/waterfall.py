@@ -1,6 +1,5 @@
 """From requested to resident: of every stack and allocator what was asked for, and what became of it, as bars."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from accounts import AT
 from definitions import ROOT
 from reporting import waterfall_picture
 from reporting.flame_trees import packed
-from reporting.recordings import Recording
+from reporting.recordings import Recording, typed
 from reporting.sections import Picture, Section, Shown
 from settings import dates, machine_of
 from tables import HOLE, Table
@@ -56,7 +55,7 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
     shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
     below = f"{machine_of(recording.records[0])}. Recorded {dates(recording.records)}."
     says = f"What each stack asked for in {suite_of(first)}, {first['setting']}, and what became of it."
-    command = f"tools/report.py {shlex.quote(recording.path)} --format files -o report"
+    command = f"tools/report.py {typed(recording)} --format files -o report"
     name = f"waterfall-{recording.name}" if several else "waterfall"
     drawn = partial(waterfall_picture.figure, shown, [*STAGES.values()], BETWEEN, below)
     return Picture(name, waterfall_picture.TITLE, says, command, drawn)
@@ -78,7 +77,7 @@ def table_of(recording: Recording, table: Table, several: bool) -> Shown:
     """Of each recording one: slopes of two machines are never in one table."""
     named = f"waterfall-{recording.name}" if several else "waterfall"
     title = f"{table.title}: {recording.name}" if several else table.title
-    command = f"tools/tabulate.py {shlex.quote(recording.path)} --table waterfall"
+    command = f"tools/tabulate.py {typed(recording)} --table waterfall"
     return Shown(replace(table, name=named, title=title), command, "waterfall", recording.name)
 
 

@@ -1,8 +1,12 @@
 """What the page's scripts draw, as pictures of files: from the same data, so by known answers."""
 
+import shlex
+
 import synthetic
+import synthetic_timed
 from test_accounts import heap_runs, rss_runs
 
+import report
 from costs import KIB
 from reporting import files, recordings, waterfall
 
@@ -40,3 +44,14 @@ def test_pictures_of_scripts_are_files_under_their_sections_names(tmp_path):
     names = [f"waterfall-2026-01-3{at}-example" for at in (0, 1)]
     assert written == {f"{name}{ending}" for name in names for ending in (".png", ".svg")}
     assert all((tmp_path / "out" / name).stat().st_size > 5_000 for name in written)
+
+
+def test_commands_name_a_recording_with_a_blank_in_its_name(tmp_path):
+    """Of every table and picture; a shell takes it as one word."""
+    stacks, suites = ["openssl@3.5.5", "rustls+aws-lc@0.23.46"], ["tls13-rsa-aes256"]
+    runs = [*synthetic.campaign(stacks, suites), *synthetic_timed.campaign(stacks, suites)]
+    (found,) = read(tmp_path, runs, name="2026-01-3{} of a friend's")
+    sections = report.sections([found])
+    commands = [one.command for section in sections for one in (*section.tables, *section.pictures, *section.files)]
+    assert {section.id for section in sections} >= {"glance", "cost", "time", "measured"} and len(commands) > 10
+    assert [command for command in commands if found.path not in shlex.split(command)] == []
