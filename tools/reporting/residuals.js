@@ -6,7 +6,7 @@ const MARGIN = { left: 62, right: 14 };
 const [UPPER, GAP, LOWER, BELOW] = [270, 54, 130, 44];
 const SHAPES = ["M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "M-4,-4h8v8h-8z", "M0,-5l5,5l-5,5l-5,-5z", "M0,-5l5,9h-10z", "M0,5l5,-9h-10z", "M-1.6,-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z", "M-5,-3h10v6h-10z"];
 const state = { recording: "", suite: "", name: "", quantity: "", stacks: null, table: false };
-let groups, quantities, drawn; // what was packed
+let groups, quantities; // what was packed
 
 const distinct = (found) => [...new Set(found)];
 const here = () => groups.filter((one) => one.recording === state.recording);
@@ -117,7 +117,7 @@ function select(name, values, said = (value) => value) {
 function stacks() {
   const known = group().lines.map((line) => line.stack);
   const kept = (state.stacks ?? []).filter((stack) => known.includes(stack));
-  state.stacks = kept.length ? kept : first(known);
+  state.stacks = kept.length ? kept : [...group().opens];
   const boxes = group().lines.map((line) => {
     const box = Object.assign(html("input", { type: "checkbox", value: line.stack }), { checked: state.stacks.includes(line.stack) });
     box.onchange = () => {
@@ -127,12 +127,6 @@ function stacks() {
     return html("label", {}, box, line.stack);
   });
   element("stacks").replaceChildren(html("legend", {}, "stacks"), ...boxes);
-}
-
-// The newest of OpenSSL and of rustls where they are there.
-function first(stacks) {
-  const wanted = ["openssl", "rustls"].map((family) => group().newest.find((stack) => stack.startsWith(family))).filter(Boolean);
-  return wanted.length === drawn ? wanted : stacks.slice(0, drawn);
 }
 
 function show() {
@@ -160,7 +154,7 @@ function change(what) {
 }
 
 report.charts.unpacked(report.data("residuals").packed).then((found) => {
-  ({ groups, quantities, drawn } = found);
+  ({ groups, quantities } = found);
   element("as-table").addEventListener("click", () => change({ table: !state.table }));
   const opened = groups.find((one) => one.usual && one.suite.startsWith("tls13")) ?? groups[0];
   change({ recording: opened.recording, suite: opened.suite, name: opened.name });

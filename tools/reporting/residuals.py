@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -13,17 +14,20 @@ from definitions import ROOT
 from environments import LAB
 from lines import Process
 from records import Record
+from reporting import residuals_picture
 from reporting.flame_trees import packed
 from reporting.ranking import newest_first
 from reporting.recordings import Recording, typed
-from reporting.sections import Section
+from reporting.sections import Picture, Section
 from rss_costs import RSS, quantity, unreached
 from selection import Selection
 from series import Series, Setting
+from settings import dates, machine_of
 
 NAMES = {"both": "both roles in one process", "client": "clients' process", "server": "servers' process"}
 ONCE = "not all N were measured twice, so its spread is not known"
 MOST = 2  # lines that are drawn when the page is opened
+FAMILIES = ("openssl", "rustls")  # the newest of each, where they are there
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
@@ -33,8 +37,34 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     scripts, styles = (own("charts.js"), own("residuals.js")), (own("charts.css"), own("residuals.css"))
     html = Markup(own("residuals.html"))
-    data = {"packed": packed({"groups": groups, "quantities": list(RSS), "drawn": MOST})}
-    return Section("residuals", "Memory by sessions", html, data, scripts, styles)
+    data = {"packed": packed({"groups": groups, "quantities": list(RSS)})}
+    files = tuple(pictures(recordings, groups))
+    return Section("residuals", residuals_picture.TITLE, html, data, scripts, styles, files=files)
+
+
+def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterator[Picture]:
+    """Of each recording what the page shows of it at first."""
+    several = len(recordings) > 1
+    for one in recordings:
+        own = [group for group in groups if group["recording"] == (one.name if several else "")]
+        if not own:
+            continue
+        first = next((group for group in own if group["usual"] and group["suite"].startswith("tls13")), own[0])
+        lines = [line for line in first["lines"] if line["stack"] in first["opens"] and line["fits"]]
+        lines = lines or [line for line in first["lines"] if line["fits"]][:MOST]
+        quantity = next(name for name in RSS if any(name in line["fits"] for line in lines))
+        about = f"{first['suite']}, {first['name']}"
+        below = f"{machine_of(one.records[0])}. Recorded {dates(one.records)}."
+        drawn = partial(residuals_picture.figure, lines, quantity, about, below)
+        says = f"RSS of every run, the line through them, and how far each lies off it: {about}."
+        named = f"residuals-{one.name}" if several else "residuals"
+        yield Picture(named, residuals_picture.TITLE, says, first["command"], drawn)
+
+
+def opens(stacks: Sequence[str]) -> list[str]:
+    newest = newest_first(stacks)
+    wanted = [[stack for stack in newest if stack.startswith(family)][:1] for family in FAMILIES]
+    return [stack for (stack,) in wanted] if all(wanted) else [*stacks[:MOST]]
 
 
 def own(name: str) -> str:
@@ -51,8 +81,10 @@ def of_recording(recording: Recording, several: bool) -> Iterator[dict]:
                 name = named(setting, process)
                 where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
                 command = f"tools/plot_mem.py {typed(recording)} -o memory --roles {setting.roles}"
-                newest = newest_first(line["stack"] for line in lines)
-                beside = {"command": f"{command} --suite {shlex.quote(setting.suite)}", "newest": newest}
+                beside = {
+                    "command": f"{command} --suite {shlex.quote(setting.suite)}",
+                    "opens": opens([line["stack"] for line in lines]),
+                }
                 yield where | beside | {"usual": name in NAMES.values(), "lines": lines}
 
 

@@ -7,8 +7,8 @@ import synthetic_timed
 from test_accounts import heap_runs, rss_runs
 
 import report
-from costs import KIB
-from reporting import files, recordings, waterfall
+from costs import KIB, MIB
+from reporting import files, recordings, residuals, residuals_picture, waterfall
 
 
 def read(tmp_path, *several, name="2026-01-3{}-example"):
@@ -38,10 +38,11 @@ def test_what_is_not_known_of_a_stage_is_said_in_its_picture(tmp_path):
 
 def test_pictures_of_scripts_are_files_under_their_sections_names(tmp_path):
     """Of each recording its own."""
-    one, other = [*rss_runs(), *heap_runs()], [*rss_runs(), *heap_runs()]
-    made = waterfall.section(read(tmp_path, one, other))
-    written = {path.name for path in files.write([made._replace(tables=())], tmp_path / "out")}
-    names = [f"waterfall-2026-01-3{at}-example" for at in (0, 1)]
+    books = read(tmp_path / "books", *[[*rss_runs(), *heap_runs()]] * 2)
+    lines = read(tmp_path / "lines", *[synthetic.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"])] * 2)
+    sections = [made.section(found)._replace(tables=()) for made, found in ((waterfall, books), (residuals, lines))]
+    written = {path.name for path in files.write(sections, tmp_path / "out")}
+    names = [f"{made}-2026-01-3{at}-example" for made in ("waterfall", "residuals") for at in (0, 1)]
     assert written == {f"{name}{ending}" for name in names for ending in (".png", ".svg")}
     assert all((tmp_path / "out" / name).stat().st_size > 5_000 for name in written)
 
@@ -55,3 +56,34 @@ def test_commands_name_a_recording_with_a_blank_in_its_name(tmp_path):
     commands = [one.command for section in sections for one in (*section.tables, *section.pictures, *section.files)]
     assert {section.id for section in sections} >= {"glance", "cost", "time", "measured"} and len(commands) > 10
     assert [command for command in commands if found.path not in shlex.split(command)] == []
+
+
+def test_residuals_are_what_the_line_leaves_of_the_page_s_points():
+    line = {"stack": "openssl@3.5.5", "fits": {"established": fit(slope=1024.0, intercept=float(MIB))}}
+    upper, lower = residuals_picture.figure([line], "established", "suite, process", "machine").axes
+    (runs, drawn), (rest, _) = upper.lines, lower.lines
+    assert [*runs.get_xdata()] == [100, 100, 1000] and drawn.get_ydata()[0] == 1
+    assert [round(off, 6) for off in rest.get_ydata()] == [3.0, -5.0, 0.0]
+    assert [residuals_picture.directed(off) for off in (3.0, 0.0, -5.0)] == ["3 more", "0", "5 less"]
+    assert any("1,024 bytes per session" in text.get_text() for text in upper.texts)
+
+
+def fit(**line: float) -> dict:
+    """Two runs of 100 sessions, 3 KiB above and 5 KiB below the line, and one of 1,000 on it."""
+    return line | {"points": [[100, MIB + 103 * KIB, MIB + 95 * KIB], [1000, MIB + 1000 * KIB]], "said": "as it is"}
+
+
+def test_of_one_n_there_are_dots_and_no_line(tmp_path):
+    runs = synthetic.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"], counts=(200,))
+    (picture,) = residuals.section(read(tmp_path, runs)).files
+    upper, lower = picture.draw().axes
+    assert picture.name == "residuals" and len(upper.lines) == 1
+    assert len(lower.lines) == 1  # of zero
+
+
+def test_what_opens_are_the_newest_of_two_families_or_the_first():
+    assert residuals.opens(["null@c", "rustls+ring@0.22.0", "openssl@3.5.5", "openssl@4.0.3"]) == [
+        "openssl@4.0.3",
+        "rustls+ring@0.22.0",
+    ]
+    assert residuals.opens(["null@c", "openssl@3.5.5", "gnutls@3.8.9"]) == ["null@c", "openssl@3.5.5"]
