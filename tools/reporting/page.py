@@ -9,12 +9,10 @@ from collections.abc import Sequence
 import jinja2
 from markupsafe import Markup, escape
 
-from definitions import ROOT
 from reporting import pictured, table_html
 from reporting.packing import deflated
-from reporting.sections import Section, coded
+from reporting.sections import ROOM, Section, coded, own
 
-ROOM = ROOT / "tools/reporting"
 MOST = 3_000_000  # bytes of a page
 TOO_LARGE = f"it would make this page larger than {MOST / 1e6:g} MB; the command makes it"
 SCRIPTS = ("page.js", "tables.js", "pictures.js")
@@ -77,10 +75,6 @@ def fitting(made: jinja2.Template, parts: dict[str, object], pictures: dict[str,
             id: [pictured.without(card, largest, TOO_LARGE) for card in cards] for id, cards in pictures.items()
         }
     return text
-
-
-def own(name: str) -> str:
-    return (ROOM / name).read_text(encoding="utf-8")
 
 
 def plain(text: str) -> Markup:

@@ -13,7 +13,6 @@ from buckets import bucket_rules
 from buckets.bucket_looks import LOOKS, look_of
 from building.commands import Failed
 from colours import text_on
-from definitions import ROOT
 from flames import page_scripts
 from flames.page_scripts import Scripts
 from phases import READABLE
@@ -21,7 +20,7 @@ from profiles import sites_profile
 from reporting import flame_trees, phase_figures, ranking
 from reporting.phase_figures import PAIR, Place
 from reporting.recordings import Recording
-from reporting.sections import Picture, Section
+from reporting.sections import Picture, Section, own
 
 ROOM = 700_000  # bytes of the packed figures and call stacks; with what draws them below 1.2 MB
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
@@ -45,7 +44,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     if not found:
         return None
     libraries, unflamed = fetched()
-    html = own("phases.html").format(licences=escape("\n\n".join(libraries.licences)))
+    html = Markup(own("phases.html")).format(licences=escape("\n\n".join(libraries.licences)))
     scripts = (*libraries.scripts, own("charts.js"), "".join(map(own, OWN)))
     data = {"packed": fitting(recordings, found, ROOM), "unflamed": unflamed}
     styles = (own("charts.css"), own("phases.css"), colours())
@@ -64,10 +63,6 @@ def pictures(recordings: Sequence[Recording], found: Sequence[Kept]) -> tuple[Pi
     says = f"What a session of {' and of '.join(one.at.stack for one in shown)} holds by phase, in buckets, in {suite}."
     drawn = partial(plot_buckets.figure, profiles)
     return (Picture("phases", "Memory by phase", says, shlex.join(command), drawn),)
-
-
-def own(name: str) -> Markup:
-    return Markup((ROOT / "tools/reporting" / name).read_text(encoding="utf-8"))
 
 
 def fetched() -> tuple[Scripts, str | None]:

@@ -10,7 +10,6 @@ from markupsafe import Markup
 import books
 import costs
 from campaign import SYSTEM
-from definitions import ROOT
 from environments import LAB
 from lines import Process
 from records import Record
@@ -18,7 +17,7 @@ from reporting import residuals_picture
 from reporting.flame_trees import packed
 from reporting.ranking import newest_first
 from reporting.recordings import Recording, typed
-from reporting.sections import Picture, Section
+from reporting.sections import Picture, Section, own
 from rss_costs import RSS, quantity, unreached
 from selection import Selection
 from series import Series, Setting
@@ -46,10 +45,10 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
     """Of each recording what the page shows of it at first."""
     several = len(recordings) > 1
     for one in recordings:
-        own = [group for group in groups if group["recording"] == (one.name if several else "")]
-        if not own:
+        there = [group for group in groups if group["recording"] == (one.name if several else "")]
+        if not there:
             continue
-        first = next((group for group in own if group["usual"] and group["suite"].startswith("tls13")), own[0])
+        first = next((group for group in there if group["usual"] and group["suite"].startswith("tls13")), there[0])
         lines = [line for line in first["lines"] if line["stack"] in first["opens"] and line["fits"]]
         lines = lines or [line for line in first["lines"] if line["fits"]][:MOST]
         quantity = next(name for name in RSS if any(name in line["fits"] for line in lines))
@@ -65,10 +64,6 @@ def opens(stacks: Sequence[str]) -> list[str]:
     newest = newest_first(stacks)
     wanted = [[stack for stack in newest if stack.startswith(family)][:1] for family in FAMILIES]
     return [stack for (stack,) in wanted] if all(wanted) else [*stacks[:MOST]]
-
-
-def own(name: str) -> str:
-    return (ROOT / "tools/reporting" / name).read_text(encoding="utf-8")
 
 
 def of_recording(recording: Recording, several: bool) -> Iterator[dict]:

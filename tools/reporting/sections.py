@@ -24,8 +24,10 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from definitions import ROOT
 from tables import Table
 
+ROOM = ROOT / "tools/reporting"
 BACKTICKED = re.compile(r"`([^`]+)`")
 
 
@@ -60,6 +62,11 @@ class Section(NamedTuple):
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
     files: tuple[Picture, ...] = ()  # what its script draws at first, for --format files alone
     tables: tuple[Shown, ...] = ()
+
+
+def own(name: str) -> str:
+    """A style, a script or a piece of HTML that lies beside this file."""
+    return (ROOM / name).read_text(encoding="utf-8")
 
 
 def coded(text: str) -> Markup:

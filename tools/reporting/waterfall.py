@@ -8,11 +8,10 @@ from markupsafe import Markup
 
 import waterfall
 from accounts import AT
-from definitions import ROOT
 from reporting import waterfall_picture
 from reporting.flame_trees import packed
 from reporting.recordings import Recording, typed
-from reporting.sections import Picture, Section, Shown
+from reporting.sections import Picture, Section, Shown, own
 from settings import dates, machine_of
 from tables import HOLE, Table
 from waterfall import COLUMNS
@@ -48,9 +47,9 @@ def section(recordings: Sequence[Recording]) -> Section | None:
 
 def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Picture:
     """Of a recording what the page shows of it at first."""
-    own = [row for row in rows if row["recording"] == (recording.name if several else "")]
-    first = next((row for row in own if row["names"]["suite"].startswith("tls13")), own[0])
-    shown = [row for row in own if all(of(row) == of(first) for of in (suite_of, lambda row: row["setting"]))]
+    there = [row for row in rows if row["recording"] == (recording.name if several else "")]
+    first = next((row for row in there if row["names"]["suite"].startswith("tls13")), there[0])
+    shown = [row for row in there if all(of(row) == of(first) for of in (suite_of, lambda row: row["setting"]))]
     stacks = [row["names"]["stack"] for row in shown]
     shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
     below = f"{machine_of(recording.records[0])}. Recorded {dates(recording.records)}."
@@ -63,10 +62,6 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
 
 def suite_of(row: dict) -> str:
     return row["names"]["suite"]
-
-
-def own(name: str) -> str:
-    return (ROOT / "tools/reporting" / name).read_text(encoding="utf-8")
 
 
 def of_recording(recording: Recording) -> Table | None:
