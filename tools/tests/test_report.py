@@ -61,9 +61,9 @@ def run(*arguments, **kind):
     return subprocess.run(command, capture_output=True, text=True, check=False, **kind)
 
 
-@pytest.fixture
-def two(tmp_path):
-    return read(tmp_path, synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    return read(tmp_path_factory.mktemp("two"), synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
 
 
 def test_live_heap_is_exact_by_role_and_stage(two):
