@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,19 +26,29 @@ def make(*arguments, **environment):
     )
 
 
-@given(st.integers(min_value=1, max_value=5 * 10**8))
-def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(pairs):
-    names.check({"N": str(2 * pairs)})
-    assert "even" in refusal(N=str(2 * pairs - 1))
+@pytest.fixture(scope="class")
+def definitions_once():
+    """Definitions are read and found right a single time, not for each of some thousand values."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "table", cache(names.table))
+        patch.setattr(names.shapes, "check", lambda *_: None)
+        yield
 
 
-@given(st.text())
-def test_no_text_makes_the_check_fail_in_another_way(text):
-    for knob in names.KNOBS:
-        try:
-            names.check({knob: text.replace("\0", "")})
-        except ValueError as refused:
-            assert str(refused)
+@pytest.mark.usefixtures("definitions_once")
+class TestAnyValue:
+    @given(st.integers(min_value=1, max_value=5 * 10**8))
+    def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(self, pairs):
+        names.check({"N": str(2 * pairs)})
+        assert "even" in refusal(N=str(2 * pairs - 1))
+
+    @given(st.text())
+    def test_no_text_makes_the_check_fail_in_another_way(self, text):
+        for knob in names.KNOBS:
+            try:
+                names.check({knob: text.replace("\0", "")})
+            except ValueError as refused:
+                assert str(refused)
 
 
 @pytest.mark.parametrize("n", ["0", "-2", "3", "2.0", "1e4", "ten", "", " 2", "٢"])
