@@ -137,6 +137,11 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@for campaign in repeat law large split keep; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
 	@.venv/bin/python tools/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
+.PHONY: check-slow
+check-slow: names packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check build/tests/faulty
+check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
+	@$(PYTEST) -m slow
+
 .PHONY: check-nginx
 check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte
 	@.venv/bin/python tools/check_nginx.py
@@ -296,9 +301,11 @@ check-go:
 	@echo 'check: Go tests'
 	@tools/check_go.py tests
 
+# One worker more than there are CPUs: many a test waits for a time limit.
+PYTEST := .venv/bin/python -m pytest -n $$(( $$(nproc) + 1 )) --dist loadfile
 check-python: build/tests/faulty
 	@echo 'check: Python tests'
-	@.venv/bin/python -m pytest -n auto --dist loadfile
+	@$(PYTEST) -m 'not slow'
 
 check-smoke:
 	@echo 'check: every stack in every suite, 2 sessions'

@@ -145,6 +145,7 @@ def large(stacks: int, depth: int) -> Profile:
     )
 
 
+@pytest.mark.slow
 def test_a_page_is_never_larger_than_it_may_be():
     profile = large(9000, 8)
     page = flame_page.page(profile)

@@ -35,6 +35,7 @@ def test_what_a_harness_can_is_what_it_says(ended, found):
     assert (ability.does, ability.reason) == found
 
 
+@pytest.mark.slow
 def test_reasons_stand_below_once_and_what_is_not_built_is_blank(project):
     project.install("obey", "refuse", "fail", "absent", "gone")
     for stack in ("absent@1", "gone@1"):

@@ -177,6 +177,7 @@ def test_list_shows_what_is_there_and_what_would_run(project):
     assert len(project.recorded()) == 1
 
 
+@pytest.mark.slow
 def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
     project.install("obey", "refuse", "fail")
     done = subprocess.run(project.command("--verify"), cwd=project.root, capture_output=True, text=True, check=False)

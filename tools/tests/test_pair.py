@@ -86,6 +86,7 @@ def test_the_reason_names_the_process_that_failed_first(pair, client, server, st
     assert any(ended_in_time() for _ in range(3))  # three tries: the machine may be busy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("client", "server", "reason"),
     [

@@ -81,6 +81,7 @@ def plot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_same_records_give_the_same_files(tmp_path):
     for name in "one", "two":
         drawn = plot(RECORDING, "--suite", SUITE, "-o", tmp_path / name)

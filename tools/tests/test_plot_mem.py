@@ -205,6 +205,7 @@ def recording(tmp_path) -> Path:
     return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS[:2], SUITES))
 
 
+@pytest.mark.slow
 def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording):
     pictures = ("one.png", "one.svg", "two.png", "two.svg")
     for name in ("one", "two"):

@@ -82,6 +82,7 @@ def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_same_records_give_the_same_files(tmp_path, runs):
     recording = synthetic.write(tmp_path / "recording", runs)
     for name in "one", "two":

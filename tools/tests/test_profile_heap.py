@@ -124,6 +124,7 @@ def test_a_file_that_is_no_profile_is_not_kept(project, tmp_path):
     assert "heaptrack" in sentence(done) and empty(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interpreter", "said"),
     [
@@ -313,6 +314,7 @@ def test_nothing_names_a_place_of_this_machine(taken):
             assert bytes(Path(place)) not in text, (file.name, place)
 
 
+@pytest.mark.slow
 @needs_all
 @pytest.mark.skipif(not RUST.exists(), reason=f"{RUST.name} is not built")
 @pytest.mark.parametrize("tool", ["heaptrack", "massif"])

@@ -115,6 +115,7 @@ def ran(page: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, ROOT / "tools/query.py", page], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_page_is_written_anew_with_what_its_queries_find(tmp_path):
     page = Path(shutil.copy(PAGE, tmp_path))
     whole = page.read_text()

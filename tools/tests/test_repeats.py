@@ -30,6 +30,7 @@ def test_beyond_what_repeats_are_known_to_vary_it_is_one():
     assert Change((18000.0,), (18600.0,)).cell().text == "+600 (+3.33 %)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recording", sorted({file.parent for file in (ROOT / "data").glob("*/*.jsonl")}), ids=lambda one: one.name
 )

@@ -42,6 +42,7 @@ def meter_that_forgets(folder: Path) -> Path:
     return library
 
 
+@pytest.mark.slow
 @needs_all
 def test_a_meter_that_forgets_realloc_s_old_size_is_named(tmp_path):
     done = check("--stacks=openssl@3.5.5", "--suites=tls13-rsa-aes256", f"--meter={meter_that_forgets(tmp_path)}")

@@ -158,6 +158,7 @@ def test_names_keep_their_order_and_their_distance():
     assert apart([98, 99], [10, 10], 100) == [85, 95]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stacks", [1, 8])
 def test_no_text_lies_over_another_and_all_are_inside(stacks):
     names = [OPENSSL, *(f"rustls+aws-lc+jemalloc-rust@0.{minor}.0" for minor in range(20, 27))][:stacks]
@@ -172,6 +173,7 @@ def test_no_text_lies_over_another_and_all_are_inside(stacks):
             assert min(box.x0, box.y0) >= -1 and box.x1 <= made.bbox.x1 + 1, (name, text.get_text())
 
 
+@pytest.mark.slow
 def test_what_is_drawn_is_what_was_measured(tmp_path):
     names = [file.stem for file in pictures.draw([*transfers(), *shaken((1, 2))], tmp_path)]
     assert names[::2] == ["transfer", "handshake", f"latency-{SUITE}", f"threads-{SUITE}"]
@@ -190,6 +192,7 @@ def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_script_names_its_files_and_draws_the_same_again(tmp_path):
     recording = synthetic.write(tmp_path / "recording", transfers())
     for name in "one", "two":
