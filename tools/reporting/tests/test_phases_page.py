@@ -1,16 +1,16 @@
 """The report's interactive sections in Debian's chromium: what they say, by pointer and by keys, is the record's."""
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
+
+from chromium import PAGES, Watched
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ROOT / "build/pages"
 PAGE, FACTS = PAGES / "phases.html", PAGES / "phases.json"
 WIDE, NARROW = (1280, 900), (390, 844)
 OPENSSL, RUSTLS = 0, 1  # panels, as the page is opened
@@ -23,39 +23,22 @@ def made():
     subprocess.run([ROOT / ".venv/bin/python", maker, PAGES], check=True)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium has no sandbox for root
-        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=root)
-        yield started
-        started.close()
-
-
 @pytest.fixture
 def opened(browser):
     """In the end nothing was complained of, and nothing was loaded but the page."""
-    said, asked, contexts = [], [], []
+    watched = Watched(browser)
 
     def open_page(size=WIDE, scheme="light"):
-        context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        contexts.append(context)
-        page = context.new_page()
+        page = watched.page(size, scheme, reduced_motion="reduce")
         page.set_default_timeout(10_000)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
         page.goto(PAGE.as_uri())
         expect(page.locator(".phases-mark").first).to_be_visible()
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert {url.partition("#")[0] for url in asked} <= {PAGE.as_uri()}
+    watched.close()
+    assert watched.said == []
+    assert watched.loaded() <= {PAGE.as_uri()}
 
 
 @pytest.fixture(scope="module")

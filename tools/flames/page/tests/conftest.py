@@ -1,46 +1,33 @@
 """Pages, opened in Debian's chromium by playwright."""
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-PAGES = Path(__file__).resolve().parents[4] / "build/pages"
+from chromium import PAGES, Open, Watched, launched
+
 WIDE, NARROW = (1400, 900), (420, 860)
-
-Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        root = ["--no-sandbox"] if os.geteuid() == 0 else []  # chromium has no sandbox for root
-        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=root)
+    with launched() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Open]:
     """Opens a page; in the end nothing was complained of, and nothing was loaded but the page."""
-    said, asked, contexts = [], [], []
+    watched = Watched(browser)
 
     def open_page(name: str, fragment: str = "", size=WIDE, scheme: str = "light") -> Page:
-        width, height = size
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page = watched.page(size, scheme)
         page.goto(f"{(PAGES / name).as_uri()}{fragment}")
         expect(page.locator("#figure g.frame").first).to_be_visible()
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert {url.partition("#")[0] for url in asked} <= {file.as_uri() for file in PAGES.glob("*.html")}
+    watched.close()
+    assert watched.said == []
+    assert watched.loaded() <= {file.as_uri() for file in PAGES.glob("*.html")}
