@@ -12,164 +12,29 @@ import difflib
 import hashlib
 import json
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from oracle_commands import NUMBER, ROOT, TMP, Argv, commands, digest
+
 PYTHON = ".venv/bin/python"
-TMP = "{TMP}"  # in an argument: a directory of the command's own, which is gone afterwards
 SECONDS = 900  # of one command
-NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
-OFFICIAL = re.compile(r"<!-- (?:begin|made by): (tools/.*?) -->")
 SCRIPT = re.compile(r"<script [^>]*id=\"([^\"]*)\"[^>]*>(.*?)</script>", re.DOTALL)
 TIMES = re.compile(r"\b\d+(\.\d+)? s\b")  # how long it took
-FETCHED = re.compile(r"^page: fetching .*\n", re.MULTILINE)  # by the first page on a machine only
-NO_JSON = ("explain_buckets", "prove", "query")
+ONCE = re.compile(r"^\w+: (fetching|building) .*\n", re.MULTILINE)  # on a machine
 DRAWS = ("plot_", "report.py", " -o ")
 EXAMPLES = """examples:
   tools/dev/oracle.py dump /tmp/before
   tools/dev/oracle.py dump /tmp/after --like /tmp/before      the same commands, whatever the docs say by now
   tools/dev/oracle.py dump /tmp/some --only 'plot_|plan'      only outputs whose names match
   tools/dev/oracle.py compare /tmp/before /tmp/after"""
-
-FIRST, ALL, STACKS, TIMED = (
-    "data/2026-11-21-amd-epyc",
-    "data/2026-11-21-amd-epyc-2",
-    "data/2026-11-22-amd-epyc",
-    "data/2026-11-22-amd-epyc-2",
-)
-OF_MEMORY = "settings stacks peaks heap rss c10k bends law"
-OF_SITES = "roles waterfall accounts sites closings buckets call-sites"
-OF_TIME = "factor transfer handshakes sessions configurations threads latency instructions harness noise"
-TABLES = {  # which a recording has rows for: one that has none would fail all others of the command
-    FIRST: OF_MEMORY,
-    ALL: f"{OF_MEMORY} {OF_SITES} interop deployed",
-    STACKS: f"{OF_MEMORY} {OF_SITES} published account",
-    TIMED: f"settings {OF_TIME}",
-}
-EVERY_TABLE = f"{OF_MEMORY} {OF_SITES} interop deployed published account {OF_TIME}".split()
-MORE = f"""
-tools/tabulate.py {ALL} --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5 --format json
-tools/tabulate.py {ALL} --table peaks --n 100 --n 10000 --format csv
-tools/tabulate.py {ALL} --roles split --process server --format json
-tools/tabulate.py {ALL} --table interop --peer rustls+aws-lc@0.23.46 --format json
-tools/tabulate.py {ALL} --allocator system --window all --env lab --cpu all --format json
-tools/plot_mem.py {FIRST} -o {TMP}/memory --n 1000
-tools/plot_mem.py {ALL} -o {TMP}/memory
-tools/plot_mem.py {ALL} -o {TMP}/interop --campaign interop
-tools/plot_mem.py {ALL} -o {TMP}/law --campaign law
-tools/plot_mem.py {ALL} -o {TMP}/env --env lab --env deployed
-tools/plot_mem.py {STACKS} -o {TMP}/pq --campaign stacks --suite tls13-rsa-aes128-pq
-tools/plot_stacks.py {STACKS} -o {TMP}/clients --campaign stacks --suite tls12-rsa-aes256 --role client
-tools/plot_releases.py {STACKS} -o {TMP}/releases --campaign stacks
-tools/plot_versions.py {STACKS} -o {TMP}/aws-lc --library rustls+aws-lc
-tools/plot_versions.py {STACKS} -o {TMP}/idle --library rustls+ring --stage idle --role server
-tools/plot_buckets.py {ALL} -o {TMP}/tls12 --suite tls12-rsa-aes256
-tools/plot_timing.py {TIMED} --out {TMP}/timing
-tools/compare.py {FIRST} {ALL} --format json
-tools/compare.py {FIRST} {ALL} --phase all --format csv
-tools/compare.py {ALL} --by allocator system jemalloc --stack openssl@3.5.5 --meter rss --format json
-tools/compare.py {STACKS} --by compiler gcc clang --role server --force --format json
-tools/compare.py {TIMED} --by stack openssl@3.5.5 rustls+aws-lc@0.23.46 --force --format json
-tools/compare_versions.py {STACKS} --library openssl --stage idle --format json
-tools/compare_versions.py {STACKS} --library rustls+aws-lc --format json
-tools/compare_versions.py {STACKS} --library rustls+ring --stage created --format json
-tools/explain_buckets.py {ALL} --suite tls12-rsa-aes256
-tools/explain_buckets.py {STACKS} --suite tls13-rsa-aes256 --stack openssl@3.5.5 --stack rustls+ring@0.23.46
-tools/gate.py docs/BUDGET.toml --list
-tools/gate.py docs/BUDGET.toml --recording {STACKS} --junit {TMP}/junit.xml --summary {TMP}/summary.md
-tools/prove.py {FIRST}
-tools/plan.py memory --connections 100000 --rate 200 --stalled-rate 10 --timeout 10s --role both --format json
-tools/plan.py storm --clients 20000 --arrivals poisson --limit 500 --timeout 5s --format json -o {TMP}/limited
-tools/query.py {TMP}/records.md
-tools/report.py --format json
-tools/report.py --format files -o {TMP}/report
-tools/report.py {FIRST} -o {TMP}/first.html
-"""
-# report.html of the newest recordings shows the same as the files above, and takes a minute and a half: left out.
-VIEWS = f"""
---format json
---format csv --callers --sizes --buckets
---format json --phase peak --role server --by blocks --top 20
---format json --phase end --by temporary
---format json --callers --sizes --buckets --filter X509|ASN1|cert --role client
---folded {TMP}/stacks.folded
---speedscope {TMP}/speedscope.json
---flamegraph {TMP}/flames.svg
---flamegraph {TMP}/flames.html
-"""
-
-Argv = list[str]
-
-
-def recordings() -> list[str]:
-    return sorted({str(file.parent.relative_to(ROOT)) for file in (ROOT / "data").glob("*/*.jsonl")})
-
-
-def official() -> Iterator[Argv]:
-    """What the pages say they are made by: as it stands, and as JSON where there is that."""
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        for command in OFFICIAL.findall(page.read_text()):
-            argv = [re.sub(r"^docs/figures", TMP, part) for part in shlex.split(command)]
-            yield argv
-            if "plot_" not in argv[0] and not any(name in argv[0] for name in NO_JSON):
-                yield [*argv, "--format", "json"]
-
-
-def of_recording(recording: str) -> Iterator[Argv]:
-    tabulate = ["tools/tabulate.py", recording]
-    tables = [part for name in TABLES.get(recording, "").split() for part in ("--table", name)]
-    for form in ("json", "csv"):
-        yield [*tabulate, "--format", form]
-        if tables:
-            yield [*tabulate, *tables, "--format", form]
-    smallest = min((ROOT / recording).glob("*.jsonl"), key=lambda file: (file.stat().st_size, file.name))
-    for name in EVERY_TABLE:  # one by one, with the sentence of each that has no rows
-        yield ["tools/tabulate.py", str(smallest.relative_to(ROOT)), "--table", name, "--format", "json"]
-
-
-def of_profiles() -> Iterator[Argv]:
-    profiles = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "data").glob("*/profiles/*.zst"))
-    inspect = "tools/inspect_heaptrack.py"
-    for profile in profiles:
-        for view in VIEWS.strip().splitlines():
-            yield [inspect, profile, *view.split()]
-    for old, new in pairwise(profiles):
-        yield [inspect, "--diff", old, new, "--force", "--format", "json", "--callers", "--sizes", "--buckets"]
-    if len(profiles) > 1:
-        diff = [inspect, "--diff", profiles[0], profiles[-1], "--force"]
-        yield [*diff, "--folded", f"{TMP}/diff.folded"]
-        yield [*diff, "--flamegraph", f"{TMP}/diff.html"]
-    yield [inspect, STACKS, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256", "--format", "json"]
-
-
-def commands() -> dict[str, Argv]:
-    """By name; what takes longest first."""
-    every = [argv for recording in recordings() for argv in of_recording(recording)]
-    every += [*official(), *of_profiles(), *(line.split() for line in MORE.strip().splitlines())]
-    every.sort(key=lambda argv: ("report" not in argv[0], STACKS not in argv))
-    return {name_of(argv): argv for argv in every}
-
-
-def name_of(argv: Argv) -> str:
-    said = " ".join(argv).replace("tools/", "").replace(".py", "").replace("data/", "")
-    name = re.sub(r"[^\w.+@-]+", "_", said)
-    return name if len(name) < 120 else f"{name[:110]}-{digest(said)[:8]}"
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
 
 # What a command leaves, as values and words.
 
@@ -183,7 +48,7 @@ def taken(argv: Argv) -> tuple[int, Any, str]:
                 shutil.copy(page, part)  # it is written anew
         drawn = Path(f"{place}.drawn.json")
         draws = any(word in " ".join(argv) for word in DRAWS)
-        through = [str(Path(__file__)), "draw", str(drawn)] if draws else []
+        through = [str(Path(__file__).with_name("oracle_pictures.py")), str(drawn)] if draws else []
         try:
             done = subprocess.run(
                 [PYTHON, *through, *given], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False
@@ -201,7 +66,7 @@ def taken(argv: Argv) -> tuple[int, Any, str]:
             if file.is_file() and file.suffix != ".png" and str(Path(name).with_suffix("")) not in pictures:
                 found[name], words = split_text(file.read_text().replace(place, TMP), file.suffix[1:])
                 said += [f"== {name}", words]
-        stderr = FETCHED.sub("", TIMES.sub("... s", done.stderr.replace(place, TMP)))
+        stderr = ONCE.sub("", TIMES.sub("... s", done.stderr.replace(place, TMP)))
     return done.returncode, found, "\n".join([*said, "== stderr", stderr]).replace(str(ROOT), "{ROOT}")
 
 
@@ -214,7 +79,8 @@ def split_text(text: str, form: str) -> tuple[Any, str]:
     if form == "html":  # data and rows of tables stand in scripts; pictures are prose laid out
         scripts = [one for one in SCRIPT.findall(text) if not one[0].endswith("svg")]
         return {name: body.splitlines() for name, body in scripts}, f"sha256 {digest(text)}"
-    return NUMBER.findall(text), text
+    rows = [line for line in text.splitlines() if line.startswith("|")]  # else it has no table
+    return NUMBER.findall("\n".join(rows) or text), text
 
 
 def without_prose(value: Any, words: list[str]) -> Any:
@@ -230,88 +96,6 @@ def without_prose(value: Any, words: list[str]) -> Any:
             one = None
         kept[key] = without_prose(one, words)
     return kept
-
-
-# What a picture draws. This runs in a child, around the script.
-
-
-def draw(drawn: Path, script: str, arguments: Sequence[str]) -> None:
-    """Runs the script as it stands; of every figure that it saves what is drawn is kept, once."""
-    from matplotlib.figure import Figure
-
-    saved, kept = Figure.savefig, {}
-
-    def savefig(figure: Figure, file: Any, *given: Any, **named: Any) -> None:
-        saved(figure, file, *given, **named)
-        name = re.sub(r"\.(png|svg)(\.partial)?$", "", str(file))
-        if name not in kept:
-            kept[name] = contents(figure)
-
-    Figure.savefig = savefig
-    place = f"{str(drawn).removesuffix('.drawn.json')}/"
-    sys.argv, sys.path[0] = [script, *arguments], str(Path(script).parent.resolve())
-    try:
-        runpy.run_path(script, run_name="__main__")
-    finally:
-        drawn.write_text(json.dumps({name.removeprefix(place): one for name, one in kept.items()}))
-
-
-def contents(figure: Any) -> dict[str, list]:
-    """Data, colours and texts of all artists; of legends no places, which follow from the words."""
-    from matplotlib.text import Text
-
-    of_legends = {id(part) for legend in figure.findobj(is_legend) for part in legend.findobj()}
-    values, words = [], []
-    for artist in figure.findobj():
-        if isinstance(artist, Text):
-            if artist.get_text().strip():
-                words.append(artist.get_text())
-                values.append(["text", *NUMBER.findall(artist.get_text()), *place_of(artist)])
-        elif (data := data_of(artist)) is not None:
-            values.append([type(artist).__name__, *(data[-1:] if id(artist) in of_legends else data)])
-    return {"values": rounded(values), "words": words}
-
-
-def is_legend(artist: Any) -> bool:
-    return type(artist).__name__ == "Legend"
-
-
-def place_of(text: Any) -> list:
-    """Of one that stands at data."""
-    if hasattr(text, "xy"):
-        return [text.xy]
-    return [text.get_position()] if text.axes and text.get_transform() == text.axes.transData else []
-
-
-def data_of(artist: Any) -> list | None:
-    """Numbers, and a colour at the end; None of what draws no data."""
-    from matplotlib import axes, collections, image, lines, patches, spines
-
-    match artist:
-        case axes.Axes():
-            return [artist.get_xscale(), artist.get_yscale(), artist.get_xlim(), artist.get_ylim()]
-        case lines.Line2D():
-            return [artist.get_xydata(), str(artist.get_linestyle()), artist.get_color()]
-        case spines.Spine() | patches.FancyArrowPatch() | patches.FancyBboxPatch():
-            return None
-        case patches.Rectangle():
-            return [artist.get_bbox().bounds, artist.get_hatch(), artist.get_facecolor()]
-        case patches.Patch():
-            return [artist.get_path().vertices, artist.get_hatch(), artist.get_facecolor()]
-        case collections.Collection():
-            paths = [path.vertices for path in artist.get_paths()]
-            return [artist.get_offsets(), paths, artist.get_array(), artist.get_facecolor()]
-        case image.AxesImage():
-            return [artist.get_array()]
-    return None
-
-
-def rounded(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [rounded(one) for one in value]
-    return f"{value:.12g}" if isinstance(value, float) else value
 
 
 # Dumps, and what differs between two.
@@ -408,8 +192,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["draw"]:
-        return draw(Path(sys.argv[2]), sys.argv[3], sys.argv[4:])
     given = parser().parse_args()
     try:
         if given.verb == "compare":
