@@ -8,6 +8,7 @@ there is a hole, stderr). `compare` lists what differs between two dumps. Nothin
 Exit status of compare: 0 values are equal, 3 values differ or outputs are missing, 2 usage."""
 
 import argparse
+import base64
 import difflib
 import hashlib
 import json
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from oracle_commands import NUMBER, ROOT, TMP, Argv, commands, digest
 PYTHON = ".venv/bin/python"
 SECONDS = 900  # of one command
 SCRIPT = re.compile(r"<script [^>]*id=\"([^\"]*)\"[^>]*>(.*?)</script>", re.DOTALL)
+PACKED = re.compile(r"\beN[\w+/]{40,}=*")  # zlib in Base64, by how it begins
 TIMES = re.compile(r"\b\d+(\.\d+)? s\b")  # how long it took
 ONCE = re.compile(r"^\w+: (fetching|building) .*\n", re.MULTILINE)  # on a machine
 DRAWS = ("plot_", "report.py", " -o ")
@@ -76,11 +79,17 @@ def split_text(text: str, form: str) -> tuple[Any, str]:
         return without_prose(json.loads(text), words), "\n".join(words)
     if form in ("csv", "folded"):
         return text.splitlines(), ""
-    if form == "html":  # data and rows of tables stand in scripts; pictures are prose laid out
-        scripts = [one for one in SCRIPT.findall(text) if not one[0].endswith("svg")]
-        return {name: body.splitlines() for name, body in scripts}, f"sha256 {digest(text)}"
+    if form == "html":  # data and CSV stand in scripts; what is laid out follows from them
+        scripts = [one for one in SCRIPT.findall(text) if not one[0].endswith(("svg", "rows"))]
+        return {name: unpacked(body) for name, body in scripts}, f"sha256 {digest(text)}"
     rows = [line for line in text.splitlines() if line.startswith("|")]  # else it has no table
     return NUMBER.findall("\n".join(rows) or text), text
+
+
+def unpacked(script: str) -> list[str]:
+    """Lines that are short enough to be read, of what a page may hold compressed."""
+    plain = PACKED.sub(lambda found: zlib.decompress(base64.b64decode(found[0])).decode(), script)
+    return re.sub(r",(?=[\"{\[])", ",\n", plain).splitlines()
 
 
 def without_prose(value: Any, words: list[str]) -> Any:

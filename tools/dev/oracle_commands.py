@@ -34,6 +34,7 @@ tools/tabulate.py {ALL} --table peaks --n 100 --n 10000 --format csv
 tools/tabulate.py {ALL} --roles split --process server --format json
 tools/tabulate.py {ALL} --table interop --peer rustls+aws-lc@0.23.46 --format json
 tools/tabulate.py {ALL} --allocator system --window all --env lab --cpu all --format json
+tools/tabulate.py {STACKS} --campaign stacks --table stacks --format json
 tools/plot_mem.py {FIRST} -o {TMP}/memory --n 1000
 tools/plot_mem.py {ALL} -o {TMP}/memory
 tools/plot_mem.py {ALL} -o {TMP}/interop --campaign interop
@@ -41,7 +42,7 @@ tools/plot_mem.py {ALL} -o {TMP}/law --campaign law
 tools/plot_mem.py {ALL} -o {TMP}/env --env lab --env deployed
 tools/plot_mem.py {STACKS} -o {TMP}/pq --campaign stacks --suite tls13-rsa-aes128-pq
 tools/plot_stacks.py {STACKS} -o {TMP}/clients --campaign stacks --suite tls12-rsa-aes256 --role client
-tools/plot_releases.py {STACKS} -o {TMP}/releases --campaign stacks
+tools/plot_releases.py {STACKS} -o {TMP}/releases --campaign stacks --suite tls13-rsa-aes256
 tools/plot_versions.py {STACKS} -o {TMP}/aws-lc --library rustls+aws-lc
 tools/plot_versions.py {STACKS} -o {TMP}/idle --library rustls+ring --stage idle --role server
 tools/plot_buckets.py {ALL} -o {TMP}/tls12 --suite tls12-rsa-aes256
@@ -51,18 +52,20 @@ tools/compare.py {FIRST} {ALL} --phase all --format csv
 tools/compare.py {ALL} --by allocator system jemalloc --stack openssl@3.5.5 --meter rss --format json
 tools/compare.py {STACKS} --by compiler gcc clang --role server --force --format json
 tools/compare.py {TIMED} --by stack openssl@3.5.5 rustls+aws-lc@0.23.46 --force --format json
-tools/compare_versions.py {STACKS} --library openssl --stage idle --format json
+tools/compare_versions.py {STACKS} --library openssl --format json
+tools/compare_versions.py {STACKS} --library openssl --stage idle --table buckets --format json
 tools/compare_versions.py {STACKS} --library rustls+aws-lc --format json
 tools/compare_versions.py {STACKS} --library rustls+ring --stage created --format json
 tools/explain_buckets.py {ALL} --suite tls12-rsa-aes256
 tools/explain_buckets.py {STACKS} --suite tls13-rsa-aes256 --stack openssl@3.5.5 --stack rustls+ring@0.23.46
 tools/gate.py docs/BUDGET.toml --list
+tools/gate.py docs/BUDGET.toml --recording {STACKS} --format json
 tools/gate.py docs/BUDGET.toml --recording {STACKS} --junit {TMP}/junit.xml --summary {TMP}/summary.md
 tools/prove.py {FIRST}
 tools/plan.py memory --connections 100000 --rate 200 --stalled-rate 10 --timeout 10s --role both --format json
 tools/plan.py storm --clients 20000 --arrivals poisson --limit 500 --timeout 5s --format json -o {TMP}/limited
 tools/query.py {TMP}/records.md
-tools/report.py --format json
+tools/report.py {FIRST} {TIMED} --format json
 tools/report.py --format files -o {TMP}/report
 tools/report.py {FIRST} -o {TMP}/first.html
 """
@@ -88,22 +91,23 @@ def recordings() -> list[str]:
 
 
 def official() -> Iterator[Argv]:
-    """What the pages say they are made by: as it stands, and as JSON where there is that."""
+    """What the pages say they are made by: as it stands, and as JSON where there is that.
+
+    Of the largest recording, which takes ten seconds to read, JSON is of all together: of TABLES and MORE."""
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for command in OFFICIAL.findall(page.read_text()):
             argv = [re.sub(r"^docs/figures", TMP, part) for part in shlex.split(command)]
             yield argv
-            if "plot_" not in argv[0] and not any(name in argv[0] for name in NO_JSON):
+            if "plot_" not in argv[0] and STACKS not in argv and not any(name in argv[0] for name in NO_JSON):
                 yield [*argv, "--format", "json"]
 
 
 def of_recording(recording: str) -> Iterator[Argv]:
     tabulate = ["tools/tabulate.py", recording]
     tables = [part for name in TABLES.get(recording, "").split() for part in ("--table", name)]
-    for form in ("json", "csv"):
-        yield [*tabulate, "--format", form]
-        if tables:
-            yield [*tabulate, *tables, "--format", form]
+    yield [*tabulate, "--format", "json"]
+    for form in ("json", "csv") if tables else ():
+        yield [*tabulate, *tables, "--format", form]
     smallest = min((ROOT / recording).glob("*.jsonl"), key=lambda file: (file.stat().st_size, file.name))
     for name in EVERY_TABLE:  # one by one, with the sentence of each that has no rows
         yield ["tools/tabulate.py", str(smallest.relative_to(ROOT)), "--table", name, "--format", "json"]
