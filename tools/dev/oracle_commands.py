@@ -62,7 +62,7 @@ tools/gate.py docs/BUDGET.toml --list
 tools/gate.py docs/BUDGET.toml --recording {STACKS} --format json
 tools/gate.py docs/BUDGET.toml --recording {STACKS} --junit {TMP}/junit.xml --summary {TMP}/summary.md
 tools/prove.py {FIRST}
-tools/plan.py memory --connections 100000 --rate 200 --stalled-rate 10 --timeout 10s --role both --format json
+tools/plan.py memory --connections 10000 --rate 200 --rtt 50ms --stalled-rate 10 --timeout 10s --role both --format json
 tools/plan.py storm --clients 20000 --arrivals poisson --limit 500 --timeout 5s --format json -o {TMP}/limited
 tools/query.py {TMP}/records.md
 tools/report.py {FIRST} {TIMED} --format json
@@ -76,7 +76,8 @@ VIEWS = f"""
 --format json --phase peak --role server --by blocks --top 20
 --format json --by temporary
 --format json --phase end
---format json --callers --sizes --filter X509|ASN1|cert --role client
+--format json --callers --filter X509|ASN1|cert --role client
+--format json --sizes
 --folded {TMP}/stacks.folded
 --speedscope {TMP}/speedscope.json
 --flamegraph {TMP}/flames.svg

@@ -23,7 +23,8 @@ def draw(drawn: Path, script: str, arguments: Sequence[str]) -> None:
 
     def savefig(figure: Figure, file: Any, *given: Any, **named: Any) -> None:
         saved(figure, file, *given, **named)
-        name = re.sub(r"\.(png|svg)(\.partial)?$", "", str(file))
+        is_file = isinstance(file, str | Path)  # else it goes into a page
+        name = re.sub(r"\.(png|svg)(\.partial)?$", "", str(file)) if is_file else f"picture {len(kept) + 1}"
         if name not in kept:
             kept[name] = contents(figure)
 
