@@ -112,10 +112,14 @@ def without_prose(value: Any, words: list[str]) -> Any:
 
 def dump(directory: Path, jobs: int, only: str, like: Path | None) -> None:
     """ValueError and OSError with a sentence."""
+    try:
+        chosen = re.compile(only)
+    except re.error as error:
+        raise ValueError(f"--only {only!r} is no regular expression: {error}") from None
     if jobs < 1:
         raise ValueError("--jobs is at least 1")
     wanted = {name: one["argv"] for name, one in manifest(like)["outputs"].items()} if like else commands()
-    wanted = {name: argv for name, argv in wanted.items() if re.search(only, name)}
+    wanted = {name: argv for name, argv in wanted.items() if chosen.search(name)}
     if not wanted:
         raise ValueError(f"no output has a name that matches {only!r}")
     directory.mkdir(parents=True, exist_ok=True)
@@ -206,7 +210,7 @@ def main() -> None:
         if given.verb == "compare":
             sys.exit(compare(given.old, given.new, given.lines))
         dump(given.directory, given.jobs, given.only, given.like)
-    except (ValueError, OSError, re.error) as error:
+    except (ValueError, OSError) as error:
         print(f"oracle: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
