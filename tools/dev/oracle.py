@@ -61,7 +61,8 @@ def taken(argv: Argv) -> tuple[int, Any, str]:
             return -1, None, f"not done after {SECONDS} s"
         finally:
             drawn.unlink(missing_ok=True)
-        values, words = split_text(done.stdout.replace(place, TMP), "json" if "json" in argv else "")
+        form = argv[argv.index("--format") + 1] if "--format" in argv else ""
+        values, words = split_text(done.stdout.replace(place, TMP), form)
         found = {"stdout": values, "pictures": {name: one["values"] for name, one in pictures.items()}}
         said = [words, *(line for name, one in pictures.items() for line in (f"== {name}", *one["words"]))]
         for file in sorted(Path(place).rglob("*")):
