@@ -21,9 +21,9 @@ KNOBS = {  # of `make mem`
     "HEAP": "how many of the smallest numbers of sessions are run under the heap meter too, or all",
     "JOBS": "runs at a time, each on a CPU of its own",
     "FRESH": "1 measures again what has been measured",
-    "OUT": "directory of the recording and the pictures",
+    "OUT": "directory of the recording and the pictures; one in data/ itself needs a clean tree",
 }
-DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/DATE-CPU", "KEEP": "both"}
+DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/local/DATE-CPU", "KEEP": "both"}
 DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself") | {"PREFIX": "none"}
 WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs", "CPU": "cpus"}  # of a campaign; else the knob's
 MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that may come from the environment
@@ -42,7 +42,7 @@ TIMED_DEFAULTS = {  # as the campaigns of campaigns.toml have them
     "ALLOCATOR": "system",
     "CPU": "all",
     "FRESH": "0",
-    "OUT": "data/DATE-CPU",
+    "OUT": "data/local/DATE-CPU",
     MULTIPLIER: "1",
 }
 TIMED = {"throughput": list(TIMED_DEFAULTS), "handshake": [knob for knob in TIMED_DEFAULTS if knob != "SIZES"]}
@@ -70,7 +70,7 @@ COMPARE |= {"ROLE": "both", "N": "200", "GIT": "none", "LIKE": "none", "PREFIX":
 COMPARE |= {"FORMAT": "table on a terminal, else markdown"}
 VERSIONS = {"LIB": "none: it is required", "VERSIONS": "all", "SUITES": "tls13-rsa-aes256 tls12-rsa-aes256"}
 VERSIONS |= {"ROLE": "both", "OUT": "build/versions/LIB", "FORMAT": "table on a terminal, else markdown"}
-REPORT = {"RECORDINGS": "the newest that together have memory, all stacks and time", "OUT": "here: report.html"}
+REPORT = {"RECORDINGS": "your newest, and the newest with memory, all stacks and time", "OUT": "here: report.html"}
 BUILD = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
 PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
 PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from origins import Machine
+from repository import LOCAL, ROOT
 
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -29,6 +30,11 @@ def recording_name(day: date, cpu: str) -> str:
     """`<date>-<cpu>`, for instance 2026-11-21-amd-epyc."""
     slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
     return f"{day.isoformat()}-{slug}"
+
+
+def default_recording() -> Path:
+    """Where this machine's runs of today go unless the user names another directory."""
+    return ROOT / LOCAL / recording_name(date.today(), cpu_model())
 
 
 def cpu_model() -> str:

@@ -11,9 +11,7 @@ import signal
 for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
     signal.signal(number, signal.SIG_DFL)
 
-import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 import conclusion
@@ -22,14 +20,14 @@ import forecast
 import names
 import pages
 import recorder
+import repository
 import request
 import shown
 import stdout
 import verification
 from campaign import matrix, unmetered
-from definitions import ROOT
-from machine import allowed_cpus, cpu_model, recording_name
-from provenance import Provenance, built, git, manifest, missing
+from machine import allowed_cpus, default_recording
+from provenance import Provenance, built, manifest, missing
 from run import Run
 from runner import Runner
 from scenarios import AnyCampaign
@@ -49,10 +47,11 @@ def main() -> None:
     campaign = request.campaign(arguments)
     timed = campaign.scenario != "memory"
     cpus = alone.cores_first()[:1] if timed else slots_cpus(arguments.jobs)
-    recording = Path(arguments.out) if arguments.out else ROOT / "data" / recording_name(date.today(), cpu_model())
+    recording = Path(arguments.out) if arguments.out else default_recording()
     if arguments.heap and (where := unmetered(campaign)):
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
     if not arguments.list:
+        repository.insist(recording, named=bool(arguments.out))
         campaign = of_built(campaign)
         prepare(recording, campaign)
     title = conclusion.title(arguments.campaign, campaign, definitions.campaigns()[arguments.campaign])
@@ -61,8 +60,6 @@ def main() -> None:
         with stdout.checked():
             plan.show()
         return
-    if committed(recording):
-        print(f"memtest: {plan.name} is committed, and runs are added to it; OUT= keeps yours apart", file=sys.stderr)
     failures, fine = measure(plan, runner, cpus), shown.results(plan)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
@@ -98,14 +95,6 @@ def prepare(recording: Path, campaign: AnyCampaign) -> None:
     room.check(campaign)
     recorder.prepare(recording)
     pages.sweep()
-
-
-def committed(recording: Path) -> bool:
-    """Whether git has files of this recording; False outside a clone."""
-    try:
-        return bool(git("ls-files", "--", str(recording)))
-    except (FileNotFoundError, subprocess.CalledProcessError):
-        return False
 
 
 class Plan:

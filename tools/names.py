@@ -20,6 +20,7 @@ except ModuleNotFoundError:
     sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
 
 import releases
+import repository
 import shapes
 import stdout
 from knobs import (
@@ -254,7 +255,10 @@ def main() -> None:
     if given.default:
         print(PROFILE[given.default])
         return
-    insist(dict(knob.partition("=")[::2] for knob in given.knobs), given.takes)
+    knobs = dict(knob.partition("=")[::2] for knob in given.knobs)
+    insist(knobs, given.takes)
+    if "OUT" in knobs and "RECORDINGS" not in (given.takes or ()):  # a report records nothing
+        repository.insist(Path(knobs["OUT"]))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     if given.list:
         with stdout.checked():

@@ -13,12 +13,12 @@ environment.activate()
 import argparse
 import sys
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
 
 import definitions
 import forms
 import names
+import repository
 import shown
 import stdout
 from campaign import SYSTEM, Run, tls
@@ -28,7 +28,7 @@ from capture.one_run import Subject
 from capture.profilers import MARKS, PROFILERS
 from capture.store import Place
 from definitions import ROOT
-from machine import cpu_model, recording_name
+from machine import default_recording
 from measure import slots_cpus
 from preload import HEAP_METER
 from profiles import profile_files, profile_records
@@ -124,9 +124,10 @@ def tell(place: Place, record: ProfileRecord) -> None:
 
 def main() -> None:
     given = arguments()
+    recording = Path(given.out) if given.out else default_recording()
+    repository.insist(recording, named=bool(given.out))
     try:
         asked = subject(given)
-        recording = Path(given.out) if given.out else ROOT / "data" / recording_name(date.today(), cpu_model())
         place = store.place(recording, asked)
         record = None if given.fresh else store.kept(place, asked)
         if record:

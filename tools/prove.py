@@ -12,28 +12,23 @@ environment.activate()
 
 import argparse
 import sys
-from datetime import date
 from pathlib import Path
 
 import claims
-import definitions
 import reading
 import records
 from comparable import left_out
-from machine import cpu_model, recording_name
+from machine import default_recording
 
 EXAMPLES = """examples:
   make prove                      record the campaigns and check them
-  tools/prove.py data/2026-01-31-some-cpu"""
-
-
-def today() -> Path:
-    return definitions.ROOT / "data" / recording_name(date.today(), cpu_model())
+  tools/prove.py data/local/2026-01-31-some-cpu"""
 
 
 def parser() -> argparse.ArgumentParser:
     made = reading.parser(__doc__, EXAMPLES)
-    made.add_argument("recording", type=Path, nargs="?", default=today(), help="default: this machine's of today")
+    about = "default: what this machine recorded today in data/local"
+    made.add_argument("recording", type=Path, nargs="?", default=default_recording(), help=about)
     return made
 
 

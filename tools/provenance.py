@@ -16,6 +16,7 @@ from machine import machine
 from origins import AllocatorRecord, Machine, Peer, Sha256, Source
 from preload import HEAP_METER, HEAP_METERS, allocator_record
 from records import SCHEMA, Record, key
+from repository import changes, git
 from run import Run, argv
 from symbols import resolve
 from timing import kept
@@ -147,11 +148,6 @@ def sha256(file: Path) -> str:
 def checkout() -> tuple[str, bool]:
     """The commit, and whether anything but data/ differs from it; `unknown` outside a clone."""
     try:
-        commit = git("rev-parse", "HEAD")
-        return commit, bool(git("status", "--porcelain", "--", ".", ":(exclude)data"))
+        return git("rev-parse", "HEAD"), bool(changes())
     except (FileNotFoundError, subprocess.CalledProcessError):
         return "unknown", True
-
-
-def git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

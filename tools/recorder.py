@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+import repository
 from records import Record, load_file
 from torn import TORN, torn
 
@@ -60,6 +61,7 @@ def prepare(directory: Path) -> None:
     """Makes the recording's directory if need be and holds it until the runner ends.
 
     Exits with a sentence if it cannot serve, or serves another campaign: both would make every run."""
+    repository.insist(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

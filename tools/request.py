@@ -15,7 +15,7 @@ KEEP_WINDOW = 100  # pairs
 EXAMPLES = """examples:
   tools/measure.py mem                                     the campaign [mem] as it stands
   tools/measure.py mem --n 1000 --suites tls13-rsa-aes256  one suite, at most 1,000 sessions
-  tools/measure.py mem --window 100 --out data/window      100 pairs in the handshake at a time
+  tools/measure.py mem --window 100 --out data/local/window      100 pairs in the handshake at a time
   tools/measure.py mem --roles split --n 20000             10,000 server sessions in a process of their own
   tools/measure.py interop                                 every stack against every other
   tools/measure.py throughput --sizes 16,1024,65536        short and long writes

@@ -19,7 +19,7 @@ def common() -> argparse.ArgumentParser:
     add("--suite", default=SUITE, help=f"default: {SUITE}")
     add("--allocator", default="system", help="system (glibc), jemalloc, mimalloc or tcmalloc")
     add("--role", choices=("server", "client", "both"), default="server", help="both: a proxy, TLS on either side")
-    where = "a directory under data/; may be repeated (default: all, the newest that has what is needed)"
+    where = "a directory under data/; may be repeated (default: all but data/local, the newest that has what is needed)"
     add("--recording", type=Path, action="append", metavar="DIR", help=where)
     add("--kernel-bytes", type=amounts.extra, metavar="K", help="kernel memory of a connection")
     add("--record-bytes", type=amounts.extra, metavar="BYTES", help="what a full record in flight adds")

@@ -1,4 +1,6 @@
-"""Which recording a plan stands on: the newest in data/ that has what is needed, or those that were named."""
+"""Which recording a plan stands on: the newest in data/ that has what is needed, or those that were named.
+
+The user's own, in data/local, are used only when named: plans without names are the same on every machine."""
 
 import functools
 from collections.abc import Sequence
@@ -21,7 +23,7 @@ def newest(named: Sequence[Path] | None) -> list[Path]:
         return list(named)
     found = sorted((one for one in (ROOT / DATA).glob("20*/") if any(one.glob("*.jsonl"))), reverse=True)
     if not found:
-        raise ValueError("data: there is no recording here; `make mem` makes one, --recording names one elsewhere")
+        raise ValueError("data: there is no committed recording; --recording names yours, in data/local")
     return found
 
 

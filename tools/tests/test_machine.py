@@ -2,10 +2,12 @@
 
 import os
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 import machine
+from repository import ROOT
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,11 @@ import machine
 )
 def test_a_recording_is_named_by_day_and_cpu(cpu, name):
     assert machine.recording_name(date(2026, 11, 21), cpu) == name
+
+
+def test_runs_go_to_the_users_own_directory_by_default():
+    name = machine.recording_name(date.today(), machine.cpu_model())
+    assert machine.default_recording().relative_to(ROOT) == Path("data/local") / name
 
 
 def test_this_machine():

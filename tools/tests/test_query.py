@@ -33,7 +33,7 @@ def database():
 def lines(*marks: str) -> list[tuple[str, bytes]]:
     """Recording and line of all runs that have these."""
     wanted = [mark.encode() for mark in marks]
-    files = sorted((ROOT / "data").rglob("*.jsonl"))
+    files = sorted((ROOT / "data").glob("20*/*.jsonl"))
     found = [(file.parent.name, line) for file in files for line in file.read_bytes().splitlines()]
     return [(recording, line) for recording, line in found if all(mark in line for mark in wanted)]
 
