@@ -85,7 +85,7 @@ compare-versions: names packages-compare setup core ## a library's releases, LIB
 
 .PHONY: report
 report: takes := RECORDINGS OUT
-report: names setup ## one page, report.html, of the newest recordings or those of RECORDINGS=: tables, pictures, commands
+report: names setup ## one page, report.html, of your newest recording and the committed ones, or of RECORDINGS=: tables, pictures, commands
 	@.venv/bin/python tools/report.py $(call flags,$(takes))
 
 .PHONY: stacks

@@ -26,15 +26,16 @@ from reporting import cost, files, glance, measured, newest, page, phases, recor
 from reporting import waterfall as requested
 from reporting.recordings import Recording
 from reporting.sections import Section
+from repository import DATA, LOCAL
 from tables import clean
 from views import profile_output
 
 EXAMPLES = """examples:
-  tools/report.py -o report.html                                the newest recordings that have memory, all stacks, time
-  tools/report.py data/2026-01-31-some-cpu -o report.html
-  tools/report.py data/2026-01-31-some-cpu data/2026-02-01-other -o both.html      machines are told apart
-  tools/report.py data/2026-01-31-some-cpu --format csv --table cost-heap
-  tools/report.py data/2026-01-31-some-cpu --format files -o report                all tables and pictures as files"""
+  tools/report.py -o report.html                   your newest recording, and the newest with memory, all stacks, time
+  tools/report.py data/local/2026-01-31-some-cpu -o report.html
+  tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  machines are told apart
+  tools/report.py data/local/2026-01-31-some-cpu --format csv --table cost-heap
+  tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""
 MAKERS = (glance, cost, phases, residuals, requested, timed_runs, measured)
 HTML, FILES = "html", "files"
 TEXTS = (forms.MARKDOWN, forms.CSV, forms.JSON)
@@ -77,7 +78,7 @@ def run(given: argparse.Namespace) -> None:
     output = placed(given)
     named = [*given.recording, *given.recordings]
     profile_output.check([str(output)] if given.format != FILES else [], map(str, named))
-    loaded = recordings.loaded(named) if named else newest.loaded(ROOT / "data")
+    loaded = recordings.loaded(named) if named else newest.loaded(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
     made = sections(read)
     if given.format == FILES:

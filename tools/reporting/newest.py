@@ -1,7 +1,7 @@
-"""Which recordings a report is of when nobody names any: the newest that together have memory, all stacks and time."""
+"""Which recordings a report is of when nobody names any: the user's newest, and the newest that together have memory,
+all stacks and time."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import campaign
@@ -13,21 +13,24 @@ from selection import run_of
 NEEDED = ("mem", "stacks", "throughput", "handshake")  # campaigns: of each the newest recording with more than half
 
 
-def loaded(data: Path) -> dict[str, list[Record]]:
+def loaded(data: Path, local: Path | None = None) -> dict[str, list[Record]]:
     """Path to its runs; no older ones are read once all are found. Where no recording has any of it, the newest alone.
 
+    `data` has the recordings of the repository, `local` the user's own, the newest of which is always read.
     ValueError with a sentence when there is none at all."""
     wanted = {name: set(campaign.matrix(definitions.campaigns()[name])) for name in NEEDED}
     kept: dict[str, list[Record]] = {}
     newest: dict[str, list[Record]] = {}
-    for path in by_age(data):
-        if not wanted:
-            break
+    paths = by_age(data, local)
+    own = next((path for path in paths if path.parent == local), None)
+    for path in paths:
+        if not wanted and path != own:
+            continue
         records = records_of(path)
         newest = newest or {shown(path): records}
         there = set(map(run_of, records))
         found = [name for name, runs in wanted.items() if 2 * len(runs & there) > len(runs)]
-        if found:
+        if found or path == own:
             kept[shown(path)] = records
         wanted = {name: runs for name, runs in wanted.items() if name not in found}
     if not newest:
@@ -35,12 +38,13 @@ def loaded(data: Path) -> dict[str, list[Record]]:
     return kept or newest
 
 
-def by_age(data: Path) -> Iterator[Path]:
-    """Recordings by their names, DATE-CPU or DATE-CPU-2, the newest first."""
-    dated = [one for one in data.glob("[0-9]*-*-*-*") if any(one.glob("*.jsonl"))]
+def by_age(data: Path, local: Path | None) -> list[Path]:
+    """Recordings by their names, DATE-CPU or DATE-CPU-2, the newest first; of one day the user's own first."""
+    folders = (data, local) if local else (data,)
+    dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if any(one.glob("*.jsonl"))]
 
     def age(one: Path) -> tuple:
         again = re.search(r"-(\d+)$", one.name[10:])
-        return one.name[:10], int(again[1]) if again else 1, one.name
+        return one.name[:10], one.parent == local, int(again[1]) if again else 1, one.name
 
-    yield from sorted(dated, key=age, reverse=True)
+    return sorted(dated, key=age, reverse=True)

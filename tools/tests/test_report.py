@@ -6,10 +6,12 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zlib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 import synthetic
@@ -302,6 +304,31 @@ def test_newest_recordings_are_read_until_all_is_there(tmp_path, monkeypatch):
     suites = newest.definitions.campaigns()["handshake"].suites
     synthetic.write(tmp_path / "2026-01-02-cpu-10", synthetic_timed.campaign(stacks, suites))
     assert [path.rpartition("/")[2] for path in newest.loaded(tmp_path)] == ["2026-01-02-cpu-10", "2026-01-02-cpu"]
+
+
+def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_path, monkeypatch):
+    monkeypatch.setattr(newest, "NEEDED", ("mem",))
+    small = synthetic.campaign([OPENSSL], [SUITE])
+    for name, runs in {
+        "2026-01-02-cpu": definitions_of("mem"),
+        "2026-01-03-cpu-2": small,
+        "local/2026-01-01-cpu": small,
+        "local/2026-01-02-cpu": small,
+        "local/2026-01-03-cpu": definitions_of("mem"),
+    }.items():
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        synthetic.write(tmp_path / name, runs)
+    data, local = tmp_path, tmp_path / "local"
+    assert names(newest.loaded(data, local), tmp_path) == ["local/2026-01-03-cpu"]
+    shutil.rmtree(local / "2026-01-03-cpu")
+    assert names(newest.loaded(data, local), tmp_path) == ["local/2026-01-02-cpu", "2026-01-02-cpu"]
+    (local / "2026-01-02-cpu").rename(local / "2025-12-31-cpu")
+    assert names(newest.loaded(data, local), tmp_path) == ["2026-01-02-cpu", "local/2026-01-01-cpu"]
+    assert names(newest.loaded(data), tmp_path) == ["2026-01-02-cpu"]
+
+
+def names(loaded: dict, folder) -> list[str]:
+    return [str(Path(path).relative_to(folder)) for path in loaded]
 
 
 def definitions_of(name: str) -> list[records.Record]:
