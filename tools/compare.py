@@ -31,11 +31,11 @@ from records import Record
 from tables import clean
 
 EXAMPLES = """examples:
-  tools/compare.py data/2026-01-31-some-cpu data/2026-02-28-some-cpu
+  tools/compare.py data/local/2026-01-31-some-cpu data/local/2026-02-28-some-cpu
   tools/compare.py OLD NEW --stack openssl@3.4.1=openssl@3.5.5        the same library under two names
-  tools/compare.py data/2026-01-31-some-cpu --by stack openssl@3.4.1 openssl@3.5.5
-  tools/compare.py data/2026-01-31-some-cpu --by allocator system jemalloc --stack openssl@3.5.5 --meter rss
-  tools/compare.py data/2026-01-31-some-cpu --by compiler gcc clang --role server --format markdown
+  tools/compare.py data/local/2026-01-31-some-cpu --by stack openssl@3.4.1 openssl@3.5.5
+  tools/compare.py data/local/2026-01-31-some-cpu --by allocator system jemalloc --stack openssl@3.5.5 --meter rss
+  tools/compare.py data/local/2026-01-31-some-cpu --by compiler gcc clang --role server --format markdown
   tools/compare.py OLD NEW --suite tls13-rsa-aes256 --phase "server 1" --phase all
 
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""

@@ -29,8 +29,8 @@ from versions import recorded, version_tables, walk
 EXAMPLES = """examples:
   tools/compare_versions.py --library openssl                                   builds and measures every release
   tools/compare_versions.py --library rustls+aws-lc --suites tls13-rsa-aes256-pq --role server
-  tools/compare_versions.py data/2026-01-31-some-cpu --library openssl --table buckets --stage idle
-  tools/compare_versions.py data/2026-01-31-some-cpu --library openssl --versions 3.4.1,3.5.5 --format csv
+  tools/compare_versions.py data/local/2026-01-31-some-cpu --library openssl --table buckets --stage idle
+  tools/compare_versions.py data/local/2026-01-31-some-cpu --library openssl --versions 3.4.1,3.5.5 --format csv
 
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 

@@ -20,8 +20,8 @@ from buckets import bucket_reasons, bucket_sources
 from profiles.unreadable import Unreadable
 
 EXAMPLES = """examples:
-  tools/explain_buckets.py data/2026-01-31-some-cpu --suite tls13-rsa-aes256
-  tools/explain_buckets.py data/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+ring@0.23.46
+  tools/explain_buckets.py data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256
+  tools/explain_buckets.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+ring@0.23.46
   tools/explain_buckets.py openssl.heaptrack.zst rustls.heaptrack.zst        of what make profile keeps"""
 
 NOTHING = (

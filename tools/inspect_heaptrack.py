@@ -33,7 +33,7 @@ EXAMPLES = """examples:
   tools/inspect_heaptrack.py PROFILE --by temporary --top 20           allocated and freed at once
   tools/inspect_heaptrack.py PROFILE --callers --filter 'X509|ASN1'    who called, as a tree
   tools/inspect_heaptrack.py PROFILE --sessions 1000                   per session, where the record is not there
-  tools/inspect_heaptrack.py data/2026-01-31-some-cpu --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
+  tools/inspect_heaptrack.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --suite tls13-rsa-aes256 --phase idle
   tools/inspect_heaptrack.py PROFILE --flamegraph flames.html          all moments, in one page
   tools/inspect_heaptrack.py PROFILE --folded - | flamegraph.pl        --folded comes after PROFILE
   tools/inspect_heaptrack.py --diff OLD NEW --phase established        what changed

@@ -25,8 +25,8 @@ from profiles.unreadable import Unreadable
 from settings import dates, machine_of
 
 EXAMPLES = """examples:
-  tools/plot_buckets.py data/2026-01-31-some-cpu -o buckets --suite tls13-rsa-aes256      both buckets.png and .svg
-  tools/plot_buckets.py data/2026-01-31-some-cpu -o ring.png --suite tls12-rsa-aes256 --stack rustls+ring@0.23.46
+  tools/plot_buckets.py data/local/2026-01-31-some-cpu -o buckets --suite tls13-rsa-aes256  both buckets.png and .svg
+  tools/plot_buckets.py data/local/2026-01-31-some-cpu -o ring.png --suite tls12-rsa-aes256 --stack rustls+ring@0.23.46
   tools/plot_buckets.py old.heaptrack.zst new.heaptrack.zst -o both.svg                   profiles of any tool"""
 TITLE = "What a TLS session's bytes are for"
 

@@ -26,11 +26,11 @@ from series import Series, Setting
 from settings import constant, dates, machine_of
 
 EXAMPLES = """examples:
-  tools/plot_mem.py data/2026-01-31-some-cpu -o memory.png
-  tools/plot_mem.py data/2026-01-31-some-cpu -o memory          both memory.png and memory.svg
-  tools/plot_mem.py data/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
-  tools/plot_mem.py data/2026-01-31-some-cpu -o roles.png --roles split     clients and servers beside each other
-  tools/plot_mem.py data/2026-01-31-some-cpu -o env.png --env lab --env deployed        each repeat beside the lab's"""
+  tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory.png
+  tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory    both memory.png and memory.svg
+  tools/plot_mem.py data/local/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
+  tools/plot_mem.py data/local/2026-01-31-some-cpu -o roles.png --roles split  clients and servers beside each other
+  tools/plot_mem.py data/local/2026-01-31-some-cpu -o env.png --env lab --env deployed  each repeat beside the lab's"""
 
 
 TITLE = "What a TLS session costs in memory"

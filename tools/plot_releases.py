@@ -26,8 +26,8 @@ from series import Setting
 from settings import dates, machine_of
 
 EXAMPLES = """examples:
-  tools/plot_releases.py data/2026-01-31-some-cpu -o releases --library openssl --library rustls+ring
-  tools/plot_releases.py data/2026-01-31-some-cpu -o tls13.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq"""
+  tools/plot_releases.py data/local/2026-01-31-some-cpu -o releases --library openssl --library rustls+ring
+  tools/plot_releases.py data/local/2026-01-31-some-cpu -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq"""
 TITLE = "Memory of a TLS session, release by release"
 LEAST = 3  # releases of a library that was not asked for
 MOST = 3  # suites: lines of a panel

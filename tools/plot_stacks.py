@@ -31,8 +31,8 @@ from standings import RUNTIME, absent, exact, ranked
 from tables import Cell
 
 EXAMPLES = """examples:
-  tools/plot_stacks.py data/2026-01-31-some-cpu -o stacks --suite tls13-rsa-aes128      both stacks.png and .svg
-  tools/plot_stacks.py data/2026-01-31-some-cpu -o clients.png --suite tls12-rsa-aes256 --role client"""
+  tools/plot_stacks.py data/local/2026-01-31-some-cpu -o stacks --suite tls13-rsa-aes128  both stacks.png and .svg
+  tools/plot_stacks.py data/local/2026-01-31-some-cpu -o clients.png --suite tls12-rsa-aes256 --role client"""
 ROW = 0.235  # inches
 WIDE = 190  # characters of a line of what has no bar
 KEPT, PEAK = 1.09, 1.16  # where their columns of figures end, in parts of the scale

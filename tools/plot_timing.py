@@ -19,10 +19,10 @@ from timing import kinds, pictures
 from timing.timed import is_timed, select
 
 EXAMPLES = """examples:
-  tools/plot_timing.py data/2026-01-31-some-cpu                     every picture, into the directory pictures
-  tools/plot_timing.py data/2026-01-31-some-cpu --campaign throughput --out docs/pictures
-  tools/plot_timing.py data/2026-01-31-some-cpu --suite tls13-rsa-aes256    with its resumed handshakes
-  tools/plot_timing.py data/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+aws-lc@0.23.46
+  tools/plot_timing.py data/local/2026-01-31-some-cpu               every picture, into the directory pictures
+  tools/plot_timing.py data/local/2026-01-31-some-cpu --campaign throughput --out docs/pictures
+  tools/plot_timing.py data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256  with its resumed handshakes
+  tools/plot_timing.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+aws-lc@0.23.46
 
 transfer, handshake, latency-SUITE, threads-SUITE, threads-transfer-SUITE and sizes-SUITE are drawn where their runs
 are there, each as .png and .svg."""

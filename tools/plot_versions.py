@@ -27,8 +27,8 @@ from versions import version_panel, walk
 from versions.walk import STAGES, Walk
 
 EXAMPLES = """examples:
-  tools/plot_versions.py data/2026-01-31-some-cpu -o versions --library openssl
-  tools/plot_versions.py data/2026-01-31-some-cpu -o idle.svg --library rustls+ring --stage idle --role server"""
+  tools/plot_versions.py data/local/2026-01-31-some-cpu -o versions --library openssl
+  tools/plot_versions.py data/local/2026-01-31-some-cpu -o idle.svg --library rustls+ring --stage idle --role server"""
 HATCHES = {"hatch.linewidth": 0.7}
 
 

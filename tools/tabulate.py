@@ -30,14 +30,14 @@ from selection import ITSELF, Selection, of_campaign
 
 PROCESSES = get_args(Process)
 EXAMPLES = """examples:
-  tools/tabulate.py data/2026-01-31-some-cpu
-  tools/tabulate.py data/2026-01-31-some-cpu --table peaks --n 10000 --format csv
-  tools/tabulate.py data/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
-  tools/tabulate.py data/2026-01-31-some-cpu --table c10k --into README.md
-  tools/tabulate.py data/2026-01-31-some-cpu --roles split --process server     what a server's process holds
-  tools/tabulate.py data/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
-  tools/tabulate.py data/2026-01-31-some-cpu --table deployed --format json
-  tools/tabulate.py data/2026-01-31-some-cpu --campaign handshake --table factor --table latency     of time
+  tools/tabulate.py data/local/2026-01-31-some-cpu
+  tools/tabulate.py data/local/2026-01-31-some-cpu --table peaks --n 10000 --format csv
+  tools/tabulate.py data/local/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
+  tools/tabulate.py data/local/2026-01-31-some-cpu --table c10k --into README.md
+  tools/tabulate.py data/local/2026-01-31-some-cpu --roles split --process server  what a server's process holds
+  tools/tabulate.py data/local/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
+  tools/tabulate.py data/local/2026-01-31-some-cpu --table deployed --format json
+  tools/tabulate.py data/local/2026-01-31-some-cpu --campaign handshake --table factor --table latency  of time
 
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
