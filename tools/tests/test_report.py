@@ -311,6 +311,7 @@ def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_p
     small = synthetic.campaign([OPENSSL], [SUITE])
     for name, runs in {
         "2026-01-02-cpu": definitions_of("mem"),
+        "2026-01-02-a-cpu": small,
         "2026-01-03-cpu-2": small,
         "local/2026-01-01-cpu": small,
         "local/2026-01-02-cpu": small,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import query
+import recorder
 import repository
 from machine import default_recording
 from names import ROOT
@@ -126,6 +127,12 @@ def test_a_committed_recording_is_not_written_into_unless_it_is_named(clone):
 def test_the_directories_of_recordings_are_none_themselves(place):
     with pytest.raises(ValueError, match="is where recordings are, not one of them"):
         repository.check_recording(ROOT / place)
+
+
+def test_whatever_records_is_held_to_it(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        recorder.prepare(ROOT / "data/local")
+    assert "is where recordings are" in capsys.readouterr().err
 
 
 def test_a_report_may_be_written_anywhere(clone):
