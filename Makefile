@@ -103,24 +103,24 @@ check: ## test the meters, the drivers and the tools; STACKS=... or all builds a
 .PHONY: bench
 bench: takes := STACKS PREFIX SUITES N REPEATS
 bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
-	@.venv/bin/python tools/bench_meter.py $(call flags,$(takes))
+	@.venv/bin/python tools/dev/bench_meter.py $(call flags,$(takes))
 
 .PHONY: bench-attribution
 bench-attribution: takes := STACKS PREFIX SUITES N REPEATS
 bench-attribution: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
 bench-attribution: ## what it costs to know where memory came from: sites runs, heaptrack, massif, DHAT
-	@.venv/bin/python tools/bench_attribution.py $(call flags,$(takes))
+	@.venv/bin/python tools/dev/bench_attribution.py $(call flags,$(takes))
 
 .PHONY: bench-loop
 bench-loop: takes := STACKS REPEATS
 bench-loop: names packages-mem setup core ## what the harness costs in time: against minimal loops around OpenSSL and rustls
-	@.venv/bin/python tools/bench_loop.py $(call flags,$(takes))
+	@.venv/bin/python tools/dev/bench_loop.py $(call flags,$(takes))
 
 .PHONY: selfcheck
 selfcheck: takes := STACKS PREFIX SUITES N JOBS
 selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
 selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: two minutes
-	@.venv/bin/python tools/selfcheck.py $(call flags,$(takes))
+	@.venv/bin/python tools/dev/selfcheck.py $(call flags,$(takes))
 
 .PHONY: profile
 profiled = $(call if_given,$1,$(call quote,$1),$(shell tools/names.py --default $1))
@@ -135,7 +135,7 @@ profile: ## which call stacks hold the bytes of a session, at the end of every p
 prove: takes := OUT JOBS FRESH
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
 	@for campaign in repeat law large split keep; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
-	@.venv/bin/python tools/prove.py $(call if_given,OUT,-- $(call quote,OUT))
+	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-slow
 check-slow: names packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check build/tests/faulty
@@ -144,22 +144,22 @@ check-slow: ## the tests of the tools that take three seconds and more each, whi
 
 .PHONY: check-nginx
 check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte
-	@.venv/bin/python tools/check_nginx.py
+	@.venv/bin/python tools/dev/check_nginx.py
 
 .PHONY: check-bisect
 check-bisect: names packages-compare setup core ## git bisect, by compare, finds 16 bytes planted in 1 of 32 commits of OpenSSL: ten minutes
-	@.venv/bin/python tools/tests/planted_history.py build/bisect --search
+	@.venv/bin/python tools/tests/support/planted_history.py build/bisect --search
 
 .PHONY: check-pages
 check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of heap profiles and of reports in a browser; screenshots into build/pages
-	@.venv/bin/python tools/flames/page/tests/examples.py build/pages
-	@.venv/bin/python tools/reporting/tests/examples.py build/pages
-	@build/pages-venv/bin/python -m pytest tools/flames/page/tests
-	@build/pages-venv/bin/python -m pytest tools/reporting/tests
+	@.venv/bin/python tools/browser-tests/flamegraph/examples.py build/pages
+	@.venv/bin/python tools/browser-tests/report/examples.py build/pages
+	@build/pages-venv/bin/python -m pytest tools/browser-tests/flamegraph
+	@build/pages-venv/bin/python -m pytest tools/browser-tests/report
 
 .PHONY: check-gate
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
-	@.venv/bin/python tools/check_gate.py
+	@.venv/bin/python tools/dev/check_gate.py
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
@@ -257,7 +257,7 @@ C_FILES := $(wildcard memtest/*.[ch] memtest/tests/*.[ch])
 HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/*/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 EVERY_RUSTLS := $(wildcard harness-rust/rustls-*/Cargo.toml)
-FLAMEGRAPH := tools/flames/flamegraph/Cargo.toml
+FLAMEGRAPH := tools/tlsmem/explore/flamegraph/svg/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
 .PHONY: check-style check-c check-rust check-go check-python check-smoke check-selfcheck
 
@@ -265,8 +265,8 @@ check-style:
 	@echo 'check: style'
 	@clang-format --dry-run -Werror $(C_FILES) $(HARNESS_C)
 	@gcc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -O2 -Imemtest $(filter %.c,$(C_FILES))
-	@tools/lint_drivers.py
-	@tools/check_go.py style
+	@tools/dev/lint_drivers.py
+	@tools/dev/check_go.py style
 	@for manifest in harness-rust/Cargo.toml $(EVERY_RUSTLS) $(FLAMEGRAPH); do cargo fmt --check --manifest-path $$manifest; done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path harness-rust/Cargo.toml -- -D warnings
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust,loop -- -D warnings
@@ -299,7 +299,7 @@ check-rust:
 
 check-go:
 	@echo 'check: Go tests'
-	@tools/check_go.py tests
+	@tools/dev/check_go.py tests
 
 # A worker a CPU: which process stood still at a time limit is only seen where the others come to run.
 PYTEST := .venv/bin/python -m pytest -n auto --dist loadfile
@@ -313,7 +313,7 @@ check-smoke:
 
 check-selfcheck:
 	@echo 'check: the heap meter against heaptrack, massif and DHAT'
-	@.venv/bin/python tools/selfcheck.py --quick --leave-out $(call flags,$(takes)) > /dev/null
+	@.venv/bin/python tools/dev/selfcheck.py --quick --leave-out $(call flags,$(takes)) > /dev/null
 
 build/tests/test_wire: build/core/wire.o build/core/wire_mapped.o
 build/tests/test_threads: build/core/threads.o

@@ -1,94 +1,11 @@
 #!/usr/bin/env python3
-"""What an idle TCP connection costs the kernel: loopback connections, both ends in an epoll set, against the slabs.
-
-A connection is one end; both ends are alike, so it is half of what a pair adds. Pages of slabs, not only objects, from
-/proc/slabinfo, which only root may read. Socket buffers are empty here: under load they are the larger part."""
-
-# ruff: noqa: E402
-
-import environment
-
-environment.activate()
-
-import argparse
-import platform
-import resource
-import select
-import socket
-import sys
-import time
-from pathlib import Path
-
-import forms
-from tables import Cell, Column, Table, word
-
-SLABS = Path("/proc/slabinfo")
-PORTS = 20_000  # connections from one address: Linux has some 28,000 ports for them
-FIRST = 200  # connections that are made before, so that caches are there
-SHOWN = 4  # bytes: less is in the row of others
-SETTLE_S = 1.0
-
-
-def slabs() -> dict[str, int]:
-    """Bytes of the pages of each cache."""
-    lines = [line.split() for line in SLABS.read_text().splitlines()[2:]]
-    return {words[0]: int(words[14]) * int(words[5]) * resource.getpagesize() for words in lines}
-
-
-class Connections:
-    """Loopback connections with both ends in one epoll set."""
-
-    def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.poll = select.epoll()
-        self.ends: list[socket.socket] = []
-
-    def add(self, count: int) -> None:
-        for _ in range(count):
-            source = f"127.0.{1 + len(self.ends) // 2 // PORTS}.1"
-            client = socket.create_connection(self.listener.getsockname(), source_address=(source, 0))
-            for end in (client, self.listener.accept()[0]):
-                end.setblocking(False)
-                self.poll.register(end, select.EPOLLIN)
-                self.ends.append(end)
-
-
-def measured(pairs: int) -> dict[str, float]:
-    """Bytes of a connection by cache. OSError where it may not be read, or the system has not so many files."""
-    limit = 2 * (pairs + FIRST) + 64
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, max(limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
-    made = Connections()
-    made.add(FIRST)
-    time.sleep(SETTLE_S)
-    before = slabs()
-    made.add(pairs)
-    time.sleep(SETTLE_S)
-    return {name: (size - before.get(name, 0)) / (2 * pairs) for name, size in slabs().items()}
-
-
-def table(pairs: int, found: dict[str, float]) -> Table:
-    caption = f"{2 * pairs:,} ends of {pairs:,} loopback connections, Linux {platform.release()}, {platform.machine()}."
-    columns = [Column("slab", "slab", left=True), Column("bytes", "bytes a connection")]
-    made = Table("kernel", "Kernel memory of an idle TCP connection", caption, columns)
-    large = {name: size for name, size in found.items() if abs(size) >= SHOWN}
-    rows = dict(sorted(large.items(), key=lambda one: -one[1]))
-    rows |= {"others": sum(found.values()) - sum(large.values()), "all": sum(found.values())}
-    made.rows = [[word(name), Cell(f"{size:,.0f}", round(size, 1))] for name, size in rows.items()]
-    return made
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=8_000, help="default: 8000")
-    parser.add_argument("--format", choices=forms.FORMATS, help="default: table on a terminal, else markdown")
-    given = parser.parse_args()
-    if not 0 < given.pairs <= 100_000:
-        parser.error("--pairs is from 1 to 100000")
-    try:
-        forms.print_all([table(given.pairs, measured(given.pairs))], given.format)
-    except (OSError, ValueError) as error:
-        sys.exit(f"kernel_bytes: {error}; /proc/slabinfo is root's, and two open files are needed a pair")
-
+"""What an idle TCP connection costs the kernel."""
 
 if __name__ == "__main__":
+    from tlsmem.base import venv
+
+    venv.activate()
+
+    from tlsmem.tables.kernel_bytes import main
+
     main()

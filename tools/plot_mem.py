@@ -1,111 +1,11 @@
 #!/usr/bin/env python3
 """One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
 
-# ruff: noqa: E402
-import environment
-
-environment.activate()
-
-import argparse
-from pathlib import Path
-
-import matplotlib
-from matplotlib.figure import Figure
-
-import books
-import dots
-import drawing
-import ends
-import layout
-import legend
-import panels
-from lines import Process
-from picture import STYLE, frame, save
-from selection import Selection
-from series import Series, Setting
-from settings import constant, dates, machine_of
-
-EXAMPLES = """examples:
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory.png
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory    both memory.png and memory.svg
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o roles.png --roles split  clients and servers beside each other
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o env.png --env lab --env deployed  each repeat beside the lab's"""
-
-
-TITLE = "What a TLS session costs in memory"
-
-
-def shown(selection: Selection) -> list[tuple[Setting, Process]]:
-    """One panel each: a setting, of split runs a process of it; environments that are compared share the lab's."""
-    settings = [one for one in selection.settings if one.env == dots.LAB or not dots.comparison(selection)]
-    return [(one, process) for one in settings for process in dict.fromkeys(one.processes.values())]
-
-
-def figure(selection: Selection, sessions: int | None = None) -> Figure:
-    """Above memory by sessions, below by phase (of the largest N, or of `sessions`), or by environment where there are
-    several; one scale for all panels of a kind."""
-    wanted, compared = shown(selection), dots.comparison(selection)
-    apart = any(process != "both" for _, process in wanted)
-    made, axes_of = layout.grid_of(
-        len(wanted), 2 if apart else layout.COLUMNS
-    )  # clients and servers stand beside each other
-    said, drawn, owners = {}, set(), legend.owners(selection)
-    lines = [[selection.series(stack, *one) for stack in selection.stacks] for one in wanted]
-    highest = max(panels.highest(stacks, sessions) for stacks in lines)
-    for (setting, process), stacks, (upper, lower) in zip(wanted, lines, axes_of, strict=True):
-        upper.set_title(legend.heading(selection, setting, process), fontsize=9)
-        said[upper] = panels.by_sessions(upper, stacks, owners)
-        if compared:
-            dots.by_environment(lower, selection, setting, process)
-        else:
-            drawn |= panels.by_phase(lower, stacks, owners, sessions, highest)
-    layout.level([lower for _, lower in axes_of], from_zero=not compared)
-    for axes, of_panel in said.items():
-        axes.set_ylim(0, max(map(ends.top, said.values())))
-        ends.label(axes, of_panel)
-    recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. {constant(selection)}."
-    frame(made, TITLE, legend.keys(selection, sessions, drawn, compared), recorded + given_back(lines))
-    return made
-
-
-def given_back(lines: list[list[Series]]) -> str:
-    """What flatters RSS of stacks with a runtime, in a line of its own; nothing where there are none."""
-    theirs = {one.stack for stacks in lines for one in stacks if books.given_back(one.runs("rss"))}
-    return f"\n{', '.join(sorted(theirs))}: {books.GIVEN_BACK}." if theirs else ""
-
-
-def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:
-    """Draws what is selected, the lower row for this N, and returns the files written.
-
-    ValueError and OSError with a sentence."""
-    alone = selection.where(lambda setting: setting.peer is None)
-    selection = alone if alone.records else selection  # mixed pairs where there is nothing else; else a table has them
-    if not any(record.status == "measured" for record in selection.records):
-        raise ValueError("no run was measured, so there is nothing to draw; tabulate.py shows why")
-    if sessions and sessions not in selection.sessions():
-        there = ", ".join(map(str, selection.sessions()))
-        raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
-    with matplotlib.rc_context(STYLE):
-        return save(figure(selection, sessions), output)
-
-
-def drawn(given: argparse.Namespace) -> list[Path]:
-    selection = drawing.selected(
-        given, "plot_mem", suites=given.suite, roles=given.roles, envs=given.env, cpus=given.cpu
-    )
-    return draw(selection, given.output, given.n)
-
-
-def main() -> None:
-    parser = drawing.parser(__doc__, EXAMPLES)
-    parser.add_argument("--suite", action="append", help="one panel each; may be repeated")
-    parser.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
-    parser.add_argument("--env", action="append", help="lab, deployed or deployed-thp: panels beside each other")
-    parser.add_argument("--cpu", action="append", help="all, no-avx512, no-aes or baseline: one panel each")
-    parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
-    drawing.end("plot_mem", parser.parse_args(), drawn)
-
-
 if __name__ == "__main__":
+    from tlsmem.base import venv
+
+    venv.activate()
+
+    from tlsmem.plots.memory import main
+
     main()

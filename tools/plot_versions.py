@@ -1,108 +1,11 @@
 #!/usr/bin/env python3
 """One picture of a library release by release: what a session holds, stacked by what it is for, with its peak."""
 
-# ruff: noqa: E402
-import environment
-
-environment.activate()
-
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
-
-import matplotlib
-from matplotlib import pyplot
-from matplotlib.artist import Artist
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-
-import drawing
-import names
-import reading
-from buckets import bucket_panel
-from colours import INK
-from picture import STYLE, frame, save
-from settings import dates, machine_of
-from versions import version_panel, walk
-from versions.walk import STAGES, Walk
-
-EXAMPLES = """examples:
-  tools/plot_versions.py data/local/2026-01-31-some-cpu -o versions --library openssl
-  tools/plot_versions.py data/local/2026-01-31-some-cpu -o idle.svg --library rustls+ring --stage idle --role server"""
-HATCHES = {"hatch.linewidth": 0.7}
-
-
-def figure(walks: Sequence[Walk], library: str, stage: str) -> Figure:
-    """Suites beside each other, clients above servers, all on one scale; a place for every release in each."""
-    suites, roles = (list(dict.fromkeys(getattr(one, name) for one in walks)) for name in ("suite", "role"))
-    versions = in_order(walks)
-    top = 1.08 * max(version_panel.highest(one, stage) for one in walks) or 1.0
-    width = max(6.4, 0.68 * len(versions) + 0.8)
-    size = (max(9.6, width * len(suites)), 1.6 + 3.7 * len(roles))
-    made, grid = pyplot.subplots(
-        len(roles), len(suites), figsize=size, layout="constrained", squeeze=False, sharey=True
-    )
-    for axes in grid.flat:
-        axes.set_visible(False)
-    for one in walks:
-        axes = grid[roles.index(one.role)][suites.index(one.suite)]
-        axes.set_visible(True)
-        version_panel.draw(axes, one, stage, versions, top)
-        axes.set_title(f"{named(one)}, {one.role}", fontsize=10, weight="bold")
-        if one.suite == suites[0]:
-            axes.set_ylabel("KiB per session")
-    runs = [run for one in walks for release in one.releases for run in release.series.records]
-    recorded = f"{machine_of(runs[0])}. Recorded {dates(runs)}. Live heap: heap runs, and by bucket sites runs."
-    frame(made, f"{library}, release by release: a TLS session, {STAGES[stage]}", keys(walks, stage), recorded)
-    return made
-
-
-def in_order(walks: Sequence[Walk]) -> list[str]:
-    known = {release.stack: None for one in walks for release in one.releases}
-    return [stack.partition("@")[2] for stack in walk.ordered(known)]
-
-
-def named(one: Walk) -> str:
-    agreed = next(
-        (run.negotiated for release in one.releases for run in release.series.records if run.negotiated), None
-    )
-    if not agreed:
-        return one.suite
-    return f"{agreed.protocol.replace('TLSv', 'TLS ')}, {agreed.group} ({one.suite})"
-
-
-def keys(walks: Sequence[Walk], stage: str) -> list[Artist]:
-    """From above, as the bars are: the peak first."""
-    peak = Line2D([], [], color=INK, linewidth=2, label="peak")
-    return [peak, *bucket_panel.keys([version_panel.stacked(one, stage) for one in walks])]
-
-
-def saved(walks: Sequence[Walk], library: str, stage: str, output: Path) -> list[Path]:
-    with matplotlib.rc_context(STYLE | HATCHES):
-        return save(figure(walks, library, stage), output)
-
-
-def drawn(given: argparse.Namespace) -> list[Path]:
-    runs = reading.loaded(given.recording, "`make compare-versions` makes one")
-    runs = [run for run in runs if run.scenario == "memory"]
-    stacks = walk.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
-    roles = walk.ROLES if given.role == "both" else (given.role,)
-    walks = walk.walks(walk.selected(runs, stacks, given.suites), stacks, roles)
-    return saved(walks, given.library, given.stage, given.output)
-
-
-def main() -> None:
-    kept = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    parser.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
-    parser.add_argument("--library", required=True, metavar="NAME", help="as before the @ of its stacks")
-    parser.add_argument("--versions", type=names.listed, metavar="NAMES", help="only these releases: 3.0.22,3.5.5")
-    parser.add_argument("--suites", type=names.listed, metavar="NAMES", help=f"default: {' '.join(walk.SUITES)}")
-    parser.add_argument("--role", choices=(*walk.ROLES, "both"), default="both", help="whose sessions (default: both)")
-    parser.add_argument("--stage", choices=walk.PHASES, default="established", help="whose bars are drawn")
-    drawing.end("plot_versions", parser.parse_args(), drawn)
-
-
 if __name__ == "__main__":
+    from tlsmem.base import venv
+
+    venv.activate()
+
+    from tlsmem.compare.release_plot import main
+
     main()

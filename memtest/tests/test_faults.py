@@ -10,12 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import audit
-import campaign
-import definitions
-import harness
-import preload
-import provenance
+from tlsmem.config import definitions, matrix
+from tlsmem.run import harness, preload, provenance
+from tlsmem.selfcheck import audit
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTY = ROOT / "build/tests/faulty"
@@ -57,9 +54,9 @@ def faulty(tmp_path, monkeypatch):
 def recorded(program, fault, meter, sessions, **variables):
     """One run of it, as it would stand in data/."""
     origin = provenance.Provenance(definitions.suites(), definitions.allocators())
-    run = campaign.Run(STACK, "none", campaign.SYSTEM, "all", sessions, meter, 1)
-    asked = [str(program), *campaign.argv(run, origin.suites["none"])[1:]]
-    environment = preload.variables(meter, origin.allocator(run), origin.allocators[campaign.SYSTEM])
+    run = matrix.Run(STACK, "none", matrix.SYSTEM, "all", sessions, meter, 1)
+    asked = [str(program), *matrix.argv(run, origin.suites["none"])[1:]]
+    environment = preload.variables(meter, origin.allocator(run), origin.allocators[matrix.SYSTEM])
     outcome = asyncio.run(harness.run(asked, environment | {"FAULT": fault} | variables, 60))
     return origin.record(run, outcome)
 

@@ -7,8 +7,8 @@ from test_core import NONE, ROOT, run
 from test_go import GO
 from test_two_processes import built
 
-from definitions import suites
-from lines import LINE
+from tlsmem.config.definitions import suites
+from tlsmem.schema.harness_output import LINE
 
 NULLS = ["null@c", "null@go"]
 OF_HANDSHAKE = ["client_new", "client", "client_free", "server_new", "server", "server_free"]

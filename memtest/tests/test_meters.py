@@ -8,8 +8,8 @@ import pytest
 from test_core import NONE, PHASES, ROOT, phases, run
 from test_two_processes import CERTS
 
-from definitions import allocators
-from preload import find
+from tlsmem.config.definitions import allocators
+from tlsmem.run.preload import find
 
 NULL = ROOT / "build/harness/null@c"
 JEMALLOC_RUST = ROOT / "build/harness/rustls+aws-lc+jemalloc-rust@0.23.46"
@@ -141,7 +141,7 @@ ssize_t pread(int fd, void *bytes, size_t size, off_t at)
 RUNNER = """
 import asyncio, json, sys
 sys.path.insert(0, "tools")
-import harness
+from tlsmem.run import harness
 held = bytearray(b"x") * (int(sys.argv[1]) * 10**6)
 outcome = asyncio.run(harness.run(sys.argv[2:], {}, 60))
 print(json.dumps([phase.model_dump() for phase in outcome.phases]))

@@ -7,7 +7,7 @@ from refusals import family
 from test_core import ROOT, run
 from test_timed import lines, parts
 
-from definitions import stacks
+from tlsmem.config.definitions import stacks
 
 # The tag of the first record, by the Python package cryptography 50.0.2: AESGCM or ChaCha20Poly1305 of the key 0, 1, 2,
 # ..., encrypt(bytes(12), bytes(i % 256 for i in range(16384)), bytes(13))[-16:].

@@ -9,7 +9,7 @@ import pytest
 from refusals import REFUSED, family
 from test_core import NONE, ROOT, run
 
-from definitions import stacks, suites
+from tlsmem.config.definitions import stacks, suites
 
 CERTS = ROOT / "memtest/certs"
 SUITES = {"TLSv1.3": ("tls13-rsa-aes256", "tls13-rsa-aes128"), "TLSv1.2": ("tls12-rsa-aes256",)}

@@ -12,7 +12,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from test_core import NONE, ROOT, run
 
-from lines import LINE, EndLine, RunLine
+from tlsmem.schema.harness_output import LINE, EndLine, RunLine
 
 HANDSHAKE = ["client_new", "client", "client_free", "server_new", "server", "server_free"]
 TRANSFER = ["send", "receive"]

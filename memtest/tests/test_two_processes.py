@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_core import FAULTY, METER, NONE, OPEN, PHASES, ROOT, phases, run
 
-from definitions import stacks
+from tlsmem.config.definitions import stacks
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
 RSA = {

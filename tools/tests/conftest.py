@@ -13,12 +13,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-import records
+from tlsmem.base.paths import ROOT
+from tlsmem.schema import records
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
 hypothesis.settings.load_profile("untimed")
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
 
 
@@ -50,7 +50,7 @@ class Project:
         return stack
 
     def pretender(self) -> bytes:
-        return f"#!{sys.executable}\n".encode() + (ROOT / "tools/tests/pretender.py").read_bytes()
+        return f"#!{sys.executable}\n".encode() + (ROOT / "tools/tests/support/pretender.py").read_bytes()
 
     def command(self, *words: str, campaign: str = "mem") -> list[str]:
         return [sys.executable, str(self.root / "tools/measure.py"), campaign, *words]
@@ -85,7 +85,9 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     root = tmp_path / "project"
-    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("tests", "__pycache__"))
+    shutil.copytree(
+        ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("tests", "browser-tests", "__pycache__")
+    )
     for folder in ("memtest", "build/harness", "build/core"):
         (root / folder).mkdir(parents=True)
     for file in (ROOT / "memtest").glob("*.toml"):

@@ -13,7 +13,7 @@
 //!         --manifest-path harness-rust/rustls-0.23.46/Cargo.toml --features aws-lc,loop
 //!
 //! With that harness's own directory in place of build/cargo, build/stacks/rustls+aws-lc@0.23.46, and the environment of
-//! tools/building/stack_rust.py, both link the very same rustls and aws-lc.
+//! tools/tlsmem/build/rust_stack.py, both link the very same rustls and aws-lc.
 
 #[allow(dead_code)]
 mod names;

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Reports for the browser's tests: `examples.py DIRECTORY`; of the newest recordings, and small ones by hand."""
+
+import sys
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOOLS))
+
+# ruff: noqa: E402
+
+from tlsmem.report import build_report, newest_recordings, page, recordings
+from tlsmem.report.recordings import Recording
+from tlsmem.tables import render
+
+RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
+
+
+def write(folder: Path, name: str, read: list[Recording]) -> None:
+    sections = build_report.sections(read)
+    (folder / f"{name}.html").write_text(page.page("What a TLS session costs", build_report.subtitle(read), sections))
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder, "report", list(recordings.by_machine(newest_recordings.loaded(TOOLS.parent / "data"))))
+    small = list(recordings.by_machine(recordings.loaded([RECORDING])))
+    write(folder, "report-small", small)
+    (folder / "report-small").mkdir(exist_ok=True)
+    for shown in (shown for section in build_report.sections(small) for shown in section.tables):
+        for form, ending in ((render.MARKDOWN, "md"), (render.CSV, "csv")):
+            file = folder / "report-small" / f"{shown.table.name}.{ending}"
+            file.write_text(render.text_of([shown.table], form))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""The report's interactive sections in Debian's chromium: what they say, by pointer and by keys, is the record's."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from chromium import PAGES, Watched
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE, FACTS = PAGES / "phases.html", PAGES / "phases.json"
+WIDE, NARROW = (1280, 900), (390, 844)
+OPENSSL, RUSTLS = 0, 1  # panels, as the page is opened
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made():
+    """The page, by the environment of the tools."""
+    maker = ROOT / "tools/browser-tests/report/phase_examples.py"
+    subprocess.run([ROOT / ".venv/bin/python", maker, PAGES], check=True)
+
+
+@pytest.fixture
+def opened(browser):
+    """In the end nothing was complained of, and nothing was loaded but the page."""
+    watched = Watched(browser)
+
+    def open_page(size=WIDE, scheme="light"):
+        page = watched.page(size, scheme, reduced_motion="reduce")
+        page.set_default_timeout(10_000)
+        page.goto(PAGE.as_uri())
+        expect(page.locator(".phases-mark").first).to_be_visible()
+        return page
+
+    yield open_page
+    watched.close()
+    assert watched.said == []
+    assert watched.loaded() <= {PAGE.as_uri()}
+
+
+@pytest.fixture(scope="module")
+def facts():
+    """Of the record, without what makes the page: by stack, role and phase bytes, blocks, and those at the peak."""
+    return json.loads(FACTS.read_text(encoding="utf-8"))
+
+
+def panel(page, number):
+    return page.locator(".phases-panel").nth(number)
+
+
+def mark(page, number, phase):
+    return panel(page, number).locator(f'.phases-mark[data-phase="{phase}"]')
+
+
+def said(bytes_, blocks):
+    return f"{bytes_:,} B in {blocks:,} block{'s' * (blocks != 1)}"
+
+
+def choose(page, role):
+    page.locator("#phases-role").get_by_role("button", name=role, exact=True).click()
+
+
+@pytest.mark.parametrize("number", [OPENSSL, RUSTLS])
+@pytest.mark.parametrize("role", ["client", "server", "pair"])
+def test_pointing_at_a_phase_says_its_bytes_and_blocks(opened, facts, number, role):
+    page = opened()
+    choose(page, role)
+    stack = panel(page, number).get_attribute("data-stack").split(" ")[1]
+    unit = role if role == "pair" else f"{role} session"
+    assert len(facts[stack][role]) > 8
+    for phase, (size, blocks, peak, peak_blocks) in facts[stack][role].items():
+        mark(page, number, phase).locator(".phases-area").hover()
+        expect(page.locator(".charts-tip")).to_contain_text(f"{said(size, blocks)} per {unit}")
+        if peak > size:
+            expect(page.locator(".charts-tip")).to_contain_text(f"at the peak of the phase {said(peak, peak_blocks)}")
+        assert f"{said(size, blocks)} per {unit}" in mark(page, number, phase).get_attribute("aria-label")
+
+
+def test_bars_are_as_high_as_what_they_stand_for(opened, facts):
+    page = opened()
+    stack = panel(page, OPENSSL).get_attribute("data-stack").split(" ")[1]
+    heights = {}
+    for phase, (size, *_) in facts[stack]["client"].items():
+        found = mark(page, OPENSSL, phase).locator(".phases-part").evaluate_all(PARTS)
+        assert sum(bytes_ for bytes_, *_ in found) == size
+        if size:
+            high = sum(height for *_, height in found)
+            assert max(y + height for _, y, height in found) - min(y for _, y, _ in found) == pytest.approx(high)
+            heights[phase] = high / size
+    assert max(heights.values()) == pytest.approx(min(heights.values()), rel=0.01)
+
+
+@pytest.mark.parametrize("number", [OPENSSL, RUSTLS])
+def test_a_click_opens_a_flamegraph_and_buckets_that_add_up_to_the_phase(opened, facts, number):
+    page = opened()
+    stack = panel(page, number).get_attribute("data-stack").split(" ")[1]
+    size, blocks, *_ = facts[stack]["client"]["server 1"]
+    mark(page, number, "server 1").locator(".phases-area").click()
+    details = page.locator("#phases-details")
+    expect(details.locator("h3")).to_contain_text(f"{stack}, tls13-rsa-aes256, client session, at the end of server 1")
+    expect(details.locator("g.frame").first).to_be_visible()
+    root = details.locator('g.frame[tabindex="0"]')
+    assert root.get_attribute("aria-label") == f"client: {said(size, blocks)}"
+    values = page.evaluate("d3.select('.phases-flames').datum().value")
+    assert values == size
+    rows = details.locator(".phases-buckets tbody tr:first-child").all_inner_texts()
+    cells = [re.findall(r"[\d,]+(?=\t|$)", row.split("%")[0]) for row in rows]
+    assert sum(int(one[0].replace(",", "")) for one in cells) == size
+    assert sum(int(one[1].replace(",", "")) for one in cells) == blocks
+    expect(details.locator(".phases-buckets tfoot")).to_contain_text(f"{size:,}")
+    details.get_by_text("the flamegraph as a table of call sites").click()
+    sites = details.locator(".phases-sites tbody tr").evaluate_all("all => all.map(one => one.children[1].textContent)")
+    assert sum(int(one.replace(",", "")) for one in sites) == size
+    expect(details.locator("code")).to_contain_text(f"--stack {stack} --suite tls13-rsa-aes256 --phase 'server 1'")
+
+
+def test_a_function_says_what_it_holds_and_is_shown_alone(opened):
+    page = opened()
+    mark(page, OPENSSL, "established").locator(".phases-area").click()
+    frame = page.locator('.phases-flames g.frame[name="SSL_new"]')
+    frame.hover()
+    expect(page.locator(".phases-line")).to_contain_text("SSL_new · 6,468 B in")
+    expect(page.locator(".phases-line")).to_contain_text("13.6 % of the session · connection structure · ")
+    expect(page.locator(".phases-line")).to_contain_text("ssl/ssl_lib.c:")
+    frame.click()
+    expect(page.locator('.phases-flames g.frame[name="client_handshake"]')).to_have_count(0)
+
+
+def test_all_of_it_can_be_reached_by_keys(opened, facts):
+    page = opened()
+    stack = panel(page, OPENSSL).get_attribute("data-stack").split(" ")[1]
+    phases = list(facts[stack]["client"])
+    panel(page, OPENSSL).locator("select").focus()
+    page.keyboard.press("Tab")
+    for phase in phases:
+        expect(mark(page, OPENSSL, phase)).to_be_focused()
+        expect(page.locator(".charts-tip")).to_contain_text(said(*facts[stack]["client"][phase][:2]))
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Home")
+    expect(mark(page, OPENSSL, phases[0])).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#phases-details")).to_be_focused()
+    expect(page.locator("#said")).to_contain_text("are below the charts")
+    root = page.locator('.phases-flames g.frame[tabindex="0"]')
+    root.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator('.phases-flames g.frame[tabindex="0"]')).to_be_focused()
+    expect(page.locator(".phases-line")).to_contain_text("client_handshake")
+    page.locator(".phases-close").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#phases-details")).to_be_hidden()
+    expect(mark(page, OPENSSL, phases[1])).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(panel(page, OPENSSL).locator(".charts-command button")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(panel(page, RUSTLS).locator("select")).to_be_focused()
+
+
+def test_the_table_has_the_numbers_of_the_charts(opened, facts):
+    page = opened()
+    page.select_option("#phases-rss", "system")
+    shown = panel(page, OPENSSL).locator(".phases-mark").evaluate_all("all => all.map(one => one.ariaLabel)")
+    page.locator("#phases-as-table").click()
+    expect(page.locator("#phases .charts-table")).to_have_count(2)
+    rows = (
+        panel(page, OPENSSL)
+        .locator("tbody tr")
+        .evaluate_all("all => all.map(row => [...row.children].map(one => one.textContent))")
+    )
+    stack = panel(page, OPENSSL).get_attribute("data-stack").split(" ")[1]
+    for row, label, (size, blocks, peak, peak_blocks) in zip(rows, shown, facts[stack]["client"].values(), strict=True):
+        numbers = [int(cell.replace(",", "")) for cell in row[1:]]
+        assert numbers[:4] == [size, blocks, peak, peak_blocks]
+        assert sum(numbers[4:-1]) == size
+        assert f"RSS, system: {row[-1]} B per client session" in label
+    page.locator("#phases-as-table").click()
+    expect(page.locator(".phases-mark").first).to_be_visible()
+
+
+def test_another_stack_and_suite_are_other_figures_and_a_hole_says_why(opened):
+    page = opened()
+    page.select_option("#phases-suite", "tls12-rsa-aes256")
+    expect(mark(page, OPENSSL, "established")).to_have_attribute("aria-label", re.compile("63,635 B in 188 blocks"))
+    select = panel(page, RUSTLS).locator("select")
+    select.select_option(label="rustls+ring@0.23.46")
+    expect(panel(page, RUSTLS).locator("select")).to_be_focused()
+    mark(page, RUSTLS, "idle").locator(".phases-area").click()
+    taken = "make profile STACK=rustls+ring@0.23.46 SUITE=tls12-rsa-aes256 TOOL=sites"
+    expect(page.locator("#phases-details")).to_contain_text(taken)
+    select.select_option(label="rustls+aws-lc+jemalloc-rust@0.23.46")
+    expect(panel(page, RUSTLS)).to_contain_text(re.compile("was not measured|the heap meter cannot see"))
+
+
+def test_lines_of_memory_by_sessions_say_their_runs(opened, facts):
+    page = opened()
+    for stack, runs in facts["rss"].items():
+        found = page.locator(f'.residuals-mark[data-stack="{stack}"]')
+        assert sorted(found.evaluate_all("all => all.map(one => Number(one.dataset.bytes))")) == sorted(runs)
+    first = page.locator(".residuals-mark").first
+    page.locator(".residuals-mark").last.locator("[data-spot]").hover()
+    expect(page.locator(".charts-tip")).to_contain_text(re.compile("bytes (more|less) than the line|on the line"))
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".residuals-mark").nth(1)).to_be_focused()
+    expect(page.locator("#residuals-words li").first).to_contain_text("bytes per session")
+    page.locator("#residuals-as-table").click()
+    expect(page.locator("#residuals-chart tbody tr")).to_have_count(sum(map(len, facts["rss"].values())))
+
+
+def test_bars_from_requested_to_resident_say_what_a_step_adds(opened):
+    page = opened()
+    card = page.locator(".waterfall-card").filter(has_text="openssl@3.5.5 on glibc")
+    bars = card.locator(".waterfall-mark")
+    expect(bars).to_have_count(4)
+    assert bars.first.get_attribute("data-bytes") == "84878"
+    bars.nth(2).locator(".waterfall-area").hover()
+    expect(page.locator(".charts-tip")).to_contain_text("more: held free")
+    bars.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(bars.nth(1)).to_be_focused()
+    page.select_option("#waterfall-stack", "openssl@3.5.5")
+    expect(page.locator(".waterfall-card").filter(has_text="rustls")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_and_can_be_read_in_both_schemes(opened, size, scheme):
+    """And screenshots, to be looked at."""
+    page = opened(size, scheme)
+    page.select_option("#phases-rss", "system")
+    mark(page, OPENSSL, "server 1").locator(".phases-area").click()
+    expect(page.locator(".phases-flames g.frame").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    for place in (".phases-said", "#phases figcaption", ".waterfall-card h3 small", "#residuals-words li"):
+        behind, text = page.locator(place).first.evaluate(COLOURS)
+        assert contrast(luminance(behind), luminance(text)) > 4.5, place
+    page.screenshot(path=PAGES / f"phases-{size[0]}-{scheme}.png", full_page=True)
+    page.locator("#phases-as-table").click()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+PARTS = "all => all.map(one => [Number(one.dataset.bytes), one.getBBox().y, one.getBBox().height])"
+COLOURS = "one => [getComputedStyle(document.body).backgroundColor, getComputedStyle(one).color]"
+
+
+def luminance(colour):
+    """Relative, as WCAG has it."""
+    parts = [float(part) / 255 for part in re.findall(r"[\d.]+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)

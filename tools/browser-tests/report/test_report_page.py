@@ -1,0 +1,317 @@
+"""A report in a browser: Debian's chromium, driven by playwright. `make check-pages` runs it."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.conftest import NARROW, PAGES, WIDE
+
+MOST = 3_000_000
+COST = "#card-cost"
+TABLES = sorted(file.stem for file in (PAGES / "report-small").glob("*.csv"))
+
+
+def rows(page: Page, table: str = "cost-heap") -> Locator:
+    return page.locator(f"#table-{table} tbody tr").filter(visible=True)
+
+
+def column(page: Page, heading: str, table: str = "cost-heap") -> list[str]:
+    headings = page.locator(f"#table-{table} thead th").all_inner_texts()
+    at = [text.strip(" ↑↓").strip() for text in headings].index(heading)
+    return rows(page, table).evaluate_all(f"all => all.map(row => row.cells[{at}].textContent.trim())")
+
+
+def heading(page: Page, name: str, table: str = "cost-heap") -> Locator:
+    return page.locator(f"#table-{table} thead th").filter(has_text=re.compile(f"^{name}"))
+
+
+def leading(text: str) -> float:
+    return float(re.match(r"[^\d-]*(-?[\d,.]+)", text)[1].replace(",", ""))
+
+
+def copied(page: Page) -> str:
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+@pytest.mark.parametrize("name", ["report.html", "report-small.html"])
+def test_pages_are_below_three_megabytes_and_load(opened, name):
+    assert (PAGES / name).stat().st_size < MOST
+    assert opened(name).locator("main > section").count() >= 4
+
+
+LINES = """one => { const names = document.createRange(); names.selectNodeContents(one);
+    const lines = new Map();
+    for (const node of one.childNodes) { if (!node.data) continue;
+      for (let at = 0; at < node.data.length; at++) { names.setStart(node, at); names.setEnd(node, at + 1);
+        const top = Math.round(names.getBoundingClientRect().top);
+        lines.set(top, (lines.get(top) ?? "") + node.data[at]); } }
+    return [...lines.values()]; }"""
+
+
+@pytest.mark.parametrize("name", ["report.html", "report-small.html"])
+def test_the_answer_and_the_machine_are_on_the_first_screen(opened, name):
+    page = opened(name)
+    expect(page.locator(".machines")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".answers")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#table-glance .bar").first).to_be_in_viewport(ratio=1)
+    assert page.locator("#table-glance tbody tr").first.bounding_box()["y"] < 700
+    widths = [bar.bounding_box()["width"] for bar in page.locator("#table-glance .bar").all()]
+    assert min(widths) > 100
+
+
+def test_names_of_stacks_are_in_one_line_and_break_after_a_plus_or_an_at_where_there_is_no_room(opened):
+    for row in opened("report.html").locator("#table-cost-heap tbody th").all()[::9]:
+        assert len(row.evaluate(LINES)) == 1
+    broken = [
+        row.evaluate(LINES) for row in opened("report.html", NARROW).locator("#table-cost-heap tbody th").all()[::9]
+    ]
+    assert any(len(lines) > 1 for lines in broken)
+    assert all(line[-1] in "+@" for lines in broken for line in lines[:-1])
+
+
+def test_no_backtick_is_seen_and_long_cells_are_folded(opened):
+    page = opened("report.html")
+    for text in page.locator(".caption, .notes, .remarks").all_inner_texts():
+        assert "`" not in text
+    assert page.locator(".caption code", has_text="tools/measure.py").count() == 1
+    flags = page.locator("#table-settings td details").first
+    short = flags.bounding_box()["height"]
+    flags.locator("summary").press("Enter")
+    assert flags.bounding_box()["height"] > short and short < 60
+
+
+@pytest.mark.parametrize("section, tool", [("phases-panels", "tools/plot_"), ("residuals-chart", "tools/plot_mem.py")])
+def test_a_drawn_chart_has_its_command_beside_it(opened, section, tool):
+    command = opened().locator(f"#{section} .charts-command code").first
+    expect(command).to_contain_text(tool)
+    expect(command).to_contain_text("--stack")
+
+
+def test_a_heading_sorts_by_number_with_holes_last_and_back(opened):
+    page = opened()
+    before = column(page, "established")
+    heading(page, "established").get_by_role("button").click()
+    expect(heading(page, "established")).to_have_attribute("aria-sort", "ascending")
+    ascending = [text for text in column(page, "established") if not text.startswith("–")]
+    assert [*map(leading, ascending)] == sorted(map(leading, ascending)) and len(set(ascending)) > 9
+    holes = [text.startswith("–") for text in column(page, "established")]
+    assert holes == sorted(holes) and any(holes)
+    heading(page, "established").get_by_role("button").click()
+    descending = [text for text in column(page, "established") if not text.startswith("–")]
+    assert [*map(leading, descending)] == sorted(map(leading, ascending), reverse=True)
+    holes = [text.startswith("–") for text in column(page, "established")]
+    assert holes == sorted(holes)
+    heading(page, "established").get_by_role("button").click()
+    expect(heading(page, "established")).to_have_attribute("aria-sort", "none")
+    assert column(page, "established") == before
+
+
+def test_enter_on_a_heading_sorts_and_is_said(opened):
+    page = opened()
+    heading(page, "stack").get_by_role("button").press("Enter")
+    expect(heading(page, "stack")).to_have_attribute("aria-sort", "ascending")
+    expect(page.locator("#said")).to_have_text("sorted by stack, ascending")
+    assert column(page, "stack")[0].startswith("openssl")
+
+
+def test_words_filter_rows_and_the_count_is_said(opened):
+    page = opened()
+    every = rows(page).count()
+    page.locator(COST).get_by_role("searchbox").fill("RUSTLS tls12")
+    expect(page.locator(f"{COST} output")).to_have_text(re.compile(rf"^\d+ of {every} rows$"))
+    assert 0 < rows(page).count() < every
+    assert all("rustls" in stack for stack in column(page, "stack"))
+    assert all(suite.startswith("tls12") for suite in column(page, "suite"))
+
+
+def test_a_column_filters_rows_and_meters_share_it(opened):
+    page = opened()
+    page.locator(COST).get_by_role("combobox", name=re.compile("^role:")).select_option("client")
+    found = rows(page).count()
+    assert {*column(page, "role")} == {"client"}
+    page.locator(COST).get_by_role("button", name="RSS").click()
+    expect(page.locator("#table-cost-heap")).to_be_hidden()
+    assert {*column(page, "role", "cost-rss")} == {"client"} and rows(page, "cost-rss").count() == found
+    page.locator(COST).get_by_role("button", name="allocator's books").click()
+    assert {*column(page, "role", "cost-books")} == {"client"}
+
+
+def shown(page: Page, table: str) -> Locator:
+    """The card of a table, with that table switched on."""
+    card = page.locator(".card", has=page.locator(f"#table-{table}"))
+    label = page.locator(f"#table-{table}").get_attribute("data-label")
+    if card.locator(".table").count() > 1:
+        card.locator(".switch").get_by_role("button", name=label, exact=True).click()
+    expect(page.locator(f"#table-{table} tbody tr").first).to_be_visible()
+    return card
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_what_is_copied_is_what_the_command_writes(opened, table):
+    page = opened()
+    card = shown(page, table)
+    for form, ending in (("markdown", "md"), ("csv", "csv")):
+        card.locator(f"button.as-{form}").click()
+        expect(page.locator(f"button.as-{form}", has_text="copied")).to_be_visible()
+        assert copied(page) == (PAGES / f"report-small/{table}.{ending}").read_text()
+
+
+def test_only_the_rows_that_are_seen_are_copied(opened):
+    page = opened()
+    page.locator(COST).get_by_role("searchbox").fill("rustls tls12")
+    heading(page, "created").get_by_role("button").click()
+    page.locator(f"{COST} button.as-csv").click()
+    expect(page.locator(COST).get_by_text("copied")).to_be_visible()
+    lines = copied(page).splitlines()
+    assert len(lines) == 1 + rows(page).count() and all("rustls" in line and "tls12" in line for line in lines[1:])
+    page.locator(f"{COST} button.as-markdown").click()
+    expect(page.locator("button.as-markdown", has_text="copied")).to_be_visible()
+    body = [line for line in copied(page).splitlines() if line.startswith("|")][2:]
+    assert [line.split("|")[1].strip() for line in body] == column(page, "stack")
+
+
+def test_a_command_is_copied(opened):
+    page = opened()
+    command = page.locator("#table-cost-heap .command")
+    command.get_by_role("button").click()
+    expect(command.get_by_role("button")).to_have_text("copied")
+    assert copied(page) == "tools/report.py data/2026-11-21-amd-epyc-2 --format markdown --table cost-heap"
+
+
+def test_a_hole_leads_to_its_reason_and_back(opened):
+    page = opened()
+    link = page.locator("#table-cost-heap tbody a").nth(3)
+    link.focus()
+    link.press("Enter")
+    note = page.locator(f"#table-cost-heap {link.get_attribute('href')}")
+    expect(note).to_be_in_viewport()
+    assert link.get_attribute("title") in note.inner_text()
+    note.get_by_role("link").press("Enter")
+    expect(link).to_be_in_viewport()
+    assert page.evaluate("location.hash").removeprefix("#") == link.get_attribute("id")
+
+
+def test_every_row_of_another_machine_or_setting_says_so(opened):
+    page = opened("report.html")
+    marked = page.locator("#table-cost-heap tbody tr", has=page.locator("b"))
+    assert marked.count() > 9
+    assert marked.filter(has_text="machine").count() > 9 and marked.filter(has_text="clang 14").count() > 3
+
+
+def test_keys_alone_reach_everything(opened):
+    page = opened()
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    unreachable = page.evaluate(
+        """() => [...document.querySelectorAll("button, a[href], input, select, [role=region]")]
+             .filter((one) => one.checkVisibility() && one.tabIndex < 0).map((one) => one.outerHTML)"""
+    )
+    assert unreachable == []
+
+
+def test_where_the_focus_is_can_be_seen(opened):
+    page = opened()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert style == "solid"
+
+
+def test_every_control_has_a_name(opened):
+    page = opened("report.html")
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, a[href], input, select, [role=region], [role=group], img")]
+             .filter((one) => !["aria-label", "aria-labelledby", "alt", "title"].some((name) => one.getAttribute(name)))
+             .filter((one) => !one.labels?.length && !one.textContent.trim()).map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+
+
+def test_ids_are_unique_and_links_lead_somewhere(opened):
+    page = opened("report.html")
+    twice = page.evaluate(
+        """() => { const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+                   return ids.filter((id, at) => ids.indexOf(id) !== at); }"""
+    )
+    assert twice == []
+    lost = page.evaluate(
+        """() => [...document.querySelectorAll("a[href^='#']")].filter((one) => one.checkVisibility())
+             .map((one) => one.hash.slice(1))
+             .filter((id) => !document.getElementById(id))"""
+    )
+    assert lost == []
+
+
+def test_tables_say_what_they_are_to_a_screen_reader(opened):
+    page = opened("report.html")
+    for table in page.locator(".card.tables table").all():
+        assert table.locator("caption").inner_text().strip()
+        assert table.locator("thead th:not([scope=col])").count() == 0
+        assert table.locator("tbody tr:not(:has(th[scope=row]))").count() == 0
+    tree = page.locator("#table-cost-heap table").aria_snapshot()
+    assert 'table "Cost per session: live heap"' in tree and 'columnheader "established"' in tree
+
+
+def drawn(image: Locator) -> bool:
+    expect(image).to_have_attribute("src", re.compile("^blob:"))
+    return image.evaluate("one => one.decode().then(() => one.naturalWidth)") > 100
+
+
+def test_pictures_are_drawn_and_saved(opened):
+    page = opened()
+    figure = page.locator("figure:has(img[data-of])").first
+    figure.scroll_into_view_if_needed()
+    assert drawn(figure.locator("img"))
+    assert len(figure.locator("img").get_attribute("alt")) > 20
+    for form, start in (("SVG", b"<?xml"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as download:
+            figure.get_by_role("button", name=f"save as {form}").click()
+        with open(download.value.path(), "rb") as file:
+            assert file.read(5).startswith(start[:4])
+        assert download.value.suggested_filename.endswith(f".{form.lower()}")
+
+
+def test_of_several_pictures_one_is_seen(opened):
+    page = opened("report.html")
+    card = page.locator(".card.pictures", has=page.locator(".switch")).first
+    card.locator(".switch button").nth(1).click()
+    assert [figure.is_visible() for figure in card.locator("figure").all()][:2] == [False, True]
+    assert drawn(card.locator("figure").nth(1).locator("img"))
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("name", ["report.html", "report-small.html"])
+def test_a_page_is_never_wider_than_its_window(opened, name, size):
+    page = opened(name, size)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_stack_stays_in_sight_in_a_narrow_window(opened):
+    page = opened(size=NARROW)
+    box = page.locator("#table-cost-heap .box")
+    box.evaluate("one => one.scrollLeft = 300")
+    left = page.locator("#table-cost-heap tbody th").first.bounding_box()["x"]
+    assert abs(left - box.bounding_box()["x"]) < 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_system_and_the_button(opened, scheme):
+    page = opened(scheme=scheme)
+    light = "getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'"
+    assert page.evaluate(light) == (scheme == "light")
+    page.locator("#theme").click()
+    assert page.evaluate(light) == (scheme != "light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_screenshots(opened, size, scheme):
+    """To be looked at: what each section begins with."""
+    page = opened("report.html", size, scheme)
+    for section in page.locator("main > section").all():
+        section.evaluate("one => one.scrollIntoView()")
+        page.wait_for_timeout(150)
+        page.screenshot(path=PAGES / f"report-{size[0]}-{scheme}-{section.get_attribute('id')}.png")

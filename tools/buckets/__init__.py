@@ -1,1 +1,0 @@
-"""What a session's bytes are for: rules of memtest/buckets.toml, applied to any profile."""

@@ -1,1 +1,0 @@
-"""Building harnesses: sources fetched and checked, libraries by their own steps, several at a time."""

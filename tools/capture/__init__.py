@@ -1,1 +1,0 @@
-"""Taking profiles: a harness under heaptrack, massif, DHAT or the heap meter, kept beside a recording."""

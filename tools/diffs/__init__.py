@@ -1,1 +1,0 @@
-"""What changed between two profiles, by call stack and per session."""

@@ -1,1 +1,0 @@
-"""Flamegraphs: a page with all moments of a profile, a picture of one, and both of a diff."""

@@ -1,1 +1,0 @@
-"""The report: one page of recordings, which needs nothing else."""

@@ -1,0 +1,38 @@
+"""Text put into a file: all of it, or what stood there."""
+
+import argparse
+
+import pytest
+
+from tlsmem.base import markdown_embedding
+
+
+def test_a_file_keeps_its_mode_and_its_link(tmp_path):
+    file, link = tmp_path / "file.md", tmp_path / "link.md"
+    file.write_text("before")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    markdown_embedding.put(link, "after")
+    assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("after", 0o640, True)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(small_disk):
+    file = small_disk / "file.md"
+    file.write_text("before")
+    with pytest.raises(OSError, match=r"No space left on device: .*/file\.md"):
+        markdown_embedding.put(file, "after " * 100_000)
+    assert [one.name for one in small_disk.iterdir()] == ["file.md"]
+    assert file.read_text() == "before"
+
+
+@pytest.mark.parametrize("words", [["./data/x"], ["--diff", "data/../data/x", "data//y"]])
+def test_the_same_file_by_another_way_is_the_same_command(tmp_path, words):
+    parser = argparse.ArgumentParser(prog="look.py")
+    parser.add_argument("recording", nargs="?")
+    parser.add_argument("--diff", nargs=2)
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- begin: tools/look.py {' '.join(words)} -->\nold\n<!-- end -->\n")
+    plain = ["--diff", "data/x", "data/y"] if "--diff" in words else ["data/x"]
+    markdown_embedding.replace(page, parser.parse_args(plain), parser, "new")
+    assert "new" in page.read_text() and "old" not in page.read_text()

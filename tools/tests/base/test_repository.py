@@ -1,0 +1,155 @@
+"""Runs go to the user's own directory; recordings of the repository take them by name and from a clean tree only."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tlsmem.base import repository
+from tlsmem.base.paths import ROOT
+from tlsmem.plan import recordings
+from tlsmem.schema import store
+from tlsmem.schema.machine import default_recording
+from tlsmem.tables import documented_queries
+
+COMMITTED, NEW, LOCAL = "data/2026-01-31-a-cpu", "data/2026-02-01-a-cpu", "data/local/2026-02-01-a-cpu"
+RUNS = ROOT / "data/2026-11-22-amd-epyc/s2n+awslc@0.3.47.jsonl"
+ELSEWHERE = "; OUT=data/local/NAME records elsewhere\n"
+IDENTITY = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+def git(root: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=root, env=os.environ | IDENTITY, check=True, capture_output=True)
+
+
+@pytest.fixture
+def clone(project):
+    """A project whose tree is clean, with a stack that is built and a committed recording."""
+    project.install("obey")
+    recording = project.root / COMMITTED / "obey@1.jsonl"
+    recording.parent.mkdir(parents=True)
+    recording.touch()
+    commit(project)
+    return project
+
+
+def commit(project) -> None:
+    shutil.copy(ROOT / ".gitignore", project.root)
+    git(project.root, "init", "-q")
+    git(project.root, "add", "-A")
+    git(project.root, "commit", "-q", "-m", "one")
+
+
+def measure(project, *words: str) -> subprocess.CompletedProcess[str]:
+    given = ("--stacks=obey@1", "--suites=tls13-rsa-aes256", "--heap=0", "--n=2", *words)
+    return subprocess.run(project.command(*given), cwd=project.root, capture_output=True, text=True, check=False)
+
+
+def recorded(project) -> set[str]:
+    """Recordings that have runs."""
+    return {
+        str(file.parent.relative_to(project.root))
+        for file in (project.root / "data").rglob("*.jsonl")
+        if file.stat().st_size
+    }
+
+
+def refused(done: subprocess.CompletedProcess[str], said: str) -> bool:
+    return (done.returncode, done.stdout, done.stderr) == (2, "", f"memtest: {said}{ELSEWHERE}")
+
+
+def checked(project, place: str) -> subprocess.CompletedProcess[str]:
+    """What make does first."""
+    words = [sys.executable, "tools/names.py", f"OUT={place}"]
+    return subprocess.run(words, cwd=project.root, capture_output=True, text=True, check=False)
+
+
+def test_runs_go_to_an_ignored_directory_of_the_day_by_default(clone):
+    local = str(default_recording().relative_to(ROOT))
+    assert measure(clone, "--list").stdout.endswith(f"0 already recorded in {local}, 1 to go\n")
+    git(clone.root, "check-ignore", f"{local}/obey@1.jsonl")
+
+
+@pytest.mark.slow
+def test_outside_a_clone_and_from_a_changed_tree_runs_go_there_too(project):
+    project.install("obey")
+    local = str(default_recording().relative_to(ROOT))
+    for out in ((), (f"--out={LOCAL}",)):
+        assert measure(project, *out).returncode == 0
+    assert recorded(project) == {local, LOCAL}
+    commit(project)
+    (project.root / "README.md").touch()
+    assert measure(project, "--fresh").returncode == 0
+
+
+def test_outside_a_clone_no_recording_of_the_repository_takes_runs(project):
+    assert refused(checked(project, NEW), f"{NEW} takes runs from a git clone only, and this is none")
+    assert checked(project, LOCAL).returncode == 0
+
+
+@pytest.mark.parametrize("place", [COMMITTED, NEW])
+def test_a_recording_of_the_repository_takes_runs_from_a_clean_tree_only(clone, place):
+    assert checked(clone, place).returncode == 0
+    (clone.root / "data/notes").touch()
+    assert checked(clone, place).returncode == 0  # recording does not make the tree dirty
+    (clone.root / "memtest/new.toml").touch()
+    (clone.root / "tools/plan.py").write_text("")
+    clean = f"{place} takes runs from a clean tree only: commit or stash tools/plan.py and 1 more"
+    assert refused(checked(clone, place), clean) and refused(measure(clone, f"--out={place}"), clean)
+    assert recorded(clone) == set() and checked(clone, LOCAL).returncode == 0
+    assert measure(clone, "--list", f"--out={place}").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_recording_of_the_repository_takes_runs_by_name(clone):
+    assert measure(clone, f"--out={COMMITTED}").returncode == 0
+    assert measure(clone, "--fresh", f"--out={COMMITTED}").returncode == 0
+    assert recorded(clone) == {COMMITTED}
+
+
+def test_a_committed_recording_is_not_written_into_unless_it_is_named(clone):
+    local = default_recording().relative_to(ROOT)
+    (clone.root / local).mkdir(parents=True)
+    (clone.root / local / "obey@1.jsonl").touch()
+    git(clone.root, "add", "-f", str(local))
+    git(clone.root, "commit", "-q", "-m", "two")
+    said = f"{clone.root / local} is committed, so only OUT= by this name adds runs to it"
+    assert refused(measure(clone), said)
+    profile = [sys.executable, "tools/profile_heap.py", "--stack=obey@1", "--n=2"]
+    assert refused(subprocess.run(profile, cwd=clone.root, capture_output=True, text=True, check=False), said)
+    assert recorded(clone) == set() and checked(clone, local).returncode == 0
+
+
+@pytest.mark.parametrize("place", ["data", "data/local", "data/../data/local/", f"{COMMITTED}/../local"])
+def test_the_directories_of_recordings_are_none_themselves(place):
+    with pytest.raises(ValueError, match="is where recordings are, not one of them"):
+        repository.check_recording(ROOT / place)
+
+
+def test_whatever_records_is_held_to_it(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        store.prepare(ROOT / "data/local")
+    assert "is where recordings are" in capsys.readouterr().err
+
+
+def test_a_report_may_be_written_anywhere(clone):
+    (clone.root / "README.md").touch()
+    words = ["tools/names.py", "--takes=RECORDINGS OUT", "OUT=data/report"]
+    assert subprocess.run([sys.executable, *words], cwd=clone.root, check=False).returncode == 0
+
+
+def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordings(tmp_path, monkeypatch):
+    for place in (COMMITTED, LOCAL, "data/local/20-mine", "data/local/window"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "some.jsonl").write_bytes(RUNS.read_bytes())
+    monkeypatch.setattr(recordings, "ROOT", tmp_path)
+    assert recordings.newest(None) == [tmp_path / COMMITTED]
+    assert recordings.newest([tmp_path / LOCAL]) == [tmp_path / LOCAL]
+    [load, *_] = documented_queries.QUERY.finditer((ROOT / "docs/records.md").read_text())
+    with documented_queries.opened(tmp_path) as database:
+        database.sql(load["text"])
+        found = database.sql("SELECT DISTINCT recording FROM runs").fetchall()
+    assert found == [(Path(COMMITTED).name,)]

@@ -1,0 +1,66 @@
+"""A script that is run as it stands finds the project's environment, or says how to make one."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tlsmem.base import venv
+from tlsmem.base.paths import ROOT
+
+SCRIPT = """#!/usr/bin/env python3
+from tlsmem.base import venv
+
+venv.activate()
+
+import os, sys
+print(sys.prefix, os.getcwd(), sys.argv[1:], sep="|")
+"""
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A repository with one tool and no environment; its name holds a space."""
+    tools = tmp_path / "a clone" / "tools"
+    tools.mkdir(parents=True)
+    shutil.copytree(ROOT / "tools/tlsmem/base", tools / "tlsmem/base")
+    (tools / "tool.py").write_text(SCRIPT)
+    return tools.parent
+
+
+def run(clone, *arguments, where="/"):
+    outside = Path(sys.base_prefix) / "bin/python3"
+    return subprocess.run([outside, clone / "tools/tool.py", *arguments], cwd=where, capture_output=True, text=True)
+
+
+def install(clone):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", clone / ".venv"], check=True)
+
+
+def test_without_an_environment_one_sentence_says_what_to_do(clone):
+    done = run(clone)
+    assert done.returncode == 2 and "make setup" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_environment_that_is_half_made_is_none(clone):
+    install(clone)
+    assert run(clone).returncode == 2
+
+
+@pytest.mark.parametrize("kind, said", [("KeyboardInterrupt", ""), ("ValueError", "ValueError: why")])
+def test_an_interrupt_at_whatever_moment_is_no_traceback_and_ends_by_its_signal(kind, said):
+    script = f"from tlsmem.base import venv; venv.activate(); raise {kind}('why')"
+    done = subprocess.run([sys.executable, "-c", script], cwd=venv.ROOT / "tools", capture_output=True, text=True)
+    assert done.returncode == (-signal.SIGINT if kind == "KeyboardInterrupt" else 1)
+    assert (done.stderr == "") == (not said) and said in done.stderr
+
+
+def test_with_one_the_script_runs_in_it_with_its_arguments_and_directory(clone, tmp_path):
+    install(clone)
+    (clone / ".venv/ready").touch()
+    prefix, where, arguments = run(clone, "a b", "--c", where=tmp_path).stdout.strip().split("|")
+    assert prefix == str(clone / ".venv") and where == os.path.realpath(tmp_path) and arguments == "['a b', '--c']"

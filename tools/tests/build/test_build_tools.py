@@ -1,0 +1,31 @@
+"""A program that a build needs is named, with the package that brings it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.build.test_harness import root, tiny  # noqa: F401
+from tlsmem.build import harness
+
+
+@pytest.mark.parametrize(
+    ("more", "lacking", "package"),
+    [
+        ({"needs": ["cmake"]}, "cmake", "cmake"),
+        ({"needs": ["ninja-build"]}, "ninja", "ninja-build"),
+        ({"compiler": "clang"}, "clang", "clang"),
+    ],
+)
+def test_a_build_tool_that_is_missing_is_named_with_its_package(root, tmp_path, monkeypatch, more, lacking, package):  # noqa: F811
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for found in (file for folder in os.get_exec_path()[::-1] for file in Path(folder).glob("*")):
+        if found.name != lacking:
+            (programs / found.name).unlink(missing_ok=True)
+            (programs / found.name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)  # else it would be installed
+    with pytest.raises(ValueError) as refused:
+        harness.build("tiny@1", tiny(root, **more), root)
+    assert str(refused.value) == f"missing system packages; install them with: sudo apt-get install -y {package}"

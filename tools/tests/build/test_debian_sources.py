@@ -1,0 +1,186 @@
+"""Upstream's archive out of a source package: from an archive of our own, by the apt of this machine."""
+
+import hashlib
+import io
+import shutil
+import tarfile
+
+import pytest
+
+from tlsmem.build import debian_sources, harness, sources
+from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.config.definitions import Source, Stack
+
+TINY = "const char *tiny(void) { return __FILE__; }\n"
+pytestmark = pytest.mark.skipif(not shutil.which("apt-get"), reason="this system has no apt")
+
+
+def sums(data):
+    return hashlib.sha256(data).hexdigest(), len(data)
+
+
+def orig(version):
+    """Upstream's archive; its one directory is named as upstream pleases."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:xz") as archive:
+        member = tarfile.TarInfo(f"Tiny_{version}-final/tiny.c")
+        member.size = len(TINY)
+        archive.addfile(member, io.BytesIO(TINY.encode()))
+    return file.getvalue()
+
+
+class Mirror:
+    """A mirror of Debian's with `tiny` in one suite, and a machine whose apt asks it for other suites."""
+
+    def __init__(self, place, monkeypatch):
+        self.place, self.parts = place / "debian", place / "etc"
+        self.parts.mkdir()
+        (place / "apt.conf").write_text(f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{self.parts}";\n')
+        monkeypatch.setenv("APT_CONFIG", str(place / "apt.conf"))
+        (self.parts / "a.list").write_text(f"deb [trusted=yes] file:{self.place} bookworm main contrib # ours\n")
+        self.folder = place / "sources"
+        self.folder.mkdir()
+
+    def offer(self, suite, *versions):
+        """These, and their archive's sum."""
+        pool, paragraphs = self.place / "pool", []
+        pool.mkdir(parents=True)
+        for version in versions:
+            files = {f"tiny_{version}.dsc": b"x", f"tiny_{version.partition('-')[0]}.orig.tar.xz": orig(version)}
+            for name, data in files.items():
+                (pool / name).write_bytes(data)
+            listed = "".join(f" {sum_} {size} {name}\n" for name, (sum_, size) in self.listed(files))
+            head = f"Package: tiny\nBinary: tiny\nVersion: {version}\nArchitecture: any\nFormat: 3.0 (quilt)\n"
+            paragraphs.append(f"{head}Directory: pool\nChecksums-Sha256:\n{listed}")
+        index = "\n".join(paragraphs).encode()
+        folder = self.place / "dists" / suite
+        (folder / "main/source").mkdir(parents=True)
+        (folder / "main/source/Sources").write_bytes(index)
+        sum_, size = sums(index)
+        (folder / "Release").write_text(
+            f"Origin: Debian\nCodename: {suite}\nComponents: main\nDate: Sat, 01 Aug 2026 00:00:00 UTC\n"
+            f"SHA256:\n {sum_} {size} main/source/Sources\n"
+        )
+
+    def listed(self, files):
+        return [(name, sums(data)) for name, data in files.items()]
+
+    def source(self, version="1.2.3-1", suite="trixie", sum_=None):
+        return Source(debian="tiny", suite=suite, version=version, sha256=sum_ or sums(orig(version))[0])
+
+    def get(self, source):
+        return sources.get("tiny@1", source, self.folder, self.folder.parent / "log")
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    return Mirror(tmp_path, monkeypatch)
+
+
+def test_the_archive_of_another_suite_comes_from_where_this_machine_has_its_own(mirror):
+    mirror.offer("trixie", "1.2.3-1", "1.2.4-1")
+    tree = mirror.get(mirror.source())
+    assert (tree / "tiny.c").read_text() == TINY and tree == mirror.folder / "tiny-1.2.3-1"
+    assert sorted(one.name.partition(".")[0] for one in mirror.folder.iterdir() if one.is_dir()) == ["tiny-1"]
+
+
+def test_a_version_that_is_gone_is_not_to_be_had_and_no_other_is_taken(mirror):
+    mirror.offer("trixie", "1.2.4-1", "1.2.5-1")
+    with pytest.raises(Unavailable) as gone:
+        mirror.get(mirror.source())
+    said = str(gone.value)
+    assert "trixie has no tiny 1.2.3-1 any more" in said and "it offers 1.2.4-1 and 1.2.5-1 now" in said
+    assert "\n" not in said and not any(one.is_dir() for one in mirror.folder.iterdir())
+
+
+def test_why_is_kept_beside_where_the_harness_would_be_until_it_can_be_had(mirror, tmp_path):
+    mirror.offer("trixie", "1.2.4-1")
+    stack = Stack(harness="c", driver="null", licence="MIT", source=mirror.source(), steps=["true"])
+    with pytest.raises(Unavailable):
+        harness.build("tiny@1", stack, tmp_path)
+    kept = tmp_path / "build/harness/tiny@1.unavailable"
+    assert kept.read_text().startswith("Debian's trixie has no tiny 1.2.3-1 any more; it offers 1.2.4-1 now")
+    with pytest.raises(Failed):  # for another reason
+        harness.build(
+            "tiny@1", stack.model_copy(update={"source": mirror.source("1.2.4-1"), "steps": ["false"]}), tmp_path
+        )
+    assert not kept.exists()
+
+
+def test_a_package_that_the_suite_never_had(mirror):
+    mirror.offer("trixie", "1.2.3-1")
+    with pytest.raises(Unavailable) as gone:
+        mirror.get(mirror.source().model_copy(update={"debian": "huge"}))
+    assert "it offers none now" in str(gone.value)
+
+
+def test_another_archive_than_was_pinned_is_refused(mirror):
+    mirror.offer("trixie", "1.2.3-1")
+    with pytest.raises(Failed) as refused:
+        mirror.get(mirror.source(sum_="0" * 64))
+    assert sums(orig("1.2.3-1"))[0] in str(refused.value) and "0" * 64 in str(refused.value)
+    assert not (mirror.folder / "tiny-1.2.3-1").exists()
+
+
+def test_what_was_fetched_is_not_asked_for_again(mirror):
+    mirror.offer("trixie", "1.2.3-1")
+    mirror.get(mirror.source())
+    shutil.rmtree(mirror.place)
+    shutil.rmtree(mirror.folder / "tiny-1.2.3-1")
+    assert (mirror.get(mirror.source()) / "tiny.c").is_file()
+
+
+def test_a_second_clone_has_it_from_the_cache_even_when_it_is_gone(mirror, tmp_path, monkeypatch):
+    mirror.offer("trixie", "1.2.3-1")
+    mirror.get(mirror.source())
+    monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "cache"))
+    mirror.get(mirror.source())
+    shutil.rmtree(mirror.place)
+    shutil.rmtree(mirror.folder)
+    assert (mirror.get(mirror.source()) / "tiny.c").read_text() == TINY
+
+
+def test_a_security_suite_is_asked_for_where_this_machine_has_its_own(mirror):
+    source = mirror.source(suite="trixie-security")
+    with pytest.raises(Unavailable) as none:
+        debian_sources.entry(source, "tiny@1")
+    assert "no apt source" in str(none.value) and "-security" in str(none.value)
+    (mirror.parts / "b.list").write_text("deb http://elsewhere/debian-security bookworm-security main\n")
+    assert "URIs: http://elsewhere/debian-security\n" in debian_sources.entry(source, "tiny@1")
+    assert f"URIs: file:{mirror.place}\n" in debian_sources.entry(mirror.source(), "tiny@1")
+
+
+def test_a_vendors_archive_is_not_taken_for_debians(mirror):
+    (mirror.parts / "a.list").write_text(
+        "deb https://vendor/apt bookworm main\ndeb https://vendor/linux/debian bookworm stable\n"
+    )
+    with pytest.raises(Unavailable):
+        debian_sources.entry(mirror.source(), "tiny@1")
+
+
+def test_both_forms_of_apts_sources_are_read(tmp_path):
+    one = tmp_path / "sources.list"
+    one.write_text(
+        "# deb http://commented/debian a main\ndeb-src http://source/debian a main\n"
+        "deb [arch=amd64 signed-by=/keys/k.gpg] http://list/debian a main non-free # why\n"
+    )
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/b.sources").write_text(
+        "# mine\nTypes: deb deb-src\nURIs: http://deb822/debian\nSuites: a a-updates\nComponents: main\n"
+        "# it is here:\nSigned-By:\n -----BEGIN PGP\n .\n AAAA\n\n"
+        "Enabled: no\nTypes: deb\nURIs: http://off/debian\nSuites: a\nComponents: main\n\n"
+        "Types: deb\nURIs: http://second/debian\nSuites: a\nComponents: main\n"
+    )
+    found = list(debian_sources.entries(one, tmp_path / "parts"))
+    assert [fields["URIs"] for fields in found] == [f"http://{name}/debian" for name in ("list", "deb822", "second")]
+    assert found[0] == {
+        "URIs": "http://list/debian", "Suites": "a", "Components": "main non-free", "Signed-By": "/keys/k.gpg"
+    }  # fmt: skip
+    assert found[1]["Signed-By"] == "\n -----BEGIN PGP\n .\n AAAA" and found[1]["Suites"] == "a a-updates"
+
+
+def test_a_system_without_apt(mirror, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Unavailable) as none:
+        mirror.get(mirror.source())
+    assert "there is no apt-get here" in str(none.value)

@@ -1,0 +1,236 @@
+"""A commit or a directory of a library is named by what is in it, copied as it stands, and refused in one sentence."""
+
+import os
+import re
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.planted_history import git
+from tlsmem.base.paths import ROOT
+from tlsmem.build import tree_copy, tree_definition, tree_files, trees
+from tlsmem.config import definitions
+
+DAT = 'MAJOR=3\nMINOR=5\nPATCH=5\nPRE_RELEASE_TAG=\nRELEASE_DATE="27 Jan 2026"\n'
+HEADER = '# define OPENSSL_VERSION_TEXT    "OpenSSL 1.1.1w  11 Sep 2023"'
+CRATE = '[package]\nname = "rustls"\nversion = "1.0.0"\n'
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(definitions, "registered", {})
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """One commit of something that calls itself OpenSSL 3.5.5, tagged v1."""
+    folder = tmp_path / "clone"
+    (folder / "ssl/deep").mkdir(parents=True)
+    (folder / "VERSION.dat").write_text(DAT)
+    (folder / "ssl/deep/a b\n.c").write_text("int a;\n")
+    (folder / "Configure").write_text("#!/bin/sh\n")
+    (folder / "Configure").chmod(0o755)
+    (folder / "ssl.c").symlink_to("ssl/deep")  # sorted by git as `ssl.c`, before `ssl/`
+    (folder / ".gitignore").write_text("*.o\n")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "one")
+    git(folder, "tag", "v1")
+    return folder
+
+
+def source(name):
+    return definitions.stacks()[name].source
+
+
+def resolve(text, root, git=None, like=None):
+    return trees.resolve(text, git, like, root)
+
+
+def refusal(text, root, git=None, like=None):
+    with pytest.raises(ValueError) as refused:
+        resolve(text, root, git, like)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_a_commit_is_named_by_itself_and_a_directory_by_its_tree(clone, root):
+    commit, tree = git(clone, "rev-parse", "v1", "v1^{tree}").split()
+    assert resolve("openssl@git:v1", root, clone) == f"openssl@git-{commit[:12]}"
+    assert resolve(f"openssl@path:{clone}", root) == f"openssl@path-{tree[:12]}"
+    of_git, of_path = (source(name) for name in definitions.registered)
+    assert of_git.tree == of_path.tree == tree and of_git.git == commit and of_path.git is None
+    assert of_git.release == of_path.release == "3.5.5"
+    stack, known = definitions.stacks()[f"openssl@git-{commit[:12]}"], definitions.stacks()["openssl@3.5.5"]
+    assert stack.steps == known.steps and stack.driver == known.driver
+
+
+def test_the_copy_is_what_was_there_and_the_clone_is_as_it_was(clone, root):
+    before = sorted((file, file.lstat().st_mtime_ns) for file in clone.rglob("*"))
+    for text in ("openssl@git:v1", f"openssl@path:{clone}"):
+        shutil.rmtree(root, ignore_errors=True)
+        name = resolve(text, root, clone)
+        copy = definitions.tree_place(root / "build", source(name).tree) / "sources/openssl"
+        assert (copy / "ssl/deep/a b\n.c").read_text() == "int a;\n"
+        assert os.access(copy / "Configure", os.X_OK) and not os.access(copy / "VERSION.dat", os.X_OK)
+        assert os.readlink(copy / "ssl.c") == "ssl/deep" and not (copy / ".git").exists()
+    assert before == sorted((file, file.lstat().st_mtime_ns) for file in clone.rglob("*"))
+
+
+def test_a_change_is_another_tree_and_what_git_ignores_is_none(clone, root):
+    clean = resolve(f"openssl@path:{clone}", root)
+    (clone / "ssl/x.o").write_text("an object")
+    (clone / "empty").mkdir()
+    assert resolve(f"openssl@path:{clone}", root) == clean
+    (clone / "new.c").write_text("int b;\n")  # not yet added
+    dirty = resolve(f"openssl@path:{clone}", root)
+    (clone / "new.c").chmod(0o755)
+    assert len({clean, dirty, resolve(f"openssl@path:{clone}", root)}) == 3
+    (clone / "new.c").unlink()
+    (clone / "ssl/deep/a b\n.c").unlink()  # removed, and git not told
+    assert resolve(f"openssl@path:{clone}", root) not in (clean, dirty)
+
+
+def test_two_commits_of_one_tree_are_two_names_of_one_copy(clone, root):
+    git(clone, "commit", "-q", "--allow-empty", "-m", "two")
+    names = [resolve(f"openssl@git:{ref}", root, clone) for ref in ("v1", "HEAD")]
+    assert len(set(names)) == 2 and len({source(name).tree for name in names}) == 1
+    assert len(list((root / "build/trees").iterdir())) == 1
+
+
+def test_the_hash_does_not_depend_on_where_the_tree_is(clone, root, tmp_path):
+    shutil.copytree(clone, tmp_path / "elsewhere", symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    assert resolve(f"openssl@path:{clone}", root) == resolve(f"openssl@path:{tmp_path}/elsewhere", root)
+
+
+def test_pipes_are_not_read_and_links_out_of_the_tree_are_not_followed(clone, root, capsys):
+    clean = resolve(f"openssl@path:{clone}", root)
+    os.mkfifo(clone / "pipe")
+    assert resolve(f"openssl@path:{clone}", root) == clean
+    shutil.rmtree(clone / ".git")  # where git does not say what is there
+    assert resolve(f"openssl@path:{clone}", root) == clean
+    (clone / "out").symlink_to("/etc/passwd")
+    name = resolve(f"openssl@path:{clone}", root)
+    assert name != clean and "out: a link out of its tree" in capsys.readouterr().err
+    copy = definitions.tree_place(root / "build", source(name).tree) / "sources/openssl"
+    assert not (copy / "out").is_symlink()
+
+
+def test_a_submodule_is_its_contents_where_they_are_there(clone, root, tmp_path):
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "part.c").write_text("int part;\n")
+    git(part, "init", "-q")
+    git(part, "add", "-A")
+    git(part, "commit", "-q", "-m", "part")
+    git(clone, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(part), "part")
+    git(clone, "commit", "-q", "-m", "with a part")
+    whole = resolve("openssl@git:HEAD", root, clone)
+    assert source(whole).lacking == ()
+    assert source(resolve(f"openssl@path:{clone}", root)).tree == source(whole).tree
+    bare = tmp_path / "bare"
+    git(tmp_path, "clone", "-q", str(clone), str(bare))
+    lacking = resolve(f"openssl@path:{bare}", root)
+    assert (
+        source(lacking).lacking == ("part",) and source(lacking).tree == git(bare, "rev-parse", "HEAD^{tree}").strip()
+    )
+
+
+def test_a_tree_that_changes_while_it_is_copied_is_not_copied(clone, root):
+    listing = tree_files.of_directory(clone)
+    (clone / "VERSION.dat").write_text(DAT + "#\n")
+    with pytest.raises(ValueError, match=r"VERSION\.dat was changed while it was copied"):
+        tree_copy.copy(listing, clone, root / "copy")
+    assert not (root / "copy").exists() and list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("openssl@git:v2", "no commit v2 in .*; did you mean v1?"),
+        ("openssl@git:--all", "no commit --all in "),
+        ("openssl@git:", "what follows the colon is missing: a commit"),
+        ("openssl@path:", "what follows the colon is missing: a directory"),
+        ("openssl@path:/nowhere", "openssl@path:/nowhere: no such directory"),
+        ("openssl@path:/dev/null", "openssl@path:/dev/null: not a directory"),
+        ("opensl@git:v1", "opensl: no tree of it can be built here; there are: .*; did you mean openssl"),
+        ("go@git:v1", "go: no tree of it can be built here: Go's crypto/tls is part of its toolchain"),
+        ("libressl@git:v1", "its steps unpack a release's archive"),
+        ("mbedtls@git:v1", "mbedtls@git:v1 is no tree of mbedtls: it has no include/mbedtls/build_info.h"),
+        ("openssl@3.5.6", "no stack openssl@3.5.6 among those of memtest/stacks.toml; did you mean openssl@3.5.5"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(clone, root, text, said):
+    found = refusal(text, root, clone)
+    assert re.search(said, found), found
+
+
+def test_a_commit_needs_a_clone(clone, root, tmp_path):
+    assert "GIT=DIRECTORY names one" in refusal("openssl@git:v1", root)
+    assert "is no directory" in refusal("openssl@git:v1", root, tmp_path / "none")
+    (tmp_path / "plain").mkdir()
+    assert "is no clone" in refusal("openssl@git:v1", root, tmp_path / "plain")
+
+
+def test_the_clone_is_the_one_given_else_of_the_other_side_else_where_one_is(clone, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = ["openssl@git:v1", f"openssl@path:{clone}/ssl"]
+    assert trees.clone(texts, tmp_path) == tmp_path
+    assert trees.clone(texts, None) == clone
+    assert trees.clone(texts[:1], None) is None
+    monkeypatch.chdir(clone / "ssl")
+    assert trees.clone(texts[:1], None) == clone
+    monkeypatch.chdir(ROOT)
+    assert trees.clone(texts[:1], None) is None  # no library's
+
+
+def test_the_steps_are_those_of_the_newest_release_not_above(clone, root):
+    def of(release, kind="openssl"):
+        return tree_definition.table(kind, release, definitions.stacks())
+
+    assert of("3.5.9") == of("3.5.5") == of("3.6.0-dev") == "openssl@3.5.5" and of("3.6.3") == "openssl@3.6.3"
+    assert of("3.0.22") == "openssl@3.0.22" and of("3.0.15") == "openssl@1.1.1w" == of("1.1.1x")
+    assert of("9.0.0") == of(None) == "openssl@4.0.3" and of("3.6.0", "openssl+clang") == "openssl+clang@3.5.5"
+    assert of("0.23.47", "rustls+ring") == "rustls+ring@0.23.46"
+    with pytest.raises(ValueError, match=r"release 1\.1\.1 is older .* LIKE=openssl@1.1.1w"):
+        of("1.1.1")
+    name = resolve("openssl@git:v1", root, clone, like="openssl@3.0.22")
+    assert definitions.stacks()[name].steps == definitions.stacks()["openssl@3.0.22"].steps
+    assert "LIKE=openssl@3.0.2 is no stack" in refusal("openssl@git:v1", root, clone, like="openssl@3.0.2")
+    assert "LIKE=mbedtls@3.6.6 is no stack" in refusal("openssl@git:v1", root, clone, like="mbedtls@3.6.6")
+
+
+@pytest.mark.parametrize(
+    ("first", "files", "release"),
+    [
+        ("openssl", {"VERSION.dat": DAT.replace("TAG=", "TAG=dev")}, "3.5.5-dev"),
+        ("openssl", {"include/openssl/opensslv.h": HEADER}, "1.1.1w"),
+        ("rustls", {"Cargo.toml": '[package]\nedition = "2021"\nversion = "0.23.9"\nname = "rustls"\n'}, "0.23.9"),
+        ("rustls", {"Cargo.toml": "[workspace]\n", "rustls/Cargo.toml": CRATE}, "1.0.0"),
+        ("boringssl", {"ssl/ssl_lib.cc": ""}, None),
+        ("wolfssl", {"configure.ac": "AC_INIT([wolfssl],[5.9.4],[x])"}, "5.9.4"),
+    ],
+)  # fmt: skip
+def test_what_a_tree_calls_itself(first, files, release):
+    assert tree_definition.release(first, files.get) == release
+
+
+@settings(max_examples=25)
+@given(
+    st.dictionaries(st.from_regex(r"[a-c]{1,2}(/[a-c.]{1,3}x){0,2}", fullmatch=True), st.binary(max_size=9), min_size=1)
+)
+def test_the_hash_is_gits_own(tmp_path_factory, files):
+    folder = tmp_path_factory.mktemp("tree")
+    for path, content in files.items():
+        here = folder / path
+        if any(one.is_file() for one in here.parents) or here.is_dir():
+            continue
+        here.parent.mkdir(parents=True, exist_ok=True)
+        here.write_bytes(content)
+    mine = tree_files.tree_hash(tree_files.of_directory(folder))
+    git(folder, "init", "-q")
+    git(folder, "add", "-A", "-f")
+    assert mine == git(folder, "write-tree").strip()

@@ -1,0 +1,106 @@
+"""Two builds are named, checked, measured and compared; what cannot be is a sentence, which a bisect skips."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.compare import compare_builds
+from tlsmem.config import option_check
+
+needed = pytest.mark.skipif(not (ROOT / "build/harness/null@c").is_file(), reason="not built: tools/build.py null@c")
+
+
+def run(*words, root=ROOT, where=None):
+    command = [sys.executable, str(root / "tools/compare_builds.py"), *words]
+    return subprocess.run(command, cwd=where or root, capture_output=True, text=True, check=False)
+
+
+def sides(a, b, *words, **more):
+    return run(f"--a={a}", f"--b={b}", *words, **more)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--a=openssl@3.5.5"], "B= is missing: the new build"),
+        (["--a=openssl@3.5.5", "--b=opensl@3.5.5"], "B: no stack opensl@3.5.5 among those of memtest/stacks.toml; did"),
+        (["--a=openssl@3.5.5", "--b=opensl@git:main"], "no library opensl among those of memtest/stacks.toml; did"),
+        (["--a=openssl@3.5.5", "--b=openssl@git:"], "B=openssl@git:: a revision is missing after git:"),
+        (["--a=openssl@3.5.5", "--b=openssl@path:/nowhere"], "there is no /nowhere"),
+        (["--a=openssl@3.5.5", "--b=openssl@path:/dev/null"], "/dev/null is a file"),
+        (["--a=openssl@3.5.5", "--b=openssl@git:main"], "GIT=DIRECTORY names one"),
+        (["--a=openssl@3.5.5", "--b=openssl@git:main", "--git=/nowhere"], "GIT=/nowhere is not there"),
+        (["--a=null@c", "--b=null@c", "--suites=tls13-rsa-aes25"], "did you mean tls13-rsa-aes256"),
+        (["--a=null@c", "--b=null@c", "--role=servr"], "did you mean server?"),
+        (["--a=null@c", "--b=null@c", "--n=2"], "the least N is 4"),
+        (["--a=null@c", "--b=null@c", "--n=5"], "N=5"),
+        (["--a=null@c", "--b=null@c", "--like=opnssl@3.5.5"], "did you mean openssl@3.5.5"),
+        (["--a=openssl@path", "--b=null@c"], "openssl@path needs PREFIX=DIRECTORY"),
+    ],
+)
+def test_what_was_asked_for_is_checked_first(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        compare_builds.judged(words)
+    told = capsys.readouterr()
+    assert stop.value.code == 2 and told.out == ""
+    assert said in told.err and told.err.startswith("memtest: ") and told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--a=null@c"], ["--a=null@c", "--b=null@c", "--n=2"], ["--nonsense"]])
+def test_a_bisect_never_takes_a_mistake_for_a_bad_commit(words, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", *words])
+    assert compare_builds.bisected() == 125
+
+
+@pytest.mark.parametrize("word", ["--bisect", "--bis", "--bi"])
+def test_a_bisect_may_be_abbreviated_and_is_one_all_the_same(word):
+    assert run(word, "--a=null@c").returncode == 125
+    assert run("--a=null@c", "--b=").returncode == 2
+
+
+@pytest.mark.parametrize(("status", "of_bisect"), [(0, 0), (3, 1), (1, 125), (2, 125), (130, 130), (143, 143)])
+def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisect, monkeypatch):
+    monkeypatch.setattr(compare_builds, "judged", lambda: status)
+    assert compare_builds.bisected() == of_bisect
+    monkeypatch.setattr(compare_builds, "judged", lambda: sys.exit(status))
+    assert compare_builds.bisected() == of_bisect
+    monkeypatch.setattr(compare_builds, "judged", lambda: 1 / 0)
+    assert compare_builds.bisected() == 125
+
+
+def test_mem_says_who_takes_such_a_name():
+    with pytest.raises(ValueError, match="openssl@git:main is a build of `make compare` only"):
+        option_check.check({"STACKS": "openssl@git:main"})
+
+
+@needed
+def test_the_same_build_is_unchanged_and_is_not_measured_again(tmp_path):
+    first = sides("null@c", "null@c", f"--out={tmp_path}/out")
+    again = sides("null@c", "null@c", f"--out={tmp_path}/out", "--bisect")
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    assert "no change" in first.stdout and first.stdout == again.stdout
+    assert "3/3 null@c" in first.stderr and "heap:" not in again.stderr
+    lines = (tmp_path / "out/null@c.jsonl").read_text().splitlines()
+    assert len(lines) == 3 and not any('"meter":"rss"' in line for line in lines)
+
+
+def test_a_library_that_does_not_build_is_named_with_its_log_and_skipped_by_bisect(project, tmp_path):
+    shutil.copy(ROOT / "build/core/libmemtest.a", project.root / "build/core")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "VERSION.dat").write_text("MAJOR=3\nMINOR=5\nPATCH=5\nPRE_RELEASE_TAG=\n")
+    (broken / "Configure").write_text('die "nothing to configure";\n')
+    words = [f"openssl@path:{broken}"] * 2
+    done = sides(*words, root=project.root)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "nothing to configure" in done.stderr and "LIKE=STACK" in done.stderr
+    log = next(line for line in done.stderr.splitlines() if "The whole log: " in line).partition(": ")[2]
+    assert "nothing to configure" in Path(log).read_text()
+    assert sides(*words, "--bisect", root=project.root).returncode == 125
+    assert os.listdir(broken) and sorted(os.listdir(broken)) == ["Configure", "VERSION.dat"]

@@ -1,0 +1,356 @@
+"""A library release by release: known figures in order, changes in words, buckets that add up, what cannot be."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from matplotlib import pyplot
+
+from tests.support import synthetic
+from tests.support.pictured import overlaps
+from tlsmem.base.paths import ROOT
+from tlsmem.compare import compare_releases, release_plot, release_tables, release_walk
+from tlsmem.compare.release_walk import Walk
+from tlsmem.schema import records
+from tlsmem.schema.records import Record
+from tlsmem.stats.selection import select
+
+TOOL, PLOT = ROOT / "tools/compare_versions.py", ROOT / "tools/plot_versions.py"
+RECORDED = ROOT / "data/2026-11-22-amd-epyc"
+SUITE = "tls13-rsa-aes256"
+SHAPES = {  # stack to whose figures it has
+    "openssl@4.0.3": "rustls+aws-lc@0.23.46",
+    "openssl@1.1.1w": "boringssl@5.4.0",
+    "openssl@3.0.22": "openssl@3.5.5",
+    "openssl@3.0.9": "openssl@3.5.5",
+    "openssl+clang@3.0.22": "openssl@3.5.5",
+    "boringssl@5.4.0": "boringssl@5.4.0",
+}
+CALLS = ["SSL_new", "tls_setup_read_buffer", "one", "two", "three"]  # connection structure, record buffers, other
+
+
+def sites_run(run: Record, sizes: tuple[int, ...]) -> Record:
+    """Of a server that holds a block from each of CALLS, once it is established."""
+    fields = json.loads(run.line())
+    frames = [
+        {"function": name, "file": "a.c", "line": at, "module": "x", "offset": at} for at, name in enumerate(CALLS, 7)
+    ]
+    frames.append({"function": "server_handshake", "file": "m.c", "line": 1, "module": "x", "offset": 1})
+    fields["sites"] = {"frames": frames, "stacks": [[at, len(CALLS)] for at in range(len(CALLS))]}
+    for phase in fields["phases"]:
+        if phase["phase"] == "established" and phase["process"] in ("both", "server"):
+            block = {"role": "server", "since": "sessions", "blocks": 1}
+            phase["sites"]["live"] = [block | {"stack": at, "bytes": size} for at, size in enumerate(sizes)]
+    return Record.model_validate_json(json.dumps(fields))
+
+
+def of(stack: str, sizes: tuple[int, ...] | None = None, suite: str = SUITE) -> list[Record]:
+    """Heap runs at two N, and with sizes a sites run; the heap's figures are those of another stack's shape."""
+    alike = SHAPES[stack]
+    made = [synthetic.record(alike, suite, sessions, "heap") for sessions in (100, 200)]
+    made += [sites_run(synthetic.record(alike, suite, 200, "sites"), sizes)] if sizes else []
+    return [run.model_copy(update={"stack": stack}) for run in made]
+
+
+KNOWN = {  # a server's established bytes: of `boringssl` 19,000, of `openssl` 52,000, of `rustls` 6,400
+    "openssl@1.1.1w": (9_000, 10_000),
+    "openssl@3.0.9": (20_000, 32_000),
+    "openssl@3.0.22": (20_000, 31_000),  # 1,000 short of its slope
+    "openssl@4.0.3": (6_400, 0),
+}
+
+
+@pytest.fixture
+def recorded() -> list[Record]:
+    """Not in the order of release."""
+    return [run for stack in ("openssl@4.0.3", *SHAPES) if stack in KNOWN for run in of(stack, KNOWN[stack])]
+
+
+def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> Walk:
+    stacks = release_walk.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
+    return release_walk.walks(select(runs), stacks, [role])[0]
+
+
+def column(table, key: str) -> list:
+    at = [one.key for one in table.columns].index(key)
+    return [row[at] for row in table.rows]
+
+
+def test_releases_stand_in_their_order_and_variants_are_libraries_of_their_own(recorded):
+    assert [one.version for one in walked(recorded).releases] == ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"]
+    assert release_walk.stacks_of("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
+
+
+def test_each_stage_has_its_exact_size_and_the_change_in_words(recorded):
+    table = release_tables.by_stage([walked(recorded)], "openssl", "established")
+    assert [cell.text for cell in column(table, "established")] == [
+        "19,000",
+        "52,000 (33,000 more)",
+        "52,000 (no change)",
+        "6,400 (45,600 less)",
+    ]
+    assert [cell.value for cell in column(table, "created")] == [
+        {"bytes": 7_000, "more_bytes": None},
+        {"bytes": 9_100, "more_bytes": 2_100},
+        {"bytes": 9_100, "more_bytes": 0},
+        {"bytes": 800, "more_bytes": -8_300},
+    ]
+    assert [cell.text for cell in column(table, "peak")][:2] == ["28,000", "82,000 (54,000 more)"]
+    assert {cell.text for cell in column(table, "peak_in")} == {"server 1"}
+
+
+def test_buckets_add_up_to_the_stage_and_what_no_call_stack_has_is_a_row(recorded):
+    found = walked(recorded)
+    for one in found.releases:
+        assert sum(one.buckets("established").values()) == one.size("established")
+    assert found.releases[2].buckets("established")["unexplained"] == 1_000
+    table = release_tables.by_bucket([found], "openssl", "established")
+    rows = {row[2].text: [cell.text for cell in row[3:]] for row in table.rows}
+    assert rows["connection structure"] == ["9,000", "20,000", "20,000", "6,400"]
+    assert rows["record buffers, read"] == ["10,000", "32,000", "31,000", "0"]
+    assert rows["unexplained"] == ["0", "0", "1,000", "0"]
+    assert rows["total"] == ["19,000", "52,000", "52,000", "6,400"]
+
+
+def test_what_changed_is_said_by_bucket_with_the_call_site_behind_it(recorded):
+    table = release_tables.changes([walked(recorded)], "openssl", "established")
+    said = [[cell.text for cell in row[2:]] for row in table.rows]
+    assert said[0] == ["3.0.9", "record buffers, read", "10,000", "32,000", "22,000 more", f"{READ}: 22,000 more"]
+    assert said[1] == ["3.0.9", "connection structure", "9,000", "20,000", "11,000 more", f"{NEW}: 11,000 more"]
+    assert said[2][1:5] == ["record buffers, read", "32,000", "31,000", "1,000 less"]
+    assert said[3][1:] == ["unexplained", "0", "1,000", "1,000 more", "–"]
+    by_release: dict[str, int] = {}
+    for row in table.rows:
+        by_release[row[2].text] = by_release.get(row[2].text, 0) + row[6].value
+    assert by_release == {"3.0.9": 33_000, "3.0.22": 0, "4.0.3": -45_600}
+
+
+NEW, READ, *_, THREE = (f"{name} (a.c:{at}) < server_handshake" for at, name in enumerate(CALLS, 7))
+
+
+def test_a_call_site_that_went_the_other_way_is_not_what_is_behind_a_change():
+    """Of one bucket 6,000 B less at the first, and 3,000 and 4,000 more at others: 1,000 more in all."""
+    runs = of("openssl@3.0.9", (0, 43_000, 7_000, 1_000, 1_000)) + of(
+        "openssl@3.0.22", (0, 42_000, 1_000, 4_000, 5_000)
+    )
+    rows = release_tables.changes([walked(runs)], "openssl", "established").rows
+    said = {row[3].text: (row[6].text, row[7].text) for row in rows}
+    assert said["other"] == ("1,000 more", f"{THREE}: 4,000 more")
+    assert said["record buffers, read"] == ("1,000 less", f"{READ}: 1,000 less")
+
+
+def test_without_sites_runs_the_total_is_all_and_it_is_said():
+    found = walked(of("openssl@1.1.1w") + of("openssl@3.0.9", KNOWN["openssl@3.0.9"]))
+    buckets = release_tables.by_bucket([found], "openssl", "established")
+    first = [row[3] for row in buckets.rows]
+    assert [cell.note for cell in first[:-1]] == [release_tables.NO_SITES] * (len(first) - 1)
+    assert first[-1].text == "19,000"
+    (row,) = release_tables.changes([found], "openssl", "established").rows
+    assert [cell.text for cell in row[3:]] == ["total", "19,000", "52,000", "33,000 more", "–"]
+    assert row[-1].note == release_tables.NO_SITES
+
+
+def test_what_a_release_cannot_do_is_said_with_its_reason(recorded):
+    gone = synthetic.failed("openssl@3.1.4", SUITE, 100, "does not have this group", "unsupported")
+    table = release_tables.by_stage([walked([*recorded, gone])], "openssl", "established")
+    assert "3.1.4" not in [cell.text for cell in column(table, "release")]
+    assert table.without == ["openssl@3.1.4 in tls13-rsa-aes256: unsupported: does not have this group"]
+
+
+def elsewhere(run: Record) -> Record:
+    return run.model_copy(update={"machine": run.machine.model_copy(update={"cpu": "another CPU"})})
+
+
+@pytest.mark.parametrize(
+    ("runs", "versions", "said"),
+    [
+        (["openssl@3.0.9"], None, "openssl@3.0.9 is the only release of openssl: a walk needs two"),
+        (["boringssl@5.4.0"], None, "no releases of openssl; did you mean boringssl"),
+        (["openssl+clang@3.0.22"], None, r"no releases of openssl; did you mean openssl\+clang\?"),
+        (["openssl@3.0.9", "openssl@4.0.3"], ["3.1"], "no release 3.1 of openssl; there are: 3.0.9, 4.0.3"),
+    ],
+)
+def test_a_library_that_is_not_there_or_has_one_release_is_refused(runs, versions, said):
+    with pytest.raises(ValueError, match=said):
+        walked([run for stack in runs for run in of(stack)], versions=versions)
+
+
+def test_runs_of_two_machines_are_never_one_walk(recorded):
+    mixed = [elsewhere(run) if run.stack == "openssl@4.0.3" else run for run in recorded]
+    with pytest.raises(ValueError, match=r"these runs are of 2 machines \(.*another CPU, .*\), and a walk is of one"):
+        walked(mixed)
+
+
+def ran(*arguments: object, tool: Path = TOOL) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, tool, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def here(monkeypatch, capsys):
+    """As `ran`, in this process."""
+    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM)}
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = [TOOL.name, *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            compare_releases.main()
+        code, (out, err) = end.value.code, capsys.readouterr()
+        if isinstance(code, str):
+            code, err = 1, f"{err}{code}\n"
+        return subprocess.CompletedProcess(words, code or 0, out, err)
+
+    yield run
+    for one, handler in kept.items():
+        signal.signal(one, handler)
+
+
+def of_recorded(folder: Path, *stacks: str) -> Path:
+    """The part of the recording that these have."""
+    for stack in stacks:
+        (folder / f"{stack}.jsonl").symlink_to(RECORDED / f"{stack}.jsonl")
+    return folder
+
+
+def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
+    """Against the figures of tools/tabulate.py: its table of heap is other code."""
+    recording = of_recorded(tmp_path, "openssl@3.1.4", "openssl@3.2.0")
+    asked = [recording, "--library", "openssl", "--suites", SUITE, "--role", "server", "--versions", "3.1.4,3.2.0"]
+    made = here(*asked, "--table", "versions", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(made.stdout)))
+    assert made.returncode == 0, made.stderr
+    tabulated = [
+        "--table",
+        "heap",
+        "--suite",
+        SUITE,
+        "--format",
+        "csv",
+        "--stack",
+        "openssl@3.1.4",
+        "--stack",
+        "openssl@3.2.0",
+    ]
+    heap = ran(recording, *tabulated, "--roles", "split", tool=ROOT / "tools/tabulate.py")
+    known = [row for row in csv.DictReader(io.StringIO(heap.stdout)) if row["role"] == "server"]
+    for ours, theirs in zip(rows, known, strict=True):
+        for name, key in (("created", "sessions"), ("peak", "peak"), ("established", "established")):
+            assert ours[f"{name}_bytes"] == theirs[f"{key}_bytes"] != ""
+    changed = json.loads(here(*asked, "--table", "changes", "--format", "json").stdout)["tables"][0]["rows"]
+    more = int(rows[1]["established_bytes"]) - int(rows[0]["established_bytes"])
+    assert sum(row["more"] for row in changed) == more == int(rows[1]["established_more_bytes"])
+    assert changed[0]["bucket"] == "record buffers, write" and "ssl3_setup_write_buffer" in changed[0]["site"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--library", "opensl"], 2, "compare_versions: no releases of opensl; did you mean openssl"),
+        (["--library", "go"], 2, "compare_versions: go@1.26.8 is the only release of go: a walk needs two"),
+        (
+            ["--library", "openssl", "--versions", "3.4"],
+            2,
+            "compare_versions: no release 3.4 of openssl; there are: 1.1.1w,",
+        ),
+        (
+            ["--library", "openssl", "--suites", "tls13"],
+            2,
+            "memtest: no suite tls13 among those of memtest/suites.toml",
+        ),
+        (
+            ["--library", "openssl", "--into", "page.md"],
+            2,
+            "compare_versions: --into is for a page that shows a RECORDING",
+        ),
+        (
+            [RECORDED / "bearssl@0.6.jsonl", "--library", "o\x1b[31m"],
+            1,
+            f"compare_versions: {RECORDED}/bearssl@0.6.jsonl: no releases of o?[31m; there are: ",
+        ),
+        (
+            ["nowhere", "--library", "openssl"],
+            1,
+            "compare_versions: nowhere: there is no such recording; `make compare-",
+        ),
+        (
+            [RECORDED / "bearssl@0.6.jsonl", "--library", "openssl"],
+            1,
+            f"compare_versions: {RECORDED}/bearssl@0.6.jsonl: no rel",
+        ),
+    ],
+)
+def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(here, arguments, status, said):
+    refused = here(*arguments)
+    assert (refused.returncode, refused.stdout) == (status, "") and refused.stderr.startswith(said)
+    assert refused.stderr.count("\n") == 1
+
+
+def test_as_a_command_what_cannot_be_walked_is_the_same_sentence():
+    refused = ran("nowhere", "--library", "openssl")
+    assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.count("\n") == 1
+    assert refused.stderr.startswith("compare_versions: nowhere: there is no such recording; `make compare-")
+
+
+def test_make_checks_the_library_before_anything_else():
+    refused = ran("--takes", "LIB VERSIONS", "LIB=opensl", tool=ROOT / "tools/names.py")
+    assert refused.returncode == 2 and refused.stderr.startswith("memtest: LIB=opensl ")
+    assert "did you mean openssl" in refused.stderr
+
+
+@pytest.fixture
+def made(recorded):
+    one = of("openssl@3.0.9", None, "tls12-rsa-aes256")
+    walks = release_walk.walks(select([*recorded, *one]), release_walk.stacks_of("openssl", list(KNOWN)))
+    made = release_plot.figure(walks, "openssl", "established")
+    made.canvas.draw()
+    yield made
+    pyplot.close("all")
+
+
+def test_bars_are_as_high_as_their_buckets_with_the_peak_as_a_mark(made):
+    server = next(axes for axes in made.axes if axes.get_title() == f"TLS 1.3, X25519 ({SUITE}), server")
+    assert [text.get_text() for text in server.get_xticklabels()] == ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"]
+    tops = [
+        max(bar.get_y() + bar.get_height() for bar in server.patches if round(bar.get_center()[0]) == at)
+        for at in range(4)
+    ]
+    assert tops == [pytest.approx(size / 1024) for size in (19_000, 52_000, 52_000, 6_400)]
+    marks = [lines.get_segments()[0] for lines in server.collections]
+    assert [mark[0][1] for mark in marks] == [pytest.approx(size / 1024) for size in (28_000, 82_000, 82_000, 11_200)]
+
+
+def test_a_release_that_a_suite_has_not_is_a_place_that_says_so(made):
+    axes = next(axes for axes in made.axes if axes.get_title().endswith("(tls12-rsa-aes256), server"))
+    said = [text.get_text() for text in axes.texts]
+    assert said.count("not in this suite") == 3 and "0.0" not in said
+    assert overlaps(made) == []
+
+
+def test_the_same_records_give_the_same_picture(tmp_path):
+    files, recording = [], of_recorded(tmp_path, "rustls+ring@0.22.0", "rustls+ring@0.23.46")
+    for name in ("one", "two"):
+        asked = ["--library", "rustls+ring", "--suites", SUITE, "--role", "server"]
+        drawn = ran(recording, "-o", tmp_path / f"{name}.svg", *asked, tool=PLOT)
+        assert drawn.returncode == 0, drawn.stderr
+        files.append((tmp_path / f"{name}.svg").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_sizes_that_are_not_whole_are_kept_exact():
+    assert release_tables.number(Fraction(7, 2)) == 3.5 and release_tables.number(Fraction(4)) == 4
+    assert release_tables.more(Fraction(-7, 2)) == "3.5 less" and release_tables.more(Fraction(0)) == "no change"
+
+
+def test_a_torn_recording_is_read_and_told(tmp_path, recorded):
+    recording = synthetic.write(tmp_path / "recording", recorded)
+    file = recording / "openssl@4.0.3.jsonl"
+    file.write_bytes(file.read_bytes()[:-30])
+    done = ran(recording, "--library", "openssl", "--table", "versions")
+    assert done.returncode == 1 and "was cut off while it was written" in done.stderr and "3.0.22" in done.stdout
+    assert records.load(recording)

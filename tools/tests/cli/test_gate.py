@@ -1,0 +1,335 @@
+"""The gate: verdicts that are known, from recordings that nobody measured; and what a CI is told of them."""
+
+import re
+import shutil
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.gate.test_budget import ONE, text_of
+from tests.support import synthetic, synthetic_timed
+from tlsmem.base.paths import ROOT
+from tlsmem.gate import baselines
+from tlsmem.gate import judge as gate
+from tlsmem.gate.budget import Unusable
+from tlsmem.schema.records import Record
+
+SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
+COUNTS = (100, 1000)
+RSS = ONE | {"meter": "rss", "role": "pair", "limit": "+1%"}
+RATE = {"stack": OPENSSL, "suite": SUITE, "role": "client", "meter": "handshakes", "limit": "-3%"}
+
+
+def runs(client_bytes: int = 0, factors=(1.0, 1.001, 0.999), **changes) -> list[Record]:
+    """Of OpenSSL: two heap runs, with so many bytes more a client session; RSS with repeats by these factors."""
+    rss = [synthetic.record(OPENSSL, SUITE, count, **changes) for count in COUNTS]
+    repeats = [synthetic.scaled(one, factor, at) for at, factor in enumerate(factors, start=1) for one in rss]
+    heap = [planted(synthetic.record(OPENSSL, SUITE, count, "heap", **changes), client_bytes) for count in COUNTS]
+    return [*repeats, *heap]
+
+
+def planted(run: Record, client_bytes: int) -> Record:
+    """With so many bytes more live of each client session, as long as there are any."""
+    phases = [one.model_dump() for one in run.phases]
+    for one in phases:
+        for role in ("client", "total"):
+            for name in ("live_bytes", "peak_bytes"):
+                one["heap"][role][name] += client_bytes * (run.sessions // 2) * (one["phase"] in synthetic.MADE)
+    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+
+
+def rates(*factors: float, **changes) -> list[Record]:
+    return [
+        synthetic_timed.record(OPENSSL, SUITE, repeat=at, factor=one, **changes) for at, one in enumerate(factors, 1)
+    ]
+
+
+def uneven(run: Record) -> Record:
+    """One client session of its 500 has 200 bytes more."""
+    phases = [one.model_dump() for one in run.phases]
+    for one in (phase for phase in phases if phase["phase"] in synthetic.MADE):
+        one["heap"]["client"]["live_bytes"] += 200
+    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+
+
+def machine(**changes) -> dict:
+    return {"machine": runs()[0].machine.model_dump() | changes}
+
+
+@pytest.fixture
+def judged(tmp_path, capsys):
+    """The gate on these budgets, of a recording with these runs, against a baseline; its status and what it said."""
+
+    def judge(new, *entries, old=None, words=(), **head):
+        for name in ("new", "old"):
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+        synthetic.write(tmp_path / "new", new)
+        if old is not None:
+            synthetic.write(tmp_path / "old", old)
+            head["baseline"] = "old"
+        (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
+        where = ["--recording", str(tmp_path / "new")]
+        status = gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]))
+        return status, *capsys.readouterr()
+
+    return judge
+
+
+def test_what_is_as_before_is_held(judged):
+    budgets = [ONE | {"limit": "+0B"}, ONE | {"meter": "blocks", "limit": "+0 blocks"}, RSS, RATE]
+    status, out, err = judged([*runs(), *rates(1, 1, 1)], *budgets, old=[*runs(), *rates(1, 1, 1)])
+    assert (status, out.count("| held ")) == (0, 4)
+    assert err == "gate: 4 of 4 budgets are held\n"
+
+
+def test_one_byte_more_of_a_client_session_exceeds_and_is_named(judged):
+    budgets = [ONE | {"role": "server", "limit": "+0B"}, ONE | {"limit": "+0B"}]
+    status, out, err = judged(runs(client_bytes=1), *budgets, old=runs())
+    assert status == 3
+    assert (
+        "gate: [[budget]] 2: openssl@3.5.5, tls13-rsa-aes256: client session, established, heap: 64,001 B, at most "
+        "64,000 B (+0 B against 64,000 B): 1 B more than the limit\n" in err
+    )
+    assert err.endswith("gate: 1 of 2 budgets is held; 1 exceeded\n")
+    assert (out.count("| held "), out.count("| exceeded |")) == (1, 1)
+
+
+@pytest.mark.parametrize("limit, status", [("64,000 B", 0), ("62.5 KiB", 0), ("63,999 B", 3), ("62.4 KiB", 3)])
+def test_amounts_need_no_baseline(judged, limit, status):
+    assert judged(runs(), ONE | {"limit": limit})[0] == status
+
+
+@pytest.mark.parametrize("factor, status", [(1.009, 0), (1.0195, 0), (1.0225, 3)])
+def test_rss_exceeds_beyond_the_limit_and_the_spread_of_repeats(judged, factor, status):
+    """Repeats lie 1 % apart."""
+    noisy = [factor * one for one in (1, 1.005, 0.995)]
+    found, out, _ = judged(runs(factors=noisy), RSS, old=runs(factors=(1, 1.005, 0.995)))
+    assert found == status
+    assert ("beyond the limit, but not beyond the spread of repeats" in out) == (factor == 1.0195)
+
+
+def test_rss_measured_once_is_given_the_largest_known_spread(judged):
+    found, out, _ = judged(runs(factors=[1.03]), RSS, old=runs(factors=[1]))
+    assert found == 0
+    assert "measured once, so a spread of 3 % is assumed" in out
+    assert judged(runs(factors=[1.05]), RSS, old=runs(factors=[1]))[0] == 3
+
+
+@pytest.mark.parametrize("slower, status", [(1.02, 0), (1.03, 0), (1.06, 3)])
+def test_a_rate_is_at_least_and_may_vary_as_its_repeats_do(judged, slower, status):
+    noisy = [slower * one for one in (1, 1.01, 0.99)]
+    found, _, err = judged(rates(*noisy), RATE, old=rates(1, 1.01, 0.99))
+    assert found == status
+    assert ("less than the limit" in err) == bool(status)
+
+
+def test_sessions_that_are_not_alike_may_differ_by_less_than_a_byte(judged):
+    found, out, _ = judged([*runs()[:-1], uneven(runs()[-1])], ONE | {"limit": "64,000 B"})
+    assert (found, "64,000.44 B" in out) == (0, True)
+    assert "not all alike" in out
+
+
+def test_the_heap_of_another_machine_is_a_baseline_and_its_rss_and_rates_are_none(judged):
+    old = [*runs(**machine(kernel="5.10.0")), *rates(1, 1, 1, **machine(kernel="5.10.0"))]
+    found, out, err = judged([*runs(), *rates(1, 1, 1)], ONE | {"limit": "+0B"}, RSS, RATE, old=old)
+    assert (found, out.count("| held "), out.count("cannot be judged ")) == (3, 1, 3)
+    why = "the baseline was recorded on another machine (kernel 5.10.0, not 6.1.0)"
+    assert f"{why}; counts of requested memory do not depend on it" in out
+    assert f"pair, established, rss: cannot be judged: {why}, and rss is not compared across machines\n" in err
+    assert f"handshake, handshakes: cannot be judged: {why}, and handshakes is not compared" in err
+
+
+def test_a_baseline_with_other_settings_is_none(judged):
+    argv = [word.replace("rsa-2048", "rsa-4096") for word in runs()[0].argv]
+    found, _, err = judged(runs(), ONE | {"limit": "+0B"}, old=runs(argv=argv))
+    assert found == 3
+    assert "cannot be judged: the baseline was recorded with other settings (certs rsa-4096, not rsa-2048)" in err
+
+
+def test_rss_is_held_against_a_line_through_the_same_sessions(judged):
+    old = [*runs(), *(synthetic.record(OPENSSL, SUITE, count) for count in (5000, 10_000))]
+    bent = [one for one in old if one.sessions < 5000]
+    bent += [synthetic.scaled(synthetic.record(OPENSSL, SUITE, 10_000), 0.5, at) for at in (1, 2, 3)]
+    assert judged(runs(), RSS, old=bent)[0] == 0
+    other = [one for one in old if one.sessions not in COUNTS]
+    found, _, err = judged(runs(), RSS, old=other)
+    assert (found, "RSS of fewer than two of the same N" in err) == (3, True)
+
+
+def test_what_the_runs_do_not_have_cannot_be_judged_and_says_why(judged):
+    late, peak = ONE | {"phase": "client 9"}, ONE | {"meter": "peak-rss", "role": "process", "phase": "peak"}
+    suite = ONE | {"suite": "tls12-rsa-aes256"}
+    found, _, err = judged(runs(), late, peak, suite, sessions=500)
+    assert found == 3
+    assert "client 9, heap: cannot be judged: its runs have no such phase; there are: peak, created, client 1" in err
+    assert "process, peak, peak-rss, N = 500: cannot be judged: it was measured at N = 100, 1,000, not 500" in err
+    assert "tls12-rsa-aes256: client session, established, heap: cannot be judged: it was not measured in" in err
+
+
+def test_what_a_stack_cannot_do_cannot_be_judged_and_what_failed_is_exit_1(judged):
+    cannot = synthetic.failed(OPENSSL, SUITE, 100, "no TLS 1.3", "unsupported", "heap")
+    found, _, err = judged([cannot], ONE)
+    assert (found, "cannot be judged: unsupported: no TLS 1.3" in err) == (3, True)
+    found, _, err = judged([synthetic.failed(OPENSSL, SUITE, 100, "killed by SIGSEGV", meter="heap")], ONE)
+    assert (found, "gate: openssl@3.5.5, tls13-rsa-aes256, 100 sessions, heap: killed by SIGSEGV\n" in err) == (1, True)
+
+
+def test_of_one_number_of_sessions_there_is_a_quotient_and_it_is_said(judged):
+    found, out, _ = judged([one for one in runs() if one.sessions == 100], ONE | {"limit": "63 KiB"})
+    assert (found, "of N = 100 alone" in out) == (0, True)
+    found, _, err = judged(runs(), ONE | {"limit": "+0B"}, old=[one for one in runs() if one.sessions == 100])
+    assert (found, "one is a slope and the other a quotient" in err) == (3, True)
+
+
+UNUSABLE = [
+    ({"limit": "+1%"}, {}, r'limit: "\+1%" is against a baseline, and there is no baseline = at the head of the file'),
+    ({"limit": "+1%"}, {"baseline": "none"}, "baseline: there is no recording at .*none; `tools/gate.py .* --new-base"),
+    ({"limit": "+1%"}, {"baseline": "empty"}, "baseline: .*empty: no recording here"),
+    ({"limit": "+1%"}, {"baseline": "BUDGET.toml"}, "BUDGET.toml: line 1 is not a record"),
+    ({"stack": "opnssl@3.5.5"}, {}, "stack: no stack opnssl@3.5.5 among those of memtest/stacks.toml; did you mean"),
+    ({"stack": "go@1.26.8"}, {}, "meter: heap cannot be of go@1.26.8: the heap meter does not see the allocator"),
+    ({"stack": "null@c"}, {}, "suite: tls13-rsa-aes256 cannot be of null@c, which speaks no TLS, and has the suite"),
+    ({"suite": "none"}, {}, "suite: none cannot be of openssl@3.5.5, which speaks TLS, and none is no suite of that"),
+]
+
+
+@pytest.mark.parametrize("changes, head, why", UNUSABLE)
+def test_budgets_that_cannot_be_used_are_a_sentence(judged, tmp_path, changes, head, why):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Unusable, match=why):
+        judged(runs(), ONE | changes, **head)
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+@pytest.mark.parametrize(
+    "file, why",
+    [
+        ("{}/new/openssl@3.5.5.jsonl", "is a profile or a recording, which is not written over"),
+        ("{}/BUDGET.toml", "has the budgets; name another file to write"),
+        ("{}", "is a directory; name a file to write"),
+        ("{}/none/gate", "cannot be written: there is no directory"),
+    ],
+)
+def test_what_cannot_or_must_not_be_written_is_a_sentence_before_anything_is_judged(
+    judged, tmp_path, option, file, why
+):
+    with pytest.raises(Unusable, match=f"{file.format(tmp_path)} {why}"):
+        judged(runs(), ONE, words=[option, file.format(tmp_path)])
+
+
+@pytest.mark.parametrize("option", ["--junit", "--summary"])
+def test_of_a_full_disk_the_file_is_named_and_the_verdict_was_told(judged, capsys, option):
+    with pytest.raises(OSError, match="No space left on device") as error:
+        judged(runs(), ONE | {"limit": "1 B"}, words=[option, "/dev/full"])
+    assert error.value.filename == "/dev/full"
+    assert capsys.readouterr().err.endswith("gate: 0 of 1 budgets are held; 1 exceeded\n")
+
+
+def test_a_hostile_reason_is_shown_as_it_is_and_moves_nothing(judged, tmp_path):
+    reason = "</td><img src=x onerror=y> ]]> \x1b[31m & \0"
+    hostile = [synthetic.failed(OPENSSL, SUITE, 100, reason, "unsupported", "heap")]
+    files = ["--junit", tmp_path / "gate.xml", "--summary", tmp_path / "gate.md"]
+    _, out, err = judged(hostile, ONE, words=files)
+    (fault,) = ElementTree.parse(tmp_path / "gate.xml").iter("error")
+    page = (tmp_path / "gate.md").read_text()
+    for text in (out, err, page, fault.text):
+        assert "\x1b" not in text and "\0" not in text and "?[31m & ?" in text
+    assert "&lt;img src=x onerror=y>" in page and not re.search("<[a-z/]", page)
+
+
+def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tmp_path):
+    folder = synthetic.write(tmp_path / "old", runs())
+    baseline = baselines.recording(folder, "baseline")
+    assert baselines.judged(folder / "../old", baseline, folder) is baseline
+    assert baselines.judged(folder, None, folder).records == baseline.records
+    (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "+0B"}, baseline="old"))
+    for option, way, why in (
+        ("--new-baseline", folder, "a recording is there; a newer one stands beside it"),
+        ("--out", folder / "../old", "is the baseline; --new-baseline with another directory"),
+    ):
+        with pytest.raises(Unusable, match=f"{option}={way}:? {why}"):
+            gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]))
+
+
+def test_what_would_be_measured_is_listed(tmp_path, capsys):
+    rss = {"stack": "null@c", "suite": "none", "phase": "established", "meter": "rss", "limit": "9 KiB"}
+    heap = rss | {"role": ["client", "server"], "meter": "heap", "limit": "4,072 B"}
+    budgets = text_of(rss | {"role": ["pair", "server"]}, heap, RATE | {"limit": "1/s"}, repeats=1)
+    (tmp_path / "BUDGET.toml").write_text(budgets)
+    assert gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"])) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "null@c none 2,000 sessions rss",
+        "null@c none 2,000 sessions rss split",
+        "null@c none 1,000 sessions rss",
+        "null@c none 1,000 sessions rss split",
+        "null@c none 200 sessions rss",
+        "null@c none 200 sessions rss split",
+        "null@c none 200 sessions heap",
+        "null@c none 200 sessions sites",
+        "null@c none 20 sessions heap",
+        "openssl@3.5.5 tls13-rsa-aes256 handshake",
+    ]
+
+
+def test_a_stack_that_the_baseline_calls_otherwise_is_named_by_against(judged):
+    other = [one.model_copy(update={"stack": "openssl@4.0.3"}) for one in runs()]
+    with pytest.raises(
+        Unusable, match=r"2: stack: no runs of openssl@4.0.3 in the baseline; did you mean openssl@3.5.5"
+    ):
+        judged(
+            other,
+            ONE | {"limit": "+0B", "against": OPENSSL},
+            ONE | {"limit": "+0B", "stack": "openssl@4.0.3"},
+            old=runs(),
+        )
+
+
+def test_against_names_what_is_compared(judged):
+    other = [one.model_copy(update={"stack": "openssl@4.0.3"}) for one in runs(client_bytes=16)]
+    budget = ONE | {"stack": "openssl@4.0.3", "limit": "+0B", "against": OPENSSL}
+    found, _, err = judged(other, budget, old=runs())
+    assert (found, "64,016 B, at most 64,000 B" in err) == (3, True)
+
+
+def test_junit_has_a_case_for_each_budget(judged, tmp_path):
+    budgets = [ONE | {"limit": "+0B", "role": ["client", "server"]}, ONE | {"phase": "client 9"}]
+    judged(runs(client_bytes=16), *budgets, old=runs(), words=["--junit", tmp_path / "gate.xml"])
+    suite = ElementTree.parse(tmp_path / "gate.xml").getroot().find("testsuite")
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "3",
+        "failures": "1",
+        "errors": "1",
+    }
+    kinds = [[child.tag for child in case] for case in suite]
+    assert kinds == [["failure"], [], ["error"]]
+    assert suite[0].get("classname") == OPENSSL
+    assert suite[0].get("name") == "tls13-rsa-aes256: client session, established, heap, limit +0 B"
+    assert suite[0][0].get("message").endswith(": 16 B more than the limit")
+
+
+def test_summaries_are_appended_and_say_what_is_wrong(judged, tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
+    (tmp_path / "step.md").write_text("before\n")
+    judged(runs(client_bytes=16), ONE | {"limit": "+0B"}, old=runs(), words=["--summary", tmp_path / "mine.md"])
+    said = (tmp_path / "step.md").read_text()
+    assert said == "before\n" + (tmp_path / "mine.md").read_text()
+    assert "### 0 of 1 budgets are held; 1 exceeded\n\n- [[budget]] 1: openssl@3.5.5" in said
+    assert "| exceeded |" in said
+
+
+@pytest.mark.parametrize(
+    "form, begins", [("csv", "stack,suite,role"), ("json", '{\n  "tables"'), ("markdown", "**Budg")]
+)
+def test_the_forms_of_a_table(judged, form, begins):
+    assert judged(runs(), ONE, words=["--format", form])[1].startswith(begins)
+
+
+def test_as_a_command_what_cannot_be_used_is_exit_2_without_a_traceback(tmp_path):
+    (tmp_path / "B.toml").write_text(text_of(ONE | {"meter": "heep"}))
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/gate.py", "B.toml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gate: B.toml: [[budget]] 1: meter: no meter heep; did you mean heap?\n"

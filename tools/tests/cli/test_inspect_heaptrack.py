@@ -1,0 +1,436 @@
+"""The script on files that are read as any program's and as a recording: what it shows, where it goes, how it ends."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import synthetic
+from tests.tables.test_call_sites import frame
+from tlsmem.base import phase_names
+from tlsmem.base.paths import ROOT
+from tlsmem.build.commands import Failed
+from tlsmem.explore import inspect_profile, profile_output
+from tlsmem.explore.flamegraph import write_flamegraph
+from tlsmem.profile import profile_metadata
+from tlsmem.profile.profile_metadata import ProfileRecord
+from tlsmem.schema.records import Record
+
+SCRIPT = ROOT / "tools/inspect_heaptrack.py"
+MASSIF = """desc: --peak-inaccuracy=0
+cmd: ./prog --serve
+time_unit: B
+#-----------
+snapshot=0
+#-----------
+time=0
+mem_heap_B=0
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree=empty
+#-----------
+snapshot=1
+#-----------
+time=1000
+mem_heap_B=1000
+mem_heap_extra_B=8
+mem_stacks_B=0
+heap_tree=detailed
+n2: 1000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n1: 600 0x1001: table_new (table.c:10)
+  n0: 600 0x1002: main (main.c:1)
+ n1: 400 0x1003: read_file (io.c:20)
+  n0: 400 0x1002: main (main.c:1)
+#-----------
+snapshot=2
+#-----------
+time=3000
+mem_heap_B=3000
+mem_heap_extra_B=8
+mem_stacks_B=0
+heap_tree=peak
+n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n2: 3000 0x1001: table_new (table.c:10)
+  n0: 2000 0x1002: main (main.c:1)
+  n0: 1000 0x1004: grow (table.c:30)
+"""
+
+
+FRAMES = [frame("CRYPTO_malloc", 1), frame("SSL_new", 2), frame("BIO_new", 5), frame("client_session_new", 3)]
+FRAMES += [frame("server_session_new", 4)]
+STACKS = {"server": [0, 1, 4], "server, BIO": [2, 4], "client": [2, 3]}
+
+
+def sites_run(*sizes: int) -> bytes:
+    """A recording of 100 sessions: of the one pair whose stacks are known, a block of each in every phase."""
+    made = synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 100, "sites").model_dump(by_alias=True)
+    live = [
+        {"role": name[:6], "since": "sessions", "stack": stack, "blocks": 1, "bytes": size}
+        for stack, (name, size) in enumerate(zip(STACKS, sizes, strict=True))
+    ]
+    for phase in made["phases"]:
+        phase["sites"]["live"] = live if phase["phase"] != "contexts" else []
+    return Record.model_validate(made | {"sites": {"frames": FRAMES, "stacks": [*STACKS.values()]}}).line()
+
+
+def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def refused(status: int, *arguments: object) -> str:
+    """The one sentence with which it ends."""
+    done = inspect(*arguments)
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    assert done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("memtest: ").rstrip()
+
+
+@pytest.fixture
+def massif(tmp_path: Path) -> Path:
+    (tmp_path / "massif.out.1").write_text(MASSIF)
+    return tmp_path / "massif.out.1"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    (tmp_path / "tls.jsonl").write_bytes(sites_run(100, 50, 9))
+    return tmp_path / "tls.jsonl"
+
+
+def tables(*arguments: object) -> dict[str, list[dict]]:
+    done = inspect(*arguments, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+
+
+def test_any_program_s_profile(massif):
+    done = inspect(massif)
+    assert (done.returncode, done.stderr) == (0, "") and "\x1b" not in done.stdout
+    assert "| command | ./prog --serve" in re.sub(" +", " ", done.stdout)
+    assert "at the peak, by call site**" in done.stdout and "table_new (table.c:10) < main" in done.stdout
+    found = tables(massif)["sites"]
+    assert [(row["bytes"], row["owner"]) for row in found] == [(2000, "harness"), (1000, "harness")]
+
+
+def test_a_recording(recording):
+    found = tables(recording)
+    assert list(found) == ["summary", "by-phase", "sites"]
+    assert "**openssl@3.5.5, tls13-rsa-aes256, N = 100, by a sites run**" in inspect(recording).stdout
+    assert "A session's bytes by bucket: openssl@3.5.5**" in inspect(recording, "--buckets").stdout
+    assert {row["moment"]: row["server"] for row in found["by-phase"]}["idle"] == {"bytes": 150, "blocks": 2}
+    (site,) = tables(recording, "--phase", "idle", "--role", "server", "--filter", "SSL_new")["sites"]
+    assert (site["bytes"], site["blocks"], site["callers"][:7]) == (100, 1, "SSL_new")
+
+
+def test_buckets_are_given_with_why():
+    stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+    told = inspect(stack, "--suite", "tls13-rsa-aes256", "--buckets").stdout
+    for role in ("client", "server"):
+        assert re.search(
+            rf"^- \*\*[a-z0-9, -]+\*\*, [0-9,]+ B of a {role} session at its most \(`[\w ]+`\): [A-Z]", told, re.M
+        )
+
+
+def test_notes_after_a_table_are_a_list_as_in_a_page(recording, tmp_path):
+    (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
+    page = tmp_path / "page.md"
+    stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+    buckets = [stack, "--suite", "tls13-rsa-aes256", "--buckets"]
+    for words in (buckets, ["--diff", recording, tmp_path / "new.jsonl"]):
+        told = inspect(*words).stdout
+        line = " ".join(map(str, words))
+        page.write_text(f"<!-- begin: tools/inspect_heaptrack.py {line} -->\n<!-- end -->\n")
+        assert inspect(*words, "--into", page).returncode == 0
+        assert page.read_text().split("-->\n", 1)[1].removesuffix("<!-- end -->\n").strip() == told.strip()
+        assert re.search(r"\|\n\n(?:[^|-].*\n\n)*- ", told)
+
+
+def test_notes_on_a_terminal_are_plain_words_in_its_width():
+    stack = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+    command = f"stty cols 90; {sys.executable} {SCRIPT} {stack} --suite tls13-rsa-aes256 --buckets"
+    shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
+    assert "of a client session at its most" in shown and "**" not in shown
+    (at,) = [at for at, line in enumerate(lines) if line.startswith("connection structure, ") and "client" in line]
+    assert len(lines[at]) > 60 and max(map(len, lines)) <= 90
+
+
+@pytest.mark.parametrize("view", ["buckets", "sizes"])
+@pytest.mark.parametrize(
+    "words", [("--phase", "idle"), ("--role", "server"), ("--filter", "x"), ("--by", "bytes"), ("--top", 2)]
+)
+def test_what_a_view_of_everything_would_ignore_is_refused(recording, view, words):
+    assert f"--{view} is of " in (said := refused(2, recording, f"--{view}", *words))
+    assert said.endswith(f"leave {words[0]} out")
+
+
+def test_a_profile_of_another_stack_or_suite_is_refused(kept, massif):
+    assert inspect(massif, "--stack", "null@c", "--suite", "none").returncode == 0
+    for words in (["--stack", "foo"], ["--suite", "x"]):
+        said = f"{massif}: this profile is of null@c, none; leave {' '.join(words)} out"
+        assert refused(2, massif, *words) == said
+    kept[1].unlink()
+    assert refused(2, massif, "--stack", "foo").endswith("leave --stack out")
+
+
+@pytest.mark.parametrize(("phase", "said"), phase_names.READABLE.items())
+def test_a_phase_may_be_named_as_pages_do(recording, phase, said):
+    assert inspect(recording, "--phase", said).stdout == inspect(recording, "--phase", phase).stdout != ""
+
+
+def test_a_choice_shows_its_table_alone(massif):
+    assert list(tables(massif, "--phase", "snapshot 1")) == ["sites"]
+    assert list(tables(massif, "--callers")) == ["callers"]
+    assert list(tables(massif, "--callers", "--by", "bytes")) == ["sites", "callers"]
+
+
+def test_the_tree_is_plain_text_in_a_pipe(massif):
+    assert inspect(massif, "--callers").stdout.splitlines() == [
+        "Who called the allocator for what is live at the peak",
+        "└── 3,000 B, 100.0 % table_new (table.c:10)",
+        "    ├── 2,000 B, 66.7 % main (main.c:1)",
+        "    └── 1,000 B, 33.3 % grow (table.c:30)",
+    ]
+
+
+def test_csv_holds_whole_names(massif):
+    rows = list(csv.DictReader(io.StringIO(inspect(massif, "--by", "bytes", "--format", "csv").stdout)))
+    assert [row["bytes"] for row in rows] == ["2000", "1000"] and rows[0]["callers"].endswith("main (main.c:1)")
+
+
+def test_no_form_moves_a_cursor(tmp_path):
+    file = tmp_path / "massif.out.1"
+    file.write_text(MASSIF.replace("table_new", "table\x1b[2Jnew\x9b").replace("./prog", "./prog\x1b"))
+    for options in (["--format", "csv"], ["--json"], [], ["--folded"], ["--callers"]):
+        done = inspect(file, *options)
+        assert (done.returncode, done.stderr) == (0, "") and not {"\x1b", "\x9b"} & {*done.stdout}, options
+
+
+def test_files_are_written_whole(massif, tmp_path):
+    done = inspect(massif, "--folded", "a", "--speedscope", "b", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (tmp_path / "a").read_text() == "grow;table_new 1000\nmain;table_new 2000\n"
+    assert [one["endValue"] for one in json.loads((tmp_path / "b").read_text())["profiles"]] == [1000, 3000]
+    assert inspect(massif, "--folded").stdout == (tmp_path / "a").read_text()
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_a_link_and_a_device_stay_what_they_are(massif, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert [inspect(massif, "--folded", tmp_path / name).returncode for name in ("link", "pipe")] == [0, 0]
+    assert os.read(reader, 4096) == (tmp_path / "target").read_bytes()
+    os.close(reader)
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "pipe").is_fifo()
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(massif, tmp_path):
+    for name in ("no/such/folder/f", "."):
+        assert refused(1, massif, "--folded", tmp_path / name).startswith(str(tmp_path / name))
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, SCRIPT, massif, "--callers"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(massif):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, SCRIPT, massif, "--folded"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_a_profile_is_never_written_over(massif, tmp_path):
+    (tmp_path / "link").symlink_to(massif)
+    for name in (massif, tmp_path / "link", f"{tmp_path}/./massif.out.1"):
+        assert "is the profile itself" in refused(2, massif, "--folded", name)
+    assert "--folded=" in refused(2, "--folded", massif)
+    assert massif.read_text() == MASSIF
+
+
+def test_nor_is_another_profile_or_a_recording(massif, recording, tmp_path):
+    whole = recording.read_bytes()
+    (tmp_path / "other.gz").write_bytes(gzip.compress(MASSIF.encode()))
+    for name in (recording, tmp_path / "other.gz"):
+        assert "which is not written over" in refused(2, massif, "--speedscope", name)
+    assert recording.read_bytes() == whole
+
+
+@pytest.fixture
+def kept(massif) -> tuple[Path, Path]:
+    """A profile that nothing but its record tells to be one, and that record."""
+    run = synthetic.record("null@c", "none", 20)
+    record = massif.with_suffix(".json")
+    named = {"file": massif.name, "file_sha256": profile_metadata.sha256(massif)}
+    made = ProfileRecord(tool="massif", tool_version="1", command=["x"], **named, run=run)
+    record.write_text(made.text())
+    return massif, record
+
+
+@pytest.mark.parametrize("what", [0, 1])
+def test_nor_is_its_record_or_what_a_record_is_of(kept, tmp_path, monkeypatch, what):
+    monkeypatch.setattr(profile_output.open_profile, "is_kept", lambda file: False)  # their beginning told already
+    os.link(kept[what], tmp_path / "hard")
+    for source in kept:
+        for name in (kept[what], tmp_path / "hard"):
+            with pytest.raises(ValueError, match="is the profile itself or its record; name another"):
+                profile_output.check([str(name)], [str(source)])
+
+
+def test_two_results_never_go_to_one_file(massif, tmp_path):
+    (tmp_path / "p").touch()
+    os.link(tmp_path / "p", tmp_path / "hard")
+    for one, other in [("q", "./q"), ("p", "hard"), ("-", "-")]:
+        files = [name if name == "-" else f"{tmp_path}/{name}" for name in (one, other)]
+        with pytest.raises(ValueError, match=f"{other} is named for two files"):
+            profile_output.check(files, [str(massif)])
+    assert "q is named for two files to write" in refused(2, massif, "--folded", "q", "--speedscope", "q")
+    assert inspect(massif, "--folded", "/dev/null", "--speedscope", "/dev/null").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--phase", "snapshot 2"], 2, "no moment snapshot 2 among snapshot 1, peak; did you mean snapshot 1?"),
+        (["--filter", "("], 2, "--filter (: no regular expression"),
+        (["--filter", "nosuch"], 1, "has a frame that --filter finds"),
+        (["--role", "server", "--filter", "main"], 1, "has a frame that --filter finds"),
+        (["--by", "blocks"], 2, "massif does not count blocks; take --by bytes"),
+        (["--by", "temporary"], 2, "does not tell what was allocated over the run"),
+        (["--by", "temporary", "--phase", "peak"], 2, "is of the whole run; leave --phase out"),
+        (["--buckets"], 2, "no record of a run is beside it; --buckets is for what `make profile` keeps"),
+        (["--sizes"], 2, "massif does not tell the sizes of blocks"),
+        (["--flamegraph", "x.png"], 2, "x.png"),
+        (["--force"], 2, "--force is for --diff"),
+        (["--phase", ""], 2, "--phase is empty; name something, or leave it out"),
+        (["--filter", ""], 2, "--filter is empty"),
+        (["--flamegraph", ""], 2, "--flamegraph is empty"),
+        (["--speedscope", ""], 2, "--speedscope is empty"),
+        (["--diff", "OLD", "NEW"], 2, "is one too many"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(massif, arguments, status, said):
+    assert said in refused(status, massif, *arguments)
+
+
+def test_without_a_profile(tmp_path):
+    assert refused(2) == "name a PROFILE, or --diff OLD NEW"
+    assert "nosuch" in refused(1, tmp_path / "nosuch")
+    assert "by is of one profile" in refused(2, "--diff", "OLD", "NEW", "--by", "bytes")
+    for count in ("0", "-1", "x", "1.5", "²"):
+        done = inspect("x", "--top", count)
+        assert done.returncode == 2 and "no whole number" in done.stderr
+    for count in ("99999999999999", "9" * 5000):
+        done = inspect("x", "--top", count)
+        assert done.returncode == 2 and "is too large: at most 10,000,000,000" in done.stderr
+
+
+def test_sessions_that_the_record_does_not_have_are_refused(recording, massif):
+    assert "leave --sessions out" in refused(2, recording, "--sessions", 50)
+    assert tables(massif, "--sessions", 3, "--by", "bytes")["sites"][1]["per_session"] == {"bytes": 1000 / 3}
+
+
+def test_what_is_torn_is_shown_and_told(massif):
+    massif.write_text(MASSIF[: MASSIF.rindex("mem_heap_B")])
+    done = inspect(massif, "--folded")
+    assert (done.returncode, done.stdout) == (1, "main;read_file 400\nmain;table_new 600\n")
+    assert done.stderr.startswith("memtest: ") and done.stderr.count("\n") == 1
+
+
+def test_a_name_or_a_command_does_not_tear_a_profile(tmp_path):
+    """What is missing is said by the reader of the file, not by its words."""
+    file = tmp_path / "massif.out.1"
+    file.write_text(re.sub(r"table_new \(.*\)", "??? (in /opt/damaged by hand.so)", MASSIF))
+    done = inspect(file, "--folded")
+    assert done.returncode == 0 and "in damaged by hand.so" in done.stderr
+
+
+def test_a_directory_is_a_recording(recording, tmp_path):
+    assert tables(tmp_path) == tables(recording)
+    (tmp_path / "openssl@3.5.5.jsonl").write_bytes(recording.read_bytes())
+    assert refused(1, tmp_path).endswith("choose one with --stack: openssl@3.5.5, tls")
+    assert refused(1, tmp_path, "--stack", "no").endswith("no runs of the stack no, but of openssl@3.5.5, tls")
+    found = tables(tmp_path, "--stack", "openssl@3.5.5", "--suite", "tls13-rsa-aes256")
+    assert found["by-phase"] == tables(recording)["by-phase"]
+    (tmp_path / "empty").mkdir()
+    assert "a directory, and no profile" in refused(1, tmp_path / "empty")
+
+
+def test_tables_stand_in_a_page_where_the_command_does(massif, tmp_path):
+    page, other = tmp_path / "page.md", tmp_path / "other"
+    other.write_text(MASSIF.replace("table.c:10", "table.c:12"))
+    commands = [f"{massif} --callers", f"--diff {tmp_path}/./massif.out.1 {other} --top 4", f"{massif} --filter 'a|b'"]
+    blocks = [f"<!-- begin: tools/inspect_heaptrack.py {one} -->\nold\n<!-- end -->\n" for one in commands]
+    page.write_text("before\n" + "".join(blocks) + "after\n")
+    for words in ([massif, "--callers"], ["--diff", massif, other, "--top", 4], [massif, "--filter", "a|b"]):
+        done = inspect(*words, "--into", page)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    callers, diff, filtered = page.read_text().split("<!-- end -->\n")[:3]
+    assert "Who called the allocator" in callers and "| depth" in callers
+    assert "What NEW holds more" in diff and "\n- OLD is " in diff and "by call site" in filtered
+    assert "old" not in page.read_text().splitlines() and page.read_text().endswith("after\n")
+    assert "has no place for this table" in refused(2, massif, "--into", page)
+    assert "leave --folded out" in refused(2, massif, "--into", page, "--folded", "q")
+    assert "is the profile itself" in refused(2, massif, "--into", massif)
+
+
+def test_two_programs_are_compared_by_force_alone(massif, tmp_path):
+    (tmp_path / "other").write_text(MASSIF.replace("./prog", "/opt/nginx").replace("main", "ngx_main"))
+    refusal = refused(2, "--diff", massif, tmp_path / "other")
+    assert "OLD is of the program prog, NEW of nginx; --force compares them" in refusal
+    told = inspect("--diff", massif, tmp_path / "other", "--force").stdout
+    assert told.count("OLD and NEW share no call stack") == 0
+    (tmp_path / "third").write_text(re.sub("table_new|main|grow|read_file", "f", MASSIF))
+    told = inspect("--diff", massif, tmp_path / "third").stdout
+    assert told.count("OLD and NEW share no call stack") == 1
+
+
+def test_two_profiles_are_compared(recording, tmp_path):
+    (tmp_path / "new.jsonl").write_bytes(sites_run(160, 0, 9))
+    done = inspect("--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--role", "server")
+    assert done.returncode == 0 and "NEW holds 10 B" in done.stdout, done.stderr
+    folded = inspect("--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--folded").stdout
+    assert sorted(line.rsplit(" ", 2)[1:] for line in folded.splitlines()) == [["100", "160"], ["50", "0"], ["9", "9"]]
+    refusal = refused(1, "--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--filter", "nosuch")
+    assert "no call stack of either" in refusal
+    refusal = refused(1, "--diff", recording, tmp_path / "new.jsonl", "--phase", "idle", "--role", "harness")
+    assert refusal.endswith("what is live then is of client, server")
+    refusal = refused(2, "--diff", recording, tmp_path / "new.jsonl", "--phase", "peak")
+    assert "no moment peak" in refusal and "established" in refusal
+
+
+def test_on_a_terminal_nothing_is_wider_than_it(recording):
+    command = f"stty cols 100; {sys.executable} {SCRIPT} {recording}; {sys.executable} {SCRIPT} {recording} --callers"
+    shown = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True, text=True, check=False).stdout
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
+    assert any("A session by phase" in line for line in lines) and "\x1b[1m" in shown
+    assert max(map(len, lines)) <= 100
+
+
+def test_pictures_are_of_what_was_chosen(massif, monkeypatch):
+    """How they are drawn, and by what, is another test's."""
+    asked = []
+
+    def write(profile, file, **chosen):
+        asked.append((profile.tool, file, chosen))
+        raise Failed("npm: not installed")
+
+    monkeypatch.setattr(write_flamegraph, "write", write)
+    words = [str(massif), "--flamegraph", "x.svg", "--filter", "grow", "--phase", "peak", "--role", "harness"]
+    monkeypatch.setattr(sys, "argv", ["inspect_heaptrack.py", *words])
+    with pytest.raises(SystemExit) as ended:
+        inspect_profile.main()
+    assert ended.value.code == "memtest: npm: not installed"
+    assert asked == [("massif", "x.svg", {"moment": "peak", "owner": "harness", "pattern": re.compile("grow")})]

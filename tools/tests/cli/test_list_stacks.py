@@ -1,0 +1,72 @@
+"""The list of stacks: what each can do by its own word, reasons once each, and where each comes from."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tlsmem.config import definitions
+from tlsmem.run import stack_abilities
+from tlsmem.run.process import Ended
+from tlsmem.tables import stack_list
+
+ROOT = stack_list.definitions.ROOT
+REFUSED = b'{"record":"end","status":"unsupported","reason":"no such group"}\n'
+
+
+def listed(project, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(project.root / "tools/list_stacks.py"), *words]
+    return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("ended", "found"),
+    [
+        (Ended(0), ("yes", None)),
+        (Ended(77, REFUSED), ("no", "no such group")),
+        (Ended(1, b"", b"memtest: x: broken\n"), ("failed", "memtest: x: broken")),
+        (Ended(-11), ("failed", "killed by SIGSEGV")),
+        (Ended(-9, stopped="killed at the time limit of 60 s"), ("failed", "killed at the time limit of 60 s")),
+    ],
+)
+def test_what_a_harness_can_is_what_it_says(ended, found):
+    ability = stack_abilities.of(ended)
+    assert (ability.does, ability.reason) == found
+
+
+@pytest.mark.slow
+def test_reasons_stand_below_once_and_what_is_not_built_is_blank(project):
+    project.install("obey", "refuse", "fail", "absent", "gone")
+    for stack in ("absent@1", "gone@1"):
+        (project.root / "build/harness" / stack).unlink()
+    (project.root / "build/harness/gone@1.unavailable").write_text("gone: 2.0 is offered now\n")
+    stacks = "--stacks=obey@1 refuse@1 fail@1 absent@1 gone@1"
+    done = listed(project, stacks)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("pretender: no TLS at all") == 1 and done.stdout.count("gone: 2.0 is offered now") == 1
+    table = json.loads(listed(project, stacks, "--format=json").stdout)["tables"][0]
+    rows = {row["stack"]: row for row in table["rows"]}
+    can = {name: row["tls13-rsa-aes256"] for name, row in rows.items()}
+    assert can == {"obey@1": "yes", "refuse@1": "no", "fail@1": "failed", "absent@1": None, "gone@1": None}
+    assert [row["built"] for row in rows.values()] == ["yes", "yes", "yes", "no", "unavailable"]
+
+
+def test_an_unknown_stack_is_a_sentence_with_the_nearest(project):
+    done = listed(project, "--stacks=openssl@3.5.6")
+    assert done.returncode == 2 and "no stack openssl@3.5.6" in done.stderr and "openssl@3.5.5" in done.stderr
+
+
+def test_every_stack_says_what_it_is_where_it_comes_from_and_its_licence():
+    known = definitions.stacks()
+    rows = {row[0].text: [cell.text for cell in row] for row in stack_list.sources(list(known)).rows}
+    assert list(rows) == list(known) and all(all(row) for row in rows.values())
+    assert rows["openssl@3.5.5"][2:] == ["crate openssl-src 300.5.5+3.5.5", "Apache-2.0", "gcc"]
+    assert rows["openssl+clang@3.5.5"][4] == "clang" and rows["null@rust"][2] == "this repository"
+    assert rows["openssl@path"][2] == "what is installed at PREFIX="
+    assert rows["openssl@3.0.22"][2].startswith("Debian's source package openssl 3.0.22")
+
+
+def test_the_page_in_docs_has_every_stack():
+    page = (ROOT / "docs/stacks.md").read_text()
+    assert [name for name in definitions.stacks() if f"| {name} " not in page] == []

@@ -1,0 +1,271 @@
+"""The campaign runner with real processes: what misbehaves is recorded, what is recorded is not run again."""
+
+import fcntl
+import json
+import os
+import subprocess
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.schema import records
+
+MISBEHAVIOUR = {
+    "crash": ("failed", "killed by SIGSEGV: no word on stderr"),
+    "realtime": ("failed", "killed by signal 40: no word on stderr"),
+    "hang": ("failed", "killed at the time limit of 5 s"),
+    "flood": ("failed", "killed: it printed more than 16 MiB"),
+    "torrent": ("failed", "killed: it printed more than 16 MiB"),
+    "garbage": ("failed", "line 12 of its output is not as in docs/records.md: Invalid JSON"),
+    "foreign": ("failed", "line 1 of its output is not as in docs/records.md: run.schema: Input should be 3"),
+    "silent": ("failed", "no end line, so no measurement"),
+    "short": ("failed", "its phases are not those of docs/records.md"),
+    "fail": ("failed", "exit 1: memtest: pretender: handshakes incomplete after 10 steps"),
+    "weak": ("failed", "cipher: asked for TLS_AES_256_GCM_SHA384, but the harness says NULL"),
+    "refuse": ("unsupported", "pretender: no TLS at all"),
+    "obey": ("measured", ""),
+    "orphan": ("measured", ""),
+}
+
+
+def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(project):
+    stacks = project.install(*MISBEHAVIOUR)
+    done = project.measure("--heap=0", "--timeout=5", stacks=stacks, n=2)
+    runs = {run.stack.partition("@")[0]: run for run in project.recorded()}
+    for behaviour, (status, reason) in MISBEHAVIOUR.items():
+        assert runs[behaviour].status == status
+        assert (runs[behaviour].reason or "").startswith(reason)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "memtest: 11 of 14 runs failed; each says why in out"
+    assert "Traceback" not in done.stderr
+    assert project.processes() == []
+
+
+def test_what_a_measured_run_says_on_stderr_is_a_note_and_a_warning(project):
+    done = project.measure("--heap=0", stacks=project.install("mutter"), n=4)
+    said = [f"stderr: Invalid conf pair: {number}" for number in range(5)]
+    assert [run.environment.notes for run in project.recorded()] == 2 * [[*said, "stderr: and 2 lines more"]]
+    assert done.returncode == 0
+    assert done.stderr.count("rss: stderr: Invalid conf pair: 0 (kept in the record's notes)") == 1
+
+
+def test_a_second_campaign_on_a_recording_is_refused(project):
+    stacks = project.install("obey")
+    (project.root / "out").mkdir()
+    first = os.open(project.root / "out", os.O_RDONLY)
+    fcntl.flock(first, fcntl.LOCK_EX)
+    refused = project.measure(stacks=stacks)
+    listed = project.measure("--list", stacks=stacks)
+    os.close(first)
+    assert (refused.returncode, listed.returncode) == (1, 0)
+    assert refused.stderr == "out: another campaign is recording here; wait until it has ended, or give another OUT\n"
+    assert project.measure("--heap=0", stacks=stacks, n=2).returncode == 0
+
+
+def test_a_torn_last_line_is_told_once_and_its_run_made_again(project):
+    stacks = project.install("obey")
+    project.measure("--heap=0", stacks=stacks, n=4)
+    file = project.root / "out/obey@1.jsonl"
+    torn = file.read_bytes()[:-100]
+    file.write_bytes(torn)
+    done = project.measure("--heap=0", stacks=stacks, n=4)
+    assert done.returncode == 0
+    assert done.stderr.count("line 2 was cut off") == 1
+    assert file.read_bytes().startswith(torn + b"\n" + records.TORN + b"\n")
+    assert len(project.recorded()) == 2
+
+
+def test_a_stack_that_can_do_nothing_is_a_sentence(project):
+    done = project.measure("--heap=0", stacks=project.install("refuse"), n=2)
+    assert [run.status for run in project.recorded()] == ["unsupported"]
+    assert done.returncode == 1
+    assert "no run was measured" in done.stderr.splitlines()[-1]
+
+
+def test_a_mixed_pair_is_one_record_of_the_server_with_its_client_as_peer(project):
+    server, client = project.install("obey", "obey2")
+    done = project.measure("--heap=0", f"--client={client}", f"--server={server}", stacks=(), n=2)
+    assert done.returncode == 0, done.stderr
+    (run,) = project.recorded()
+    assert (run.stack, run.peer.stack, run.peer.reported, run.roles) == (server, client, "pretender 1", "split")
+    assert {phase.process for phase in run.phases} == {"client", "server"}
+    assert "role=server" in run.argv and run.key == records.key(run.model_dump())
+    again = project.measure("--heap=0", f"--client={client}", f"--server={server}", stacks=(), n=2)
+    assert "1 runs, 1 already recorded" in again.stderr
+    assert "1 to go" in project.measure("--heap=0", f"--client={server}", f"--server={client}", stacks=(), n=2).stderr
+
+
+def test_a_peer_of_another_build_is_another_run(project):
+    server, client = project.install("obey", "obey2")
+    words = ["--heap=0", f"--client={client}", f"--server={server}"]
+    project.measure(*words, stacks=(), n=2)
+    defined = (project.root / "memtest/stacks.toml").read_text()
+    project.add(client, project.pretender() + b"# another\n")
+    (project.root / "memtest/stacks.toml").write_text(defined)
+    assert "1 to go" in project.measure(*words, stacks=(), n=2).stderr
+
+
+def test_kept_sessions_are_measured_by_windows(project):
+    project.measure("--heap=0", "--keep=server", stacks=project.install("obey"), n=2_000)
+    runs = project.recorded()
+    assert {(run.roles, run.window, run.status) for run in runs} == {("keep-server", 100, "measured")}
+    assert all("payload" not in (phase.phase for phase in run.phases) for run in runs)
+
+
+def test_as_deployed_is_five_repeats_that_are_not_pinned(project):
+    done = project.measure("--heap=0", "--env=deployed", stacks=project.install("obey"), n=2)
+    assert done.returncode == 0, done.stderr
+    runs = project.recorded()
+    assert sorted(run.repeat for run in runs) == [1, 2, 3, 4, 5]
+    assert {(run.env, run.environment.aslr, run.environment.cpu, run.status) for run in runs} == {
+        ("deployed", "on", None, "measured")
+    }
+
+
+@pytest.mark.skipif(not (ROOT / "build/core/libheapmeter.so").exists(), reason="the core is not built")
+def test_a_sites_run_is_recorded_with_its_stacks(project):
+    done = project.measure(stacks=project.install("obey"), n=20)
+    assert done.returncode == 0, done.stderr
+    (run,) = (run for run in project.recorded() if run.meter == "sites")
+    assert (run.status, run.sessions, len(run.sites.stacks)) == ("measured", 2, 1)
+    assert run.meter_sha256 and all(phase.sites for phase in run.phases)
+
+
+def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
+    stacks = project.install("obey", "fail")
+    project.measure("--heap=0", stacks=stacks)
+    again = project.measure("--heap=0", stacks=stacks)
+    assert "6 runs, 3 already recorded in out, 3 to go" in again.stderr
+    counts = [run.stack for run in project.recorded()]
+    assert (counts.count("obey@1"), counts.count("fail@1")) == (3, 6)
+
+
+def test_the_key_can_be_made_again_from_the_record(project):
+    project.measure("--heap=0", stacks=project.install("obey"), n=4)
+    runs = project.recorded()
+    assert [records.key(run.model_dump()) for run in runs] == [run.key for run in runs]
+    assert len({run.key for run in runs}) == 2
+
+
+def test_fresh_measures_again_and_repeats_are_runs_of_their_own(project):
+    stacks = project.install("obey")
+    project.measure("--heap=0", stacks=stacks, n=2)
+    project.measure("--heap=0", "--repeats=2", stacks=stacks, n=2)
+    assert [run.repeat for run in project.recorded()] == [1, 2]
+    project.measure("--heap=0", "--fresh", stacks=stacks, n=2)
+    assert [run.repeat for run in project.recorded()] == [1, 2, 1]
+
+
+def test_another_binary_is_another_run(project):
+    stacks = project.install("obey")
+    project.measure("--heap=0", stacks=stacks, n=2)
+    defined = (project.root / "memtest/stacks.toml").read_text()
+    project.add("obey@1", project.pretender() + b"# another\n")
+    (project.root / "memtest/stacks.toml").write_text(defined)
+    assert "1 to go" in project.measure("--heap=0", stacks=stacks, n=2).stderr
+
+
+def test_list_shows_what_is_there_and_what_would_run(project):
+    stacks = project.install("obey")
+    project.measure("--heap=0", stacks=stacks, n=2)
+    listed = project.measure("--heap=0", "--list", stacks=stacks, n=4)
+    assert listed.stdout.splitlines() == [
+        "to go                 obey@1 tls13-rsa-aes256 4 sessions rss",
+        "measured              obey@1 tls13-rsa-aes256 2 sessions rss",
+        "2 runs, 1 already recorded in out, 1 to go",
+    ]
+    assert len(project.recorded()) == 1
+
+
+@pytest.mark.slow
+def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
+    project.install("obey", "refuse", "fail")
+    done = subprocess.run(project.command("--verify"), cwd=project.root, capture_output=True, text=True, check=False)
+    verdicts = [line.split()[:2] for line in done.stdout.splitlines()]
+    assert {tuple(verdict) for verdict in verdicts} >= {
+        ("ok", "obey@1"),
+        ("unsupported", "refuse@1"),
+        ("FAILED", "fail@1"),
+    }
+    assert done.returncode == 1
+    assert not (project.root / "data").exists()
+
+
+def test_verify_takes_stacks_shows_what_is_missing_and_counts(project):
+    project.install("obey", "refuse", "fail")
+    for stack in ("refuse@1", "fail@1"):
+        (project.root / "build/harness" / stack).unlink()
+    (project.root / "build/harness/fail@1.unavailable").write_text("the version is gone\n")
+    command = project.command("--verify", "--stacks=obey@1 refuse@1 fail@1")
+    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    first, second, *runs, last = done.stdout.splitlines()
+    assert first == "not built    refuse@1 is not built: make it with `tools/build.py refuse@1`"
+    assert second == "unavailable  fail@1 is not to be had: the version is gone"
+    assert {line.split()[1] for line in runs} == {"obey@1"}
+    assert last == f"1 of 3 stacks are built; runs: {len(runs)} ok, 0 unsupported, 0 FAILED"
+
+
+def test_all_stacks_are_those_that_are_built_and_the_others_are_said(project):
+    project.install("obey")
+    done = project.measure("--heap=0", stacks=["all"], n=2)
+    assert done.returncode == 0, done.stderr
+    assert {run.stack for run in project.recorded()} == {"obey@1"}
+    assert "memtest: left out: openssl@3.5.5 is not built: make it with `tools/build.py openssl@3.5.5`" in done.stderr
+    assert "openssl@path" not in done.stderr
+
+
+def test_a_stack_that_is_not_built_is_named(project):
+    project.install("obey")
+    (project.root / "build/harness/obey@1").unlink()
+    assert "obey@1 is not built" in project.measure(stacks=["obey@1"]).stderr
+
+
+def test_a_foreign_recording_stops_before_anything_is_run(project):
+    stacks = project.install("obey")
+    (project.root / "out").mkdir()
+    foreign = project.root / "out/obey@1.jsonl"
+    foreign.write_text(json.dumps({"schema": 5}) + "\n")
+    done = project.measure(stacks=stacks)
+    assert done.returncode == 1
+    assert "out/obey@1.jsonl: line 1 is not a record of schema 4" in done.stderr
+    assert foreign.read_text() == json.dumps({"schema": 5}) + "\n"
+
+
+def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project):
+    project.install("obey")
+    table = '[{}]\nscenario = "memory"\nstacks = ["obey@1", "openssl@1.1.1w"]\nsuites = ["tls13-rsa-aes256"]\n'
+    table += 'allocators = ["system"]\nn = 2\nsessions = ["1"]\nheap = 0\nwindows = ["all"]\n'
+    with (project.root / "memtest/campaigns.toml").open("a") as campaigns:
+        campaigns.write(table.format("some") + "built_only = true\n" + table.format("all"))
+        mixed = 'built_only = true\nroles = ["split"]\npeers = ["openssl@1.1.1w"]\n'
+        campaigns.write(table.format("mixed") + mixed)
+
+    def measure(campaign: str, *words: str) -> subprocess.CompletedProcess[str]:
+        command = project.command("--out=out", *words, campaign=campaign)
+        return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+
+    way_out = "make it with `tools/build.py openssl@1.1.1w`"
+    done = measure("some")
+    assert done.returncode == 0
+    assert f"memtest: left out: openssl@1.1.1w is not built: {way_out}\n" in done.stderr
+    assert [run.stack for run in project.recorded()] == ["obey@1"]
+    assert "openssl@1.1.1w" in measure("some", "--list").stdout
+    for refused in measure("all"), measure("some", "--stacks=obey@1 openssl@1.1.1w"):
+        assert refused.returncode == 1
+        assert refused.stderr == f"memtest: openssl@1.1.1w is not built: {way_out}\n"
+    assert measure("mixed").returncode == 1  # and not a stack with itself
+    (project.root / "build/harness/obey@1").unlink()
+    assert measure("some").stderr == "memtest: no stack of this campaign is built; `tools/build.py` builds them\n"
+
+
+def test_stacks_whose_suites_do_not_overlap_are_holes_in_tables_and_pictures(project):
+    stacks = project.install("obey", "obey2")
+    defined = (project.root / "memtest/stacks.toml").read_text()
+    (project.root / "memtest/stacks.toml").write_text(defined.replace('["obey2@1"]\n', '["obey2@1"]\ntls = false\n'))
+    done = project.measure("--heap=0", stacks=stacks, n=2)  # one N: a pretender has not null's pages
+    assert done.returncode == 0, done.stderr
+    assert {(run.stack, run.suite) for run in project.recorded()} == {
+        ("obey@1", "tls13-rsa-aes256"),
+        ("obey2@1", "none"),
+    }
+    assert "obey@1" in done.stdout and "obey2@1" in done.stdout and (project.root / "out/mem.png").exists()

@@ -1,0 +1,397 @@
+"""The report: its tables by known answers, what is said where there are none, and a page that nothing can take over."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.support import synthetic, synthetic_timed
+from tlsmem.base.paths import ROOT
+from tlsmem.report import (
+    build_report,
+    differing_settings,
+    measured_runs,
+    newest_recordings,
+    page,
+    recordings,
+    table_html,
+)
+from tlsmem.report.recordings import letters
+from tlsmem.report.sections import Picture, Section, Shown, identifier
+from tlsmem.schema import records
+from tlsmem.tables import render
+from tlsmem.tables.table import Column, Table, hole, word
+
+OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
+SUITE = "tls13-rsa-aes256"
+WICKED = '</script><script>document.title="taken"</script><!-- <img src=x onerror=alert(1)> & "quoted" \'too\''
+MACHINE = {"cpu": "Another CPU", "cpus": 8, "memory_bytes": 2**34, "kernel": "6.2", "os": "Other", "libc": "glibc 2.40"}
+MACHINE |= {"governor": None, "thp_host": "madvise"}
+
+
+def read(tmp_path, *several):
+    """Recordings of these runs."""
+    paths = [synthetic.write(tmp_path / f"2026-01-3{at}-example", runs) for at, runs in enumerate(several)]
+    return list(recordings.by_machine(recordings.loaded(paths)))
+
+
+def rows(table: Table) -> list[dict]:
+    keys = [column.key for column in table.columns]
+    return [dict(zip(keys, row, strict=True)) for row in table.rows]
+
+
+def row(table: Table, **wanted: str) -> dict:
+    (found,) = (one for one in rows(table) if all(one[key].text == text for key, text in wanted.items()))
+    return found
+
+
+def tables(read) -> dict[str, Table]:
+    return {shown.table.name: shown.table for section in build_report.sections(read) for shown in section.tables}
+
+
+def text_page(read) -> str:
+    """Without pictures, which take long to draw."""
+    return page.page("Title", "subtitle", [one._replace(pictures=()) for one in build_report.sections(read)])
+
+
+def run(*arguments, **kind):
+    command = [sys.executable, str(ROOT / "tools/report.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **kind)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    return read(tmp_path_factory.mktemp("two"), synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
+
+
+def test_live_heap_is_exact_by_role_and_stage(two):
+    found = row(tables(two)["cost-heap"], stack=OPENSSL, role="server")
+    assert [found[key].text for key in ("sessions", "peak", "peak_phase", "established", "closed")] == [
+        "9,100 (150)",
+        "82,000 (150)",
+        "server 1",
+        "52,000 (150)",
+        "0 (0)",
+    ]
+
+
+def test_rss_is_the_pairs_slope_and_a_roles_where_it_has_a_process(tmp_path):
+    together, split = (synthetic.campaign([OPENSSL], [SUITE], roles=roles) for roles in ("together", "split"))
+    (found,) = read(tmp_path, together + split)
+    table = tables([found])["cost-rss"]
+    pair = row(table, roles="together", role="pair")
+    assert round(pair["established"].value["bytes"], -3) == round((64_000 + 52_000) * 1.1, -3)
+    alone = row(table, roles="together", role="client")
+    assert alone["established"].value is None and "ROLES=split" in alone["established"].note
+    server = row(table, roles="split", role="server")
+    assert abs(server["established"].value["bytes"] - 52_000 * 1.1) < 4096
+
+
+def test_one_n_has_quotients_marked_and_no_slope(tmp_path):
+    found = read(tmp_path, synthetic.campaign([OPENSSL], [SUITE], counts=(200,)))
+    made = tables(found)
+    heap = row(made["cost-heap"], role="client")["established"]
+    assert heap.text == "≈ 64,000" and heap.value == {"bytes": 64_000.0, "quotient": True}
+    assert heap.note.startswith("a quotient, not a slope: what N = 200 holds")
+    rss = row(made["cost-rss"], role="pair")["established"]
+    assert rss.text.startswith("≈ ") and rss.note == heap.note
+    assert any("only N = 200 was measured and a slope needs two" in said for said in measured_runs.warnings(found))
+    assert "only N = 200 was measured" in text_page(found)
+
+
+def test_nothing_but_failures_is_a_page_that_says_so(tmp_path):
+    failures = [synthetic.failed(OPENSSL, SUITE, n, "killed by SIGKILL: no word on stderr") for n in (100, 1000)]
+    found = read(tmp_path, failures)
+    text = text_page(found)
+    assert "no run was measured" in text and "killed by SIGKILL: no word on stderr" in text
+    gone = row(tables(found)["without"], stack=OPENSSL)
+    assert (gone["status"].text, gone["runs"].value, gone["suites"].text) == ("failed", 2, SUITE)
+    assert all(cell.note for one in tables(found)["cost-heap"].rows for cell in one if cell.text == "–")
+
+
+def test_a_stack_that_cannot_do_a_suite_says_why_in_its_row(tmp_path):
+    runs = synthetic.campaign([OPENSSL, RUSTLS], [SUITE])
+    kinds = [("rss", n) for n in synthetic.COUNTS] + [("heap", n) for n in synthetic.COUNTS[:2]]
+    runs += [synthetic.failed(RUSTLS, "tls12-rsa-aes256", n, "has no TLSv1.2", "unsupported", m) for m, n in kinds]
+    found = read(tmp_path, runs)
+    cells = row(tables(found)["cost-heap"], stack=RUSTLS, suite="tls12-rsa-aes256", role="client")
+    assert (cells["established"].text, cells["established"].note) == ("–", "unsupported: has no TLSv1.2")
+    assert "unsupported: has no TLSv1.2" in text_page(found)
+
+
+def test_machines_are_told_apart_and_rows_say_which(tmp_path):
+    here = synthetic.campaign([OPENSSL, RUSTLS], [SUITE])
+    there = [one.model_copy(update={"machine": one.machine.model_copy(update=MACHINE)}) for one in here[:12]]
+    mixed = read(tmp_path, here, there)
+    assert [one.machine for one in mixed] == ["A", "B"]
+    assert "2 machines, A, B" in text_page(mixed)
+    marks = {one["recording"].text: one["otherwise"].text for one in rows(tables(mixed)["cost-heap"])}
+    assert marks == {"2026-01-30-example": "", "2026-01-31-example": "machine B"}
+
+
+def test_one_recording_of_two_machines_is_two(tmp_path):
+    """Else the older machine's runs would be left out, or stand in the other's lines."""
+    here = synthetic.campaign([OPENSSL], [SUITE])
+    there = [one.model_copy(update={"machine": one.machine.model_copy(update=MACHINE)}) for one in here]
+    found = read(tmp_path, here + there)
+    assert [one.name for one in found] == ["2026-01-30-example on A", "2026-01-30-example on B"]
+    assert len(tables(found)["cost-heap"].rows) == 2 * len(tables(found[:1])["cost-heap"].rows)
+
+
+def test_other_schemas_are_read_and_said(tmp_path):
+    old = [one.model_copy(update={"schema_": 1}) for one in synthetic.campaign([RUSTLS], [SUITE])]
+    found = read(tmp_path, synthetic.campaign([OPENSSL, "boringssl@5.4.0"], [SUITE]) + old)
+    assert row(tables(found)["recordings"], recording=found[0].name)["schemas"].text == "1, 2"
+    marks = {one["stack"].text: one["otherwise"].text for one in rows(tables(found)["cost-heap"])}
+    assert marks == {OPENSSL: "", "boringssl@5.4.0": "", RUSTLS: "schema 1"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "mark"),
+    [
+        ({"compiler": "clang 14.0.6"}, "clang 14.0.6"),
+        ({"flags": "-Os"}, "other flags"),
+        ({"argv": ["build/harness/x", "certs=memtest/certs/ecdsa-p256"]}, "certs ecdsa-p256"),
+        ({"argv": ["certs=memtest/certs/rsa-2048", "knobs=best", "tickets=2"]}, "tickets 2; knobs best"),
+        ({"commit": "f" * 16, "dirty": True}, "commit ffffffffffff with changes"),
+    ],
+)
+def test_what_is_declared_otherwise_is_marked(tmp_path, changes, mark):
+    runs = synthetic.campaign([OPENSSL, "boringssl@5.4.0", RUSTLS], [SUITE])
+    runs = [one.model_copy(update=changes) if one.stack == RUSTLS else one for one in runs]
+    marks = {one["stack"].text: one["otherwise"].text for one in rows(tables(read(tmp_path, runs))["cost-heap"])}
+    assert marks == {OPENSSL: "", "boringssl@5.4.0": "", RUSTLS: mark}
+
+
+def test_where_all_is_declared_alike_there_is_no_mark(two):
+    assert "otherwise" not in rows(tables(two)["cost-heap"])[0]
+
+
+def test_rows_of_timed_runs_are_marked_too(tmp_path):
+    runs = synthetic_timed.campaign([OPENSSL, "boringssl@5.4.0", RUSTLS], [SUITE])
+    runs = [one.model_copy(update={"compiler": "clang 1"}) if one.stack == RUSTLS else one for one in runs]
+    made = tables(read(tmp_path, runs))["handshakes"]
+    assert {one["stack"].text for one in rows(made) if one["otherwise"].text == "clang 1"} == {RUSTLS}
+
+
+class Loads(HTMLParser):
+    """What a browser would fetch, and what would run."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.handlers, self.scripts, self.inside = [], [], [], None
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.found += [given[name] for name in ("src", "srcset", "action", "data") if given.get(name)]
+        self.found += [given["href"]] if tag in ("link", "base", "a") and given.get("href") else []
+        self.handlers += [name for name in given if name.startswith("on")]
+        self.inside = "" if tag == "script" and "type" not in given else None
+
+    def handle_data(self, data):
+        if self.inside is not None:
+            self.scripts.append(data)
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+
+def test_a_page_needs_nothing_else_and_its_policy_allows_its_own_script_alone(two):
+    text = text_page(two)
+    loads = Loads()
+    loads.feed(text)
+    assert all(link.startswith("#") for link in loads.found) and loads.handlers == []
+    assert "url(" not in re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in loads.scripts}
+    assert hashes and {*policy.replace("&#39;", "'").split("script-src ")[1].split(";")[0].split()} == hashes
+    assert policy.startswith("default-src") and "connect-src" not in policy and "http" not in policy
+
+
+def test_what_a_recording_says_stays_text(tmp_path):
+    """In names, reasons and libraries; in HTML, in JSON within a script, in Markdown and CSV."""
+    runs = synthetic.campaign([OPENSSL], [SUITE])
+    runs = [one.model_copy(update={"reported": WICKED, "compiler": WICKED}) for one in runs]
+    lines = [one.line() for one in (*runs, synthetic.failed(WICKED, WICKED, 100, WICKED))]
+    (tmp_path / "wicked.jsonl").write_bytes(b"".join(lines))
+    found = list(recordings.by_machine(recordings.loaded([tmp_path / "wicked.jsonl"])))
+    text = text_page(found)
+    loads = Loads()
+    loads.feed(text)
+    assert len(loads.scripts) == text.count("<script>") == 1 and "<img src=x" not in text and loads.handlers == []
+    assert not any('="taken"' in script for script in loads.scripts)
+
+
+def test_a_recordings_name_becomes_no_markup_and_no_style(tmp_path):
+    folder = synthetic.write(
+        tmp_path / '2026-01-31-"><img onerror=x>{}*', synthetic.campaign([OPENSSL, RUSTLS], [SUITE])
+    )
+    other = synthetic.write(tmp_path / "other", synthetic_timed.campaign([OPENSSL], [SUITE]))
+    third = synthetic.write(tmp_path / "third", synthetic_timed.campaign([RUSTLS], [SUITE]))
+    found = list(recordings.by_machine(recordings.loaded([folder, other, third])))
+    loads = Loads()
+    loads.feed(text_page(found))
+    assert loads.handlers == []
+    assert identifier("a b<c>@d.é") == "a-b-c--d--"
+
+
+def test_data_of_a_section_ends_no_tag():
+    text = page.page("T", "s", [Section("one", "One", data={"a": WICKED, "b": "\u2028"})])
+    (inside,) = re.findall(r'<script type="application/json" id="data-one">(.*?)</script>', text, re.DOTALL)
+    assert json.loads(inside) == {"a": WICKED, "b": "\u2028"} and "<" not in inside
+
+
+def test_every_figure_is_in_markdown_csv_and_the_page_alike(two):
+    for name, table in tables(two).items():
+        shown = table_html.of(Shown(table, "command"))
+        seen = [[cell.text for cell in one] for one in shown.rows]
+        lines = [line for line in render.markdown(table).splitlines() if line.startswith("|")][2:]
+        markdown = [[re.sub(r" [⁰¹²³⁴⁵⁶⁷⁸⁹]+$", "", text.strip()) for text in line[1:-1].split("|")] for line in lines]
+        assert seen == markdown, name
+        text = zlib.decompress(base64.b64decode(shown.csv)).decode()
+        assert text == render.comma_separated(table)
+        assert len(list(csv.reader(io.StringIO(text)))) == 1 + len(table.rows)
+
+
+def test_notes_lead_to_their_cells_and_back():
+    rows = [[word("a"), hole("why so")], [word("b"), hole("why so")], [word("c"), word("1")]]
+    table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
+    text = page.page("T", "s", [Section("one", "One", tables=(Shown(table, "command"),))])
+    assert text.count('href="#table-small-n1"') == 2 and text.count('id="table-small-r1"') == 1
+    assert '<li id="table-small-n1"><span>why so</span> <a href="#table-small-r1"' in text
+
+
+def test_a_picture_that_cannot_be_is_a_sentence_in_its_place():
+    def draw():
+        raise ValueError("nothing was <measured>")
+
+    picture = Picture("none", "Nothing", "says", "command", draw)
+    assert "No picture: nothing was &lt;measured&gt;." in page.page(
+        "T", "s", [Section("one", "One", pictures=[picture])]
+    )
+
+
+def test_a_page_that_would_be_too_large_goes_without_its_largest_pictures(monkeypatch, two):
+    section = next(one for one in build_report.sections(two) if one.id == "cost")
+    whole = len(page.page("T", "s", [section]).encode())
+    section = next(one for one in build_report.sections(two) if one.id == "cost")
+    monkeypatch.setattr(page, "MOST", whole - 100)
+    text = page.page("T", "s", [section])
+    assert len(text.encode()) < whole - 100 and "it would make this page larger than" in text
+
+
+def test_letters_go_on_after_z():
+    assert [letters(at) for at in (0, 25, 26, 27, 52)] == ["A", "Z", "AA", "AB", "BA"]
+
+
+def test_the_most_frequent_is_usual_and_the_first_of_equals():
+    assert (
+        differing_settings.most(["a", "b", "b", "", ""]) == "b"
+        and differing_settings.most(["a", "b"]) == "a"
+        and not differing_settings.most([])
+    )
+
+
+def test_newest_recordings_are_read_until_all_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(newest_recordings, "NEEDED", ("mem", "handshake"))
+    for name in ("2026-01-01-cpu", "2026-01-02-cpu", "2026-01-02-cpu-2", "2026-01-02-cpu-10", "published"):
+        (tmp_path / name).mkdir()
+    mem = definitions_of("mem")
+    synthetic.write(tmp_path / "2026-01-01-cpu", mem)
+    synthetic.write(tmp_path / "2026-01-02-cpu", mem)
+    synthetic.write(tmp_path / "2026-01-02-cpu-2", synthetic.campaign([OPENSSL], [SUITE]))
+    stacks = [OPENSSL, "boringssl@5.4.0", RUSTLS]
+    suites = newest_recordings.definitions.campaigns()["handshake"].suites
+    synthetic.write(tmp_path / "2026-01-02-cpu-10", synthetic_timed.campaign(stacks, suites))
+    assert [path.rpartition("/")[2] for path in newest_recordings.loaded(tmp_path)] == [
+        "2026-01-02-cpu-10",
+        "2026-01-02-cpu",
+    ]
+
+
+def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_path, monkeypatch):
+    monkeypatch.setattr(newest_recordings, "NEEDED", ("mem",))
+    small = synthetic.campaign([OPENSSL], [SUITE])
+    for name, runs in {
+        "2026-01-02-cpu": definitions_of("mem"),
+        "2026-01-02-a-cpu": small,
+        "2026-01-03-cpu-2": small,
+        "local/2026-01-01-cpu": small,
+        "local/2026-01-02-cpu": small,
+        "local/2026-01-03-cpu": definitions_of("mem"),
+    }.items():
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        synthetic.write(tmp_path / name, runs)
+    data, local = tmp_path, tmp_path / "local"
+    assert names(newest_recordings.loaded(data, local), tmp_path) == ["local/2026-01-03-cpu"]
+    shutil.rmtree(local / "2026-01-03-cpu")
+    assert names(newest_recordings.loaded(data, local), tmp_path) == ["local/2026-01-02-cpu", "2026-01-02-cpu"]
+    (local / "2026-01-02-cpu").rename(local / "2025-12-31-cpu")
+    assert names(newest_recordings.loaded(data, local), tmp_path) == ["2026-01-02-cpu", "local/2026-01-01-cpu"]
+    assert names(newest_recordings.loaded(data), tmp_path) == ["2026-01-02-cpu"]
+
+
+def names(loaded: dict, folder) -> list[str]:
+    return [str(Path(path).relative_to(folder)) for path in loaded]
+
+
+def definitions_of(name: str) -> list[records.Record]:
+    found = newest_recordings.definitions.campaigns()[name]
+    return synthetic.campaign(found.stacks, found.suites)
+
+
+def test_without_any_recording_there_is_a_sentence(tmp_path):
+    with pytest.raises(ValueError, match="no recording there; make mem"):
+        newest_recordings.loaded(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere: there is no such recording"),
+        (["{good}", "--format", "csv", "--table", "cost-hepa"], "no table cost-hepa in this report; there are: "),
+        (["{good}", "--table", "cost-heap"], "--table is of text: --format markdown or csv or json"),
+        (["{good}", "--format", "files", "-o", "{file}"], "is a file, and --format files writes into a directory"),
+        (["{empty}"], "the recording is empty"),
+        (["{good}", "-o", "{good}/openssl@3.5.5.jsonl"], "is a profile or a recording, which is not written over"),
+        (["{good}", "-o", "/proc/nothing.html"], "/proc/nothing.html: "),
+    ],
+)
+def test_bad_input_is_a_sentence(tmp_path, arguments, said):
+    good = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL], [SUITE]))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/openssl@3.5.5.jsonl").touch()
+    (tmp_path / "file").touch()
+    places = {"good": good, "empty": tmp_path / "empty", "file": tmp_path / "file"}
+    result = run(*(word.format(**places) for word in arguments), cwd=tmp_path)
+    assert result.returncode == 1 and said in result.stderr and "Traceback" not in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("report: ") and result.stdout == ""
+    assert len(records.load(good)) == 6
+
+
+def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_path):
+    made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
+    result = run(made, "--format", "files", "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {line.rpartition("/")[2] for line in result.stdout.splitlines()}
+    assert {"cost-heap.md", "cost-heap.csv", "memory.png", "memory.svg"} <= written
+    text = run(made, "--format", "csv", "--table", "cost-heap").stdout
+    assert (tmp_path / "out/cost-heap.csv").read_text() == text
+    assert "64000,0,240,0," in text
+
+
+@pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
+def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
+    """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
+    assert [*map(str, build_report.listed(words))] == paths

@@ -1,0 +1,109 @@
+"""Definitions: those of the repository hold, and a wrong one is a sentence."""
+
+import pytest
+from packaging.licenses import canonicalize_license_expression
+
+from tlsmem.build import c_stack
+from tlsmem.config import definitions
+
+
+def test_the_definitions_of_the_repository_hold():
+    assert "null@c" in definitions.stacks()
+    assert definitions.allocators()["system"].library is None
+    assert definitions.suites()["tls13-rsa-aes256"].model_dump(include={"auth", "tickets", "store", "knobs"}) == {
+        "auth": "server",
+        "tickets": 0,
+        "store": "off",
+        "knobs": "default",
+    }
+    for campaign in definitions.campaigns().values():
+        assert set(campaign.stacks) <= set(definitions.stacks())
+        assert set(campaign.suites) <= set(definitions.suites())
+        assert set(campaign.allocators) <= set(definitions.allocators())
+
+
+def test_licences_are_spdx_expressions():
+    for name, stack in definitions.stacks().items():
+        if not stack.prefix:
+            assert canonicalize_license_expression(stack.licence) == stack.licence, name
+
+
+SUITE = '[mine]\nprotocol = "TLSv1.3"\ncipher = "C"\ngroup = "G"\ncerts = "rsa-2048"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (SUITE + "tickts = 2\n", "[mine]: tickts: no such key"),
+        (SUITE + 'tickets = "2"\n', "[mine]: tickets: Input should be a valid integer"),
+        (SUITE + 'auth = "client"\n', "[mine]: auth: Input should be 'server', 'mutual' or 'none'"),
+        ('[mine]\nprotocol = "TLSv1.3"\n', "[mine]: cipher: Field required"),
+        ("mine = 3\n", "[mine]: Input should be a valid dictionary"),
+        ("[mine\n", "Expected ']'"),
+    ],
+)
+def test_a_wrong_suite_is_a_sentence_with_file_table_and_key(tmp_path, monkeypatch, text, what):
+    file = tmp_path / "suites.toml"
+    file.write_text(text)
+    monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        definitions.suites()
+    assert str(stop.value).startswith(f"{file}: ")
+    assert what in str(stop.value)
+
+
+def test_all_are_checked_at_once(tmp_path, monkeypatch):
+    for kind in "stacks", "suites", "allocators", "cpus", "campaigns":
+        (tmp_path / f"{kind}.toml").touch()
+    monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
+    definitions.check()
+    (tmp_path / "suites.toml").write_text(SUITE + 'auth = "client"\n')
+    with pytest.raises(SystemExit, match="auth"):
+        definitions.check()
+
+
+@pytest.mark.parametrize("fraction", ["2", "0", "1/0", "half", "-1/2"])
+def test_sessions_of_a_campaign_are_fractions_of_its_n(fraction):
+    mem = definitions.campaigns()["mem"].model_dump()
+    with pytest.raises(ValueError, match=fraction):
+        definitions.Campaign.model_validate(mem | {"sessions": [fraction]})
+
+
+C = '["a@1"]\nharness = "c"\nlicence = "MIT"\n'
+RUST = C.replace('"c"', '"rust"')
+GO = C.replace('"c"', '"go"')
+SOURCE = f'["a@1".source]\ncrate = "a"\nversion = "1"\nsha256 = "{"0" * 64}"\ntree = "a"\n'
+THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "what"),
+    [
+        ("stacks", C, "driver is missing; a stack with harness = 'c' needs it"),
+        ("stacks", RUST + 'binary = "b"\n', "manifest is missing; a stack with harness = 'rust' needs it"),
+        ("stacks", RUST + 'manifest = "m"\n', "binary is missing; a stack with harness = 'rust' needs it"),
+        ("stacks", GO + 'manifest = "m"\n', "binary is missing; a stack with harness = 'go' needs it"),
+        ("stacks", C + 'driver = "a"\nsteps = ["make"]\n', "source is missing; steps need it"),
+        ("stacks", C + 'driver = "a"\npkg_config = "a"\n', "package is missing; pkg_config needs it"),
+        ("stacks", C + f'driver = "a"\nsteps = [""]\n{SOURCE}', "steps.0: an empty command"),
+        ("stacks", C + f'driver = "a"\nsteps = ["x \'"]\n{SOURCE}', "is not a command: No closing quotation"),
+        ("stacks", C + f'driver = "a"\nsteps = ["x {{"]\n{SOURCE}', "'x {' is not a command: Single '{'"),
+        ("stacks", C + f'driver = "a"\nsteps = ["x {{job}}"]\n{SOURCE}', "filled in for {job}; " + THERE),
+        ("stacks", C + f'driver = "a"\nsteps = ["x {{}}"]\n{SOURCE}', "nothing is filled in for {}; " + THERE),
+        ("allocators", '[mine]\nlibrary = "l"\n', "[mine]: package is missing; library needs it"),
+        ("allocators", '[mine]\npackage = "p"\n', "[mine]: library is missing; package needs it"),
+        ("allocators", '[mine]\npackage = 1\nlibrary = "l"\n', "[mine]: package: Input should be a valid string"),
+    ],
+)
+def test_what_could_not_be_built_is_a_sentence(tmp_path, monkeypatch, kind, text, what):
+    (tmp_path / f"{kind}.toml").write_text(text)
+    monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        getattr(definitions, kind)()
+    assert str(stop.value).startswith(f"{tmp_path / kind}.toml: [") and what in str(stop.value)
+    assert "\n" not in str(stop.value)
+
+
+def test_what_steps_are_filled_with_is_what_they_may_ask_for():
+    filled = dict.fromkeys(definitions.FILLED, "x")
+    assert c_stack.step(" ".join(f"{{{one}}}" for one in definitions.FILLED), **filled) == ["x"] * len(filled)

@@ -1,0 +1,350 @@
+"""What is asked for is checked first, and one sentence says what is wrong."""
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tlsmem.base.paths import ROOT
+from tlsmem.config import option_check
+
+
+def refusal(**knobs):
+    with pytest.raises(ValueError) as refused:
+        option_check.check(knobs)
+    return str(refused.value)
+
+
+def make(*arguments, **environment):
+    return subprocess.run(
+        ["make", "-s", *arguments], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="class")
+def definitions_once():
+    """Definitions are read and found right a single time, not for each of some thousand values."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(option_check, "table", cache(option_check.table))
+        patch.setattr(option_check.toml_keys, "check", lambda *_: None)
+        yield
+
+
+@pytest.mark.usefixtures("definitions_once")
+class TestAnyValue:
+    @given(st.integers(min_value=1, max_value=5 * 10**8))
+    def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(self, pairs):
+        option_check.check({"N": str(2 * pairs)})
+        assert "even" in refusal(N=str(2 * pairs - 1))
+
+    @given(st.text())
+    def test_no_text_makes_the_check_fail_in_another_way(self, text):
+        for knob in option_check.KNOBS:
+            try:
+                option_check.check({knob: text.replace("\0", "")})
+            except ValueError as refused:
+                assert str(refused)
+
+
+@pytest.mark.parametrize("n", ["0", "-2", "3", "2.0", "1e4", "ten", "", " 2", "٢"])
+def test_n_must_be_a_positive_even_number(n):
+    assert f"N={n}" in refusal(N=n)
+
+
+def test_an_unknown_stack_names_the_nearest_and_where_all_are():
+    said = refusal(STACKS="openssl@3.5.5 opensl@3.5.5")
+    assert "no stack opensl@3.5.5" in said and "did you mean openssl@3.5.5" in said and "memtest/stacks.toml" in said
+
+
+def test_suites_and_allocators_likewise():
+    assert "did you mean tls13-rsa-aes256" in refusal(SUITES="tls13-rsa-aes25")
+    assert "did you mean jemalloc" in refusal(ALLOCATOR="jemaloc")
+    assert "knob STACK " in refusal(STACK="null@c") and "did you mean STACKS?" in refusal(STACK="null@c")
+
+
+def test_a_name_far_from_all_gets_no_guess():
+    assert "did you mean" not in refusal(STACKS="qqqqqqqq")
+
+
+def test_lists_are_separated_by_spaces_or_commas():
+    option_check.check({"STACKS": "null@c,openssl@3.5.5  null@rust"})
+    assert option_check.listed("a, b c") == ["a", "b", "c"]
+
+
+def test_the_other_knobs():
+    option_check.check({"WINDOW": "all", "HEAP": "0", "REPEATS": "3", "JOBS": "2", "FRESH": "1", "OUT": "a new one"})
+    for knob, value in {"WINDOW": "0", "HEAP": "some", "REPEATS": "0", "JOBS": "none", "FRESH": "2"}.items():
+        assert f"{knob}={value}" in refusal(**{knob: value})
+    assert "is a file" in refusal(OUT=__file__)
+
+
+def test_a_toml_error_names_file_and_line(tmp_path, monkeypatch):
+    for kind in "suites", "allocators", "campaigns":
+        (tmp_path / f"{kind}.toml").touch()
+    (tmp_path / "stacks.toml").write_text("[fine]\nharness = \n")
+    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
+    said = refusal()
+    assert "memtest/stacks.toml" in said and "line 2" in said
+
+
+@pytest.mark.parametrize("place", ["/a place", "/a:place"])
+def test_a_clone_that_nothing_could_be_preloaded_from_is_refused(monkeypatch, place):
+    option_check.check({})
+    monkeypatch.setattr(option_check, "ROOT", Path(place))
+    assert place in refusal() and "move the clone" in refusal()
+
+
+def test_a_directory_that_no_file_system_can_hold_is_refused():
+    assert "File name too long" in refusal(OUT="x" * 300)
+
+
+def test_every_knob_has_a_default_to_show():
+    assert list(option_check.defaults()) == list(option_check.KNOBS) and all(option_check.defaults().values())
+
+
+def test_the_command_says_one_sentence_and_exits_with_2():
+    done = subprocess.run([ROOT / "tools/names.py", "N=7"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+
+
+def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
+    assert "N=7" in make("names", "N=7").stderr
+    assert make("names", N="7", STACKS="nonsense").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "knobs", "command"),
+    [
+        ("bench", ["STACKS=null@c null@rust", "N=100"], ["bench_meter.py", "--stacks='null@c null@rust'", "--n='100'"]),
+        ("bench", ["SUITES=none", "REPEATS=3"], ["bench_meter.py", "--suites='none'", "--repeats='3'"]),
+        ("bench", ["STACKS=null@c"], ["tools/packages.py mem --stacks='null@c'"]),
+        ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS PREFIX SUITES N REPEATS' WINDOW='3'"]),
+        ("prove", ["N=4"], ["tools/names.py --takes 'OUT JOBS FRESH' N='4'"]),
+        ("mem", ["N=4"], ["tools/names.py N='4'"]),
+        ("mem", ["CLIENT=a", "SERVER=b"], ["tools/packages.py mem --client='a' --server='b'"]),
+        ("mem", ["CLIENT=a", "SERVER=b"], ["tools/build.py 'a' 'b'"]),
+        ("mem", ["STACKS=a b"], ["tools/build.py 'a b'"]),
+        ("mem", ["STACKS=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),
+        ("mem", ["PREFIX=/opt"], ["tools/measure.py mem --prefix='/opt'"]),
+        ("mem", ["PREFIX=/opt"], ["tools/packages.py mem --prefix='/opt'"]),
+        ("check", [], ["GOPROXY=off tools/build.py --campaign check"]),
+        ("check", ["STACKS=all"], ["tools/build.py 'all'"]),
+        ("check", ["STACKS=all"], ["tools/measure.py --verify --stacks='all'"]),
+        ("check", ["STACKS=a", "PREFIX=/opt"], ["selfcheck.py --quick --leave-out", "--prefix='/opt'"]),
+        ("check", ["N=4"], ["tools/names.py --takes 'STACKS PREFIX' N='4'"]),
+        ("profile", ["STACK=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),
+        ("mem", ["N=2"], ["tools/build.py --campaign mem"]),
+        ("stacks", ["STACKS=null@c"], ["tools/list_stacks.py --stacks='null@c'"]),
+        ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator='jemalloc'"]),
+    ],
+)
+def test_knobs_reach_the_commands_that_take_them(target, knobs, command):
+    lines = make("-n", target, *knobs, takes="leaked").stdout.splitlines()
+    assert any(all(part in line for part in command) for line in lines)
+
+
+def test_a_knob_that_a_target_does_not_take_is_refused():
+    done = subprocess.run(
+        [ROOT / "tools/names.py", "--takes", "STACKS N", "N=4", "WINDOW=3"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr == "memtest: WINDOW is no knob of this target; it takes STACKS, N\n"
+
+
+def test_make_hands_a_name_of_any_shape_on_as_it_is():
+    flags = make("-n", "mem", "OUT=it's $HOME of mine", "FRESH=1").stdout.splitlines()[-1]
+    assert "--out='it'\\''s $HOME of mine'" in flags and flags.endswith("--fresh")
+    assert "--fresh" not in make("-n", "mem", "FRESH=0").stdout
+
+
+def test_a_bare_make_lists_every_target_and_knob():
+    said = make().stdout
+    for word in "setup", "core", "mem", "check", "bench", "figures", "stacks-clean", "clean", *option_check.KNOBS:
+        assert f"  {word} " in said
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"N": "-2"}, "N=-2 is negative; the least is 2"),
+        ({"HEAP": "-1"}, "HEAP=-1 is negative; the least is 0"),
+        ({"N": "1000000002"}, "N=1000000002 is too large; the most is 1000000000"),
+        ({"N": "9" * 13}, "N=9999999999999 is too large; the most is 1000000000"),
+        ({"WINDOW": "1000000001"}, "WINDOW=1000000001 is too large; the most is 1000000000"),
+        ({"REPEATS": "1001"}, "REPEATS=1001 is too large; the most is 1000"),
+        ({"n": "10"}, "no knob n among those of `make help`; did you mean N or ENV?"),
+        ({"OUT": "-x"}, "OUT='-x' begins with a dash or holds a line break; it names a directory"),
+        ({"OUT": "a\nb"}, "OUT='a\\nb' begins with a dash or holds a line break; it names a directory"),
+    ],
+)
+def test_a_sentence_says_what_is_so(knobs, said):
+    assert refusal(**knobs) == said
+
+
+MIXED = {"CLIENT": "null@c", "SERVER": "null@rust"}
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"CLIENT": "null@c"}, "CLIENT needs SERVER too: a mixed pair has two ends"),
+        ({"SERVER": "null@c"}, "SERVER needs CLIENT too: a mixed pair has two ends"),
+        (MIXED | {"STACKS": "null@c"}, "CLIENT and SERVER name the stacks; leave STACKS out"),
+        (MIXED | {"ROLES": "together"}, "CLIENT and SERVER are a process each; leave ROLES=together out"),
+        (MIXED | {"SERVER": "openssl@3.5.5"}, "a null stack speaks no TLS: give it another as its peer"),
+        (MIXED | {"SERVER": "null@c null@c"}, "SERVER=null@c null@c is more than one; it is one stack"),
+        (
+            MIXED | {"KEEP": "client"},
+            "KEEP=client frees the peers within one process; with two there is nothing to free",
+        ),
+    ],
+)
+def test_ends_that_do_not_go_together(knobs, said):
+    assert refusal(**knobs) == said
+
+
+def test_a_null_stack_is_one_by_its_table(monkeypatch):
+    tables = {
+        kind: option_check.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
+    }
+    tables["stacks"] |= {"plain@1": {"tls": False}, "null@2": {}}
+    monkeypatch.setattr(option_check, "table", tables.get)
+    option_check.check({"CLIENT": "plain@1 ", "SERVER": "null@c"})
+    assert refusal(CLIENT="plain@1", SERVER="null@2").startswith("a null stack speaks no TLS")
+
+
+@pytest.mark.parametrize(
+    ("target", "knobs", "said"),
+    [
+        ("profile", "STACKS=null@c", "STACKS is no knob of this target; did you mean STACK?"),
+        ("mem", "STACK=null@c", "STACK is no knob of this target; did you mean STACKS?"),
+        ("profile", "STACK=null@d", "no stack null@d among those of memtest/stacks.toml; did you mean null@c"),
+        ("profile", "SUITE=a,b", "SUITE=a,b is more than one; a profile is of one run"),
+        ("profile", "TOOL=dhta", "TOOL=dhta must be sites, heaptrack, massif or dhat; did you mean dhat?"),
+    ],
+)
+def test_the_knobs_of_a_profile_are_its_own(target, knobs, said):
+    done = make(target, knobs)
+    assert done.returncode == 2 and done.stderr.startswith(f"memtest: {said}") and not done.stdout
+
+
+def test_the_knobs_of_both_are_listed():
+    said = make("help").stdout
+    mem, profile = said.partition("knobs of mem:")[2].split("knobs of profile:")
+    assert "  TOOL " in profile and "  STACK " in profile and "  TOOL " not in mem and "  STACKS " in mem
+
+
+def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
+    def done(*words: str) -> tuple[str, bool]:
+        """What is built, and whether the marks of valgrind are."""
+        lines = make("-n", "profile", "-W", "memtest/marks_valgrind.c", *words).stdout.splitlines()
+        return lines[-2].replace("'", "").strip(), any("-o build/core/libmarks.so" in line for line in lines)
+
+    stack, tool = option_check.PROFILE["STACK"], option_check.PROFILE["TOOL"]
+    assert done() == done(f"STACK={stack}", f"TOOL={tool}") == (f"tools/build.py {stack}", tool in ("massif", "dhat"))
+    assert done("STACK=null@c", "TOOL=dhat") == ("tools/build.py null@c", True)
+
+
+def test_what_is_kept_and_split_processes_do_not_go_together():
+    assert refusal(KEEP="server", ROLES="split").startswith("KEEP=server frees the peers within one process")
+    option_check.check({"KEEP": "server", "ROLES": "together"})
+    option_check.check({"CLIENT": "null@c", "SERVER": "null@rust", "ROLES": "split", "ENV": "both"})
+
+
+@pytest.mark.parametrize(
+    ("knob", "said"),
+    [
+        ("ROLES", "together or split"),
+        ("KEEP", "client or server"),
+        ("ENV", "lab, deployed or both"),
+        ("FRESH", "0 or 1"),
+    ],
+)
+def test_a_choice_names_what_there_is(knob, said):
+    assert refusal(**{knob: "no"}) == f"{knob}=no must be {said}"
+
+
+def test_the_most_is_accepted():
+    option_check.check({"N": "1000000000", "WINDOW": "1000000000", "REPEATS": "1000"})
+
+
+@pytest.mark.parametrize(
+    ("knobs", "said"),
+    [
+        ({"STACKS": "all null@c"}, "STACKS=all null@c: all is every stack already; leave the others out"),
+        (
+            {"STACKS": "openssl@path"},
+            "openssl@path needs PREFIX=DIRECTORY: where the library that it is linked with is",
+        ),
+        ({"CLIENT": "openssl@3.5.5", "SERVER": "openssl@path"}, "openssl@path needs PREFIX=DIRECTORY"),
+        ({"STACKS": "openssl@3.5.5", "PREFIX": "/"}, "PREFIX=/ is for openssl@path only: name it as a stack, or leave"),
+        ({"PREFIX": "/"}, "PREFIX=/ is for openssl@path only"),
+        ({"STACKS": "openssl@path", "PREFIX": __file__}, f"PREFIX={__file__} is a file; it must be a directory"),
+        ({"STACKS": "openssl@path", "PREFIX": "/no/such"}, "PREFIX=/no/such is not there; it is where your library"),
+        ({"STACKS": "openssl@path", "PREFIX": ""}, "PREFIX is empty; it names a directory"),
+        ({"SUITES": "all"}, "no suite all among those of memtest/suites.toml"),
+    ],
+)
+def test_all_stacks_and_the_prefix_of_one(knobs, said):
+    assert refusal(**knobs).startswith(said)
+
+
+def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
+    known = list(option_check.table("stacks"))
+    option_check.check({"STACKS": "all"})
+    option_check.check({"STACKS": "all", "PREFIX": "/"})
+    option_check.check({"STACKS": "openssl@path null@c", "PREFIX": "/"})
+    assert option_check.stacks("all", "/") == known
+    assert option_check.stacks(" all ") == [name for name in known if name != "openssl@path"] != known
+    assert option_check.stacks("b a,b") == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("key", "there_is_none"),
+    [("suites", "tls13-rsa-aes256-qp"), ("stacks", "openssl@3.5.6"), ("allocators", "jemaloc")],
+)
+def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
+    tables = {
+        kind: option_check.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
+    }
+    tables["campaigns"]["law"][key].append(there_is_none)
+    monkeypatch.setattr(option_check, "table", tables.get)
+    said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"
+    assert refusal().startswith(f"{said}; did you mean ")
+
+
+def test_make_takes_no_line_break_for_a_command():
+    done = make("-n", "mem", "OUT=a\necho second")
+    assert done.returncode == 2 and done.stdout == "" and "OUT holds a line break" in done.stderr
+
+
+def test_a_list_for_a_full_disk_is_a_sentence():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([ROOT / "tools/names.py", "--list"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "memtest: stdout: No space left on device\n")
+
+
+def test_a_table_may_say_only_in_what_it_differs(tmp_path, monkeypatch):
+    text = '[a]\nlike = "b"\nneeds = ["x"]\n[b]\nneeds = ["y"]\ndriver = "d"\n[c]\nlike = "a"\n'
+    (tmp_path / "stacks.toml").write_text(text)
+    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
+    assert option_check.table("stacks")["c"] == {"needs": ["x"], "driver": "d"}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('[a]\nlike = "z"\n', "[a]: like: there is no table z"),
+        ('[a]\nlike = "b"\n[b]\nlike = "a"\n', "[b]: like: a is like this one in turn"),
+    ],
+)
+def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, what):
+    (tmp_path / "stacks.toml").write_text(text)
+    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
+    with pytest.raises(ValueError) as refused:
+        option_check.table("stacks")
+    assert what in str(refused.value)

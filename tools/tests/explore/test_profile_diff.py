@@ -1,0 +1,269 @@
+"""Diffs of heap profiles: what is said of them, what is refused, and that everything adds up."""
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
+from tlsmem.base.paths import ROOT
+from tlsmem.explore.diff.profile_diff import compare, tables
+from tlsmem.profile import sites_reader
+from tlsmem.profile.frames import Frame
+from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Profile
+from tlsmem.schema import records
+from tlsmem.tables import render
+
+RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
+
+
+def test_growth_is_said_with_its_direction_its_place_and_per_session():
+    old, new = profile({BUFFER: 4000, OTHER: 200}, "openssl@3.4.1"), profile({BUFFER: 6816, OTHER: 200})
+    said = compare(old, new).sentences()
+    assert (
+        "OLD is openssl@3.4.1, tls13-rsa-aes256, N = 4, by heaptrack (openssl@3.4.1.zst); NEW is openssl@3.5.5"
+        in said[0]
+    )
+    assert said[2:] == [
+        "NEW holds as much as OLD per client session when established: OLD 100 B in 1 block, NEW 100 B in 1 block.",
+        "NEW holds 1,408 B (70.4 %) more per server session when established: "
+        "OLD 2,000 B in 1 block, NEW 3,408 B in 1 block.",
+        "NEW holds 1,408 B more per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < "
+        "ssl3_read_n < server_handshake.",
+    ]
+    swapped = compare(new, old).sentences()
+    assert swapped[3].startswith("NEW holds 1,408 B (41.3 %) less per server session")
+    assert swapped[4].startswith("NEW holds 1,408 B less per server session in ssl3_setup_read_buffer")
+
+
+def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
+    gone = (MALLOC, frame("ssl_old_table"), *SERVER)
+    diff = compare(profile({gone: 80, OTHER: 2}, "openssl@3.4.1"), profile({BUFFER: 40, OTHER: 2}))
+    assert rows(diff)[1:] == [("server", "not joined", 80, 0), ("server", "not joined", 0, 40)]
+    assert (diff.old.label, diff.new.label) == ("openssl@3.4.1", "openssl@3.5.5")
+    said = "\n".join(diff.sentences())
+    assert "NEW holds 20 B per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < " in said
+    assert "OLD holds 40 B per server session in ssl_old_table (ssl_lib.c:10) < " in said
+    assert "40 B of OLD and 20 B of NEW per server session could not be joined" in said
+    assert [(row[0].text, row[2].text, row[1].text) for row in tables(diff)[1].rows[1:]] == [
+        ("server", "20 more", "only in NEW"),
+        ("server", "40 less", "only in OLD"),
+    ]
+
+
+def test_what_could_not_be_joined_is_told_of_each_part():
+    same = (MALLOC, frame("SSL_read"), *SERVER)
+    said = compare(profile({OTHER: 80, same: 2}), profile({BUFFER: 40, same: 2})).sentences()
+    assert [one.split(" could")[0] for one in said if "could not be joined" in one] == [
+        "40 B of OLD and 0 B of NEW per client session",
+        "0 B of OLD and 20 B of NEW per server session",
+    ]
+
+
+def test_two_programs_are_told_apart_first_of_all_whatever_the_harness_shares():
+    loader, own = (frame("dl_open"), frame("main")), (frame("report"), frame("main"))
+    old = profile({OTHER: 80, loader: 4, own: 9}, "openssl@3.4.1")
+    new = profile({BUFFER: 40, loader: 6})
+    diff = compare(old, new)
+    assert ("harness", "name, file and line", 4, 6) in rows(diff)
+    first, second, *others = diff.sentences()
+    assert first.startswith("OLD and NEW share no call stack of client or server sessions: they are of two programs")
+    assert first.endswith("by `--buckets` of each profile, and in words by tools/explain_buckets.py.")
+    assert second.startswith("OLD is openssl@3.4.1")
+    repeated = ("share no call stack", "could not be joined", "holds nothing")
+    assert not [one for one in others for words in repeated if words in one]
+    assert "NEW holds 2 B more in the harness in dl_open (ssl_lib.c:10) < main." in others
+    assert "explain_buckets" not in compare(profile({OTHER: 80}), profile({BUFFER: 40})).sentences()[0]
+    assert "share no" not in "".join(compare(profile({OTHER: 80, loader: 4}), profile({OTHER: 8, own: 6})).sentences())
+
+
+def test_no_change_is_said():
+    diff = compare(profile({BUFFER: 4000, OTHER: 200}), profile({BUFFER: 4000, OTHER: 200}))
+    assert "No site differs." in diff.sentences()
+    assert [row.stage for row in diff.rows] == ["name, file and line"] * 2
+    assert "No site differs." not in compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)})).sentences()
+
+
+def test_sessions_are_divided_and_what_was_there_before_is_apart():
+    context = (MALLOC, Frame("server_context_new", "memtest/frames.c", 69, "harness", 9))
+    old = profile({BASE: {BUFFER: 100, context: 30}, AT: {BUFFER: 104, context: 30}})
+    new = profile({BASE: {BUFFER: 120, context: 50}, AT: {BUFFER: 126, context: 50}})
+    diff = compare(old, new)
+    assert {row.part: diff.figures(row)[:2] for row in diff.totals()} == {
+        "server": (2, 3),
+        "server context": (30, 50),
+        "warm-up": (100, 120),
+    }
+    said = "\n".join(diff.sentences())
+    assert "NEW holds 20 B (66.7 %) more in the server's context when established" in said
+    assert "NEW holds 20 B (20.0 %) more from before any session" in said
+    at_base = compare(old, new, BASE)
+    assert {row.part: at_base.figures(row)[:2] for row in at_base.totals()} == {
+        "server": (100, 120),
+        "server context": (30, 50),
+    }
+
+
+def test_whole_processes_are_compared_where_sessions_are_not_known():
+    old, new = (profile({PEAK: {BUFFER: size}}, None, file=f"{size}.out") for size in (100, 107))
+    diff = compare(old, new)
+    assert (diff.old.moment, diff.old.sessions, diff.old.label) == (PEAK, None, "100.out")
+    assert "NEW holds 7 B (7.0 %) more in all server sessions at the peak: OLD 100 B in 2 blocks" in diff.sentences()[2]
+    foreign = (frame("f", 3, "a.c"), frame("main", 4, "a.c"))
+    diff = compare(*(profile({PEAK: {foreign: size}}, None) for size in (100, 107)))
+    assert "more in the process in f (a.c:3) < main." in diff.sentences()[-1]
+
+
+def test_a_tool_that_counts_no_blocks():
+    diff = compare(*(profile({BUFFER: (size, None)}, tool="massif") for size in (100, 100)))
+    assert "No site differs." in diff.sentences()
+    assert diff.sentences()[-1].endswith("OLD 50 B, NEW 50 B.")
+    assert "the tool does not count blocks" in render.markdown(tables(diff)[0])
+    other = profile({BUFFER: (100, 2)}, tool="dhat")
+    assert "No site differs." in compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True).sentences()
+
+
+def test_half_a_byte_is_not_rounded_away():
+    diff = compare(profile({BUFFER: 4}), profile({BUFFER: 5}))
+    assert "NEW holds 0.5 B (25.0 %) more per server session" in diff.sentences()[2]
+
+
+UNLIKE = {
+    "suite": (profile({BUFFER: 2}, suite="tls12-rsa-aes256"), "OLD has suite tls13-rsa-aes256, NEW tls12-rsa-aes256"),
+    "N": (profile({BUFFER: 2}, sessions=1000), "OLD has N 4, NEW 1,000"),
+    "tool": (profile({BUFFER: 2}, tool="massif"), "OLD is by heaptrack, NEW by massif"),
+    "moment": (profile({BASE: {}, PEAK: {BUFFER: 2}}), "NEW (openssl@3.5.5.zst) has no moment established; there are"),
+    "program": (profile({AT: {BUFFER: 2}}, None), "NEW (foreign.zst) has no record of a run"),
+    "sessions": (profile({AT: {BUFFER: 2}}), "of NEW (openssl@3.5.5.zst) the figures per session are not known"),
+}
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_what_is_unlike_is_refused_unless_forced(name):
+    new, reason = UNLIKE[name]
+    with pytest.raises(ValueError, match="not compared: ") as refused:
+        compare(profile({BUFFER: 2}), new, AT)
+    assert reason in str(refused.value) and str(refused.value).endswith("; --force compares them all the same")
+    diff = compare(profile({BUFFER: 2}), new, AT, force=True)
+    assert reason in diff.sentences()[1] and diff.sentences()[1].startswith("Compared by --force: ")
+    assert sum(row.new.bytes for row in diff.rows) == sum(row.old.bytes for row in diff.rows) == 2
+    if name == "moment":
+        assert "OLD is taken when established, NEW at the peak." in diff.sentences()
+
+
+def test_beside_a_sites_run_only_sessions_are_compared():
+    new = profile({BUFFER: 2, (): 7}, tool="sites", of_one_pair=True)
+    diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new, force=True)
+    assert rows(diff) == [("server", "name, file and line", 2, 2)]
+    assert "a sites run tells of sessions alone" in diff.sentences()[1]
+
+
+def test_the_usual_moment_is_one_that_both_have():
+    old = profile({BASE: {}, PEAK: {BUFFER: 2}, AT: {}, END: {}})
+    assert compare(old, old).new.moment == AT
+    assert compare(old, profile({BASE: {}, END: {}, PEAK: {}})).new.moment == PEAK
+    new = profile({BASE: {}, "server 1": {BUFFER: 2}})
+    with pytest.raises(ValueError, match="none of established, peak, end in common; --phase chooses"):
+        compare(old, new)
+    forced = compare(old, new, force=True)
+    assert (forced.old.moment, forced.new.moment) == (AT, "server 1")
+    with pytest.raises(ValueError, match="no moment client 9; there are contexts, peak, established, end"):
+        compare(old, old, "client 9", force=True)
+    with pytest.raises(ValueError, match=r"openssl@3\.5\.5\.zst: no moment"):
+        compare(old, profile({}, moments={}), force=True)
+
+
+def test_folded_has_functions_from_the_root_with_both_sides():
+    unnamed = (frame("f<[u8; 4]>"), Frame(None, None, None, "/lib/libssl.so.3", 5), *SERVER)
+    diff = compare(profile({BUFFER: 4, unnamed: 2}), profile({BUFFER: 6, OTHER: 8, unnamed: 2}))
+    path = "main;server_handshake;ssl3_read_n;ssl3_setup_read_buffer;CRYPTO_malloc"
+    assert sorted(diff.folded()) == [
+        ("main;client_handshake;SSL_new;CRYPTO_malloc", 0, 8),
+        ("main;server_handshake;[libssl.so.3];f<[u8: 4]>", 2, 2),
+        (path, 4, 6),
+    ]
+    assert list(diff.folded("client")) == [("main;client_handshake;SSL_new;CRYPTO_malloc", 0, 8)]
+    other = profile({BUFFER: 30}, sessions=20, sessions_of_role=10)
+    assert list(compare(profile({BUFFER: 4}), other, force=True).folded()) == [(path, 20, 30)]
+
+
+def test_rows_can_be_chosen_by_part_and_pattern():
+    diff = compare(profile({BUFFER: 4, OTHER: 2}), profile({BUFFER: 6, OTHER: 8}))
+    assert [row.part for row in diff.only("client").rows] == ["client"]
+    assert [row.part for row in diff.only(wanted="read_n$").rows] == ["server"]
+    assert diff.only("client", "read_n$").rows == ()
+    assert "Neither OLD nor NEW holds anything then." in diff.only("client", "read_n$").sentences()
+
+
+names = st.sampled_from(["CRYPTO_malloc", "SSL_new", "ssl3_read_n", "tls_parse", "handshake", None])
+entrances = st.sampled_from(["client_handshake", "server_session_new", "server_context_new", "harness_loop"])
+frame_lists = st.lists(
+    st.builds(frame, names, st.integers(1, 3), st.sampled_from(["a-1.0/x.c", "a-2.0/x.c", "y.c"]), st.just("m")),
+    max_size=5,
+)
+stacks = st.builds(lambda inner, outer: (*inner, frame(outer), frame("main")), frame_lists, entrances)
+sizes = st.tuples(st.integers(0, 10**6), st.integers(0, 99))
+lives = st.dictionaries(st.one_of(stacks, st.just(())), sizes, max_size=12)
+
+
+@settings(deadline=None)
+@given(lives, lives, lives, lives, st.integers(1, 7))
+def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
+    old, new = profile({BASE: old_base, AT: old_live}), profile({BASE: new_base, AT: new_live})
+    diff = compare(old, new)
+    for side, source in (("old", old), ("new", new)):
+        sums = Counter()
+        for row in diff.rows:
+            sums[row.part] += getattr(row, side).bytes
+        assert sum(sums.values()) == source.moments[AT].bytes
+        for part in ("client", "server"):
+            assert sums[part] == sum(held.bytes for held in source.of_sessions(AT, part).values())
+    whole, sites, joins = tables(diff, rows_shown)
+    for total in whole.rows:
+        assert total[1].value == total[3].value - total[2].value
+        for table in (sites, joins):
+            at = [column.key for column in table.columns].index("more_bytes")
+            of_part = [row for row in table.rows if row[0].value == total[0].value]
+            for column in range(5):  # NEW holds, OLD, NEW, and the blocks of both
+                values = [Fraction(row[at + column].value) for row in of_part]
+                assert sum(values) == Fraction(total[1 + column].value)
+    assert render.text_of(tables(diff, rows_shown), "json") and diff.sentences()
+
+
+@settings(deadline=None)
+@given(lives, lives)
+def test_a_diff_turned_round_is_the_same_with_another_sign(old_live, new_live):
+    a, b = profile(old_live), profile(new_live)
+    there, back = compare(a, b), compare(b, a)
+    assert Counter(rows(there)) == Counter((part, stage, new, old) for part, stage, old, new in rows(back))
+    assert sum(old for _, old, _ in there.folded()) == sum(held.bytes for held in a.live(AT).values())
+    assert sum(new for _, _, new in there.folded()) == sum(held.bytes for held in b.live(AT).values())
+
+
+@settings(deadline=None)
+@given(lives)
+def test_nothing_differs_from_itself(live):
+    diff = compare(profile(live), profile(live))
+    assert all(row.stage in ("name, file and line", "module only", "no call stack") for row in diff.rows)
+    assert not any(diff.figures(row).differ for row in diff.rows)
+
+
+def recorded(stack: str, suite: str) -> Profile:
+    runs = records.load_file(RECORDING / f"{stack}.jsonl")
+    return sites_reader.profile(next(run for run in runs if (run.meter, run.suite) == ("sites", suite)))
+
+
+def test_the_recorded_stacks_tell_the_heap_meters_figures():
+    one = recorded("openssl@3.5.5", "tls13-rsa-aes256")
+    same = compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256"))
+    assert "No site differs." in same.sentences() and {row.stage for row in same.rows} == {"name, file and line"}
+    other = compare(one, recorded("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"))
+    assert [(row.part, row.old, row.new) for row in other.totals()] == [
+        ("client", Held(47_592, 194), Held(9_712, 12)),
+        ("server", Held(37_286, 48), Held(7_529, 10)),
+    ]
+    assert {row.stage for row in other.rows} == {"not joined"}
+    with pytest.raises(ValueError, match="OLD has suite tls13-rsa-aes256, NEW tls13-rsa-aes256-pq"):
+        compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256-pq"))

@@ -1,0 +1,72 @@
+"""What docs/ci.md shows: its budgets are judged, its verdict is the recording's, its workflows can be read."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import synthetic
+from tlsmem.base.paths import ROOT
+from tlsmem.gate import judge
+from tlsmem.schema.records import Record
+
+PAGE = (ROOT / "docs/ci.md").read_text()
+OPENSSL, SUITES = "openssl@3.5.5", ("tls12-rsa-aes256", "tls13-rsa-aes256")
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return found
+
+
+def write(folder: Path, stack: str, runs: list[Record]) -> None:
+    synthetic.write(folder, [one.model_copy(update={"stack": stack}) for one in runs])
+
+
+def test_the_librarys_budgets_are_judged_against_the_tree_of_its_baseline(project):
+    library = project.root / "library"
+    library.mkdir()
+    (library / "BUDGET.toml").write_text(block("toml"))
+    (library / "VERSION.dat").write_text("MAJOR=3\nMINOR=5\nPATCH=5\n")
+    command = [sys.executable, "tools/gate.py", "library/BUDGET.toml"]
+    runs = synthetic.campaign([OPENSSL], SUITES, counts=(200, 1000, 2000))
+    write(library / "memory/2026-11-22", "openssl@path-0", runs)  # which is a part of the tree
+    listed = subprocess.run([*command, "--list"], cwd=project.root, capture_output=True, text=True, check=True).stdout
+    write(project.root / "runs", listed.split()[0], runs)
+    done = subprocess.run(
+        [*command, "--recording", "runs"], cwd=project.root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert (done.stdout.count("| held "), done.stdout.count("| exceeded |")) == (17, 1)
+    assert "server session, established, blocks: 150 blocks, at most 48 blocks: 102 blocks more" in done.stderr
+
+
+def test_the_verdict_that_is_shown_is_that_of_the_recording(tmp_path):
+    (command,) = re.findall(r"<!-- begin: (.*) -->", PAGE)
+    (tmp_path / "ci.md").write_text(re.sub(r"(?s)(<!-- begin: .*? -->\n).*(<!-- end -->)", r"\1\2", PAGE))
+    gate_py, budgets, _, recording = command.split()
+    for file in (budgets, *(f"{recording}/{stack}.jsonl" for stack in ("openssl@3.4.1", OPENSSL))):  # what it is of
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).symlink_to(ROOT / file)
+    run = [sys.executable, ROOT / gate_py, budgets, "--recording", recording, "--into", "ci.md"]
+    subprocess.run(run, cwd=tmp_path, check=True)
+    assert (tmp_path / "ci.md").read_text() == PAGE
+
+
+def test_the_options_that_are_shown_are_the_gates():
+    known = {option for action in judge.parser()._actions for option in action.option_strings}
+    shown = {word for line in PAGE.splitlines() if "gate.py" in line for word in re.findall(r"--[a-z-]+", line)}
+    assert shown - {"--time"} <= known
+
+
+def test_the_shell_script_can_be_read():
+    assert subprocess.run(["bash", "-n"], input=block("sh"), text=True, check=False).returncode == 0
+
+
+def test_the_workflow_can_be_read():
+    yaml = pytest.importorskip("yaml")
+    (job,) = yaml.safe_load(block("yaml"))["jobs"].values()
+    assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+    assert any("tools/gate.py" in step.get("run", "") for step in job["steps"])

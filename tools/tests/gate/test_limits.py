@@ -1,0 +1,99 @@
+"""The limits of a budget: what they come to, that they are printed as they are read, and what is no limit."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from tlsmem.compare.places import METERS
+from tlsmem.gate import limits, meters
+from tlsmem.gate.limits import Limit
+
+KNOWN = [
+    ("52 KiB", "heap", None, 53_248),
+    ("37286 B", "heap", None, 37_286),
+    ("37,286B", "heap", None, 37_286),
+    ("1.5 MiB", "rss", None, 1_572_864),
+    ("2 GiB", "peak-rss", None, 2_147_483_648),
+    ("14 blocks", "blocks", None, 14),
+    ("1 block", "blocks", None, 1),
+    ("+0B", "heap", Fraction(47_592), 47_592),
+    ("+16 B", "heap", Fraction(47_592), 47_608),
+    ("+1%", "heap", Fraction(10_000), 10_100),
+    ("+0.5 %", "rss", 10_000.0, 10_050.0),
+    ("+1 KiB", "rss", 1_000.0, 2_024.0),
+    ("+2 blocks", "allocations", Fraction(81, 2), Fraction(85, 2)),
+    ("4000/s", "handshakes", None, 4_000),
+    ("-3%", "handshakes", 4_000.0, 3_880.0),
+    ("-100/s", "handshakes", 4_000.0, 3_900.0),
+    ("900 MiB/s", "send", None, 900),
+    ("-0%", "receive", 900.0, 900.0),
+]
+WRONG = [
+    ("", "heap", "'' is no limit of heap; it is written as 52 KiB or +1%"),
+    ("52", "heap", "'52' is no limit of heap; it is written as 52 KiB or +1%"),
+    ("52 KB", "heap", "'52 KB' is no limit of heap; did you mean"),
+    ("14 blocks", "rss", "'14 blocks' is no limit of rss"),
+    ("52 KiB", "blocks", "is no limit of blocks; it is written as 14 blocks or +0 blocks"),
+    ("4000/s", "heap", "is no limit of heap"),
+    ("52 KiB", "handshakes", "is no limit of handshakes; it is written as 4000/s or -3%"),
+    ("-5 B", "heap", "is negative"),
+    ("-3%", "rss", "is negative"),
+    ("+3%", "send", "asks for more than the baseline"),
+    ("+x%", "heap", "'+x%' is no limit"),
+    ("1%", "heap", "says not of what; against the baseline it is +1%"),
+    ("3%", "send", "says not of what; against the baseline it is -3%"),
+    ("-100%", "send", "leaves nothing to exceed"),
+    ("0/s", "handshakes", "leaves nothing to exceed"),
+    ("1e3 B", "heap", "is no limit"),
+    ("++1 B", "heap", "is no limit"),
+    ("1,00 B", "heap", "is no limit"),
+    ("9999999999999999 B", "heap", "is no limit"),
+    ("٣ B", "heap", "is no limit"),
+]
+
+
+@pytest.mark.parametrize("text, meter, baseline, allowed", KNOWN)
+def test_a_limit_comes_to_a_known_amount(text, meter, baseline, allowed):
+    assert limits.read(text, meter).of(baseline) == allowed
+
+
+@pytest.mark.parametrize("text, meter, why", WRONG)
+def test_what_is_no_limit_is_a_sentence(text, meter, why):
+    with pytest.raises(ValueError) as error:
+        limits.read(text, meter)
+    assert why in str(error.value)
+
+
+def test_every_meter_has_units_roles_and_an_example():
+    assert limits.UNITS.keys() == METERS.keys() - {"rest"} == meters.ROLES.keys()
+    for meter in limits.UNITS:
+        for text in limits.EXAMPLES[next(iter(limits.UNITS[meter]))]:
+            limits.read(text, meter)
+
+
+@some.composite
+def meters_and_limits(draw) -> tuple[str, Limit]:
+    meter = draw(some.sampled_from(sorted(limits.UNITS)))
+    sign = draw(some.sampled_from(["", "-" if meter in limits.RATES else "+"]))
+    units = sorted(set(limits.UNITS[meter]) - {"block"}) + [limits.PERCENT] * bool(sign)
+    unit = draw(some.sampled_from(units))
+    most = 99 * 10**6 if unit == limits.PERCENT else 10**15 - 1
+    return meter, Limit(Fraction(draw(some.integers(1, most)), 10**6), unit, sign)
+
+
+@given(meters_and_limits())
+def test_a_limit_is_read_as_it_was_printed(case):
+    meter, limit = case
+    assert limits.read(str(limit), meter) == limit
+
+
+@given(some.text() | some.from_regex(limits.WRITTEN, fullmatch=True), some.sampled_from(sorted(limits.UNITS)))
+def test_any_text_is_a_limit_or_a_sentence(text, meter):
+    try:
+        found = limits.read(text, meter)
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert limits.read(str(found), meter) == found

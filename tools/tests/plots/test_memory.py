@@ -1,0 +1,274 @@
+"""The picture: there, the same every time, with units on every axis and no text over another."""
+
+import math
+import os
+import resource
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from matplotlib import image, pyplot, rc_context
+from matplotlib.figure import Figure
+
+from tests.support import synthetic
+from tests.support.pictured import overlaps, shown
+from tests.tables.test_stacks import of_runtime, split, with_books
+from tlsmem.base.paths import ROOT
+from tlsmem.plots import memory, memory_panels
+from tlsmem.stats.selection import select
+
+PLOT = ROOT / "tools/plot_mem.py"
+STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0", "null@c")
+SUITES = ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
+
+
+def drawn(records, stacks=None) -> Figure:
+    with rc_context(memory.STYLE):
+        made = memory.figure(select(records, stacks))
+        made.canvas.draw()
+    return made
+
+
+def of_environments():
+    factors = {"lab": (1.0, 1.001), "deployed": (1.01, 1.05), "deployed-thp": (0.98, 1.0)}
+    return [run for suite in SUITES for run in synthetic.environments(STACKS[:2], suite, factors)]
+
+
+KINDS = {
+    "split": lambda: synthetic.campaign(STACKS[:3], SUITES[:2], roles="split"),
+    "keep": lambda: synthetic.campaign(STACKS[:2], SUITES[:2], roles="keep-server", window=10),
+    "mixed": lambda: synthetic.campaign(STACKS[:1], SUITES[:2], client=STACKS[1]),
+    "environments": of_environments,
+} | {
+    f"{stacks} stacks, {suites} suites": lambda stacks=stacks, suites=suites: synthetic.campaign(
+        STACKS[:stacks], SUITES[:suites]
+    )
+    for stacks in (1, 2, 3, 4)
+    for suites in (1, 2, 3)
+}
+
+
+@pytest.fixture(params=KINDS)
+def made(request):
+    yield drawn(KINDS[request.param]())
+    pyplot.close("all")
+
+
+def test_no_text_lies_over_another(made):
+    assert overlaps(made) == []
+
+
+def test_a_text_stands_above_both_lines_where_they_end_together():
+    runs = synthetic.campaign(["null@c"], SUITES[:1])
+    higher = [synthetic.scaled(run, 1.12, 1) if run.meter == "rss" else run for run in runs]
+    other = [run.model_copy(update={"stack": "null@rust"}) for run in higher]
+    made = drawn([*runs, *other])
+    upper = made.axes[0]
+    end = max(line.get_ydata()[-1] for line in upper.lines)
+    labels = [text for text in upper.texts if "per session" in text.get_text()]
+    assert len(labels) == 2 and all(text.get_position()[1] > end for text in labels)
+    pyplot.close(made)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_lines_that_end_together_are_told_apart(count):
+    alike = [
+        run.model_copy(update={"stack": stack})
+        for stack in STACKS[:count]
+        for run in synthetic.campaign(STACKS[:1], SUITES)
+    ]
+    made = drawn(alike)
+    assert overlaps(made) == []
+    pyplot.close(made)
+
+
+def test_every_text_is_inside_the_picture(made):
+    for text in shown(made):
+        box = text.get_window_extent()
+        assert min(box.x0, box.y0) >= 0, text.get_text()
+        assert box.x1 <= made.bbox.x1 and box.y1 <= made.bbox.y1, text.get_text()
+
+
+def test_slanted_labels_keep_their_distance(made):
+    for axes in made.axes:
+        labels = [label for label in axes.get_xticklabels() if label.get_rotation() % 90]
+        for one, other in combinations(labels, 2):
+            apart = abs(other.get_window_extent().x1 - one.get_window_extent().x1)
+            line_height = 1.1 * one.get_fontsize() * made.dpi / 72
+            assert apart * math.sin(math.radians(one.get_rotation())) > line_height
+
+
+def test_every_axis_says_what_it_shows_in_which_unit(made):
+    for axes in made.axes:
+        assert any(unit in axes.get_ylabel() for unit in ("MiB", "KiB", "% above"))
+        assert any(what in axes.get_xlabel() for what in ("sessions", "end of phase", "environment"))
+    assert len(made.axes) % 2 == 0
+
+
+def test_the_slope_stands_at_the_line():
+    made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1]))
+    assert "openssl@3.5.5\n78.4 KiB per session" in [text.get_text() for text in shown(made)]  # 146,000 x 1.1 a pair
+    pyplot.close(made)
+
+
+def panels_of(made: Figure) -> list[tuple[str, str]]:
+    """First line of the heading, and what is counted."""
+    return [(axes.get_title().split("\n")[0], axes.get_xlabel()) for axes in made.axes if axes.get_title()]
+
+
+def test_clients_and_servers_of_split_runs_have_a_panel_each():
+    made = drawn(KINDS["split"]())
+    assert panels_of(made) == [
+        (f"{suite}, {role}s' process", f"{role} sessions") for suite in SUITES[:2] for role in ("client", "server")
+    ]
+    assert "88.1 KiB per session" in [text.get_text() for text in shown(made)]  # 82,000 x 1.1 a server
+    pyplot.close(made)
+
+
+def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
+    made = drawn(KINDS["mixed"]())
+    ends = [text.get_text().split("\n")[0] for text in shown(made) if "KiB per session\n" in text.get_text() + "\n"]
+    assert ends[:2] == [STACKS[1], STACKS[0]] and f"clients are {STACKS[1]}" in made.axes[0].get_title()
+    pyplot.close(made)
+
+
+def test_a_process_has_the_colour_of_its_stack_whichever_end_it_is():
+    made = drawn(KINDS["mixed"]())
+    colours = [axes.lines[0].get_color() for axes in made.axes if axes.get_title()]
+    assert colours == [memory_panels.style(1).colour, memory_panels.style(0).colour] * (len(colours) // 2)
+    assert {text.get_text() for text in made.legends[0].get_texts()} >= set(STACKS[:2])
+    pyplot.close(made)
+
+
+def test_the_legend_counts_the_sessions_of_the_process():
+    made = drawn(KINDS["split"]())
+    said = [text.get_text() for text in made.legends[0].get_texts()]
+    assert "RSS, 5,000 sessions of the process" in said and "live heap, 500 sessions of the process" in said
+    pyplot.close(made)
+
+
+@pytest.mark.parametrize("counts", [(100, 1000, 5000), (10, 20)])
+def test_heap_of_all_pairs_at_once_is_not_drawn_over_rss_by_windows(counts):
+    made = drawn(synthetic.campaign(STACKS[:1], SUITES[:1], counts, roles="keep-server", window=10))
+    said = [text.get_text().split(",")[0] for text in made.legends[0].get_texts()]
+    assert ("live heap" in said) == (counts[-1] == 20)
+    pyplot.close(made)
+
+
+def test_many_panels_are_wider_than_high():
+    made = drawn(synthetic.campaign(STACKS[:2], SUITES, roles="split"))
+    width, height = made.get_size_inches()
+    assert 4 / 3 < width / height < 16 / 9
+    pyplot.close(made)
+
+
+def test_a_whisker_that_nobody_sees_is_in_no_legend():
+    for factor, there in (1.02, False), (1.3, True):
+        runs = [run for run in synthetic.campaign(STACKS[:1], SUITES[:1]) if run.meter == "rss"]
+        phases = [phase.model_dump() for phase in runs[-1].phases]
+        phases[3]["peak_rss_bytes"] = round(factor * max(phase["rss_bytes"] for phase in phases))
+        made = drawn([*runs[:-1], runs[-1].model_validate(runs[-1].model_dump(by_alias=True) | {"phases": phases})])
+        said = [text.get_text() for text in made.legends[0].get_texts()]
+        assert ("peak RSS inside a phase" in said) == there
+        pyplot.close(made)
+
+
+def test_every_repeat_of_an_environment_is_a_dot_beside_the_laboratory():
+    made = drawn(of_environments())
+    assert [name for name, _ in panels_of(made)] == [f"{suite}, lab" for suite in SUITES]
+    lower = next(axes for axes in made.axes if "% above" in axes.get_ylabel())
+    dots = [round(float(value), 2) for line in lower.lines if line.get_marker() == "o" for value in line.get_ydata()]
+    assert dots == pytest.approx([-0.05, 0.05, 0.95, 4.95, -2.05, -0.05], abs=0.011)
+    pyplot.close(made)
+
+
+def test_a_failed_run_is_explained_in_its_panel():
+    runs = [run for run in synthetic.campaign(STACKS[:2], SUITES[:1]) if run.sessions != 5000 or run.stack != STACKS[1]]
+    made = drawn([*runs, synthetic.failed(STACKS[1], SUITES[0], 5000, "killed by signal 9 (SIGKILL)")])
+    assert any("killed by signal 9" in text.get_text().replace("\n", " ") for text in shown(made))
+    assert overlaps(made) == []
+    pyplot.close(made)
+
+
+def test_stacks_differ_in_grey_too():
+    assert len(set(memory_panels.MARKERS)) == len(memory_panels.COLOURS) == len(set(memory_panels.COLOURS))
+
+
+def plot(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture
+def recording(tmp_path) -> Path:
+    return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS[:2], SUITES))
+
+
+@pytest.mark.slow
+def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording):
+    pictures = ("one.png", "one.svg", "two.png", "two.svg")
+    for name in ("one", "two"):
+        assert plot("recording", "-o", name, cwd=recording.parent).stdout == f"{name}.png\n{name}.svg\n"
+    first_png, first_svg, *second = ((recording.parent / picture).read_bytes() for picture in pictures)
+    assert [first_png, first_svg] == second
+    assert image.imread(recording.parent / "one.png").shape[:2] == (1080, 1920)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nowhere", "-o", "m"], "nowhere: there is no such recording; recordings are directories under data/"),
+        (["recording", "-o", "m", "--n", "7"], "recording: no RSS runs of N = 7; there are: 100, 1000, 5000, 10000"),
+        (["recording", "-o", "m.pdf"], "recording: pictures are made as .png or .svg, not as m.pdf"),
+        (["recording", "-o", "no/m.png"], "no/m.png: No such file or directory"),
+        (
+            ["recording", "-o", "m", "--suite", "tls14"],
+            "recording: no runs of the suite tls14; there are: " + ", ".join(SUITES),
+        ),
+        (["failures", "-o", "m"], "failures: no run was measured, so there is nothing to draw; tabulate.py shows why"),
+    ],
+)
+def test_an_error_is_one_sentence(recording, arguments, sentence):
+    synthetic.write(recording.parent / "failures", [synthetic.failed(STACKS[0], SUITES[0], 100, "crashed")])
+    result = plot(*arguments, cwd=recording.parent)
+    assert result.stderr.splitlines() == [f"plot_mem: {sentence}"]
+    assert (result.returncode, sorted(os.listdir(recording.parent))) == (1, ["failures", "recording"])
+
+
+def plot_beside(recording, *arguments, **of_process):
+    command = [sys.executable, PLOT, recording, *arguments]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, cwd=recording.parent, **of_process)
+
+
+@pytest.fixture
+def small(tmp_path) -> Path:
+    return synthetic.write(tmp_path / "recording", synthetic.campaign(STACKS[:1], SUITES[:1], (100, 1000)))
+
+
+@pytest.mark.parametrize("name", ["memory.png", "memory.svg"])
+def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
+    (small.parent / name).write_text("the one before")
+
+    def no_space():  # as a full disk: a write fails half-way
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = plot_beside(small, "-o", name, preexec_fn=no_space, stdout=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (1, f"plot_mem: {name}: File too large\n")
+    assert (small.parent / name).read_text() == "the one before"
+    assert sorted(file.name for file in small.parent.iterdir()) == [name, "recording"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_picture_needs_a_name(small, name):
+    done = plot_beside(small, "-o", name)
+    assert done.returncode == 1 and done.stderr.endswith("names no file\n") and done.stderr.count("\n") == 1
+    assert [file.name for file in small.parent.iterdir()] == ["recording"]
+
+
+def test_a_runtime_that_gave_back_what_was_free_is_said_below_the_panels():
+    runs = split("openssl@3.5.5", "boringssl@5.4.0")
+    theirs = [with_books(run, of_runtime({})) if run.stack == "boringssl@5.4.0" else run for run in runs]
+    said = [text.get_text() for text in memory.figure(select(theirs)).texts]
+    assert any(text.endswith("\nboringssl@5.4.0: " + memory.allocator_statistics.GIVEN_BACK + ".") for text in said)
+    assert not any("gave back" in text.get_text() for text in memory.figure(select(runs)).texts)

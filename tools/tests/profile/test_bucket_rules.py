@@ -1,0 +1,183 @@
+"""Rules of buckets: which rule takes a call stack, what the file may say, and that every reason has its source."""
+
+import re
+import shutil
+
+import pytest
+
+from tlsmem.config import option_check, toml_keys
+from tlsmem.profile.buckets import rules as bucket_rules
+from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rules, bucket_of
+from tlsmem.profile.frames import Frame
+
+ROOT = option_check.ROOT
+MESSAGES = "handshake messages and transcript"
+RULE = {"bucket": "b", "why": "Because.", "source": "a.c: f"}
+
+
+def stack(*functions: str | None) -> list[Frame]:
+    """Innermost first."""
+    return [Frame(function, None, None, "module", 16) for function in functions]
+
+
+def rule(bucket: str, **patterns: list[str]) -> dict:
+    return RULE | {"bucket": bucket} | patterns
+
+
+def test_the_first_rule_that_takes_a_stack_names_its_bucket():
+    rules = Rules([rule("a", within=["outer"]), rule("b", within=["inner"]), rule("c", within=["out.*"])])
+    assert rules.rule_of(stack("inner", "outer")).bucket == "a"
+    assert rules.rule_of(stack("inner", "outermost")).bucket == "b"
+    assert rules.rule_of(stack("outermost")).bucket == "c"
+    assert rules.rule_of(stack("elsewhere", None)) is None
+
+
+def test_by_is_asked_of_who_called_the_allocator_alone():
+    rules = Rules([rule("a", by=["grow"])])
+    assert rules.rule_of(stack("CRYPTO_malloc", "grow", "main"))
+    assert rules.rule_of(stack("grow"))
+    assert not rules.rule_of(stack("CRYPTO_malloc", "make", "grow"))
+
+
+def test_by_and_within_must_both_hold():
+    rules = Rules([rule("a", by=["new"], within=["open"])])
+    assert rules.rule_of(stack("malloc", "new", "open"))
+    assert not rules.rule_of(stack("malloc", "new", "close"))
+    assert not rules.rule_of(stack("malloc", "old", "open"))
+
+
+def test_a_pattern_is_for_a_whole_name():
+    rules = Rules([rule("a", within=["SSL_new", "x|y"])])
+    assert not rules.rule_of(stack("SSL_new_extra")) and not rules.rule_of(stack("my_SSL_new"))
+    assert rules.rule_of(stack("y")) and not rules.rule_of(stack("xy"))
+
+
+def test_more_rules_than_a_machine_word_has_bits():
+    rules = Rules([rule(f"{number}", within=[f"f{number}"]) for number in range(100)])
+    assert rules.rule_of(stack("f99", "f70")).bucket == "70"
+
+
+@pytest.mark.parametrize(
+    ("functions", "family", "bucket"),
+    [
+        (["malloc", "CRYPTO_malloc", "tls_setup_read_buffer", "client_read"], "openssl", "record buffers, read"),
+        (["CRYPTO_zalloc", "BIO_new_ex", "BIO_new", "session_new"], "openssl", "transport"),
+        (["CRYPTO_zalloc", "BIO_new_ex", "ssl_set_new_record_layer", "session_new"], "openssl", "connection structure"),
+        (["EVP_PKEY_new", "x509_pubkey_decode", "tls_process_server_certificate"], "openssl", "peer certificates"),
+        (["EVP_PKEY_new", "tls_parse_stoc_key_share"], "openssl", "keys and cipher contexts"),
+        (["CRYPTO_malloc", "ssl3_setup_read_buffer", "state_machine"], "openssl", "record buffers, read"),
+        (["CRYPTO_malloc", "ssl3_setup_write_buffer", "state_machine"], "openssl", "record buffers, write"),
+        (["CRYPTO_zalloc", "SSL_new", "openssl_session_new"], "openssl", "connection structure"),
+        (["EVP_MD_CTX_new", "ssl3_digest_cached_records", "tls13_change_cipher_state"], "openssl", MESSAGES),
+        (["EVP_CIPHER_CTX_new", "tls13_change_cipher_state"], "openssl", "keys and cipher contexts"),
+        (["CRYPTO_zalloc", "CRYPTO_THREAD_lock_new", "BIO_new", "session_new"], "openssl", "transport"),
+        (["CRYPTO_THREAD_lock_new", "SSL_new", "session_new"], "openssl", "connection structure"),
+        (["ssl3_setup_write_buffer", "ssl3_accept"], "libressl", "record buffers, write"),
+        (["bn_expand2", "RSA_eay_public_decrypt", "ssl3_get_server_key_exchange"], "libressl", "peer certificates"),
+        (["BIO_new", "ssl_init_wbio_buffer", "ssl3_accept"], "libressl", MESSAGES),
+        (["tls13_legacy_connect"], "libressl", OTHER),
+        (["SSL_new_by_another_name"], "openssl", OTHER),
+        (["tls_setup_read_buffer"], "rustls", OTHER),
+        (["f::VecInput::read", "rustls::caller_buffers::Buffers::fill", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::caller_buffers::Buffers::keep", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::conn::send::Encrypting::encrypt_records", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::caller_buffers::Buffers::parts"], "rustls", OTHER),
+        (["rustls::msgs::deframer::MessageDeframer::prepare_read"], "rustls", "record buffers, read"),
+        (["record_buffer_new", "session_new", "server_session_new"], "bearssl", "caller's buffers"),
+        (["validator_new", "session_new", "client_session_new"], "bearssl", "peer certificates"),
+        (["mbedtls_ssl_setup", "client_session_new"], "mbedtls", "record buffers, read"),
+        (["ssl_handshake_init", "mbedtls_ssl_setup", "session_new"], "mbedtls", "handshake messages and transcript"),
+        (["wolfSSL_Malloc", "SetKeys", "SetKeysSide", "wolfSSL_connect"], "wolfssl", "keys and cipher contexts"),
+        (["tls_setup_read_buffer"], "nobody's", OTHER),
+        (["tls_setup_read_buffer", "server_context_new"], "openssl", CONTEXT),
+    ],
+)
+def test_known_stacks(functions, family, bucket):
+    assert bucket_of(stack(*functions), family) == bucket
+
+
+def test_a_family_is_the_name_without_variants_and_version():
+    stacks = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "null@c"
+    assert [bucket_rules.family_of(one) for one in stacks] == ["openssl", "rustls", "null"]
+
+
+def test_rules_are_of_families_of_stacks():
+    assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in option_check.table("stacks")}
+
+
+def every_rule() -> list[dict]:
+    return [one for family in bucket_rules.families() for one in bucket_rules.tables()[family]]
+
+
+# The sources that were read for the reasons, below build/.
+TREES = {
+    "openssl": ["sources/openssl-src-300.5.5+3.5.5/openssl", "sources/openssl-src-111.28.2+1.1.1w/openssl"],
+    "boringssl": ["sources/boring-sys-5.4.0/deps/boringssl"],
+    "awslc": ["sources/aws-lc-sys-0.47.0/aws-lc"],
+    "bearssl": ["sources/bearssl-0.6+dfsg.1-3"],
+    "libressl": ["stacks/libressl@3.1.0/tree"],
+    "mbedtls": ["sources/mbedtls-3.6.6-0.1~deb13u1"],
+    "s2n": ["sources/s2n-tls-sys-*/lib"],
+    "wolfssl": ["sources/wolfssl-sys-5.3.0/wolfssl-src"],
+}
+
+
+def test_no_figure_of_a_measurement_stands_in_a_reason():
+    for one in every_rule():
+        assert not re.search(r"\d[\d,]* ?(B|KiB|bytes?|times)\b", one["why"]), one["why"]
+        assert re.fullmatch(r"([A-Z]|rustls|s2n|wolfSSL).*\.", one["why"]), f"a sentence: {one['why']}"
+
+
+@pytest.mark.skipif(not shutil.which("cargo"), reason="no cargo, so no sources")
+@pytest.mark.parametrize("one", every_rule(), ids=lambda one: one["source"][:40])
+def test_the_source_of_a_reason_has_what_it_names(one):
+    """Where the sources lie on this machine: every file is there, with every function that is named beside it."""
+    family = next(name for name in bucket_rules.families() if one in bucket_rules.tables()[name])
+    folders = [ROOT, *(folder for tree in TREES.get(family, ()) for folder in ROOT.glob(f"build/{tree}"))]
+    registries = (ROOT / "build/cargo/registry", option_check.Path.home() / ".cargo/registry")
+    crates = {path.name: path for root in registries for path in root.glob("src/*/*-[0-9]*")}
+    for part in one["source"].split("; "):
+        file, _, named = part.partition(": ")
+        package, _, inside = file.split(" and ")[0].partition("/")
+        versions = ("rustls-0.23.46", "rustls-0.24.0-dev.2", "aws-lc-rs-1.19.0")
+        packed = [crates[name] / inside for name in versions if name in crates and name.startswith(f"{package}-")]
+        found = [path for path in (*packed, *(folder / file for folder in folders)) if path.is_file()]
+        if not found:
+            pytest.skip(f"no source of {file}")
+        words = re.findall(r"\w+", named.split(" (")[0])
+        assert any(all(word in text for word in words) for text in map(option_check.Path.read_text, found)), (
+            f"{file}: {words}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"buckets": []}, "[buckets] must be a table of texts"),
+        ({"buckets": {"b": 1}}, "[buckets] must be a table of texts"),
+        ({"buckets": {"b": ""}, "x": {}}, "[[x]] must be a list of tables"),
+        ({"buckets": {"b": ""}, "x": [1]}, "[[x]], rule 1 must be a table"),
+        ({"buckets": {"b": ""}, "x": [RULE | {"by": ["f"], "wihtin": ["f"]}]}, "[[x]], rule 1: there is no key wihtin"),
+        ({"buckets": {"b": ""}, "x": [RULE | {"by": "f"}]}, "[[x]], rule 1: by must be a list of text"),
+        ({"buckets": {"b": ""}, "x": [{"bucket": "b", "by": ["f"]}]}, "[[x]], rule 1: why is missing"),
+        ({"buckets": {"b": ""}, "x": [RULE]}, "[[x]], rule 1: by and within are missing; it needs one of them"),
+        ({"buckets": {"a": ""}, "x": [RULE | {"by": ["f"]}]}, "[[x]], rule 1: no bucket b; there are: a"),
+        (
+            {"buckets": {"b": ""}, "x": [RULE | {"by": ["f"]}, RULE | {"by": ["(f"]}]},
+            "[[x]], rule 2: '(f' is no regular",
+        ),
+    ],
+)
+def test_what_a_table_may_not_say_is_a_sentence_that_names_the_rule(tables, said):
+    with pytest.raises(ValueError) as refused:
+        toml_keys.check_buckets(tables)
+    assert str(refused.value).startswith(f"memtest/buckets.toml: {said}")
+
+
+def test_the_file_is_checked_with_the_others(tmp_path, monkeypatch):
+    for kind in "stacks", "suites", "allocators", "campaigns", "cpus":
+        (tmp_path / f"{kind}.toml").touch()
+    (tmp_path / "buckets.toml").write_text("[[openssl]]\nbucket = 1\n")
+    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
+    with pytest.raises(ValueError, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket must be text"):
+        option_check.check({})

@@ -1,0 +1,107 @@
+"""The reader of heaptrack's files against heaptrack's own, on what heaptrack recorded."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from tlsmem.config import definitions
+from tlsmem.profile import heaptrack_reader
+from tlsmem.profile.frames import Frame
+from tlsmem.profile.heap_profile import END, PEAK, Profile, total
+from tlsmem.selfcheck.reference_profilers import Subject
+
+PROGRAMS = {
+    "ls": ["ls", "-lR", "/usr/include"],
+    "python": [sys.executable, "-c", "import json, decimal\nc = 1\n[str(n) for n in range(9999)]"],
+    "harness": Subject("openssl@3.5.5", "tls13-rsa-aes256", 40).under("heaptrack").argv(None),
+}
+ROOTS = ("main", "__libc_start_main", "__static_initialization_and_destruction_0")  # heaptrack leaves out their callers
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "timeout": 120}
+
+pytestmark = pytest.mark.skipif(not shutil.which("heaptrack"), reason="heaptrack is not installed")
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def recorded(request, tmp_path_factory) -> Path:
+    argv = PROGRAMS[request.param]
+    if not shutil.which(definitions.ROOT / argv[0] if request.param == "harness" else argv[0]):
+        pytest.skip(f"{argv[0]} is not built")
+    folder = tmp_path_factory.mktemp(request.param)
+    variables = {**os.environ, "PYTHONMALLOC": "malloc"}
+    subprocess.run(["heaptrack", "-o", folder / "recorded", *argv], cwd=definitions.ROOT, env=variables, **QUIET)
+    (file,) = folder.glob("recorded.*")
+    return file
+
+
+def folded(file: Path, cost: str) -> Counter[str]:
+    """heaptrack_print's sums by call stack, outermost function first."""
+    out = file.with_suffix(f".{cost}")
+    options = ["--flamegraph-cost-type", cost, "--disable-builtin-suppressions", "--disable-embedded-suppressions"]
+    subprocess.run(["heaptrack_print", "-f", file, "-F", out, *options], **QUIET)
+    found: Counter[str] = Counter()
+    for line in out.read_text().splitlines():
+        stack, _, cost = line.rpartition(" ")
+        found[stack] += int(cost)
+    return +found
+
+
+def said(frame: Frame) -> str:
+    file = f" ({frame.file.rpartition('/')[2]})" if frame.file else ""
+    return f"{frame.function or hex(frame.address)}{file};"
+
+
+def ours(profile: Profile, costs: dict[int, int]) -> Counter[str]:
+    """As heaptrack_print writes them: place by place from the outermost, and in a place from the innermost frame."""
+    found: Counter[str] = Counter()
+    for stack, cost in costs.items():
+        line = ""
+        while stack:
+            place, stack = profile.stacks.nodes[stack]
+            frames = profile.stacks.places[place]
+            line = "".join(map(said, frames)) + line
+            if frames[0].function in ROOTS:
+                break
+        found[line] += cost
+    return +found
+
+
+def test_every_stack_has_what_heaptrack_says(recorded):
+    profile = heaptrack_reader.read(recorded)
+    assert not [warning for warning in profile.warnings if "no names" not in warning]
+    live = {name: {stack: held.bytes for stack, held in profile.moments[name].live.items()} for name in (PEAK, END)}
+    blocks = {stack: one.blocks for stack, one in profile.allocated.items()}
+    assert ours(profile, live[PEAK]) == folded(recorded, "peak")
+    assert ours(profile, live[END]) == folded(recorded, "leaked")
+    assert ours(profile, blocks) == folded(recorded, "allocations")
+    for moment in profile.moments.values():
+        assert moment.bytes == total(moment.live).bytes
+    assert profile.moments[PEAK].bytes > 72_704  # of libstdc++, which heaptrack brings
+    assert profile.sizes.total() == sum(blocks.values())
+
+
+def test_temporary_are_those_of_heaptrack_but_for_its_first_site(recorded):
+    """heaptrack takes the free of its site 0 for temporary after any other free: it has no other mark for `none`."""
+    profile, content = (
+        heaptrack_reader.read(recorded),
+        zstandard.ZstdDecompressor().stream_reader(recorded.read_bytes()),
+    )
+    events = [line for line in content.read().split(b"\n") if line[:1] in (b"+", b"-")]
+    wrong = sum(line == b"- 0" and before[:1] == b"-" for before, line in pairwise(events))
+    told = folded(recorded, "temporary").total()
+    assert sum(one.temporary for one in profile.allocated.values()) == told - wrong > 0
+
+
+def test_a_file_packed_by_gzip_is_the_same(recorded, tmp_path):
+    content = zstandard.ZstdDecompressor().stream_reader(recorded.read_bytes()).read()
+    repacked = tmp_path / "recorded.gz"
+    repacked.write_bytes(gzip.compress(content))
+    one, other = heaptrack_reader.read(recorded), heaptrack_reader.read(repacked)
+    assert (one.moments, one.allocated, one.sizes) == (other.moments, other.allocated, other.sizes)

@@ -1,0 +1,321 @@
+"""Opening profiles: the one reader of each form, the names of phases, and a corpus of what is no profile."""
+
+import gzip
+import io
+import json
+import os
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.support import synthetic
+from tlsmem.base.paths import ROOT
+from tlsmem.profile import open_profile as profile_files
+from tlsmem.profile import profile_metadata
+from tlsmem.profile.heap_profile import END, PEAK, Held, total
+from tlsmem.profile.open_profile import open_profile
+from tlsmem.profile.profile_metadata import ProfileRecord
+from tlsmem.profile.unreadable import Unreadable
+
+RECORDING = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+HEAPTRACK = "v 10400 3\nX ./app\ns 1 m\ns 4 main\ni 100 1 2\nt 1 0\na 10 1\n+ 0\n+ 0\n# strings: 2\n# ips: 1\n"
+HEADER = "desc: (none)\ncmd: ./app\ntime_unit: B\n"
+MASSIF = """\
+#-----------
+snapshot={0}
+#-----------
+time={0}
+mem_heap_B={1}
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree={2}
+n1: {1} (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n0: {1} 0x10: main (main.c:1)
+"""
+POINT = {"tb": 9, "tbk": 1, "gb": 9, "gbk": 1, "eb": 9, "ebk": 1, "fs": [1]}
+DHAT = {
+    "dhatFileVersion": 2,
+    "mode": "heap",
+    "cmd": "./app",
+    "pps": [POINT],
+    "ftbl": ["[root]", "0x10: main (main.c:1)"],
+}
+
+
+def massif(snapshots: int) -> str:
+    return (
+        HEADER
+        + "".join(MASSIF.format(at, 100 + at, "detailed") for at in range(snapshots))
+        + MASSIF.format(99, 999, "peak")
+    )
+
+
+def zipped(**members: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+RUN = synthetic.record("null@c", "none", 20)
+SITES = synthetic.record("null@c", "none", 20, "sites", sites={"frames": [], "stacks": []})
+FORMS = {
+    "heaptrack": HEAPTRACK.encode(),
+    "massif": massif(2).encode(),
+    "DHAT": json.dumps(DHAT).encode(),
+    "DHAT's zip": zipped(**{"contexts.json": json.dumps(DHAT), "sessions.json": json.dumps(DHAT)}),
+    "recording": SITES.line(),
+    "record": ProfileRecord(tool="sites", tool_version="1", command=["x"], file=None, file_sha256=None, run=SITES)
+    .text()
+    .encode(),
+}
+MOMENTS = {
+    "heaptrack": [PEAK, END],
+    "massif": ["snapshot 0", "snapshot 1", PEAK],
+    "DHAT": [PEAK, END],
+    "DHAT's zip": ["contexts", "sessions", PEAK],
+}
+
+
+def written(folder: Path, content: bytes | str, name: str = "file") -> Path:
+    file = folder / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+@pytest.mark.parametrize("form", MOMENTS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_the_form_is_told_by_content_and_not_by_name(tmp_path, form, pack):
+    told = []
+    found = open_profile(written(tmp_path, pack(FORMS[form]), "profile.of.what"), told.append)
+    assert (found.tool, found.command) == (form.partition("'")[0].lower(), "./app")
+    assert list(found.moments) == MOMENTS[form]
+    assert (found.run, found.sessions_of_role) == (None, None)
+    assert told
+
+
+def test_a_recording_has_its_sites_runs():
+    found = open_profile(RECORDING, suite="tls13-rsa-aes256")
+    assert total(found.of_sessions("established", "client")) == Held(47_592, 194)
+    assert (found.tool, found.sessions_of_role, found.file) == ("sites", 1, str(RECORDING))
+    suites = "tls12-rsa-aes256, tls13-rsa-aes256, tls13-rsa-aes256-pq"
+    assert said(RECORDING) == f"{RECORDING}: sites runs of several suites: choose one with --suite: {suites}"
+    assert said(RECORDING, suite="other").startswith(f"{RECORDING}: no sites run of the suite other, but of tls12")
+    assert said(RECORDING, suite="tls13-rsa-aes256", stack="x").startswith(f"{RECORDING}: no sites run of the stack x")
+
+
+def test_the_largest_run_of_both_roles_in_one_process_is_taken(tmp_path):
+    nothing = {"sites": {"frames": [], "stacks": []}}
+    runs = [synthetic.record("null@c", "none", 20 * n, "sites", **nothing) for n in (1, 3, 2)]
+    runs.append(synthetic.record("null@c", "none", 200, "sites", roles="split", **nothing))
+    runs.append(synthetic.failed("null@c", "none", 2000, "killed", meter="sites"))
+    file = synthetic.write(tmp_path, runs) / "null@c.jsonl"
+    assert profile_files.sites_run(file, None, None).sessions == 60
+
+
+def test_a_recording_without_sites_runs_is_a_sentence(tmp_path):
+    file = synthetic.write(tmp_path, [RUN]) / "null@c.jsonl"
+    assert said(file).startswith(f"{file}: no sites run is in this recording; make one: make profile TOOL=sites")
+
+
+def test_a_recording_with_a_line_that_is_none_is_a_sentence(tmp_path):
+    file = synthetic.write(tmp_path, [RUN]) / "null@c.jsonl"
+    file.write_bytes(file.read_bytes() + b"{}\n")
+    assert said(file).startswith(f"{file}: line 2 is not a record of schema 4")
+
+
+def beside(folder: Path, content: bytes | str, tool: str, run=RUN) -> tuple[Path, Path]:
+    """A profile, and its record."""
+    scratch = written(folder, content, "scratch")
+    checksum = profile_metadata.sha256(scratch)
+    made = ProfileRecord(tool=tool, tool_version="1", command=["x"], file="null@c.m.zst", file_sha256=checksum, run=run)
+    profile_metadata.save(made, folder / "null@c.m.json", scratch)
+    return folder / "null@c.m.zst", folder / "null@c.m.json"
+
+
+def test_with_the_record_beside_it_moments_are_phases(tmp_path):
+    for file in beside(tmp_path, massif(len(synthetic.PHASES)), "massif"):
+        found = open_profile(file)
+        assert list(found.moments) == [*synthetic.PHASES, PEAK]
+        assert all(moment.name == name for name, moment in found.moments.items())
+        assert found.moments["sessions"].bytes == 101
+        assert (found.run, found.sessions_of_role, found.warnings) == (RUN, 10, [])
+        assert found.file == str(tmp_path / "null@c.m.zst")
+
+
+def test_with_other_moments_than_phases_they_have_numbers(tmp_path):
+    file, _ = beside(tmp_path, massif(3), "massif")
+    found = open_profile(file)
+    assert list(found.moments) == ["snapshot 0", "snapshot 1", "snapshot 2", PEAK]
+    assert found.warnings == ["3 moments of 13 phases are in it, so they have numbers, not names"]
+    assert found.sessions_of_role == 10
+
+
+def test_moments_of_a_zip_keep_their_names(tmp_path):
+    file, _ = beside(tmp_path, FORMS["DHAT's zip"], "dhat")
+    found = open_profile(file)
+    assert list(found.moments) == ["contexts", "sessions", PEAK] and not found.warnings
+
+
+def test_a_profile_that_is_not_the_recorded_one_is_read_without(tmp_path):
+    file, _ = beside(tmp_path, massif(len(synthetic.PHASES)), "massif")
+    file.write_text(massif(1))
+    found = open_profile(file)
+    assert list(found.moments) == ["snapshot 0", PEAK] and found.run is None
+    assert found.warnings == ["not the profile that null@c.m.json beside it records: its SHA-256 is another"]
+
+
+BY_HAND = {
+    "the record of a profile by heaptrack": ('"tool":"massif"', '"tool":"heaptrack"'),
+    "the run has 40 sessions, which its argv did not ask for": ('"sessions":20', '"sessions":40'),
+    "no phase of a run has the name `end`": ('"phase":"sessions"', '"phase":"end"'),
+}
+
+
+@pytest.mark.parametrize("sentence", BY_HAND)
+def test_a_record_edited_by_hand_is_a_warning(tmp_path, sentence):
+    file, record = beside(tmp_path, massif(len(synthetic.PHASES)), "massif")
+    compact = json.dumps(json.loads(record.read_text()), separators=(",", ":"))
+    assert BY_HAND[sentence][0] in compact
+    record.write_text(compact.replace(*BY_HAND[sentence]))
+    found = open_profile(file)
+    assert (found.run, found.sessions_of_role) == (None, None) and "snapshot 0" in found.moments
+    assert len(found.warnings) == 1 and found.warnings[0].endswith(sentence)
+
+
+def test_the_record_of_a_sites_run_is_a_profile(tmp_path):
+    run = json.loads(FORMS["record"])["run"]
+    frame = {"function": "client_session_new", "file": None, "line": None, "module": "h", "offset": 1}
+    run["sites"] = {"frames": [frame], "stacks": [[0]]}
+    run["phases"][1]["sites"]["live"] = [
+        {"role": "client", "since": "sessions", "stack": 0, "blocks": 3, "bytes": 4072}
+    ]
+    file = written(tmp_path, json.dumps(json.loads(FORMS["record"]) | {"run": run}), "x.json")
+    found = open_profile(file)
+    assert total(found.live("sessions", "client")) == Held(4072, 3) and found.file == str(file)
+
+
+def test_a_record_does_not_lead_to_a_record(tmp_path):
+    _, record = beside(tmp_path, massif(1), "massif")
+    record.write_bytes(record.read_bytes().replace(b"null@c.m.zst", b"null@c.m.json"))
+    assert said(record).startswith(f"{record}: no profile: read are")
+
+
+def said(file, **choice) -> str:
+    with pytest.raises(Unreadable) as refused:
+        open_profile(file, **choice)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+KNOWN = "read are heaptrack's files, massif's, DHAT's"
+CORPUS = {
+    "nothing": (b"", f"an empty file: {KNOWN}"),
+    "one byte": (b"v", f"no profile: {KNOWN}"),
+    "text": (b"Dear Sir or Madam\n", f"no profile: {KNOWN}"),
+    "text like heaptrack's": (b"v for victory\n", "line 1: no heaptrack file"),
+    "text like massif's": (b"desc: of my cat\n", "cut off after line 1, where `cmd:` is expected"),
+    "gzip of junk": (gzip.compress(bytes(range(256)) * 20), f"no profile: {KNOWN}"),
+    "gzip, cut off": (gzip.compress(b"")[:5], f"an empty file: {KNOWN}"),
+    "gzip of nothing": (gzip.compress(b""), f"an empty file: {KNOWN}"),
+    "zstd of junk": (zstandard.compress(bytes(range(256)) * 20), f"no profile: {KNOWN}"),
+    "zstd in name only": (b"\x28\xb5\x2f\xfd" + b"\xff" * 100, f"an empty file: {KNOWN}"),
+    "zip of junk": (zipped(**{"a.json": "junk"}), "a.json: cut off, or no DHAT file"),
+    "zip of nothing": (b"PK\x05\x06" + b"\x00" * 18, f"no profile: {KNOWN}"),
+    "zip in name only": (b"PK\x03\x04" + b"\xff" * 100, "a zip that is cut off or damaged"),
+    "zip of massif's": (zipped(contexts=massif(1)), "contexts: cut off, or no DHAT file: it is not JSON"),
+    "JSON of others": (b'{"traceEvents": []}', f"no profile: {KNOWN}"),
+    "JSON with one of a recording's keys": (b'{"key": [1]}', f"no profile: {KNOWN}"),
+    "JSON, a list": (b"[1, 2]", f"no profile: {KNOWN}"),
+    "JSON, deep": (b"{" + b'"a":{' * 100_000, f"no profile: {KNOWN}"),
+    "JSON with DHAT's key": (b'{"dhatFileVersion": 1}', "no DHAT file of version 2"),
+    "JSON with a record's key": (b'{"tool_version": 1}', "no record of a profile of schema 1"),
+    "JSON with a recording's keys": (b'{"key": 1, "stack": 2}\n', "line 1 is not a record of schema 4"),
+    "heaptrack, nothing in it": (HEAPTRACK.partition("+")[0].encode(), "no heaptrack file, or cut off before anything"),
+    "massif, nothing in it": (
+        (HEADER + MASSIF.format(0, 0, "detailed")).encode(),
+        "an empty profile: massif saw nothing",
+    ),
+    "DHAT, nothing in it": (json.dumps(DHAT | {"pps": []}).encode(), "an empty profile: DHAT saw nothing"),
+    "DHAT, cut off": (FORMS["DHAT"][:-9], "cut off, or no DHAT file: it is not JSON"),
+    "DHAT's zip, cut off": (FORMS["DHAT's zip"][:-9], "a zip that is cut off or damaged"),
+    "massif, cut off": (FORMS["massif"][:99], "cut off in line 9"),
+    "heaptrack, cut off": (FORMS["heaptrack"][:30], "no heaptrack file, or cut off before anything"),
+    "a program": ((ROOT / "build/harness/null@c").read_bytes(), f"no profile: {KNOWN}"),
+    "one line": (b"a" * (100 << 20), f"no profile: {KNOWN}"),
+    "one line like massif's": (b"desc:" + b"a" * (100 << 20), "line 1 has more than 1,048,576 bytes"),
+    "one line like heaptrack's": (b"v " + b"1" * (100 << 20), "a line of more than"),
+}
+
+
+@pytest.mark.parametrize("kind", CORPUS)
+def test_what_is_no_profile_is_a_sentence(tmp_path, kind):
+    content, sentence = CORPUS[kind]
+    file = written(tmp_path, content)
+    assert re.match(f"{re.escape(str(file))}: .*{re.escape(sentence)}", said(file))
+
+
+def test_what_is_no_file_is_a_sentence(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    assert said(tmp_path / "pipe") == f"{tmp_path}/pipe: not a regular file"
+    assert said("/dev/zero").startswith("/dev/zero: not a regular file")
+    assert said(tmp_path).startswith(f"{tmp_path}: a directory, and no profile: {KNOWN}")
+    assert said(tmp_path / "none") == f"{tmp_path}/none: cannot read it: No such file or directory"
+    assert said(tmp_path / "loop").startswith(f"{tmp_path}/loop: cannot read it: Too many levels")
+    assert said("a\0b").endswith("cannot read it: embedded null byte")
+
+
+def test_a_recording_without_anything_has_its_reader_s_sentence(tmp_path):
+    file = written(tmp_path, gzip.compress(b"\n# strings: 0\n# ips: 0\n"))
+    assert said(file).startswith(f"{file}: heaptrack recorded nothing: the program has a malloc of its own")
+
+
+def test_call_trees_name_the_profile_beside_them(tmp_path):
+    tree = "# callgrind format\nversion: 1\n"
+    file = tmp_path / "null@c.none.4.massif.xtree.zip"
+    file.write_bytes(zipped(**{"callgrind.out.contexts": tree}))
+    assert said(file) == f"{file}: call trees for KCachegrind, and no profile; the profile is {PROFILE}"
+    file = written(tmp_path, tree.encode())
+    assert said(file).endswith("and no profile; the profile is what massif wrote itself")
+
+
+PROFILE = "null@c.none.4.massif.zst beside it"
+
+
+@pytest.mark.skipif(not os.getuid(), reason="root may read all")
+def test_what_may_not_be_read_is_a_sentence(tmp_path):
+    file = written(tmp_path, FORMS["massif"])
+    file.chmod(0)
+    assert said(file) == f"{file}: cannot read it: Permission denied"
+
+
+class Drawn:
+    """The values of an example, where a property draws."""
+
+    def __init__(self, *values: object) -> None:
+        self.values = iter(values)
+
+    def draw(self, _: object) -> object:
+        return next(self.values)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=400)
+@example("heaptrack", bytes, Drawn(62, 4, False))
+@example("heaptrack", bytes, Drawn(62, 0, False))
+@given(st.sampled_from(sorted(FORMS)), st.sampled_from([bytes, gzip.compress, zstandard.compress]), st.data())
+def test_no_damage_is_worse_than_a_sentence(tmp_path, form, pack, data):
+    whole = pack(FORMS[form])
+    at = data.draw(st.integers(0, len(whole) - 1))
+    flipped = bytes([whole[at] ^ 1 << data.draw(st.integers(0, 7))]) + whole[at + 1 :]
+    file = written(tmp_path, whole[:at] + (b"" if data.draw(st.booleans()) else flipped))
+    try:
+        open_profile(file)
+    except Unreadable as error:
+        assert str(error).startswith(f"{file}: ") and "\n" not in str(error)

@@ -1,0 +1,248 @@
+"""The report's interactive sections: their data adds up, to the byte, with the recording's own figures."""
+
+import base64
+import json
+import zlib
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build.commands import Failed
+from tlsmem.explore.flamegraph import page_scripts
+from tlsmem.report import phases, residuals
+from tlsmem.report import waterfall as requested
+from tlsmem.report.recordings import EVERYTHING
+from tlsmem.schema import records
+from tlsmem.stats import session_cost, timed_selection
+from tlsmem.tables import contents, waterfall
+from tlsmem.tables import rss as rss_costs
+
+TOGETHER, SPLIT = "data/2026-11-21-amd-epyc-2", "data/2026-11-22-amd-epyc/wolfssl@5.9.4.jsonl"
+OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+ROLES = {"client": "client", "server": "server", "pair": "total"}
+
+
+def recording(runs, path=TOGETHER):
+    """What the sections ask of one."""
+    found = contents.select(runs, EVERYTHING)
+    return SimpleNamespace(name="one", path=path, records=runs, contents=found, machine="A")
+
+
+@cache
+def runs(path):
+    return [run for run in records.load(ROOT / path) if not timed_selection.is_timed(run)]
+
+
+@cache
+def known(path):
+    return list(phases.places(0, recording(runs(path), path)))
+
+
+def unpacked(section):
+    return json.loads(zlib.decompress(base64.b64decode(section.data["packed"])))
+
+
+@cache
+def page():
+    return unpacked(phases.section([recording(runs(TOGETHER))]))
+
+
+def heap_runs(path, stack, suite, process):
+    """The two smallest, chosen by hand."""
+    kind = "together" if process == "both" else "split"
+    found = {
+        run.sessions: run
+        for run in reversed(runs(path))
+        if (run.stack, run.suite, run.meter, run.roles, run.window) == (stack, suite, "heap", kind, "all")
+        and run.status == "measured"
+        and run.peer is None
+    }
+    return [found[sessions] for sessions in sorted(found)[:2]]
+
+
+@pytest.mark.parametrize("path", [TOGETHER, SPLIT])
+def test_live_heap_and_peaks_are_those_of_the_heap_runs_to_the_byte(path):
+    checked = 0
+    for one in known(path):
+        for role, own in ROLES.items():
+            of = one.figures.get(role, {})
+            setting = one.at.together if role == "pair" else one.at.metered
+            if "peak" not in of:
+                continue
+            process = setting.processes.get(role, "both")
+            small, large = heap_runs(path, one.at.stack, one.at.suite, process)
+            for at, name in enumerate(one.names):
+                few, many = (getattr(session_cost.phase_of(run, name, process).heap, own) for run in (small, large))
+                assert of["live"][at] == [many.live_bytes - few.live_bytes, many.live_blocks - few.live_blocks]
+                assert of["peak"][at] == [many.peak_bytes - few.peak_bytes, many.peak_blocks - few.peak_blocks]
+                checked += 1
+            assert of["sessions"] == (large.sessions - small.sessions) // 2
+    assert checked >= (150 if path == TOGETHER else 80)
+
+
+@pytest.mark.parametrize("path", [TOGETHER, SPLIT])
+def test_buckets_add_up_to_what_a_session_costs(path):
+    checked = 0
+    for one in known(path):
+        for role in ("client", "server"):
+            of = one.figures[role]
+            if "buckets" not in of:
+                continue
+            for (size, blocks), parts in zip(of["live"], of["buckets"], strict=True):
+                assert sum(part[1] for part in parts) * of["sessions"] == size
+                assert sum(part[2] for part in parts) * of["sessions"] == blocks
+                checked += 1
+    assert checked >= 60
+
+
+def test_what_is_known_of_openssl():
+    (one,) = [one for one in known(TOGETHER) if (one.at.stack, one.at.suite) == (OPENSSL, SUITE)]
+    of, at = one.figures["client"], one.names.index("client 1")
+    assert one.names[0] == "sessions" and one.names[-1] == "closed"
+    assert [amount // of["sessions"] for amount in of["live"][at]] == [81_056, 39]
+    assert ["handshake messages and transcript", 30_748, 11] in of["buckets"][at]
+
+
+def own(tree, moment, role):
+    """Bytes and blocks by rule, of one role: nodes in order, callers first."""
+    found, roles = {}, []
+    for node, (caller, held) in enumerate(zip(tree["callers"], tree["held"], strict=True)):
+        above = node - caller
+        whose = roles[above] if above else page()["names"][page()["frames"][tree["frames"][node]][0]]
+        roles.append(whose if node else "all")
+        now = [0, 0]
+        for at in range(0, len(held), 3):
+            now = held[at + 1 : at + 3] if held[at] <= moment else now
+        if roles[node] == role:
+            rule = page()["rules"][tree["rules"][node]][0] if tree["rules"][node] >= 0 else "other"
+            found.setdefault(rule, Counter()).update(bytes=now[0], blocks=now[1])
+    return found
+
+
+def test_flamegraphs_add_up_to_the_buckets_of_their_phase():
+    checked = 0
+    for entry in page()["entries"]:
+        for role in ("client", "server") if entry["tree"] is not None else ():
+            for at, parts in enumerate(entry["roles"][role]["buckets"]):
+                sums = own(page()["trees"][entry["tree"]], at, role)
+                found = {bucket: [one["bytes"], one["blocks"]] for bucket, one in sums.items() if any(one.values())}
+                assert found == {bucket: [size, blocks] for bucket, size, blocks in parts}
+                checked += 1
+    assert checked >= 100
+
+
+def test_openssl_and_rustls_stand_beside_each_other_with_call_stacks():
+    first, second = (page()["entries"][at] for at in page()["opens"])
+    assert (first["stack"], first["suite"]) == (OPENSSL, SUITE) and second["stack"].startswith("rustls")
+    assert first["suite"] == second["suite"] and None not in (first["tree"], second["tree"])
+
+
+def test_what_a_page_opens_with_is_a_picture_of_files_too():
+    """The same stacks, and the command that draws them."""
+    opened = [page()["entries"][at] for at in page()["opens"]]
+    (picture,) = phases.section([recording(runs(TOGETHER))]).files
+    stacks = " ".join(f"--stack {one['stack']}" for one in opened)
+    assert picture.command.endswith(f"-o phases --suite {SUITE} {stacks}")
+    assert all(one["stack"] in picture.says for one in opened)
+
+
+def test_rss_lines_are_the_slopes_of_the_tables():
+    selection = recording(runs(TOGETHER)).contents.memory
+    table = rss_costs.role_costs(selection)
+    keys = [column.key for column in table.columns]
+    checked = 0
+    for row in (dict(zip(keys, row, strict=True)) for row in table.rows):
+        usual = all(row[key].value == text for key, text in {"roles": "split", "window": "all"}.items())
+        if not usual or row["at"].value != "established":
+            continue
+        for one in known(TOGETHER):
+            if (one.at.stack, one.at.suite) == (row["stack"].value, row["suite"].value):
+                line = one.figures[row["process"].value]["rss"]["system"]
+                assert line["bytes"][one.names.index("established")] == row["slope_bytes_per_session"].value
+                checked += 1
+    assert checked > 4
+
+
+def test_where_there_is_no_room_trees_are_left_out_and_each_stack_keeps_one():
+    where, found = [recording(runs(TOGETHER))], known(TOGETHER)
+    whole = len(phases.fitting(where, found, 10**7))
+    text = phases.fitting(where, found, whole - 2_000)
+    entries = json.loads(zlib.decompress(base64.b64decode(text)))["entries"]
+    assert len(text) <= whole - 2_000
+    assert any(one["left_out"] and one["tree"] is None for one in entries)
+    assert {one["stack"] for one in entries if one["tree"] is not None} == {OPENSSL, "rustls+aws-lc@0.23.46"}
+    with pytest.raises(ValueError, match="needs more than 1,000 bytes"):
+        phases.fitting(where, found, 1_000)
+
+
+def of_one_n():
+    few = [run for run in runs(TOGETHER) if run.suite == SUITE and run.window == "all" and run.roles == "together"]
+    few = [run for run in few if run.stack == OPENSSL and run.peer is None and run.env == "lab"]
+    rss = min(run.sessions for run in few if run.meter == "rss")
+    heap = [run for run in few if run.meter == "heap"]
+    return recording(
+        [run for run in few if run.meter == "sites" or (run.meter, run.sessions) == ("rss", rss)] + heap[:1]
+    )
+
+
+def test_of_one_n_there_is_no_slope_which_is_said():
+    (one,) = phases.places(0, of_one_n())
+    of = one.figures["client"]
+    assert of["sessions"] == 1 and of["live"][one.names.index("client 1")] == [81_056, 39]
+    assert "a total divided by N is not a slope" in of["one_pair"]
+    assert "a total divided by N is not a slope" in one.figures["pair"]["rss"]["system"]["why"]
+    (group, *_) = unpacked(residuals.section([of_one_n()]))["groups"]
+    fit = group["lines"][0]["fits"]["peak of the run"]
+    assert "slope" not in fit and "only, so there is no line and no slope" in fit["said"]
+
+
+def test_of_failures_alone_it_is_said_why():
+    failed = [run.model_copy(update={"status": "failed", "reason": "killed", "phases": []}) for run in runs(SPLIT)]
+    found = recording(failed)
+    entries = unpacked(phases.section([found]))["entries"]
+    assert {role["why"] for entry in entries for role in entry["roles"].values()} == {"failed: killed"}
+    assert residuals.section([found]) is None and requested.section([found]) is None
+
+
+def test_residuals_are_said_with_their_direction():
+    selection = recording(runs(TOGETHER)).contents.memory
+    setting = next(one for one in selection.settings if one.roles == "together" and one.suite == SUITE)
+    series = selection.series(OPENSSL, setting)
+    line = session_cost.line(session_cost.medians(series.full("rss"), session_cost.peak_rss))
+    assert line.points > 2
+    said = residuals.words(series, 0.004, replace(line, residual=-1234.0, residual_share=-0.0125))
+    assert "± 0.20 % over repeats" in said and "1,234 bytes less, 1.25 % of" in said
+    assert "1,234 bytes more" in residuals.words(series, None, replace(line, residual=1234.0))
+    assert "spread is not known" in residuals.words(series, None, line)
+
+
+def test_lines_of_residuals_go_through_the_medians():
+    for group in unpacked(residuals.section([recording(runs(TOGETHER))]))["groups"]:
+        for fit in (fit for line in group["lines"] for fit in line["fits"].values() if "slope" in fit):
+            medians = {point[0]: sorted(point[1:])[len(point[1:]) // 2] for point in fit["points"]}
+            if all(len(point) % 2 == 0 for point in fit["points"]):
+                assert fit["slope"] == pytest.approx(session_cost.line(medians).slope)
+
+
+def test_bars_of_the_waterfall_are_the_table_s_figures():
+    table = waterfall.waterfall(recording(runs(TOGETHER)).contents.memory)
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
+    rows = [row for row in rows if not row["books"].text.startswith("of these")]
+    drawn = unpacked(requested.section([recording(runs(TOGETHER))]))["rows"]
+    assert [one["steps"] for one in drawn] == [[row[key].value for key in requested.STAGES] for row in rows]
+    assert all(why for one in drawn for step, why in zip(one["steps"], one["whys"], strict=True) if step is None)
+
+
+def test_without_npm_the_page_has_no_flamegraphs_and_says_why(monkeypatch, capsys):
+    def missing():
+        raise Failed("npm is not installed")
+
+    monkeypatch.setattr(page_scripts, "libraries", missing)
+    section = phases.section([of_one_n()])
+    assert section.data["unflamed"] == "No flamegraph, since npm is not installed."
+    assert "npm is not installed" in capsys.readouterr().err

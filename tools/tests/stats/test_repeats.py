@@ -1,0 +1,64 @@
+"""One run tells little: no repeat of a recording differs from another, or bends, where all repeats together do not."""
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from tests.support import synthetic
+from tlsmem.base.paths import ROOT
+from tlsmem.schema import records
+from tlsmem.stats import repeats, session_cost
+from tlsmem.stats.repeats import Change
+from tlsmem.stats.selection import select
+from tlsmem.tables import nonlinearity
+from tlsmem.tables.peaks_and_model import peaks
+
+# Bytes per pair: the slopes of rustls with aws-lc in TLS 1.2, as five repeats had them.
+UNSTEADY = (18143.6, 18405.6, 17896.9, 17917.4, 18124.4)
+STACK, OTHER, SUITE = "openssl@3.5.5", "boringssl@5.4.0", "tls13-rsa-aes256"
+
+
+@pytest.mark.parametrize(("one", "other"), list(permutations(UNSTEADY, 2)))
+def test_two_runs_of_the_same_are_no_difference(one, other):
+    assert Change((one,), (other,)).cell().text == "none"
+
+
+def test_beyond_what_repeats_are_known_to_vary_it_is_one():
+    assert Change((18000.0,), (18500.0,)).cell().text == "none"
+    assert Change((18000.0,), (18600.0,)).cell().text == "+600 (+3.33 %)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "recording", sorted({file.parent for file in (ROOT / "data").glob("*/*.jsonl")}), ids=lambda one: one.name
+)
+def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
+    """A recording whose repeats lie farther apart than ASSUMED needs another."""
+    selection = select(run for run in records.load(recording) if run.meter == "rss" and run.window == "all")
+    judged = 0
+    for setting in selection.settings if selection.records else ():
+        for stack in selection.stacks if setting.roles == "together" else ():
+            runs = selection.series(stack, setting).full("rss")
+            each = repeats.of_each([run for run in runs if run.sessions <= session_cost.C10K])
+            for _, quantity, _ in nonlinearity.places(runs) if len(each) > 1 else ():
+                lines = [session_cost.line(session_cost.medians(one, quantity)).slope for one in each]
+                assert not any(Change((a,), (b,)).beyond_spread for a, b in permutations(lines, 2))
+                together = session_cost.repeats([run for one in each for run in one], quantity)
+                assert nonlinearity.bends(together) or not any(
+                    nonlinearity.bends(session_cost.repeats(one, quantity)) for one in each
+                )
+                judged += 1
+    assert judged or not any(run.repeat > 1 for run in selection.records)
+
+
+def test_peaks_measured_once_say_that_a_spread_is_assumed():
+    def rows(*factors: float):
+        runs = [synthetic.scaled(synthetic.record(STACK, SUITE, 100), one, at) for at, one in enumerate(factors, 1)]
+        other = [synthetic.scaled(run, 1.02, run.repeat).model_copy(update={"stack": OTHER}) for run in runs]
+        cell = peaks(select([*runs, *other])).rows[0][-1]
+        return cell.text, cell.note
+
+    assert rows(1.0) == ("no change", repeats.ONCE)
+    assert rows(1.0, 1.001) == ("+2.0 %", None)
+    assert rows(1.0, 1.05) == ("no change", repeats.INSIDE)

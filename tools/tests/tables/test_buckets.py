@@ -1,0 +1,272 @@
+"""A session's bytes by bucket: sums that are the heap meter's, what is covered, and the reasons said of them."""
+
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets import reasons, rules
+from tlsmem.profile.buckets.rules import OTHER
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.frames import Frame
+from tlsmem.profile.heap_profile import BASE, PEAK, Held, Moment, Profile, Stacks
+from tlsmem.schema import records
+from tlsmem.stats import session_cost
+from tlsmem.stats.selection import select
+from tlsmem.tables import buckets, catalogue
+from tlsmem.tables.table import Table
+
+RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
+LEAST = 0.97  # of what is live, at the fullest phase and when established
+ROLES = ("client", "server")
+
+
+@cache
+def loaded() -> list[records.Record]:
+    return records.load(RECORDING)
+
+
+def sites_runs() -> list[records.Record]:
+    return [one for one in loaded() if one.meter == "sites" and one.status == "measured"]
+
+
+def named(run: records.Record) -> str:
+    return f"{run.stack} {run.suite}"
+
+
+@pytest.fixture(params=sites_runs(), ids=named)
+def run(request) -> records.Record:
+    return request.param
+
+
+def test_six_sites_runs_are_recorded():
+    assert len(sites_runs()) == 6
+
+
+def test_buckets_add_up_to_the_heap_meter_s_slopes_to_the_byte_and_block(run):
+    """At the end of every phase, against two heap runs of the same stack and suite."""
+    alone = select(loaded(), [run.stack], [run.suite], roles=["together"], envs=["lab"], windows=["all"])
+    (setting,) = [one for one in alone.settings if one.allocator == "system" and not one.peer]
+    heap = alone.series(run.stack, setting).heap_pair()
+    sums = Sums(sites_reader.profile(run))
+    judged = [name for name in sums.phases() if name != "freed"]
+    assert len(judged) >= 11
+    for name in judged:
+        for role in ROLES:
+            cost = session_cost.live_cost(*heap, role, name)
+            held = sums.held(name, role).values()
+            assert cost.bytes.remainder == 0 and sum(one.bytes for one in held) == cost.bytes.whole, (name, role)
+            assert cost.blocks.remainder == 0 and sum(one.blocks for one in held) == cost.blocks.whole, (name, role)
+
+
+def test_what_the_rules_cover(run):
+    sums = Sums(sites_reader.profile(run))
+    for role in ROLES:
+        for name in (sums.fullest(role), "established", "reply", "idle"):
+            whole = sums.whole(name, role).bytes
+            uncovered = sums.held(name, role).get(OTHER, Held(0, 0)).bytes
+            assert whole > 0 and 1 - uncovered / whole >= LEAST, (name, role)
+
+
+def test_no_rule_takes_everything(run):
+    """Where a session holds most there are several purposes, and none has more than half."""
+    sums = Sums(sites_reader.profile(run))
+    for role in ROLES:
+        held = sums.held(sums.fullest(role), role)
+        assert (
+            len(held) >= 4
+            and max(one.bytes for one in held.values()) < 0.6 * sums.whole(sums.fullest(role), role).bytes
+        )
+
+
+def rows(table: Table) -> list[dict[str, str]]:
+    keys = [column.key for column in table.columns]
+    return [dict(zip(keys, (cell.text for cell in row), strict=True)) for row in table.rows]
+
+
+def frame(function: str) -> Frame:
+    return Frame(function, None, None, "module", 16)
+
+
+def profile(
+    live: dict[str, dict[tuple[str, ...], Held]], sessions: int | None = 1, stack: str | None = None
+) -> Profile:
+    """Moments with what is live by functions, innermost first."""
+    stacks = Stacks()
+
+    def number(functions: tuple[str, ...]) -> int:
+        caller = 0
+        for function in reversed(functions):
+            if function not in places:
+                places[function] = stacks.place((frame(function),))
+            caller = stacks.add(places[function], caller)
+        return caller
+
+    places: dict[str, int] = {}
+    moments = {}
+    for name, of in live.items():
+        held = {number(functions): one for functions, one in of.items()}
+        moments[name] = Moment(name, sum(one.bytes for one in held.values()), held)
+    model = next(one for one in sites_runs() if one.stack == "openssl@3.5.5") if stack else None
+    found = model and model.model_copy(update={"stack": stack, "suite": "a suite"})
+    return Profile(
+        "sites", "a file", "a command", stacks, moments, of_one_pair=True, run=found, sessions_of_role=sessions
+    )
+
+
+READ = ("malloc", "CRYPTO_malloc", "tls_setup_read_buffer", "client_read")
+WRITE = ("malloc", "CRYPTO_malloc", "tls_setup_write_buffer", "client_write")
+UNKNOWN = ("malloc", "nobody_knows", "client_read")
+OF_SERVER = ("malloc", "ossl_ssl_connection_new_int", "server_session_new")
+OF_CONTEXT = ("malloc", "SSL_CTX_new", "client_context_new")
+
+
+def test_the_table_has_every_figure_of_known_blocks():
+    made = profile(
+        {
+            BASE: {READ: Held(100, 1), OF_CONTEXT: Held(7000, 7)},
+            "sessions": {READ: Held(100, 1), OF_SERVER: Held(40, 2), OF_CONTEXT: Held(7000, 7)},
+            "client 1": {READ: Held(2100, 3), WRITE: Held(90, 1), UNKNOWN: Held(10, 1), OF_SERVER: Held(40, 2)},
+            "established": {READ: Held(1100, 2), UNKNOWN: Held(10, 1), OF_SERVER: Held(40, 2)},
+        },
+        sessions=10,
+        stack="openssl@1",
+    )
+    found = {(row["role"], row["bucket"]): row for row in rows(buckets.table([made], blocks=True))}
+    client = {bucket: row for (role, bucket), row in found.items() if role == "client"}
+    assert list(client) == ["record buffers, read", "record buffers, write", OTHER, "total", "covered"]
+    assert client["record buffers, read"]["established"] == "100 (0.10)"
+    assert client["record buffers, read"]["most"] == "200 (0.20)" and client["total"]["most_in"] == "client 1"
+    assert client[OTHER]["established"] == "1 (0.10)" and client["total"]["established"] == "101 (0.20)"
+    assert client["total"]["sessions"] == "0 (0)" and client["covered"]["established"] == "99.0 %"
+    assert client["total"]["idle"] == "–"
+    server = {bucket: row for (role, bucket), row in found.items() if role == "server"}
+    assert server["connection structure"]["established"] == "4 (0.20)" == server["total"]["most"]
+    assert server[OTHER]["established"] == "0 (0)", "other is never hidden"
+
+
+def test_a_share_is_never_rounded_up():
+    made = profile({"established": {READ: Held(99_999, 1), UNKNOWN: Held(1, 1)}}, stack="openssl@1")
+    assert rows(buckets.table([made]))[-1]["established"] == "99.9 %"
+
+
+def test_the_tool_s_own_peak_goes_before_the_fullest_phase():
+    made = profile({"established": {READ: Held(9, 1)}, PEAK: {READ: Held(5, 1)}}, stack="openssl@1")
+    found = rows(buckets.table([made]))
+    assert (found[0]["most"], found[0]["most_in"]) == ("5", PEAK)
+
+
+def test_what_was_live_before_any_session_is_nobody_s_fullest_phase():
+    made = profile({BASE: {READ: Held(900, 9)}, "established": {READ: Held(905, 10)}}, stack="openssl@1")
+    found = rows(buckets.table([made]))
+    assert (found[0]["most"], found[0]["most_in"]) == ("5", "established")
+
+
+def test_without_rules_all_is_other_and_the_caption_says_so():
+    for made in (
+        profile({"established": {READ: Held(9, 1)}}),
+        profile({"established": {READ: Held(9, 1)}}, stack="x@1"),
+    ):
+        table = buckets.table([made])
+        assert [row["bucket"] for row in rows(table)] == [OTHER, "total", "covered"]
+        assert "has no rules for" in table.caption and rows(table)[-1]["established"] == "0.0 %"
+
+
+def test_a_tool_that_counts_no_blocks_has_bytes():
+    made = profile({"established": {READ: Held(9, None), UNKNOWN: Held(1, None)}}, stack="openssl@1")
+    assert [row["established"] for row in rows(buckets.table([made], blocks=True))] == ["9", "1", "10", "90.0 %"]
+
+
+def test_the_catalogue_has_it_of_every_recorded_stack_and_suite():
+    (table,) = catalogue.build(select(loaded()), ["buckets"])
+    totals = [row for row in rows(table) if row["bucket"] == "total"]
+    assert len(totals) == 12 and {row["suite"] for row in totals} == {one.suite for one in sites_runs()}
+    client = next(row for row in totals if row["suite"] == "tls13-rsa-aes256" and row["role"] == "client")
+    assert client["established"] == "47,592" and client["closed"] == "0"
+
+
+def two(larger: dict[tuple[str, ...], Held], smaller: dict[tuple[str, ...], Held]) -> list[str]:
+    made = [profile({"established": larger}, stack="openssl@1"), profile({"established": smaller}, stack="rustls@1")]
+    return reasons.explained(made)
+
+
+RUSTLS_READ = ("alloc::alloc::alloc", "rustls::msgs::deframer::buffers::DeframerVecBuffer::read", "client_read")
+
+
+def test_reasons_come_with_figures_of_the_profiles_the_largest_difference_first():
+    established, first, second, *rest = two({READ: Held(900, 1), WRITE: Held(950, 1)}, {RUSTLS_READ: Held(400, 1)})[:3]
+    assert not rest
+    said = "When established (a suite), a client session of openssl@1 holds 4.6 times as much as one of rustls@1"
+    assert established == f"{said}: 1,850 B against 400 B:"
+    assert first.startswith("**record buffers, write**, +950 B: 950 B against 0 B. OpenSSL's first write ")
+    assert second.startswith("**record buffers, read**, +500 B: 900 B against 400 B. OpenSSL's first read ")
+    assert second.endswith(rules.rules("rustls").rules[0].why)
+
+
+def test_a_reason_is_given_once():
+    sentences = two({READ: Held(900, 1)}, {RUSTLS_READ: Held(400, 1)})
+    why = rules.rules("openssl").rules[0].why
+    assert len(sentences) == 4 and sum(why in sentence for sentence in sentences) == 1
+
+
+def test_what_holds_less_has_a_minus_and_small_differences_are_one_sentence():
+    _, first, rest, *_ = two({WRITE: Held(9000, 1), UNKNOWN: Held(1, 1)}, {RUSTLS_READ: Held(40, 1)})
+    assert first.startswith("**record buffers, write**, +9,000 B")
+    assert rest == "The rest: record buffers, read −40 B; other +1 B."
+
+
+def test_differences_said_add_up_on_the_recording():
+    """Every sentence's bytes between two that end with a colon are the difference of the totals in the first."""
+    profiles = [sites_reader.profile(one) for one in sites_runs() if one.suite == "tls13-rsa-aes256"]
+    one, other = map(Sums, profiles)
+    for role in ROLES:
+        sides = [reasons.Side(sums, role, "established") for sums in (one, other)]
+        parts = [sides[0].bytes(bucket) - sides[1].bytes(bucket) for bucket in rules.buckets()]
+        assert sum(parts) == sides[0].whole - sides[1].whole > Fraction(20_000)
+
+
+def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "tools/explain_buckets.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_script_says_it_in_markdown():
+    said = explain(str(RECORDING), "--suite", "tls13-rsa-aes256")
+    assert said.returncode == 0 and said.stderr.count("\n") <= 3
+    assert "4.9 times as much as one of rustls+aws-lc@0.23.46: 47,592 B against 9,712 B:\n\n- **" in said.stdout
+
+
+HEAPTRACK = "tls13-rsa-aes256.1000.heaptrack"
+FIGURES = (
+    "(tls13-rsa-aes256), a client session of openssl@3.5.5 holds 4.9 times as much as one of rustls+aws-lc@0.23.46"
+)
+
+
+def test_profiles_are_explained_as_recordings_are(tmp_path):
+    files = [str(RECORDING / f"profiles/{one}.{HEAPTRACK}.zst") for one in ("openssl@3.5.5", "rustls+aws-lc@0.23.46")]
+    said = explain(*files)
+    assert said.returncode == 0 and f"{FIGURES}: 47,592 B against 9,712 B:\n\n- **" in said.stdout, said.stderr
+    (tmp_path / "profiles").symlink_to(RECORDING / "profiles")
+    chosen = [word for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46") for word in ("--stack", stack)]
+    assert explain(str(tmp_path), "--suite", "tls13-rsa-aes256", *chosen).stdout == said.stdout
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- begin: tools/explain_buckets.py {' '.join(files)} -->\n<!-- end -->\n")
+    assert explain(*files, "--into", str(page)).returncode == 0 and said.stdout.strip() in page.read_text()
+
+
+def test_a_profile_without_its_record_cannot_be_explained(tmp_path):
+    alone = tmp_path / "alone.zst"
+    alone.write_bytes((RECORDING / f"profiles/openssl@3.5.5.{HEAPTRACK}.zst").read_bytes())
+    said = explain(str(alone))
+    assert said.returncode == 1 and said.stderr.startswith(f"explain_buckets: {alone}: no record of a run is beside it")
+    assert said.stderr.count("\n") == 1
+
+
+def test_nothing_to_compare_is_a_sentence():
+    said = explain(str(RECORDING / "openssl@3.5.5.jsonl"))
+    assert said.returncode == 1 and said.stdout == ""
+    assert "nothing to compare: it needs sites runs of two families of stacks" in said.stderr

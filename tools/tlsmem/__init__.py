@@ -1,0 +1,1 @@
+"""tls-memtest's tools: what a TLS session costs in memory, measured, tabulated, drawn and compared."""

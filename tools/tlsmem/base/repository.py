@@ -1,0 +1,60 @@
+"""The git clone: its commit, whether its tree is clean, and which directories take new runs. Standard library only."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tlsmem.base.paths import ROOT
+
+DATA, LOCAL = "data", "data/local"  # recordings of the repository, and the user's own, which git ignores
+ELSEWHERE = f"OUT={LOCAL}/NAME records elsewhere"
+
+
+def git(*words: str) -> str:
+    """CalledProcessError outside a clone."""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def changes() -> list[str]:
+    """The files outside data/ that differ from the commit."""
+    lines = git("status", "--porcelain", "--", ".", f":(exclude){DATA}").splitlines()
+    return [line.strip().partition(" ")[2].strip() for line in lines]
+
+
+def is_committed(directory: str) -> bool:
+    """Whether git has files in it; False outside a clone."""
+    try:
+        return bool(git("--literal-pathspecs", "ls-files", "--", directory))
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return False
+
+
+def check_recording(recording: Path, named: bool = True) -> None:
+    """Raise ValueError with one sentence when runs must not be added to this directory.
+
+    Recordings of the repository take runs only when the user named them, and only from a clean tree."""
+    place, data, local = map(os.path.realpath, (recording, ROOT / DATA, ROOT / LOCAL))
+    if place in (data, local):
+        raise ValueError(f"{recording} is where recordings are, not one of them; {ELSEWHERE}")
+    outside = place.startswith(f"{local}/") or not place.startswith(f"{data}/")
+    if outside and not is_committed(place):
+        return
+    if not named:
+        raise ValueError(f"{recording} is committed, so only OUT= by this name adds runs to it; {ELSEWHERE}")
+    try:
+        changed = changes()
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        raise ValueError(f"{recording} takes runs from a git clone only, and this is none; {ELSEWHERE}") from None
+    if changed:
+        files = changed[0] + (f" and {len(changed) - 1} more" if changed[1:] else "")
+        raise ValueError(f"{recording} takes runs from a clean tree only: commit or stash {files}; {ELSEWHERE}")
+
+
+def insist(recording: Path, named: bool = True) -> None:
+    """As check_recording, for commands: exits with 2 and the sentence."""
+    try:
+        check_recording(recording, named)
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)

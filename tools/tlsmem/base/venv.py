@@ -1,0 +1,39 @@
+"""The project's Python environment, for scripts that are run as they stand: `tools/plot_mem.py ...`, from anywhere.
+
+A script that needs installed packages says, before it imports them:
+
+    import environment
+
+    environment.activate()
+
+    import rich  # ruff: noqa: E402
+
+Inside .venv this does nothing. Outside, the script starts again with .venv/bin/python, same arguments, same directory;
+without a .venv it says how to make one and exits with 2.
+"""
+
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from tlsmem.base.paths import ROOT
+
+
+def activate(root: Path = ROOT) -> None:
+    sys.excepthook = told
+    environment = root / ".venv"
+    if Path(sys.prefix).resolve() == environment.resolve():
+        return
+    python = environment / "bin/python"
+    # `ready` is written last: an environment that is half made is none.
+    if not (environment / "ready").exists() or not os.access(python, os.X_OK):
+        print("memtest: the Python packages are not installed: run `make setup` in the repository", file=sys.stderr)
+        sys.exit(2)
+    os.execv(python, [str(python), *sys.orig_argv[1:]])
+
+
+def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Ctrl-C is no error, at whatever moment it comes; the process still ends by that signal."""
+    if kind is not KeyboardInterrupt:
+        sys.__excepthook__(kind, error, trace)

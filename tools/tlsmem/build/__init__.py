@@ -1,0 +1,1 @@
+"""From a pinned source to a harness binary."""

@@ -1,0 +1,103 @@
+"""A long command: its output goes to a log, a sign of life to the terminal, and a failure says where to look."""
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlsmem.build import shared_resources
+from tlsmem.build.progress import COMPILES, CONSOLE, Counted, Sign
+
+__all__ = ["COMPILES", "CONSOLE", "Failed", "Sign", "Unavailable", "output", "run"]
+
+LAST_LINES = 15
+
+# The same input is the same binary: a build sees no compiler, flags or make variables of whoever calls it, and a fixed
+# date. That it does not name the clone that it was made in is seen to by stack_c.py and stack_rust.py.
+FIXED = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
+PASSED = {"PATH", "HOME", "TMPDIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "PKG_CONFIG_PATH", "CARGO_HOME"}
+PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "APT_CONFIG")
+PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+
+
+class Failed(Exception):
+    """What went wrong, ready to be shown to a person."""
+
+
+class Unavailable(Failed):
+    """What is not to be had, here or any more; nothing is broken, and the others can be made."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Of a build: the few variables that reach the network and the tools, and `more`."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED or name.upper() in PROXIES or name.startswith(PASSED_PREFIXES)
+    }
+    return kept | FIXED | more
+
+
+def output(command: Sequence[str], where: Path | None = None, **more: str) -> str:
+    """What a short command prints; Failed when it is missing or fails. `more` is added to the environment."""
+    try:
+        done = subprocess.run(command, cwd=where, env=environment(**more), capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise Failed(f"{command[0]} is not installed") from None
+    except subprocess.CalledProcessError as error:
+        raise Failed(f"`{shlex.join(command)}` failed: {error.stderr.strip()}") from None
+    return done.stdout.strip()
+
+
+def run(command: Sequence[str], log: Path, title: str, where: Path, total: int | None = None, **more: str) -> None:
+    """Runs to the end, its output after what the log holds; `total` is how many files it is expected to compile.
+
+    `more` is added to the environment. Failed has the command, the last lines and the log's path."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "ab") as kept:
+        kept.write(f"$ {shlex.join(command)}\n".encode())
+        kept.flush()
+        start = kept.tell()
+        try:
+            process = subprocess.Popen(
+                command, cwd=where, env=environment(**more), stdin=subprocess.DEVNULL,
+                stdout=kept, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise Failed(f"{title}: `{command[0]}` cannot be run: {error.strerror}") from None
+        with Sign(title, total) as sign:
+            status = wait(process, log, start, sign)
+    if status:
+        raise Failed(f"{title}: `{shlex.join(command)}` failed ({ended(status)}).\n{end_of(log)}")
+
+
+def wait(process: subprocess.Popen, log: Path, start: int, sign: Sign) -> int:
+    """The exit status; however this function is left, the command and its children have ended."""
+    counted = Counted(sign.total)
+    try:
+        with open(log, "rb") as written:
+            written.seek(start)
+            while process.poll() is None:
+                if shared_resources.stop.is_set():
+                    raise shared_resources.Stopped
+                counted.add(written.read())
+                sign.total = counted.total
+                sign.update(counted.done)
+                time.sleep(0.1)
+        return process.returncode
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def ended(status: int) -> str:
+    return f"exit {status}" if status > 0 else signal.Signals(-status).name
+
+
+def end_of(log: Path) -> str:
+    last = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+    return "\n".join([*(f"    {line}" for line in last), f"The whole log: {log}"])

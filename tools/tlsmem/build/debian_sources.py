@@ -1,0 +1,130 @@
+"""Upstream's archive in a source package of Debian's, by an apt of our own: the machine's is read, and never changed.
+
+Where to ask is what the machine's own apt sources say, with the suite that is wanted in place of theirs.
+"""
+
+import email
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tlsmem.build import cache, commands
+from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.config.definitions import Source
+
+ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+)")
+KEPT = ("URIs", "Signed-By", "Trusted")  # of an entry; suite and component are ours
+SECURITY = "-security"
+
+
+def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
+    """The .orig archive, in `folder`. Unavailable when Debian has replaced this version."""
+    file = kept(source, folder)
+    if file.is_file() or cache.take_source(source.sha256, file, title):
+        return file
+    with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
+        place = Path(made)
+        apt = private(place, entry(source, title))
+        suite = f"{title}: asking for {source.debian} of {source.suite}"
+        commands.run(["apt-get", *apt, "update"], log, suite, place)
+        insist(source, offered(source, apt), title)
+        wanted = ["source", "--download-only", "--tar-only", f"{source.debian}={source.version}"]
+        commands.run(["apt-get", *apt, *wanted], log, f"{title}: fetching {source.debian} {source.version}", place)
+        [archive] = [file for file in place.glob("*.orig.tar.*") if file.suffix != ".asc"]
+        shutil.copyfile(archive, place / "whole")  # it may be a link, into a mirror on this machine
+        return (place / "whole").replace(file)
+
+
+def kept(source: Source, folder: Path) -> Path:
+    return folder / f"{source.debian}-{source.version}.orig"
+
+
+def private(place: Path, stanza: str) -> list[str]:
+    """Options that keep apt within `place`, with one source to ask."""
+    for folder in ("sources", "lists/partial", "archives/partial"):
+        (place / folder).mkdir(parents=True)
+    (place / "sources/wanted.sources").write_text(stanza)
+    settings = {
+        "Dir::Etc::sourcelist": "/dev/null",
+        "Dir::Etc::sourceparts": f"{place}/sources",
+        "Dir::State::lists": f"{place}/lists",
+        "Dir::Cache": str(place),
+        "APT::Sandbox::User": "root",  # the user _apt may not be let in here
+    }
+    return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+
+def offered(source: Source, apt: list[str]) -> list[str]:
+    """The versions of this package that the suite has now."""
+    try:
+        said = commands.output(["apt-cache", *apt, "showsrc", "--only-source", source.debian])
+    except Failed:  # apt's way to say none
+        return []
+    return sorted(set(re.findall(r"^Version: (.+)$", said, re.MULTILINE)))
+
+
+def insist(source: Source, versions: list[str], title: str) -> None:
+    if source.version not in versions:
+        now = f"it offers {' and '.join(versions)} now" if versions else "it offers none now"
+        raise Unavailable(
+            f"{title}: Debian's {source.suite} has no {source.debian} {source.version} any more; {now}, "
+            "and another version is another stack: give it a table of its own in memtest/stacks.toml"
+        )
+
+
+def entry(source: Source, title: str) -> str:
+    """What apt is to ask for this suite: the machine's entry for its own suite of that kind."""
+    if not shutil.which("apt-get"):
+        raise Unavailable(
+            f"{title}: its source is a package of Debian's, and there is no apt-get here to fetch it with"
+        )
+    security = source.suite.endswith(SECURITY)
+    for fields in entries(*configured()):
+        suites = fields.get("Suites", "").split()
+        if any(suite.endswith(SECURITY) == security for suite in suites) and is_debians(fields):
+            own = {"Types": "deb-src", "Suites": source.suite, "Components": "main"}
+            return "".join(
+                f"{key}: {value}\n" for key, value in ({key: fields.get(key) for key in KEPT} | own).items() if value
+            )
+    kind = f"a {SECURITY} suite" if security else "a suite"
+    raise Unavailable(f"{title}: no apt source of this machine has {kind} of Debian's to ask for {source.debian} like")
+
+
+def is_debians(fields: dict[str, str]) -> bool:
+    """Not a vendor's. A wrong guess asks in vain: whatever comes is checked by its SHA-256."""
+    of_debian = "debian" in f"{fields.get('URIs')} {fields.get('Signed-By')}".lower()
+    return of_debian and "main" in fields.get("Components", "").split()
+
+
+def configured() -> tuple[Path, Path]:
+    """The machine's list, and its directory of lists, as its apt has them."""
+    said = commands.output(
+        ["apt-config", "shell", "list", "Dir::Etc::sourcelist/f", "parts", "Dir::Etc::sourceparts/d"]
+    )
+    places = dict(word.partition("=")[::2] for word in shlex.split(said))
+    return Path(places["list"]), Path(places["parts"])
+
+
+def entries(one: Path, folder: Path) -> Iterator[dict[str, str]]:
+    """Those for binary packages, whichever of apt's two forms they are written in, as fields of the newer."""
+    for file in (one, *sorted(folder.glob("*.list"))):
+        for line in file.read_text().splitlines() if file.is_file() else ():
+            if found := ONE_LINE.match(line.partition("#")[0].strip()):
+                yield one_line(*found.groups())
+    for file in sorted(folder.glob("*.sources")):
+        text = re.sub(r"^#.*\n", "", file.read_text(), flags=re.MULTILINE)
+        for stanza in re.split(r"\n\s*\n", text):
+            fields = email.message_from_string(stanza.lstrip())
+            if "deb" in fields.get("Types", "").split() and fields.get("Enabled", "yes").lower() not in ("no", "false"):
+                yield dict(fields)
+
+
+def one_line(options: str | None, uri: str, suite: str, components: str) -> dict[str, str]:
+    given = dict(option.partition("=")[::2] for option in (options or "").split())
+    named = {"Signed-By": given.get("signed-by"), "Trusted": given.get("trusted")}
+    return {"URIs": uri, "Suites": suite, "Components": components} | {
+        key: value for key, value in named.items() if value
+    }

@@ -1,0 +1,111 @@
+"""One stack's harness: build/harness/STACK with its manifest STACK.json. What has not changed is kept."""
+
+import importlib
+import json
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build import (
+    c_stack,
+    cache,
+    compiler_flags,
+    installed_library,
+    shared_resources,
+    sources,
+    stamps,
+    system_packages,
+)
+from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.build.stamps import sha256
+from tlsmem.config.definitions import Stack
+
+KEPT, CACHED, BUILT = "up to date", "from the cache", "built"
+
+
+def build(name: str, stack: Stack, root: Path = ROOT, at: Path | None = None) -> str:
+    """KEPT, CACHED or BUILT; `at` is PREFIX=. Failed or ValueError say what went wrong; there is no harness then."""
+    folder = root / "build/harness"
+    folder.mkdir(parents=True, exist_ok=True)
+    why_not = folder / f"{name}.unavailable"
+    with shared_resources.alone(root / "build/locks" / name, name):
+        try:
+            why_not.unlink(missing_ok=True)
+            return Harness(name, stack, root, at).build()
+        except (Failed, ValueError) as error:
+            for old in (".stamp", ".json"):
+                (folder / f"{name}{old}").unlink(missing_ok=True)
+            if isinstance(error, Unavailable):
+                why_not.write_text(f"{str(error).removeprefix(f'{name}: ')}\n")
+            raise
+
+
+class Harness:
+    """What is made, and where."""
+
+    def __init__(self, name: str, stack: Stack, root: Path, at: Path | None) -> None:
+        self.name, self.stack, self.root, self.at = name, stack, root, at
+        self.folder, self.log = root / "build/harness", root / "build/logs" / f"{name}.log"
+        self.binary, self.manifest, self.stamp = (self.folder / f"{name}{end}" for end in ("", ".json", ".stamp"))
+
+    def build(self) -> str:
+        self.log.unlink(missing_ok=True)
+        system_packages.require([self.stack.compiler])
+        library = self.library() if self.stack.harness == "c" else None
+        made_of = self.made_of(library)
+        key = cache.key(self.name, made_of)
+        made = KEPT
+        if not (stamps.holds(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file()):
+            for old in (self.stamp, self.manifest):  # from here on until the end, there is no harness
+                old.unlink(missing_ok=True)
+            made = self.make(library, key)
+            self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
+            stamps.write(self.stamp, made_of)
+        cache.keep("harness", key, self.folder, [self.binary])
+        return made
+
+    def make(self, library: c_stack.Built | None, key: str) -> str:
+        """The binary, of the cache when it is there."""
+        with tempfile.TemporaryDirectory(prefix=f"{self.name}.", dir=self.folder) as made:
+            partial = Path(made) / self.name
+            cached = cache.take("harness", key, partial.parent, self.name)
+            if not cached and library:
+                c_stack.link(self.name, self.stack, library, partial, self.root, self.log)
+            elif not cached:
+                self.whole().build(self.name, self.stack, partial, self.root, self.log)
+            partial.replace(self.binary)
+        return CACHED if cached or (library and self.stack.source and not library.made) else BUILT
+
+    def library(self) -> c_stack.Built:
+        if self.stack.prefix:
+            return installed_library.library(self.name, self.stack, self.at)
+        return c_stack.library(self.name, self.stack, self.root, self.log)
+
+    def made_of(self, library: c_stack.Built | None) -> dict:
+        core = [self.root / "build/core/libmemtest.a", *(self.root / "memtest").glob("*.h")]
+        if library:
+            families = (self.root / "harness-c/families").glob("*.h") if self.stack.family else ()
+            ours = [self.root / "harness-c/main.c", *c_stack.drivers(self.stack, self.root), *families]
+            made = {"library": library.identity, "driver": compiler_flags.driver_cflags(self.stack.compiler)}
+        else:
+            ours, made = [], {"sources": self.whole().inputs(self.stack, self.root)}
+        files = stamps.contents([*core, *ours], self.root)
+        return made | self.compiled() | {"table": self.stack.model_dump(), "files": files}
+
+    def whole(self) -> ModuleType:
+        """The room that builds such a harness in one piece, library and all."""
+        return importlib.import_module(f"tlsmem.build.{self.stack.harness}_stack")
+
+    def compiled(self) -> dict[str, str]:
+        """By what and how: the part that a manifest repeats."""
+        if self.stack.harness != "c":
+            return self.whole().compiled()
+        said = (compiler_flags.cflags if self.stack.source else compiler_flags.driver_cflags)(self.stack.compiler)
+        return {"compiler": compiler_flags.version(self.stack.compiler), "flags": said}
+
+    def told(self) -> dict:
+        """The manifest."""
+        source = {"prefix": str(self.at)} if self.stack.prefix else sources.told(self.stack.source)
+        made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
+        return made | self.compiled() | {"licence": self.stack.licence}

@@ -1,0 +1,99 @@
+"""A stack's source, checked and unpacked: a crate that packs the upstream tree, or a source package of Debian's."""
+
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+from tlsmem.build import cache, commands, debian_sources, shared_resources, stamps
+from tlsmem.build.commands import Failed
+from tlsmem.build.stamps import sha256
+from tlsmem.config.definitions import SOURCES, Source, TreeSource, tree_place
+
+
+def name(source: Source) -> str:
+    return f"{source.crate or source.debian}-{source.version}"
+
+
+def identity(source: Source | TreeSource) -> dict[str, str]:
+    """What is in it: the same tree of two commits is one."""
+    return {"tree": source.tree} if isinstance(source, TreeSource) else source.model_dump(exclude_none=True)
+
+
+def told(source: Source | TreeSource | None) -> dict[str, str | None] | None:
+    """As a manifest and a record have it."""
+    if isinstance(source, TreeSource):
+        return ({"git": source.git} if source.git else {}) | {"tree": source.tree, "release": source.release}
+    return source and source.model_dump(exclude={"tree"}, exclude_none=True)
+
+
+def tree(source: Source | TreeSource, folder: Path) -> Path:
+    """The upstream tree, in `folder`, where `get` has put it; or beside it, where trees.py has."""
+    if isinstance(source, TreeSource):
+        return tree_place(folder.parent, source.tree) / SOURCES / source.library
+    return folder / name(source) / source.tree
+
+
+def get(stack: str, source: Source | TreeSource, folder: Path, log: Path) -> Path:
+    """The upstream tree, fetched, checked and unpacked; once, since several stacks may be built from it at a time."""
+    if isinstance(source, TreeSource):
+        return tree(source, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp, made_of = folder / f"{name(source)}.stamp", {"sha256": source.sha256}
+    with shared_resources.alone(folder / f"{name(source)}.lock", f"{stack}: {name(source)}"):
+        if not (stamps.holds(stamp, made_of) and tree(source, folder).is_dir()):
+            stamp.unlink(missing_ok=True)
+            archive = (debian_sources.fetch if source.debian else fetch_crate)(source, folder, log, stack)
+            check(archive, source, stack)
+            unpack(archive, source, folder)
+            stamps.write(stamp, made_of)
+        if source.debian:  # cargo keeps crates itself
+            cache.keep_source(source.sha256, debian_sources.kept(source, folder))
+    return tree(source, folder)
+
+
+def crate_file(source: Source) -> Path | None:
+    """In cargo's cache, or None when it has not been fetched."""
+    registry = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo") / "registry/cache"
+    return next(iter(sorted(registry.glob(f"*/{source.crate}-{source.version}.crate"))), None)
+
+
+def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
+    """The .crate file, by a manifest of one dependency: cargo has no command that fetches a crate alone."""
+    if found := crate_file(source):
+        return found
+    manifest = folder / f"fetch-{source.crate}" / "Cargo.toml"
+    (manifest.parent / "src").mkdir(parents=True, exist_ok=True)
+    (manifest.parent / "src/lib.rs").touch()
+    version = source.version.partition("+")[0]  # what follows is a label, and no part of a requirement
+    manifest.write_text(
+        f'[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n\n[workspace]\n\n'
+        f'[dependencies]\n{source.crate} = "={version}"\n'
+    )
+    commands.run(["cargo", "fetch"], log, f"{title}: fetching {source.crate} {source.version}", manifest.parent)
+    if found := crate_file(source):
+        return found
+    raise Failed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
+
+
+def check(archive: Path, source: Source, stack: str) -> None:
+    if (found := sha256(archive)) != source.sha256:
+        raise Failed(
+            f'{stack}: {archive} is not the source that memtest/stacks.toml, ["{stack}"], pins as its source:\n'
+            f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
+            "Remove the file to fetch it again, or correct the entry."
+        )
+
+
+def unpack(archive: Path, source: Source, folder: Path) -> None:
+    """The tree, new. What keeps the archive from writing elsewhere is its checksum; Debian 12's Python has
+    no filter, and later ones warn without."""
+    whole = folder / name(source)
+    partial = folder / f"{whole.name}.partial"
+    for old in (whole, partial):
+        shutil.rmtree(old, ignore_errors=True)
+    with tarfile.open(archive) as packed:
+        packed.extractall(partial, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    [top] = partial.iterdir()
+    top.rename(whole)
+    partial.rmdir()

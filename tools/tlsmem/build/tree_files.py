@@ -1,0 +1,156 @@
+"""What is in a tree, of a commit or of a directory as it stands, and its hash, as git would have it.
+
+Both kinds are read as git keeps them: no attribute of an archive is applied, and no filter. So a clean work tree has
+the hash of its commit's tree.
+"""
+
+import hashlib
+import os
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tlsmem.build import commands
+
+FILE, PROGRAM, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
+ITS_OWN = ".git"
+
+
+class Entry(NamedTuple):
+    """A file of a tree: git's mode, the hash of its contents, and the repository that has them (None: a directory)."""
+
+    mode: str
+    hash: str
+    repository: Path | None = None
+
+
+Listing = dict[str, Entry]  # by path, with slashes
+
+
+def git(where: Path, *words: str, given: bytes | None = None) -> bytes:
+    """What git prints; ValueError with its own sentence when it fails."""
+    command = ["git", "-C", str(where), *words]
+    try:
+        done = subprocess.run(command, env=commands.environment(), input=given, capture_output=True, check=True)
+    except FileNotFoundError:
+        raise ValueError("git is not installed") from None
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.decode(errors="replace").strip().splitlines() or ["no word"])[0]
+        raise ValueError(f"{where}: git {words[0]} failed: {last}") from None
+    return done.stdout
+
+
+def work_tree(folder: Path) -> Path | None:
+    """The top of the git work tree that this directory is in; ValueError where git may not tell."""
+    try:
+        return Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
+    except ValueError as error:
+        if "not a git repository" in str(error) or "must be run in a work tree" in str(error):
+            return None
+        raise
+
+
+def is_repository(folder: Path) -> bool:
+    """A bare one too."""
+    try:
+        return bool(git(folder, "rev-parse", "--git-dir"))
+    except ValueError as error:
+        if "not a git repository" in str(error):
+            return False
+        raise
+
+
+def of_commit(clone: Path, commit: str) -> Listing:
+    """Submodules too, where they are checked out in this clone and have their commit."""
+    found: Listing = {}
+    for line in filter(None, git(clone, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")):
+        told, _, name = line.partition(b"\t")
+        mode, _, sum = told.decode().split()
+        found |= entered(os.fsdecode(name), Entry(mode, sum, clone))
+    return found
+
+
+def entered(path: str, entry: Entry) -> Listing:
+    """An entry, or in place of a submodule what is in it."""
+    below = entry.repository / path
+    if entry.mode == SUBMODULE and (below / ITS_OWN).exists():
+        try:
+            return {f"{path}/{name}": one for name, one in of_commit(below, entry.hash).items()}
+        except ValueError:  # it has not this commit
+            pass
+    return {path: entry}
+
+
+def of_directory(folder: Path) -> Listing:
+    """As it stands. ValueError where it cannot be read."""
+    found: Listing = {}
+    for path, submodule in named(folder):
+        here = folder / path
+        try:
+            mode = here.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                found[path] = Entry(LINK, of_blob(os.fsencode(here.readlink())))
+            elif stat.S_ISREG(mode):
+                found[path] = Entry(PROGRAM if mode & stat.S_IXUSR else FILE, of_blob(here.read_bytes()))
+            elif stat.S_ISDIR(mode) and (here / ITS_OWN).exists():
+                found |= {f"{path.rstrip('/')}/{name}": one for name, one in of_directory(here).items()}
+            elif submodule:
+                found[path] = Entry(SUBMODULE, submodule)
+        except FileNotFoundError:  # removed, and git has not been told
+            pass
+        except OSError as error:
+            raise ValueError(f"{here} cannot be read: {error.strerror}") from None
+    return found
+
+
+def named(folder: Path) -> Iterable[tuple[str, str | None]]:
+    """Of a work tree what git has or would add, of another directory, or one that git ignores, all files; with the
+    commit of a submodule."""
+    return (list(by_git(folder)) if work_tree(folder) else []) or every_file(folder)
+
+
+def every_file(folder: Path) -> Iterator[tuple[str, None]]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if one != ITS_OWN]
+        links = [one for one in folders if Path(place, one).is_symlink()]
+        yield from ((os.path.relpath(Path(place, one), folder), None) for one in [*files, *links])
+
+
+def by_git(folder: Path) -> Iterator[tuple[str, str | None]]:
+    for line in filter(None, git(folder, "ls-files", "-c", "-s", "-z").split(b"\0")):
+        told, _, name = line.partition(b"\t")
+        mode, sum, _ = told.decode().split()
+        yield os.fsdecode(name), sum if mode == SUBMODULE else None
+    for name in filter(None, git(folder, "ls-files", "-o", "-z", "--exclude-standard").split(b"\0")):
+        yield os.fsdecode(name), None
+
+
+def of_blob(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def tree_hash(listing: Listing) -> str:
+    """That of git's tree of the same contents, by SHA-1 or by SHA-256, as the contents' are."""
+    below: dict[str, Listing] = {}
+    lines: dict[bytes, bytes] = {}
+    for path, entry in listing.items():
+        first, inside, rest = path.partition("/")
+        if inside:
+            below.setdefault(first, {})[rest] = entry
+        else:
+            name = os.fsencode(first)
+            lines[name] = entry.mode.encode() + b" " + name + b"\0" + bytes.fromhex(entry.hash)
+    for first, entries in below.items():
+        name = os.fsencode(first)
+        lines[name + b"/"] = b"40000 " + name + b"\0" + bytes.fromhex(tree_hash(entries))
+    content = b"".join(lines[name] for name in sorted(lines))
+    wide = any(len(entry.hash) == 64 for entry in listing.values())
+    made = hashlib.sha256 if wide else hashlib.sha1
+    return made(b"tree %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def submodules(listing: Listing) -> list[str]:
+    """Those without contents."""
+    return [path for path, entry in listing.items() if entry.mode == SUBMODULE]

@@ -1,0 +1,132 @@
+"""Stacks that are built from a commit or from a directory: `openssl@git:REF`, `rustls+ring@path:DIR`.
+
+Such a name is resolved to one that records and files can have, `openssl@git-3f2a1b9c04de`, and its tree is copied below
+build/trees; nothing is written where it came from.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build import shared_resources, tree_copy, tree_definition, tree_files
+from tlsmem.build.tree_files import Listing
+from tlsmem.config import definitions
+from tlsmem.config.definitions import TreeSource, TreeStack
+from tlsmem.config.option_check import nearest
+
+NAMED = re.compile(r"([a-z0-9]+(?:\+[a-z0-9-]+)*)@(git|path):(.*)", re.DOTALL)
+DIGITS = 12
+
+
+class Asked(NamedTuple):
+    kind: str  # library and variants
+    how: str  # git or path
+    what: str  # a revision, or a directory
+
+
+def parse(text: str) -> Asked | None:
+    """None of a stack's plain name; ValueError where nothing is named."""
+    found = NAMED.fullmatch(text)
+    if not found:
+        return None
+    if not found[3]:
+        raise ValueError(
+            f"{text}: what follows the colon is missing: {'a commit' if found[2] == 'git' else 'a directory'}"
+        )
+    return Asked(*found.groups())
+
+
+def resolve(text: str, git: Path | None, like: str | None = None, root: Path = ROOT) -> str:
+    """The name that it has in records, registered among definitions.stacks(); a plain one as it is.
+
+    `git` is the clone that has the commit, `like` the stack whose steps are taken. ValueError with a sentence."""
+    known = definitions.stacks()
+    asked = parse(text)
+    if not asked:
+        if text not in known:
+            raise ValueError(f"no stack {text} among those of memtest/stacks.toml{nearest(text, known)}")
+        return text
+    tree_definition.check_kind(asked.kind, known)
+    first = tree_definition.library(asked.kind)
+    if like:
+        tree_definition.check_like(like, first, known)
+    source = (of_commit if asked.how == "git" else of_directory)(asked, git, root)
+    if not like:
+        like = tree_definition.table(asked.kind, source.release, known)
+    name = f"{asked.kind}@git-{source.git[:DIGITS]}" if source.git else f"{asked.kind}@path-{source.tree[:DIGITS]}"
+    definitions.register(
+        name, TreeStack.model_validate(known[like].model_dump(exclude={"source"}) | {"source": source})
+    )
+    return name
+
+
+def of_commit(asked: Asked, clone: Path | None, root: Path) -> TreeSource:
+    text = f"{asked.kind}@git:{asked.what}"
+    if not clone:
+        raise ValueError(f"{text}: no clone to find it in: GIT=DIRECTORY names one, or start in the clone itself")
+    if not clone.is_dir():
+        raise ValueError(f"GIT={clone} is no directory")
+    if not tree_files.is_repository(clone):
+        raise ValueError(f"GIT={clone} is no clone of git's")
+    try:
+        found = tree_files.git(
+            clone, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{asked.what}^{{commit}}"
+        )
+    except ValueError:
+        there = tree_files.git(clone, "for-each-ref", "--format=%(refname:short)").decode(errors="replace").split()
+        raise ValueError(f"{text}: no commit {asked.what} in {clone}{nearest(asked.what, there)}") from None
+    commit = found.decode().strip()
+    return kept(asked, tree_files.of_commit(clone, commit), None, root, commit)
+
+
+def of_directory(asked: Asked, _: Path | None, root: Path) -> TreeSource:
+    folder = Path(asked.what).expanduser()
+    if not folder.is_dir():
+        raise ValueError(
+            f"{asked.kind}@path:{asked.what}: {'not a directory' if folder.exists() else 'no such directory'}"
+        )
+    return kept(asked, tree_files.of_directory(folder), folder, root, None)
+
+
+def kept(asked: Asked, listing: Listing, folder: Path | None, root: Path, commit: str | None) -> TreeSource:
+    """The tree, copied unless it is there already."""
+    first, sum = tree_definition.library(asked.kind), tree_files.tree_hash(listing)
+    place = definitions.tree_place(root / "build", sum) / definitions.SOURCES / first
+    try:
+        release = tree_definition.release(first, reader(listing, folder))
+    except ValueError as error:
+        raise ValueError(f"{asked.kind}@{asked.how}:{asked.what} is {error}") from None
+    with shared_resources.alone(
+        root / "build/locks" / f"tree-{sum[:DIGITS]}", f"{asked.kind}@{asked.how}:{asked.what}"
+    ):
+        if not place.is_dir():
+            tree_copy.copy(listing, folder, place)
+    lacking = tuple(tree_files.submodules(listing))
+    return TreeSource(library=first, tree=sum, git=commit, release=release, lacking=lacking)
+
+
+def reader(listing: Listing, folder: Path | None) -> Callable[[str], str | None]:
+    """Of single files, before the whole is copied."""
+
+    def read(path: str) -> str | None:
+        if path not in listing:
+            return None
+        one = {path: listing[path]}
+        return next(content for _, content in tree_copy.contents(one, folder)).decode(errors="replace")
+
+    return read
+
+
+def clone(texts: Iterable[str], given: Path | None) -> Path | None:
+    """Where commits are looked for: GIT=, else the work tree that a directory beside them is in, else this one."""
+    if given:
+        return given
+    for asked in filter(None, map(parse, texts)):
+        folder = Path(asked.what).expanduser()
+        if asked.how == "path" and folder.is_dir() and (top := tree_files.work_tree(folder)):
+            return top
+    here = tree_files.work_tree(Path.cwd())
+    return None if not here or os.path.samefile(here, ROOT) else here

@@ -1,0 +1,100 @@
+"""What stands at the end of a campaign: its answer in sentences, and where its pictures and call stacks are."""
+
+from collections.abc import Iterator, Sequence
+from zlib import crc32
+
+from tlsmem.config.campaigns import AnyCampaign
+from tlsmem.config.definitions import TimedCampaign
+from tlsmem.stats import process_tables, session_cost
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.session_cost import C10K, KIB, MIB
+from tlsmem.tables.heap import held_roles
+from tlsmem.tables.rss import quantity
+from tlsmem.tables.settings import VARYING, held
+
+UNIT = {"both": "a session pair", "client": "a client session", "server": "a server session"}
+SESSIONS = {"both": "sessions", "client": "client sessions", "server": "server sessions"}
+FEW = 3  # names in that of a directory
+ROLE = {"both": "total"}  # of the heap, where it is not the holder
+
+
+def title(name: str, asked: AnyCampaign, usual: AnyCampaign) -> str:
+    """Of the pictures: the campaign's name, and what was asked for otherwise than its table has it."""
+    if isinstance(asked, TimedCampaign):
+        return "-".join([name, *timed_otherwise(asked, usual)])
+    parts = [name]
+    if asked.peers and asked.peers != usual.peers:
+        parts.append(f"{'+'.join(asked.peers)}-to-{'+'.join(asked.stacks)}")
+    elif asked.roles != usual.roles:
+        parts += asked.roles
+    if asked.envs != usual.envs:
+        parts.append("both" if len(asked.envs) > 1 else asked.envs[0])
+    if asked.allocators != usual.allocators:
+        parts += asked.allocators
+    if asked.windows != usual.windows and not asked.roles[0].startswith("keep-"):
+        parts += [f"window-{width}" for width in asked.windows]
+    return "-".join(parts)
+
+
+def timed_otherwise(asked: TimedCampaign, usual: TimedCampaign) -> Iterator[str]:
+    if asked.allocators != usual.allocators:
+        yield from asked.allocators
+    if asked.cpus != usual.cpus:
+        yield from asked.cpus
+    for name in ("sizes", "threads"):
+        if getattr(asked, name) != getattr(usual, name):
+            yield "-".join([name, *map(str, getattr(asked, name))])
+    for name in ("stacks", "suites"):
+        if getattr(asked, name) != getattr(usual, name):
+            yield several(name, getattr(asked, name))
+
+
+def several(what: str, names: Sequence[str]) -> str:
+    """All of them where they are few: no directory of pictures stands for two selections."""
+    return "+".join(names) if len(names) <= FEW else f"{len(names)}-{what}-{crc32(' '.join(names).encode()):08x}"
+
+
+def sentences(selection: Selection) -> Iterator[str]:
+    """One for each setting, stack and holder of sessions of which anything is known."""
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for holder, process in held(setting).items():
+                if said := sentence(selection, selection.series(stack, setting, process), holder):
+                    yield said
+
+
+def sentence(selection: Selection, series: Series, holder: str) -> str | None:
+    """`SUITE, STACK: a session pair keeps ... of live heap and ... resident; 10,000 sessions peak at ...`."""
+    kept = list(filter(None, (live_heap(series, holder), resident(series, holder))))
+    parts = [f"{UNIT[holder]} keeps {' and '.join(kept)}"] if kept else []
+    if (peak := peak_at_most(series)) and not series.setting.peer:
+        parts.append(f"{C10K:,} {SESSIONS[holder]} peak at {peak}")
+    return f"{where(selection, series)}: {'; '.join(parts)}" if parts else None
+
+
+def where(selection: Selection, series: Series) -> str:
+    setting: Setting = series.setting
+    varying = [f"{field} {getattr(setting, field)}" for field in VARYING if selection.varies(field)]
+    ends = {series.stack, setting.peer or series.stack} - {series.owner}
+    return ", ".join([setting.suite, " with ".join([series.owner, *ends]), *varying])
+
+
+def live_heap(series: Series, holder: str) -> str | None:
+    pair = series.heap_pair()
+    role = ROLE.get(holder, holder)
+    if not pair or role not in held_roles(series.setting):
+        return None
+    return f"{session_cost.live_cost(*process_tables.without(pair), role, 'established').bytes} B of live heap"
+
+
+def resident(series: Series, holder: str) -> str | None:
+    """The slope of RSS, as the tables rss and roles have it: per pair, or per session of the role."""
+    line = session_cost.line(session_cost.medians(series.full("rss"), quantity("established")))
+    return f"{2 * line.slope / KIB:,.1f} KiB resident" if line else None
+
+
+def peak_at_most(series: Series) -> str | None:
+    points = session_cost.medians(series.full("rss"), session_cost.peak_rss)
+    found = session_cost.c10k({sessions // series.share: peak for sessions, peak in points.items()})
+    return f"{found[0] / MIB:,.1f} MiB{'' if found[1] else ' (from the fit)'}" if found else None

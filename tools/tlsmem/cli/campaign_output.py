@@ -1,0 +1,77 @@
+"""What a campaign shows when its runs are made: tables on stdout, pictures beside the recording, findings on stderr."""
+
+import os
+import sys
+from pathlib import Path
+
+from tlsmem.base import stdout
+from tlsmem.cli import campaign_conclusion
+from tlsmem.config.matrix import distinct
+from tlsmem.schema import records
+from tlsmem.schema.records import Record
+
+Shown = tuple[list[Path], list[str], list[str]]  # pictures, sentences, findings
+
+
+def results(plan) -> bool:
+    """False with any finding, and without tables, with a sentence."""
+    keys = {plan.provenance.key(run) for run in plan.runs}
+    made = [record for record in records.load(plan.recording) if record.key in keys]
+    show = of_memory if plan.campaign.scenario == "memory" else of_time
+    try:
+        pictures, told, found = show(made, plan)
+    except ValueError as error:
+        print(f"memtest: {plan.name}: {error}", file=sys.stderr)
+        return False
+    except OSError as error:
+        where = error.filename or plan.recording / plan.title
+        print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
+        return False
+    with stdout.checked():
+        print(f"\nrecording: {plan.name}\npictures: {', '.join(map(place, pictures))}", *told, sep="\n")
+    for finding in found:
+        print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
+    return not found
+
+
+def of_memory(made: list[Record], plan) -> Shown:
+    from tlsmem.plots import (
+        memory,  # slow to import, and not needed before
+        stacks,
+    )
+    from tlsmem.selfcheck import audit
+    from tlsmem.stats.selection import select
+    from tlsmem.tables import catalogue, render
+
+    selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
+    render.print_all(catalogue.build(selection))
+    draw = stacks.each_suite if catalogue.many(selection) else memory.draw
+    pictures = draw(selection, plan.recording / plan.title)
+    found = audit.findings(made)
+    told = []
+    if any(record.meter == "sites" and record.status == "measured" for record in made):
+        told.append(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
+    if not catalogue.many(selection):
+        told += ["", *campaign_conclusion.sentences(selection)]
+    return pictures, told, found
+
+
+def of_time(made: list[Record], plan) -> Shown:
+    """A noisy machine is no finding, but a warning."""
+    from tlsmem.plots.timed import pictures
+    from tlsmem.stats.timed_selection import select
+    from tlsmem.tables import render
+    from tlsmem.tables.timed import catalogue
+    from tlsmem.tables.timed.warnings import warnings
+
+    timed = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
+    render.print_all(catalogue.build(timed))
+    for warning in warnings(made):
+        print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
+    return pictures.draw_selected(timed, plan.recording / plan.title), [], []
+
+
+def place(path: Path) -> str:
+    """From here when it is below, else in full."""
+    short = os.path.relpath(path)
+    return str(path.resolve()) if short.startswith("..") else short

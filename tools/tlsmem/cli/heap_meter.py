@@ -1,0 +1,184 @@
+"""The heap meter on any program: follow a command and all that it starts, or a process that is already metered.
+
+    tools/heap.py -- nginx -g 'daemon off;'     run it under the meter; what the meter says goes to stderr
+    tools/heap.py --json --out heap.ndjson -- sh -c 'make | tail'
+    tools/heap.py 1234                          process 1234, started under the meter, and its children
+    tools/heap.py --once 1234                   as it is now
+
+Shown are the bytes and blocks that each program requested: live, at their peak, and in all. With a command the exit
+status is the command's (128 + the signal's number if one ended it), and signals are passed on to it; it is followed
+to its end though nobody reads the reports any more.
+"""
+
+import argparse
+import io
+import shlex
+import signal
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+import rich.console
+import rich.text
+from rich.live import Live
+
+from tlsmem.base import stdout
+from tlsmem.cli import heap_report
+from tlsmem.cli.heap_listener import Listener
+from tlsmem.run import heap_process, heap_tree
+from tlsmem.run.heap_tree import Tree
+from tlsmem.tables import render
+from tlsmem.tables import table as tables
+
+POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
+
+
+class Watch:
+    """Follows a tree and reports on `out` every interval, and once more at the end, while somebody listens."""
+
+    def __init__(self, tree: Tree, given: argparse.Namespace, out: Listener) -> None:
+        self.tree, self.given, self.out = tree, given, out
+        self.console = rich.console.Console(file=out, width=None if out.isatty() else 120, highlight=False)
+        self.began = self.said = time.monotonic()
+        covered = bool(given.command) and stdout.is_terminal()  # the command's output is on this terminal too
+        live = out.isatty() and not covered and not given.once and not given.json
+        self.live = Live(console=self.console, auto_refresh=False, transient=True) if live else None
+
+    def tick(self) -> None:
+        self.tree.poll()
+        if not self.given.once and not self.out.gone and time.monotonic() - self.said >= self.given.interval:
+            self.said = time.monotonic()
+            self.report()
+
+    def report(self) -> None:
+        if self.given.json:
+            self.write(heap_report.ndjson(self.said - self.began, self.tree.programs))
+        elif self.live:
+            self.live.update(drawn(self.table(), self.console.width), refresh=True)
+        else:
+            self.write(heap_report.lines(self.said - self.began, self.tree.programs))
+
+    def summary(self) -> None:
+        self.said = time.monotonic()
+        if self.out.gone:
+            return
+        if self.given.json:
+            self.report()
+        elif self.tree.programs:
+            render.terminal(self.table(), self.console)
+
+    def table(self) -> tables.Table:
+        command = textwrap.shorten(shlex.join(self.given.command), 60, placeholder=" ...")
+        what = command or f"process {self.given.pid}"
+        return heap_report.table(f"Heap of {what} after {self.said - self.began:.1f} s", self.tree.programs)
+
+    def write(self, text: str) -> None:
+        self.out.write(text)
+        self.out.flush()
+
+    def run(self, ended) -> None:
+        """Until `ended(signal or None)` says so; signals come here and nowhere else."""
+        with self.live or nullcontext():
+            while not ended(signal.sigtimedwait(heap_process.SIGNALS, min(POLL_S, self.given.interval))):
+                self.tick()
+        self.tree.poll()
+
+
+def drawn(table: tables.Table, width: int) -> rich.text.Text:
+    canvas = rich.console.Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
+    render.terminal(table, canvas)
+    return rich.text.Text.from_ansi(canvas.file.getvalue())
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pid", nargs="?", type=int, metavar="PID", help="a process under the meter")
+    parser.add_argument("--interval", type=seconds, default=1.0, metavar="S", help="between reports (default: 1 s)")
+    parser.add_argument("--once", action="store_true", help="one report: now, or of a command at its end")
+    parser.add_argument("--json", action="store_true", help="NDJSON: an object for each program and one for all")
+    parser.add_argument("--out", metavar="FILE", help="where to (default: stderr with a command, else stdout)")
+    words, command = sys.argv[1:], []
+    if "--" in words:
+        words, command = words[: words.index("--")], words[words.index("--") + 1 :]
+    given = parser.parse_args(words)
+    given.command = command
+    if bool(command) == (given.pid is not None):
+        parser.error("either PID, or -- and a COMMAND")
+    return given
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not 0.01 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text}: from 0.01 to 3600 seconds")
+    return value
+
+
+@contextmanager
+def opened(given: argparse.Namespace) -> Iterator[Listener]:
+    """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
+    try:
+        standard = sys.stderr if given.command or given.out else stdout.opened()
+        stream = open(given.out, "w") if given.out else nullcontext(standard)  # noqa: SIM115, it is closed below
+    except OSError as error:
+        sys.exit(f"memtest: {given.out}: {error.strerror}")
+    with stream as file:
+        out = Listener(file)
+        yield out
+        out.flush()
+        if out.gone and not isinstance(out.gone, BrokenPipeError):
+            tell(f"{given.out or file.name}: {out.gone.strerror}; what was to be reported after that is not there")
+
+
+def tell(sentence: str) -> None:
+    """Whether somebody listens or not."""
+    errors = Listener(sys.stderr)
+    errors.write(f"memtest: {sentence}\n")
+    errors.flush()
+
+
+def attach(given: argparse.Namespace, out: Listener) -> int:
+    """Until the process has ended, ^C, or nobody listens."""
+    watch = Watch(heap_process.attached(given.pid), given, out)
+    signal.pthread_sigmask(signal.SIG_BLOCK, heap_process.SIGNALS)
+    watch.tree.poll()
+
+    def ended(info: signal.struct_siginfo | None) -> bool:
+        asked = info is not None and info.si_signo != signal.SIGCHLD
+        return asked or given.pid not in watch.tree.current or out.gone is not None
+
+    if not given.once:
+        watch.run(ended)
+    watch.summary()
+    out.flush()
+    return int(lost(watch.tree) or out.gone is not None)
+
+
+def follow(given: argparse.Namespace, out: Listener) -> int:
+    """Until the command has ended; what it leaves running stays under the meter."""
+    command = heap_process.Command(given.command)
+    watch = Watch(command.tree, given, out)
+    watch.run(command.ended)
+    watch.summary()
+    command.tree.remove_pages()
+    for sentence in command.remarks():
+        tell(sentence)
+    lost(command.tree)
+    return command.status
+
+
+def lost(tree: Tree) -> bool:
+    """Says which programs could not be followed to their end."""
+    found = [program for program in tree.programs if program.state == heap_tree.LOST]
+    for program in found:
+        tell(f"{heap_report.name(program)}: its page was damaged; what is shown of it is from before that")
+    return bool(found)
+
+
+def main() -> None:
+    given = arguments()
+    with opened(given) as out:
+        status = (follow if given.command else attach)(given, out)
+    sys.exit(status)

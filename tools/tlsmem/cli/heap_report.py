@@ -1,0 +1,91 @@
+"""What the heap meter says of a tree of processes: lines as time goes by, a table, or NDJSON."""
+
+import json
+from collections.abc import Iterable
+
+from tlsmem.run import heap_tree
+from tlsmem.run.heap_page import Counts
+from tlsmem.run.heap_tree import Program
+from tlsmem.tables.table import Cell, Column, Table, hole, word
+
+ROWS = 40  # the largest by peak; the others share a row
+QUANTITIES = ("live", "peak", "cumulative")
+CAPTION = "Requested bytes and blocks: live now or at the end, at the peak, and in all since the program began."
+INHERITED = (
+    "of these {bytes:,} B in {blocks:,} blocks were the parent's at the fork; they are not in its cumulative ones"
+)
+
+
+def lines(seconds: float, programs: Iterable[Program]) -> str:
+    """One line for each that runs."""
+    running = [program for program in programs if program.state == heap_tree.RUNNING]
+    return "".join(f"heap: {seconds:.1f} s  {name(program)}: {said(program.page.total)}\n" for program in running)
+
+
+def name(program: Program) -> str:
+    return f"{program.page.program}[{program.page.pid}]"
+
+
+def said(counts: Counts) -> str:
+    sizes = ((kind, getattr(counts, f"{kind}_bytes"), getattr(counts, f"{kind}_blocks")) for kind in QUANTITIES)
+    return ", ".join(f"{kind} {size:,} B in {blocks:,}" for kind, size, blocks in sizes) + " blocks"
+
+
+def ndjson(seconds: float, programs: Iterable[Program]) -> str:
+    """An object for each program, and one for all, whose peak nobody knows: peaks have their own moments."""
+    programs = list(programs)
+    objects = [{"record": "program", "seconds": round(seconds, 3), **fields(program)} for program in programs]
+    objects.append({"record": "all", "seconds": round(seconds, 3), "programs": len(programs), **sums(programs)})
+    return "".join(json.dumps(one) + "\n" for one in objects)
+
+
+def fields(program: Program) -> dict[str, int | str]:
+    page = program.page
+    named = {"pid": page.pid, "parent": page.parent, "program": page.program, "state": program.state}
+    inherited = {f"inherited_{kind}": getattr(page.inherited, f"live_{kind}") for kind in ("bytes", "blocks")}
+    return named | {"threads": program.threads} | vars(page.total) | inherited
+
+
+def sums(programs: Iterable[Program]) -> dict[str, int]:
+    totals = [program.page.total for program in programs]
+    names = [f"{kind}_{unit}" for kind in ("live", "cumulative") for unit in ("bytes", "blocks")]
+    return {field: sum(getattr(total, field) for total in totals) for field in names}
+
+
+def table(title: str, programs: list[Program]) -> Table:
+    columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("state", "state", left=True)]
+    columns.append(Column("threads", "threads"))
+    for kind in QUANTITIES:
+        columns += [Column(f"{kind}_bytes", f"{kind} B"), Column(f"{kind}_blocks", "blocks")]
+    largest = sorted(programs, key=lambda program: -program.page.total.peak_bytes)[:ROWS]
+    shown = [program for program in programs if program in largest]  # in the order of being seen
+    rows = [row(program) for program in shown]
+    if len(shown) < len(programs):
+        rest = [program for program in programs if program not in largest]
+        rows.append(row_of_sums(f"{len(rest):,} smaller ones", rest))
+    if len(programs) > 1:
+        rows.append(row_of_sums("all", programs))
+    return Table("heap", title, CAPTION, columns, rows)
+
+
+def row(program: Program) -> list[Cell]:
+    page, total = program.page, program.page.total
+    note = INHERITED.format(bytes=page.inherited.live_bytes, blocks=page.inherited.live_blocks)
+    threads = number(program.threads) if program.state == heap_tree.RUNNING else Cell("", None)
+    cells = [word(page.program), Cell(str(page.pid), page.pid), word(program.state), threads]
+    cells += [number(getattr(total, f"{kind}_{unit}")) for kind in QUANTITIES for unit in ("bytes", "blocks")]
+    if program.forked:
+        cells[4] = Cell(cells[4].text, cells[4].value, note)
+    return cells
+
+
+def row_of_sums(title: str, programs: list[Program]) -> list[Cell]:
+    total, why = sums(programs), "the peaks of several programs are not of one moment"
+    blank = [Cell("", None)] * 3
+    peak = [hole(why), hole(why)]
+    live, cumulative = ([number(total[f"{kind}_{unit}"]) for unit in ("bytes", "blocks")] for kind in QUANTITIES[::2])
+    return [word(title), *blank, *live, *peak, *cumulative]
+
+
+def number(value: int) -> Cell:
+    return Cell(f"{value:,}", value)

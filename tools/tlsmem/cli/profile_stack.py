@@ -1,0 +1,146 @@
+"""Profile one run of a stack: which call stacks hold the bytes, at the end of every phase.
+
+The run is made under a profiler, on the system's allocator and without address randomisation; it is no measurement of
+RSS or time. What it comes to is kept beside a recording, in OUT/profiles: the tool's own file, compressed, and the
+record of the run. A profile of the same run that is there already is not taken again."""
+
+import argparse
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from tlsmem.base import repository, stdout
+from tlsmem.base.paths import ROOT
+from tlsmem.cli import campaign_output
+from tlsmem.cli.measure_campaign import slots_cpus
+from tlsmem.config import definitions, option_check
+from tlsmem.config.campaign_options import seconds
+from tlsmem.config.matrix import SYSTEM, Run, tls
+from tlsmem.explore import profile_tables
+from tlsmem.profile import open_profile, profile_metadata
+from tlsmem.profile.capture import profilers, store
+from tlsmem.profile.capture.failed import Failed, TooLong
+from tlsmem.profile.capture.profiled_run import Subject
+from tlsmem.profile.capture.profilers import MARKS, PROFILERS
+from tlsmem.profile.capture.store import Place
+from tlsmem.profile.profile_metadata import ProfileRecord
+from tlsmem.profile.unreadable import Unreadable
+from tlsmem.run.preload import HEAP_METER
+from tlsmem.run.provenance import Provenance, manifest
+from tlsmem.schema.machine import default_recording
+from tlsmem.tables import render
+
+EXAMPLES = """examples:
+  tools/profile_heap.py                                     OpenSSL's sessions under heaptrack
+  tools/profile_heap.py --stack rustls+aws-lc@0.23.46 --tool massif
+  tools/profile_heap.py --tool dhat --n 100 --out /tmp/mine  minutes: a run for each phase"""
+
+TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 5), "dhat": (120, 1 / 2)}  # a session
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for knob, default in option_check.PROFILE.items():
+        if knob == "FRESH":
+            parser.add_argument("--fresh", action="store_true", help="take a profile again that is there already")
+        else:
+            meaning = f"{option_check.EVERY[knob]} (default: {default})"
+            given = None if knob in ("OUT", "PREFIX") else default
+            parser.add_argument(f"--{knob.lower()}", metavar=knob, default=given, help=meaning)
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
+    parser.add_argument(
+        "--format", choices=render.FORMATS, help="of tables; default: table on a terminal, else markdown"
+    )
+    given = parser.parse_args()
+    asked = {knob: getattr(given, knob.lower()) for knob in option_check.PROFILE if knob != "FRESH"}
+    option_check.insist({knob: value for knob, value in asked.items() if value is not None}, list(option_check.PROFILE))
+    return given
+
+
+def subject(given: argparse.Namespace) -> Subject:
+    """Failed, or an exit with a sentence, when it cannot be profiled here."""
+    refuse(given.stack, given.tool)
+    suite, sessions = given.suite if tls(given.stack) else "none", int(given.n)
+    run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)
+    fixed, each = TIME_S[given.tool]
+    known = Provenance(definitions.suites(), definitions.allocators()), given.timeout or fixed + each * sessions
+    if given.tool == "sites":
+        return Subject("sites", run, *known, version=known[0].declared(run)["meter_sha256"])
+    profiler = PROFILERS[given.tool]
+    return Subject(profiler.tool, run, *known, unrandomised(), profiler.version())
+
+
+def refuse(stack: str, tool: str) -> None:
+    """What cannot be seen, and what is not built."""
+    if brought := definitions.stacks()[stack].brings:
+        raise Failed(f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
+    manifest(stack)
+    library = {"sites": HEAP_METER, "massif": MARKS, "dhat": MARKS}.get(tool)
+    if library and not (ROOT / library).exists():
+        raise Failed(f"{library}: it is not there; make it with `make {library}`")
+
+
+def unrandomised() -> tuple[str, ...]:
+    before = profilers.unrandomised()
+    if not before:
+        print("memtest: setarch may not switch address randomisation off here: addresses are random", file=sys.stderr)
+    return before
+
+
+def sibling(place: Place, record: ProfileRecord) -> Path | None:
+    """Another stack's profile of the same suite, N and tool, which this one can be compared with."""
+    for file in sorted(place.folder.glob(f"*{place.stem.removeprefix(record.run.stack)}.json")):
+        with suppress(Unreadable):
+            other = Place(place.folder, file.stem).profile(profile_metadata.load(file))
+            if file != place.record and other.exists():
+                return other
+    return None
+
+
+def tell(place: Place, record: ProfileRecord) -> None:
+    """Where it lies, and what can be asked of it."""
+    file, other = place.profile(record), sibling(place, record)
+    extra = place.file(".xtree.zip")
+    inspect = f"tools/inspect_heaptrack.py {campaign_output.place(file)}"
+    with stdout.checked():
+        print(f"profile: {campaign_output.place(file)}")
+        if extra.exists():
+            print(f"for KCachegrind, by phase: {campaign_output.place(extra)}")
+        print(f"by phase and role: {inspect} --phase established --role server")
+        print(f"as a picture: {inspect} --flamegraph {place.stem}.html")
+        if other:
+            print(
+                "what changed: tools/inspect_heaptrack.py "
+                f"--diff {campaign_output.place(other)} {campaign_output.place(file)}"
+            )
+
+
+def main() -> None:
+    given = arguments()
+    recording = Path(given.out) if given.out else default_recording()
+    repository.insist(recording, named=bool(given.out))
+    try:
+        asked = subject(given)
+        place = store.place(recording, asked)
+        record = None if given.fresh else store.kept(place, asked)
+        if record:
+            print(
+                f"memtest: {campaign_output.place(place.record)} is there already; "
+                "--fresh (make: FRESH=1) takes it again",
+                file=sys.stderr,
+            )
+            profile = open_profile.open_profile(place.profile(record))
+        else:
+            record, profile = store.take(place, asked, slots_cpus(given.jobs))
+    except TooLong as error:
+        sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
+    except (Failed, Unreadable) as error:
+        sys.exit(f"memtest: {error}")
+    profile.file = campaign_output.place(place.profile(record))
+    for warning in profile.warnings:
+        print(f"memtest: {profile.file}: {warning}", file=sys.stderr)
+    render.print_all(profile_tables.overview(profile), given.format)
+    if given.format in (None, *render.FORMATS[:2]):
+        tell(place, record)

@@ -1,0 +1,1 @@
+"""What changed between two sets of runs, two builds, or two releases."""

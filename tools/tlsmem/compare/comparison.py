@@ -1,0 +1,151 @@
+"""OLD against NEW: every figure that both have, with what changed, and what could not be compared and why."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tlsmem.compare import declared_settings, run_matching
+from tlsmem.compare.figures import Figure, figures
+from tlsmem.compare.places import STAGES, TIMED, Place, order
+from tlsmem.compare.run_matching import MEMORY, Match
+from tlsmem.schema.records import Record
+from tlsmem.stats.change import Change, change
+from tlsmem.stats.series import Series, Setting
+
+SETTINGS = ("stack", "allocator", "window", "roles", "env", "cpu")
+HANDSHAKE = "established"  # what was allocated up to here is a handshake's
+NO_SUCH = "its runs did not reach this phase, or not at these numbers of sessions"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of all figures is looked at; None is the usual: the stages of a session."""
+
+    phases: tuple[str, ...] | None = None  # ("all",): the ends of all phases too
+    roles: tuple[str, ...] | None = None
+    meters: tuple[str, ...] | None = None
+
+    def has(self, place: Place) -> bool:
+        meter = "heap" if place.meter == "blocks" else place.meter  # bytes are in blocks: none without the other
+        meters = self.meters and {"heap" if one == "blocks" else one for one in self.meters}
+        if (self.roles and place.role not in self.roles) or (meters and meter not in meters):
+            return False
+        if place.meter in TIMED or self.phases == ("all",):
+            return True
+        if self.phases is None and place.meter == "allocations":
+            return place.phase == HANDSHAKE
+        return place.phase in (self.phases or STAGES)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of both sides."""
+
+    match: Match
+    place: Place  # its suite is OLD's -> NEW's where these differ
+    old: Figure
+    new: Figure
+
+    @cached_property
+    def change(self) -> Change:
+        return change(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    labels: tuple[str, str]  # what OLD and NEW are
+    rows: tuple[Row, ...]
+    refused: tuple[Match, ...]  # settings differ
+    alone: tuple[str, ...]  # sentences: what one side has, and why the other has not
+    notes: tuple[str, ...]
+    forced: tuple[declared_settings.Difference, ...] = ()
+
+    @cached_property
+    def varying(self) -> tuple[str, ...]:
+        """The settings, and the stack, that are not the same in all rows."""
+        matches = {id(row.match): row.match for row in self.rows}.values()
+        return tuple(name for name in SETTINGS if len({setting(match, name) for match in matches}) > 1)
+
+    def named(self, match: Match) -> str:
+        """Its suite, with what varies."""
+        said = [(f"{name} " if name != "stack" else "") + setting(match, name) for name in self.varying]
+        return ", ".join([match.suite, *said])
+
+    @property
+    def changed(self) -> list[Row]:
+        return [row for row in self.rows if row.change.changed]
+
+    @property
+    def unknown(self) -> list[Row]:
+        return [row for row in self.rows if row.change.verdict == "not known"]
+
+
+def compare(
+    old: Sequence[Record],
+    new: Sequence[Record],
+    labels: tuple[str, str] = ("OLD", "NEW"),
+    by: Collection[str] = (),
+    stacks: dict[str, str] | None = None,
+    force: bool = False,
+    wanted: Wanted | None = None,
+) -> Comparison:
+    """Of runs as recorded: the newest comparable ones of each side are chosen, and paired as matching.match has it.
+
+    `labels`: what people call the sides. With `force` rows whose settings differ are compared, and it is said."""
+    (old, of_old), (new, of_new) = run_matching.comparable(old), run_matching.comparable(new)
+    found = run_matching.match(old, new, by, stacks)
+    refused = [] if force else [one for one in found.matches if one.apart]
+    kept = [one for one in found.matches if one not in refused]
+    rows, alone = [], [f"{one[0]} alone has {one[1]}." for one in found.only]
+    for one in kept:
+        made, holes = of_match(one, wanted or Wanted())
+        rows += made
+        alone += holes
+    left_out = [f"Of {side}: {said}." for side, some in (("OLD", of_old), ("NEW", of_new)) for said in some]
+    notes = [*left_out, *declared_settings.notes(old, new)]
+    forced = dict.fromkeys(difference for one in kept for difference in one.apart)
+    return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced))
+
+
+def setting(match: Match, name: str) -> str:
+    """Of OLD -> of NEW where they differ."""
+    return run_matching.arrow(*(getattr(kind, name) for kind in match.kinds))
+
+
+def of_match(match: Match, wanted: Wanted) -> tuple[list[Row], list[str]]:
+    old, new = (figures(side) for side in with_counts_shared(match))
+    old, new = ({place._replace(suite=match.suite): one for place, one in side.items()} for side in (old, new))
+    places = sorted((place for place in {**old, **new} if wanted.has(place)), key=order)
+    rows = [Row(match, place, old[place], new[place]) for place in places if place in old and place in new]
+    missing: dict[tuple[str, str], list[Place]] = {}
+    for place in places:
+        if place not in old or place not in new:
+            side = "NEW" if place in old else "OLD"
+            missing.setdefault((side, reason(match, side, place.meter)), []).append(place)
+    return rows, [hole(match, *of, some) for of, some in missing.items()]
+
+
+def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]]:
+    """RSS runs at the numbers of sessions of both only, where these are two: a line through others is another line."""
+    sides = (match.old, match.new)
+    counts = [{one.sessions for one in side if one.meter == "rss" and one.status == "measured"} for side in sides]
+    shared = counts[0] & counts[1]
+    if match.kinds[0].work != MEMORY or counts[0] == counts[1] or not shared:
+        return sides
+    return tuple([one for one in side if one.meter != "rss" or one.sessions in shared] for side in sides)
+
+
+def reason(match: Match, side: str, meter: str) -> str:
+    """Why a side has no such figure."""
+    runs = match.new if side == "NEW" else match.old
+    of = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED else "heap"
+    series = Series(runs[0].stack, Setting.of(runs[0]), runs)
+    return NO_SUCH if series.runs(of) else series.reason(of)
+
+
+def hole(match: Match, side: str, why: str, places: Sequence[Place]) -> str:
+    """A sentence of what the other side alone has."""
+    other = "OLD" if side == "NEW" else "NEW"
+    meters = ", ".join(dict.fromkeys(place.meter for place in places))
+    many = f"{len(places)} figures" if len(places) > 1 else "1 figure"
+    return f"{other} alone has {many} of {match.suite}, {match.stack} ({meters}); in {side}: {why}."

@@ -1,0 +1,175 @@
+"""A comparison as tables: a figure of OLD, of NEW, and how much more or less that is; by meter, and call sites."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from tlsmem.compare import largest_changes
+from tlsmem.compare.changed_call_sites import ROLES, Explained
+from tlsmem.compare.comparison import SETTINGS, Comparison, Row, setting
+from tlsmem.compare.places import TIMED, said
+from tlsmem.compare.run_matching import Match
+from tlsmem.compare.site_changes import UNEXPLAINED, WHY, SiteChange, more
+from tlsmem.explore.diff.sentences import amount
+from tlsmem.stats.change import SAME, UNKNOWN, Change
+from tlsmem.tables.table import Cell, Column, Table, hole, word
+
+SITES = 10  # rows of a role's
+TITLES = {
+    "heap": "Live heap per session",
+    "allocations": "Allocations per handshake",
+    "rest": "Tables of the library's own",
+    "rss": "RSS per session",
+    "peak-rss": "Peak RSS of the process",
+    "time": "Handshakes and transfer",
+}
+CAPTIONS = {
+    "heap": "Bytes asked of the allocator and not given back, that one more session of the role adds; and blocks.",
+    "allocations": "Blocks that one more session allocates up to the end of the phase, freed or not.",
+    "rest": "Bytes of the process that grow with N and stay when sessions are closed: from the smaller N to this.",
+    "rss": "The line through (sessions, RSS), the median of repeats; of a pair two sessions.",
+    "peak-rss": "At this number of sessions, of clients and servers together, the median of repeats.",
+    "time": "Of one thread's own work, the median of repeats; MiB a second where it is transfer.",
+}
+OTHERS, IN_ALL = "{} other site{}", "in all, with the sites that are alike"
+NO_SITE = "no call stack tells of it"
+
+
+def tables(comparison: Comparison, explained: Explained | None = None) -> list[Table]:
+    """Those that have rows; what has none is said by the last."""
+    explained = explained or Explained(comparison)
+    groups = {name: (name,) for name in TITLES} | {"time": TIMED}
+    made = [of_meter(name, comparison, explained, meters) for name, meters in groups.items()]
+    return [table for table in (*made, call_sites(comparison, explained)) if table.rows or table.without]
+
+
+def of_meter(name: str, comparison: Comparison, explained: Explained, meters: Sequence[str]) -> Table:
+    rows = [row for row in comparison.rows if row.place.meter in meters]
+    figures = [Column("old", "OLD"), Column("new", "NEW"), Column("difference", "NEW has")]
+    figures += [Column("blocks", "blocks")] if name == "heap" else []
+    columns = [*names_of(comparison), *of_place(name), *figures]
+    made = Table(name, TITLES[name], CAPTIONS[name], columns, headed=headed(comparison))
+    for row in rows:
+        place = [word(row.place.role), word(said(row.place.phase)), *at(name, row)]
+        cells = [number(row.change.old), number(row.change.new), difference(row)]
+        cells += [blocks(explained.beside(row, "blocks").change)] if name == "heap" else []
+        made.rows.append([*names(row.match), *place, *cells])
+    return made
+
+
+def of_place(name: str) -> list[Column]:
+    found = [Column("role", "role", left=True), Column("phase", "phase", left=True)]
+    if name == "time":
+        return [*found, Column("meter", "figure", left=True)]
+    return [*found, Column("sessions", "N")] if name in ("peak-rss", "rest") else found
+
+
+def at(name: str, row: Row) -> list[Cell]:
+    if name == "time":
+        return [word(largest_changes.WORDS[row.place.meter])]
+    return [Cell(f"{row.place.sessions:,}", row.place.sessions)] if name in ("peak-rss", "rest") else []
+
+
+def names_of(comparison: Comparison) -> list[Column]:
+    """Suite, stack and setting; people are shown what varies."""
+    columns = [Column("suite", "suite", left=True)]
+    for name in SETTINGS:
+        usual = None if name in comparison.varying else setting(comparison.rows[0].match, name)
+        columns.append(Column(name, name, left=True, usual=usual))
+    return columns
+
+
+def headed(comparison: Comparison) -> int:
+    """Of names_of's columns those that people are shown."""
+    return 1 + len(comparison.varying)
+
+
+def names(match: Match) -> list[Cell]:
+    return [word(match.suite), *(word(setting(match, name)) for name in SETTINGS)]
+
+
+def number(value: Fraction | float) -> Cell:
+    return Cell(largest_changes.number(value), plain(value))
+
+
+def plain(value: Fraction | float) -> int | float:
+    """For programs."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
+    return round(float(value), 4)
+
+
+def difference(row: Row) -> Cell:
+    """The direction is in words for people, in the sign for programs."""
+    change, unit = row.change, row.old.unit
+    data = {"amount": plain(change.amount), "share": None if change.share is None else round(change.share, 6)}
+    data |= {"verdict": change.verdict}
+    if change.low is not None:
+        data |= {"low": round(change.low, 4), "high": round(change.high, 4)}
+    return Cell(words(change, unit), data, change.note)
+
+
+def words(change: Change, unit: str) -> str:
+    if change.verdict in (SAME, UNKNOWN):
+        return change.verdict
+    share = "" if change.share is None else f" ({largest_changes.percent(change)})"
+    way = "fewer" if unit == "blocks" and change.amount < 0 else change.direction
+    return f"{largest_changes.number(abs(change.amount))} {unit} {way}{share}"
+
+
+def blocks(change: Change) -> Cell:
+    data = {"old": plain(change.old), "new": plain(change.new), "verdict": change.verdict}
+    return Cell(f"{amount(change.old)} -> {amount(change.new)}", data)
+
+
+def call_sites(comparison: Comparison, explained: Explained) -> Table:
+    """Of each suite and role the stage whose live heap changed most; rows add up to what one more session adds."""
+    columns = [*names_of(comparison), *of_place("heap"), Column("callers", "by", left=True)]
+    columns += [Column("more_bytes", "NEW has"), Column("blocks", "blocks")]
+    columns += [Column("old_bytes", "OLD"), Column("new_bytes", "NEW")]
+    caption = (
+        "Where the difference of live heap per session is from, by who called the allocator, innermost first: of each "
+        "suite and role the stage that changed most. The rows of one add up to its difference, to the byte and block."
+    )
+    made = Table("sites", "Call sites", caption, columns, headed=headed(comparison) + 2)
+    for row in changed_most(comparison, explained):
+        head = [*names(row.match), word(row.place.role), word(said(row.place.phase))]
+        try:
+            made.rows += [[*head, *cells] for cells in of_sites(row, explained)]
+        except ValueError as error:
+            made.without.append(f"{row.match.stack}, {row.place}: {error}")
+    return made
+
+
+def changed_most(comparison: Comparison, explained: Explained) -> list[Row]:
+    """Of each role; where bytes did not change and blocks did too."""
+    found: dict[tuple, Row] = {}
+    for row in comparison.rows:
+        key = (id(row.match), row.place.role)
+        if row.place.meter != "heap" or row.place.role not in ROLES:
+            continue
+        changed = row.change.changed or explained.beside(row, "blocks").change.changed
+        if changed and (key not in found or largest_changes.weight(row) > largest_changes.weight(found[key])):
+            found[key] = row
+    return list(found.values())
+
+
+def of_sites(row: Row, explained: Explained) -> Iterator[list[Cell]]:
+    """The largest, what others come to, what is unexplained, and the row's own difference, which is their sum."""
+    found = explained.sites(row)
+    sites = [one for one in found if one.is_site]
+    for one in sites[:SITES]:
+        by = Cell(" < ".join([one.where, *one.callers[1:]]), " < ".join(one.callers))
+        yield [by, *differences(one), number(one.old_bytes), number(one.new_bytes)]
+    if others := sites[SITES:]:
+        sums = SiteChange("", (), *(sum(values) for values in zip(*(one[2:] for one in others), strict=True)))
+        by = word(OTHERS.format(len(others), "s"[: len(others) > 1]))
+        yield [by, *differences(sums), number(sums.old_bytes), number(sums.new_bytes)]
+    for one in found[len(sites) :]:
+        yield [Cell(UNEXPLAINED, UNEXPLAINED, WHY), *differences(one), hole(NO_SITE), hole(NO_SITE)]
+    change, beside = row.change, explained.beside(row, "blocks").change
+    total = SiteChange("", (), change.amount, beside.amount, change.old, change.new)
+    yield [word(IN_ALL), *differences(total), number(change.old), number(change.new)]
+
+
+def differences(one: SiteChange) -> list[Cell]:
+    return [Cell(more(one.bytes, "B"), plain(one.bytes)), Cell(more(one.blocks), plain(one.blocks))]

@@ -1,0 +1,133 @@
+"""What is declared of a run beside its figures, and what of it two sides do not share: a reason not to compare them."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from tlsmem.config.option_check import nearest
+from tlsmem.schema.records import Record
+from tlsmem.stats.remainders import given
+from tlsmem.stats.series import allocator_name, cpu_name, peer_name
+from tlsmem.tables.settings import DEFAULTS, allocator_as_used
+
+VERSION = re.compile(r"\d[\w.]*")
+ITSELF = "the same stack"
+
+
+def argument(name: str) -> Callable[[Record], str]:
+    return lambda record: (DEFAULTS | given(record)).get(name, "").rpartition("/")[2]
+
+
+def compiler_names(record: Record) -> str:
+    """Without versions: `gcc`, `clang`, `rustc, gcc`."""
+    return ", ".join(word.strip() for word in VERSION.sub("", record.compiler).split(",") if word.strip())
+
+
+def cpu_features(record: Record) -> str:
+    found = record.cpu_features
+    said = " ".join(f"{name}={value}" for name, value in (found.variables if found else {}).items())
+    return f"{cpu_name(record)} ({said})" if said else cpu_name(record)
+
+
+def environment(record: Record) -> str:
+    found = record.environment
+    return f"{record.env} (randomisation {found.aslr}, huge pages {found.thp})" if found else record.env
+
+
+# By the aspect that allows it to differ, where it is compared by that: `--by stack` is of compilers too.
+ASPECTS: dict[str, dict[str, Callable[[Record], str]]] = {
+    "stack": {"compiler": lambda one: one.compiler, "flags": lambda one: one.flags or "none"},
+    "allocator": {"allocator": allocator_as_used},
+    "suite": {name: argument(name) for name in ("protocol", "cipher", "group", "certs", "auth", "tickets", "store")},
+    "window": {"window": lambda one: str(one.window)},
+    "roles": {"roles": lambda one: one.roles, "peer": lambda one: peer_name(one) or ITSELF},
+    "env": {"environment": environment, "threads": argument("threads")},
+    "cpu": {"CPU features": cpu_features},
+    "machine": {
+        "machine": lambda one: f"{one.machine.cpu}, {one.machine.cpus} CPUs",
+        "kernel": lambda one: one.machine.kernel,
+        "system": lambda one: one.machine.os,
+        "libc": lambda one: one.machine.libc,
+    },
+    "knobs": {name: argument(name) for name in ("knobs", "size")},
+}
+ALLOWED = {"compiler": ("stack",), "cpu": ("cpu",)}  # --by this: those too
+VALUES: dict[str, Callable[[Record], str]] = {  # what --by tells sides apart by
+    "stack": lambda one: one.stack,
+    "allocator": allocator_name,
+    "compiler": compiler_names,
+    "roles": lambda one: one.roles,
+    "window": lambda one: str(one.window),
+    "cpu": cpu_name,
+    "env": lambda one: one.env,
+    "suite": lambda one: one.suite,
+}
+
+
+class Difference(NamedTuple):
+    what: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is {self.old} in OLD and {self.new} in NEW"
+
+
+def differences(old: Sequence[Record], new: Sequence[Record], by: Collection[str] = ()) -> list[Difference]:
+    """Of the runs of two sides that are measured by one meter; without what those that are compared `by` allow."""
+    allowed = {*by, *(aspect for one in by for aspect in ALLOWED.get(one, ()))}
+    found = []
+    for aspect, details in ASPECTS.items():
+        for name, of in details.items() if aspect not in allowed else ():
+            sides = [said(map(of, runs)) for runs in (old, new)]
+            if sides[0] != sides[1]:
+                found.append(Difference(name, *sides))
+    return found
+
+
+def said(values: Iterable[str]) -> str:
+    return " or ".join(sorted(set(values))) or "not told"
+
+
+def of_value(records: Iterable[Record], by: str, value: str) -> list[Record]:
+    """ValueError with a sentence that names what is there when no run has it."""
+    records = list(records)
+    found = [one for one in records if VALUES[by](one) == value]
+    if not found:
+        there = sorted({VALUES[by](one) for one in records})
+        raise ValueError(f"no runs of {by} {value}; there are: {', '.join(there) or 'none'}{nearest(value, there)}")
+    return found
+
+
+def notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
+    """What is no reason to refuse, and a reader must know: sentences."""
+    made = {
+        "the toolkit that measured": lambda one: f"{one.commit[:12]}{' with changes' if one.dirty else ''}",
+        "the heap meter": lambda one: (one.meter_sha256 or "")[:12],
+    }
+    found = []
+    for name, of in made.items():
+        sides = [said(filter(None, map(of, runs))) for runs in (old, new)]
+        if sides[0] != sides[1] and "not told" not in sides:
+            found.append(f"{name[0].upper()}{name[1:]} is {sides[0]} in OLD and {sides[1]} in NEW.")
+    return [*found, *of_schemas(old, new)]
+
+
+def of_schemas(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
+    """Which fields one side lacks, where their schemas are of different versions."""
+    versions = [max((one.schema_ for one in runs), default=0) for runs in (old, new)]
+    if versions[0] == versions[1] or 0 in versions:
+        return []
+    fields = [fields_of(runs) for runs in (old, new)]
+    older = versions.index(min(versions))
+    lacking = sorted(fields[1 - older] - fields[older])
+    side = ("OLD", "NEW")[older]
+    said = f"{side} is of schema {versions[older]}, the other of {versions[1 - older]}"
+    return [f"{said}: it lacks {', '.join(lacking)}." if lacking else f"{said}; nothing that is compared is missing."]
+
+
+def fields_of(runs: Sequence[Record]) -> set[str]:
+    """That the runs and their phases have."""
+    found = {name for one in runs for name in type(one).model_fields if getattr(one, name) is not None}
+    phases = (phase for one in runs for phase in one.phases)
+    return found | {name for phase in phases for name in type(phase).model_fields if getattr(phase, name) is not None}

@@ -1,0 +1,81 @@
+"""Where a figure stands: suite, role, phase and meter. What figures are called, and in which order they are shown."""
+
+from typing import Literal, NamedTuple
+
+from tlsmem.base import phase_names
+from tlsmem.schema.records import Record
+
+Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]
+PEAK = "peak"
+METERS: dict[str, str] = {  # meter to its unit
+    "heap": "B",  # live bytes a session
+    "blocks": "blocks",  # live blocks a session; at the peak those live at that moment
+    "allocations": "blocks",  # allocated since `contexts` up to the end of the phase, a session, whatever was freed
+    "rest": "B",  # tables of the library's own, of a process: what the larger run has more of than the smaller
+    "rss": "B",  # a session: the slope over N; of roles together a pair: two sessions
+    "peak-rss": "B",  # of the process, at an N
+    "handshakes": "handshakes/s",  # of a role's own work
+    "send": "MiB/s",
+    "receive": "MiB/s",
+}
+EXACT = ("heap", "blocks", "allocations", "rest")
+TIMED = ("handshakes", "send", "receive")
+STAGES = ("created", PEAK, "established", "reply", "idle", "closed")  # that are compared unless others are asked for
+WORDS = {"created": "sessions"}  # of people: as records have it
+AFTER = {"reply": "after 1 KiB each way"}  # on pages
+
+
+class Place(NamedTuple):
+    """`role`: client, server, pair (a client and a server with all that the process holds for them), process.
+
+    `phase`: as recorded, but "created" for `sessions`, and "peak" for the run's. Of timed runs: "handshake" and
+    "transfer", with threads and bytes of a write where these are not 1 and 1 MiB.
+    `sessions`: of "peak-rss" its N; None of all else."""
+
+    suite: str
+    role: str
+    phase: str
+    meter: str
+    sessions: int | None = None
+
+    def __str__(self) -> str:
+        """`tls13-rsa-aes256: server session, established, heap`."""
+        at = f", N = {self.sessions:,}" if self.sessions else ""
+        return f"{self.suite}: {owner(self.role)}, {said(self.phase)}, {self.meter}{at}"
+
+
+def owner(role: str) -> str:
+    return f"{role} session" if role in ("client", "server") else role
+
+
+def said(phase: str) -> str:
+    """As pages have it."""
+    return AFTER.get(phase) or phase_names.READABLE.get(phase, phase)
+
+
+def recorded(phase: str) -> str:
+    """As records have it, of what people say."""
+    said_so = {said: name for name, said in AFTER.items()}
+    return (WORDS | said_so).get(phase) or phase_names.named(phase)
+
+
+def of_people(phase: str) -> str:
+    return next((word for word, name in WORDS.items() if name == phase), phase)
+
+
+def order(place: Place) -> tuple:
+    """Of rows: as a run goes."""
+    timed = place.meter in TIMED
+    at = (0, place.phase) if timed or place.phase == PEAK else phase_names.place(recorded(place.phase))
+    late = STAGES.index(place.phase) if place.phase in STAGES else 2
+    roles = ("client", "server", "pair", "process")
+    role = roles.index(place.role) if place.role in roles else len(roles)
+    return place.suite, [*METERS].index(place.meter), role, late, at, place.sessions or 0
+
+
+def timed_phase(record: Record) -> str:
+    """Of a timed run."""
+    words = ["handshake" if record.scenario == "handshake" else "transfer"]
+    words += [f"{record.size_bytes:,} B writes"] if record.size_bytes not in (None, 2**20) else []
+    words += [f"{record.threads} threads"] if (record.threads or 1) > 1 else []
+    return ", ".join(words)

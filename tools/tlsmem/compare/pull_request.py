@@ -1,0 +1,124 @@
+"""A comparison as Markdown for a pull request: the sentence that says all, the largest movers, and tables, folded where
+they are long; and the same on a terminal, where nothing is folded."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import rich.console
+import rich.text
+
+from tlsmem.compare import comparison_tables, largest_changes
+from tlsmem.compare.changed_call_sites import Explained
+from tlsmem.compare.comparison import Comparison
+from tlsmem.stats.change import CHANGED, UNKNOWN
+from tlsmem.tables import render
+from tlsmem.tables.table import Cell, Table, clean
+
+SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
+OTHERS = "{} rows without a change are left out; --format csv and json have them."
+REFUSED = "Not compared, since declared settings differ (`--force` compares them all the same)"
+FORCED = "Compared by force, although declared settings differ"
+ALONE = "On one side only"
+NOTES = "To be known"
+TAG = re.compile("<(?=[A-Za-z/!?])")
+LARGEST, UNCHANGED = "Largest changes", "No change"
+
+
+def markdown(comparison: Comparison, explained: Explained) -> str:
+    found = largest_changes.largest(comparison)
+    parts = [f"**{literal(largest_changes.headline(comparison))}**"]
+    parts += [bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
+    parts += [bullets(mover.sentence(explained) for mover in found)] if found else []
+    parts += [table(one) for one in comparison_tables.tables(comparison, explained)]
+    parts += [folded(title, bullets(said), len(said)) for title, said in last(comparison).items() if said]
+    return "\n\n".join(parts) + "\n"
+
+
+def first(comparison: Comparison) -> dict[str, Sequence[str]]:
+    """What must be known before any figure."""
+    return {FORCED: [str(one) for one in comparison.forced], REFUSED: refused(comparison)}
+
+
+def last(comparison: Comparison) -> dict[str, Sequence[str]]:
+    return {ALONE: comparison.alone, NOTES: comparison.notes}
+
+
+def refused(comparison: Comparison) -> list[str]:
+    """Equal reasons once, with what they are of."""
+    found: dict[tuple, list[str]] = {}
+    for match in comparison.refused:
+        found.setdefault(match.apart, []).append(f"{match.suite} of {match.stack}")
+    return [f"{'; '.join(map(str, apart))}: {largest_changes.listed(of)}" for apart, of in found.items()]
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {literal(clean(one))}" for one in sentences)
+
+
+def literal(text: str) -> str:
+    """What would be read as HTML is shown as it is: names are of whoever made the recording."""
+    return TAG.sub("&lt;", text)
+
+
+def table(one: Table) -> str:
+    shown = shortened(one)
+    text = render.text_of([shown], render.MARKDOWN).strip() if shown.rows or shown.without else said(shown)
+    return folded(summary(one), literal(text), len(shown.rows) + len(shown.without))
+
+
+def summary(one: Table) -> str:
+    """Its title, and how many rows changed."""
+    rows = changed(one)
+    return (
+        f"{one.title}: {len(one.rows):,} rows"
+        if rows is None
+        else f"{one.title}: {len(rows):,} of {len(one.rows):,} changed"
+    )
+
+
+def changed(one: Table, but: Sequence[str] = (CHANGED,)) -> list[list[Cell]] | None:
+    """The rows with such a verdict; None where there are no verdicts."""
+    at = [at for at, column in enumerate(one.columns) if column.key in ("difference", "blocks") and one.name != "sites"]
+    return [row for row in one.rows if any(row[one].value["verdict"] in but for one in at)] if at else None
+
+
+def shortened(one: Table) -> Table:
+    """Of a long one the rows in which something changed, or may have; how many others there are is said."""
+    rows = changed(one, (CHANGED, UNKNOWN))
+    if rows is None or len(one.rows) <= LONG or len(rows) == len(one.rows):
+        return one
+    others = len(one.rows) - len(rows)
+    return replace(one, rows=rows, caption=f"{one.caption} {OTHERS.format(f'{others:,}')}")
+
+
+def folded(title: str, text: str, rows: int) -> str:
+    """Markdown inside HTML needs blank lines around it."""
+    if rows <= SHORT:
+        return text if text.startswith("**") else f"{title}:\n\n{text}"
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def terminal(comparison: Comparison, explained: Explained, console: rich.console.Console) -> None:
+    console.print(rich.text.Text(largest_changes.headline(comparison), style="bold"))
+    sentences = [mover.sentence(explained) for mover in largest_changes.largest(comparison)]
+    for title, said in (first(comparison) | {LARGEST: sentences}).items():
+        paragraph(title, said, console)
+    console.print()
+    made = [shortened(one) for one in comparison_tables.tables(comparison, explained)]
+    render.show([one for one in made if one.rows or one.without], render.TABLE, console)
+    paragraph(UNCHANGED, [f"{one.title}: {one.caption}" for one in made if not one.rows and not one.without], console)
+    for title, said in last(comparison).items():
+        paragraph(title, said, console)
+
+
+def said(one: Table) -> str:
+    """Of which no row is left."""
+    return f"**{one.title}**\n\n{one.caption}"
+
+
+def paragraph(title: str, said: Sequence[str], console: rich.console.Console) -> None:
+    if said:
+        console.print(rich.text.Text(f"{title}:"))
+        for one in said:
+            console.print(rich.text.Text(f"- {clean(one)}"))

@@ -1,0 +1,164 @@
+"""The tables of a walk over releases: by stage, by bucket, and what changed from each release to the next."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from tlsmem.compare.release_walk import PHASES, STAGES, UNEXPLAINED, Release, Walk
+from tlsmem.compare.site_changes import Sites
+from tlsmem.explore.diff.sentences import amount, path
+from tlsmem.profile.buckets.rules import bucket_of, buckets
+from tlsmem.tables.table import Cell, Column, Table, hole, word
+
+NAMES = ("versions", "buckets", "changes")
+NO_SITES = "no sites run, so its total is all that is known"
+NO_SITE = "no single call site changed that way"
+CALLERS = 2
+OF_THE_SLOPE = "no call stack of the one pair that has them"
+SAME = "no change"
+CAPTION = (
+    "Bytes of live heap that one session of {} holds, from heap runs, exact; in brackets how much more or less that is "
+    "than in the release before. The peak is the most at once, in the phase beside it."
+)
+BY_BUCKET = (
+    "Bytes of one session of {}, {}, by what they are for, from sites runs: docs/buckets.md has how that is known."
+)
+CHANGED = (
+    "Bytes that one session of {}, {}, holds more or less than in the release before, by what they are for, the "
+    "largest change first; and the call site that changed most the same way, with its caller."
+)
+
+
+def tables(walks: Sequence[Walk], library: str, stage: str, names: Sequence[str] | None = None) -> list[Table]:
+    made = {"versions": by_stage, "buckets": by_bucket, "changes": changes}
+    return [made[name](walks, library, stage) for name in names or NAMES]
+
+
+def heads() -> list[Column]:
+    return [Column(name, name, left=True) for name in ("suite", "role")]
+
+
+def named(walk: Walk) -> list[Cell]:
+    return [word(walk.suite), word(walk.role)]
+
+
+def without(walks: Sequence[Walk]) -> list[str]:
+    """What no walk has, once for both roles."""
+    return list(dict.fromkeys(said for walk in walks for said in walk.absent))
+
+
+def by_stage(walks: Sequence[Walk], library: str, _: str) -> Table:
+    columns = [*heads(), Column("release", "release", left=True)]
+    for stage, heading in STAGES.items():
+        columns.append(Column(stage, heading))
+        columns += [Column("peak_in", "in", left=True)] if stage == "peak" else []
+    title, caption = f"{library}, release by release", CAPTION.format(library)
+    made = Table("versions", title, caption, columns, without=without(walks), headed=2)
+    for walk in walks:
+        before: list[Release | None] = [None, *walk.releases]
+        for old, new in zip(before, walk.releases, strict=False):
+            made.rows.append([*named(walk), word(new.version), *stages(old, new)])
+    return made
+
+
+def stages(old: Release | None, new: Release) -> Iterator[Cell]:
+    for stage in STAGES:
+        cost = new.cost(stage)
+        yield hole(new.reason) if cost is None else sized(old and old.size(stage), new.size(stage))
+        if stage == "peak":
+            yield hole(new.reason) if cost is None else word(cost.phase)
+
+
+def sized(before: Fraction | None, now: Fraction) -> Cell:
+    value = {"bytes": number(now), "more_bytes": None if before is None else number(now - before)}
+    return Cell(amount(now) + ("" if before is None else f" ({more(now - before)})"), value)
+
+
+def number(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def more(size: Fraction) -> str:
+    return f"{amount(abs(size))} {'more' if size > 0 else 'less'}" if size else SAME
+
+
+def order(walks: Sequence[Walk], stage: str) -> list[str]:
+    """Of the buckets that any release has."""
+    there = {bucket for walk in walks for one in walk.releases for bucket in one.buckets(stage)}
+    return [bucket for bucket in (*buckets(), UNEXPLAINED) if bucket in there]
+
+
+def by_bucket(walks: Sequence[Walk], library: str, stage: str) -> Table:
+    """A column a release, and what has no sites run a total."""
+    stacks = [*dict.fromkeys(one.stack for walk in walks for one in walk.releases)]
+    columns = [*heads(), Column("bucket", "bucket", left=True)]
+    columns += [Column(stack, stack.partition("@")[2]) for stack in stacks]
+    title = f"{library}, {STAGES[stage]}: what a session's bytes are for, release by release"
+    made = Table("buckets", title, BY_BUCKET.format(library, STAGES[stage]), columns, without=without(walks), headed=2)
+    for walk in walks:
+        there = {one.stack: one for one in walk.releases}
+        held = {stack: one.buckets(stage) for stack, one in there.items()}
+        gone = next((said for said in walk.absent), "not measured")
+        for bucket in order([walk], stage):
+            cells = [part(held.get(stack), bucket, gone) for stack in stacks]
+            made.rows.append([*named(walk), word(bucket), *cells])
+        wholes = [there[stack].size(stage) if stack in there else None for stack in stacks]
+        total = [hole(gone) if one is None else Cell(amount(one), number(one)) for one in wholes]
+        made.rows.append([*named(walk), word("total"), *total])
+    return made
+
+
+def part(held: dict[str, Fraction] | None, bucket: str, gone: str) -> Cell:
+    if not held:
+        return hole(gone if held is None else NO_SITES)
+    size = held.get(bucket, Fraction(0))
+    return Cell(amount(size), number(size))
+
+
+def changes(walks: Sequence[Walk], library: str, stage: str) -> Table:
+    keys = {"release": "release", "bucket": "bucket", "before": "before", "now": "now", "more": "change"}
+    left = ("release", "bucket", "site")
+    columns = [*heads(), *(Column(key, name, left=key in left) for key, name in keys.items())]
+    columns.append(Column("site", "most of it in", left=True))
+    title, caption = f"{library}, {STAGES[stage]}: what changed", CHANGED.format(library, STAGES[stage])
+    made = Table("changes", title, caption, columns, headed=2)
+    for walk in walks:
+        for old, new in pairwise(walk.releases):
+            made.rows += [[*named(walk), word(new.version), *row] for row in changed(old, new, stage)]
+    return made
+
+
+def changed(old: Release, new: Release, stage: str) -> Iterator[list[Cell]]:
+    """Bucket, before, now, change, site. Where one side has no sites run, the total alone."""
+    known = bool(old.sites and new.sites)
+    held = [one.buckets(stage) if known else total(one, stage) for one in (old, new)]
+    sides = {bucket: tuple(of.get(bucket, Fraction(0)) for of in held) for bucket in {**held[0], **held[1]}}
+    differing = {bucket: now - before for bucket, (before, now) in sides.items() if before != now}
+    if not all(held):
+        return
+    if not differing:
+        now = sum(held[1].values())
+        yield [word("all"), sized(None, now), sized(None, now), Cell(SAME, 0), word("")]
+    sites = behind(old, new, stage, differing) if known and differing else {}
+    for bucket in sorted(differing, key=lambda one: (-abs(differing[one]), one)):
+        why = OF_THE_SLOPE if bucket == UNEXPLAINED else NO_SITES if not known else NO_SITE
+        cells = [Cell(amount(size), number(size)) for size in sides[bucket]]
+        change = Cell(more(differing[bucket]), number(differing[bucket]))
+        yield [word(bucket), *cells, change, sites.get(bucket) or hole(why)]
+
+
+def total(one: Release, stage: str) -> dict[str, Fraction]:
+    size = one.size(stage)
+    return {} if size is None else {"total": size}
+
+
+def behind(old: Release, new: Release, stage: str, differing: dict[str, Fraction]) -> dict[str, Cell]:
+    """By bucket the call site that changed most in its direction."""
+    diff = Sites(old.sites, new.sites).diff(PHASES[stage])
+    found: dict[str, list[tuple[Fraction, str]]] = {}
+    for site in diff.sites(new.role):
+        size, bucket = diff.figures(site).more, bucket_of(site.frames, new.sums.family)
+        if size * differing.get(bucket, 0) > 0:
+            found.setdefault(bucket, []).append((size, " < ".join(path(site).split(" < ")[:CALLERS])))
+    tops = {bucket: max(sites, key=lambda one: (abs(one[0]), one[1])) for bucket, sites in found.items()}
+    return {bucket: word(f"{where}: {more(size)}") for bucket, (size, where) in tops.items()}

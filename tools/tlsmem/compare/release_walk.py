@@ -1,0 +1,175 @@
+"""A library release by release: what a session of each holds in live heap, stage by stage and bucket by bucket."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from tlsmem.config import releases
+from tlsmem.config.option_check import nearest
+from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.schema.harness_output import Role
+from tlsmem.schema.records import UNDECLARED, Record
+from tlsmem.stats import process_tables, session_cost
+from tlsmem.stats.selection import Selection, select
+from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.session_cost import HeapCost
+from tlsmem.tables.heap import heap_holes
+from tlsmem.tables.settings import machine_of
+
+STAGES = {"created": "created", "peak": "at the peak", "established": "established", "idle": "idle"}
+PHASES = {"created": "sessions", "established": "established", "idle": "idle"}  # at whose end a stage is, but the peak
+SUITES = ("tls13-rsa-aes256", "tls12-rsa-aes256")  # unless others are asked for
+UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair
+ROLES: tuple[Role, ...] = ("client", "server")
+
+
+@dataclass(frozen=True)
+class Release:
+    stack: str
+    role: Role
+    series: Series
+
+    @property
+    def version(self) -> str:
+        return releases.version(self.stack)
+
+    @cached_property
+    def pair(self) -> tuple[Record, Record] | None:
+        found = self.series.heap_pair()
+        return found and process_tables.without(found)
+
+    def cost(self, stage: str) -> HeapCost | None:
+        """Of one session, exact; None without heap runs of two N."""
+        if not self.pair:
+            return None
+        if stage == "peak":
+            return session_cost.peak_cost(*self.pair, self.role)
+        return session_cost.live_cost(*self.pair, self.role, PHASES[stage])
+
+    def size(self, stage: str) -> Fraction | None:
+        found = self.cost(stage)
+        return found and Fraction(found.bytes.amount, found.bytes.sessions)
+
+    @property
+    def reason(self) -> str:
+        """Why there is no cost."""
+        return heap_holes(self.series)
+
+    @cached_property
+    def sites(self) -> Record | None:
+        """The sites run, the largest."""
+        return next(reversed(self.series.runs("sites")), None)
+
+    @cached_property
+    def sums(self) -> Sums | None:
+        return self.sites and Sums(sites_reader.profile(self.sites))
+
+    def buckets(self, stage: str) -> dict[str, Fraction]:
+        """Bytes of one session by bucket, those that hold something. They add up to the stage's size; without a sites
+        run there are none."""
+        if not self.sums:
+            return {}
+        held = self.sums.held(PHASES[stage], self.role)
+        found = {bucket: self.sums.each(one) for bucket, one in held.items() if one.bytes}
+        whole = self.size(stage)
+        rest = Fraction(0) if whole is None else whole - sum(found.values())
+        return found | ({UNEXPLAINED: rest} if rest else {})
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The releases that have runs of one suite and role, in order; and the others, each with the reason."""
+
+    suite: str
+    role: Role
+    setting: Setting
+    releases: tuple[Release, ...]
+    absent: tuple[str, ...]
+
+
+def stacks_of(library: str, known: Sequence[str], versions: Sequence[str] | None = None) -> list[str]:
+    """In order of release. ValueError with a sentence where there are none, or fewer than two."""
+    there = releases.libraries(known)
+    if library not in there:
+        raise ValueError(f"no releases of {library}{nearest(library, there) or one_of(there)}")
+    named = {releases.version(stack): stack for stack in there[library]}
+    for version in versions or ():
+        if version not in named:
+            raise ValueError(f"no release {version} of {library}; there are: {', '.join(named)}")
+    kept = [stack for version, stack in named.items() if not versions or version in versions]
+    if len(kept) < 2:
+        raise ValueError(f"{kept[0]} is the only release of {library}: a walk needs two")
+    return kept
+
+
+def ordered(stacks: Iterable[str]) -> list[str]:
+    """Of one library, by release."""
+    return [stack for several in releases.libraries(stacks).values() for stack in several]
+
+
+def selected(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str] | None) -> Selection:
+    """Their runs in these suites; where none are asked for in SUITES, or where there is none of these in all.
+
+    ValueError with a sentence when there are no runs of one."""
+    of_library = [run for run in runs if run.stack in stacks]
+    there = {run.suite for run in of_library}
+    usual = [suite for suite in SUITES if suite in there]
+    return select(of_library, stacks, suites or usual or None)
+
+
+def one_of(there: Sequence[str]) -> str:
+    return f"; there are: {', '.join(there) or 'none'}"
+
+
+def walks(selection: Selection, stacks: Sequence[str], roles: Sequence[Role] = ROLES) -> list[Walk]:
+    """By suite and role. ValueError with a sentence when nothing was measured, or not on one machine."""
+    usual = selection.where(laboratory)
+    one_machine([one for one in usual.records if one.stack in stacks])
+    suites = dict.fromkeys(setting.suite for setting in usual.settings)
+    found = [walk(usual, suite, role, stacks) for suite in suites for role in roles]
+    made = [one for one in found if one.releases]
+    if not made:
+        raise ValueError(f"no run of {', '.join(stacks)} was measured in {', '.join(suites) or 'any suite'}")
+    return made
+
+
+def laboratory(setting: Setting) -> bool:
+    usual = (setting.allocator, setting.window, setting.env, setting.cpu, setting.peer)
+    return usual == ("system", "all", "lab", "all", None) and setting.roles in ("together", "split")
+
+
+def one_machine(records: Sequence[Record]) -> None:
+    machines = {tuple(declared(one).values()): machine_of(one) for one in records}
+    if len(machines) > 1:
+        said = "; ".join(dict.fromkeys(machines.values()))
+        raise ValueError(f"these runs are of {len(machines)} machines ({said}), and a walk is of one: name a recording")
+
+
+def declared(record: Record) -> dict:
+    return {name: value for name, value in record.machine.model_dump().items() if name not in UNDECLARED}
+
+
+def walk(selection: Selection, suite: str, role: Role, stacks: Sequence[str]) -> Walk:
+    """In the setting of this suite that has most of these stacks: both roles in one process, or one each."""
+    settings = [setting for setting in selection.settings if setting.suite == suite]
+    of = {setting: [release(selection, setting, role, stack) for stack in stacks] for setting in settings}
+    setting = max(settings, key=lambda one: (sum(map(whole, of[one])), one.roles == "together"))
+    there = tuple(one for one in of[setting] if any(run.status == "measured" for run in one.series.records))
+    absent = [f"{one.stack} in {suite}: {why(one.series)}" for one in of[setting] if one not in there]
+    return Walk(suite, role, setting, there, tuple(absent))
+
+
+def why(series: Series) -> str:
+    """There is nothing of it."""
+    found = [f"{one.status}: {' '.join(one.reason.split())}" for one in series.records if one.reason]
+    return found[0] if found else "not measured"
+
+
+def whole(found: Release) -> int:
+    return (found.pair is not None) + (found.sites is not None)
+
+
+def release(selection: Selection, setting: Setting, role: Role, stack: str) -> Release:
+    return Release(stack, role, selection.series(stack, setting, setting.processes[role]))

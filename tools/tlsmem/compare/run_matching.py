@@ -1,0 +1,149 @@
+"""Which runs of OLD stand against which of NEW: of one suite and setting each, one stack against one stack."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tlsmem.compare import declared_settings
+from tlsmem.compare.declared_settings import Difference
+from tlsmem.compare.places import timed_phase
+from tlsmem.schema.records import Record
+from tlsmem.stats import selection, timed_selection
+from tlsmem.stats.series import Setting
+
+MEMORY = "memory"
+TOGETHER = (("rss",), ("heap", "sites"), ("time",))  # meters whose runs go together
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the runs of a line have in common, on either side."""
+
+    stack: str
+    suite: str
+    allocator: str
+    window: str
+    roles: str
+    peer: str
+    env: str
+    cpu: str
+    work: str  # "memory", or of timed runs what a thread does
+
+    @staticmethod
+    def of(record: Record) -> "Kind":
+        one = Setting.of(record)
+        work = timed_phase(record) if timed_selection.is_timed(record) else MEMORY
+        known = (one.allocator, str(one.window), one.roles, one.peer or declared_settings.ITSELF, one.env, one.cpu)
+        return Kind(record.stack, one.suite, *known, work)
+
+    def __str__(self) -> str:
+        usual = {"allocator": "system", "window": "all", "env": "lab", "cpu": "all", "peer": declared_settings.ITSELF}
+        said = [f"{name} {getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
+        said += [self.work] if self.work != MEMORY else [f"roles {self.roles}"] * (self.roles != "together")
+        return ", ".join([self.suite, self.stack, *said])
+
+
+@dataclass(frozen=True)
+class Match:
+    """Runs that are compared: of one kind on each side; `apart` is what differs that must not."""
+
+    kinds: tuple[Kind, Kind]
+    old: tuple[Record, ...]
+    new: tuple[Record, ...]
+    apart: tuple[Difference, ...] = ()
+
+    @property
+    def suite(self) -> str:
+        return arrow(*(kind.suite for kind in self.kinds))
+
+    @property
+    def stack(self) -> str:
+        return arrow(*(kind.stack for kind in self.kinds))
+
+
+@dataclass(frozen=True)
+class Matching:
+    matches: tuple[Match, ...]
+    only: tuple[tuple[str, Kind], ...]  # ("OLD" or "NEW", what it alone has)
+
+
+def arrow(old: str, new: str) -> str:
+    return old if old == new else f"{old} -> {new}"
+
+
+def comparable(records: Iterable[Record]) -> tuple[list[Record], tuple[str, ...]]:
+    """The newest runs of each kind, and sentences of those that are left out."""
+    records = list(records)
+    memory, times = selection.select(records), timed_selection.select(records)
+    return [*memory.records, *times.records], (*memory.left_out, *times.left_out)
+
+
+def match(
+    old: Sequence[Record], new: Sequence[Record], by: Collection[str] = (), stacks: dict[str, str] | None = None
+) -> Matching:
+    """Runs that are `comparable`. `by`: aspects that differ since they are what is compared; `stacks`: OLD's to NEW's
+    names where these differ, which a side of one stack each has of its own accord."""
+    pairs = stacks if stacks is not None else one_each(old, new)
+    by = {*by, "stack"} if pairs else {*by}
+    left, right = grouped(old, by, pairs), grouped(new, by, {})
+    found = [made(left.pop(key), right.pop(key), by) for key in [key for key in left if key in right]]
+    for key, other in nearly(left, right):
+        found.append(made(left.pop(key), right.pop(other), by))
+    only = [("OLD", Kind.of(runs[0])) for runs in left.values()]
+    only += [("NEW", Kind.of(runs[0])) for runs in right.values()]
+    return Matching(tuple(found), tuple(only))
+
+
+def one_each(old: Sequence[Record], new: Sequence[Record]) -> dict[str, str]:
+    """OLD's one stack to NEW's, where each has one and they are called otherwise."""
+    names = [{one.stack for one in side} for side in (old, new)]
+    if any(len(side) != 1 for side in names) or names[0] == names[1]:
+        return {}
+    return {names[0].pop(): names[1].pop()}
+
+
+BLANK: dict[str, Callable[[Kind], dict[str, str]]] = {  # what a kind is told apart by no longer
+    "stack": lambda kind: {},
+    "compiler": lambda kind: {"stack": without_variant(kind.stack, "clang")},
+    **{name: (lambda kind, name=name: {name: ""}) for name in ("allocator", "roles", "window", "cpu", "env", "suite")},
+}
+
+
+def without_variant(stack: str, variant: str) -> str:
+    return stack.replace(f"+{variant}", "")
+
+
+def grouped(records: Sequence[Record], by: Collection[str], names: dict[str, str]) -> dict[Kind, list[Record]]:
+    """By what both sides must share; of records of OLD the stack is called what NEW calls it."""
+    found: dict[Kind, list[Record]] = {}
+    for one in records:
+        kind = Kind.of(one)
+        kind = replace(kind, stack=names.get(kind.stack, kind.stack))
+        for aspect in by:
+            kind = replace(kind, **BLANK[aspect](kind))
+        found.setdefault(kind, []).append(one)
+    return found
+
+
+def nearly(left: dict[Kind, list[Record]], right: dict[Kind, list[Record]]) -> list[tuple[Kind, Kind]]:
+    """What differs in one setting only, so that it can be said which: one on each side of a stack, suite and work."""
+    found = []
+    for key in left:
+        alike = [other for other in right if near(key, other)]
+        if len(alike) == 1 and sum(near(other, alike[0]) for other in left) == 1:
+            found.append((key, alike[0]))
+    return found
+
+
+def near(one: Kind, other: Kind) -> bool:
+    return (one.stack, one.suite, one.work) == (other.stack, other.suite, other.work)
+
+
+def made(old: Sequence[Record], new: Sequence[Record], by: Collection[str]) -> Match:
+    apart = dict.fromkeys(
+        one
+        for meters in TOGETHER
+        for both in [[[one for one in side if one.meter in meters] for side in (old, new)]]
+        if all(both)
+        for one in declared_settings.differences(*both, by)
+    )
+    return Match((Kind.of(old[0]), Kind.of(new[0])), tuple(old), tuple(new), tuple(apart))

@@ -1,0 +1,81 @@
+"""The runs of OLD and of NEW, as the command line of compare.py names them."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlsmem.compare import declared_settings
+from tlsmem.config.option_check import nearest
+from tlsmem.schema import records
+from tlsmem.schema.records import Record
+from tlsmem.stats.selection import ASPECTS
+from tlsmem.tables.table import clean
+
+NARROWED = ("suite", "allocator", "window", "roles", "env", "cpu")  # by options of these names, as of tabulate
+
+
+class Usage(ValueError):
+    """What was asked for cannot be."""
+
+
+def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
+    """All runs; of a directory with a file for each of these stacks only those files, where its runs of them are."""
+    place = Path(file)
+    if not place.exists():
+        raise ValueError(f"{file}: there is no such recording; recordings are directories under data/")
+    files = [place / f"{stack}.jsonl" for stack in dict.fromkeys(stacks)]
+    alone = files if files and all(one.is_file() for one in files) else [place]
+    found = [one for part in alone for one in records.load(part)]
+    if not found:
+        raise ValueError(f"{file}: the recording is empty")
+    return found
+
+
+def of(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str, str]]:
+    """The runs of OLD and of NEW, and what these are."""
+    names = list(zip(*pairs(given).items(), strict=True)) or [(), ()]
+    files = [given.recording[at] for at in (0, -1)]
+    both = [loaded(file, stacks) for file, stacks in zip(files, names, strict=True)]
+    both = [narrowed(runs, given, stacks) for runs, stacks in zip(both, names, strict=True)]
+    if given.by:
+        aspect, *values = given.by
+        both = [of_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
+    labels = given.by[1:] if given.by and len(given.recording) == 1 else given.recording
+    return *both, tuple(map(clean, labels))
+
+
+def of_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:
+    try:
+        return declared_settings.of_value(runs, aspect, value)
+    except ValueError as error:
+        raise Usage(str(error)) from None
+
+
+def pairs(given: argparse.Namespace) -> dict[str, str]:
+    """OLD's name of each stack that is asked for to NEW's; none: all."""
+    if given.by and given.by[0] == "stack":
+        return {given.by[1]: given.by[2]}
+    found = [(old, new or old) for old, _, new in (name.partition("=") for name in given.stack or ())]
+    for names in zip(*dict.fromkeys(found), strict=True):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise Usage(f"--stack names {twice[0]} twice: a stack is compared with one other")
+    return dict(found)
+
+
+def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence[str]) -> list[Record]:
+    """Usage, with a sentence, when a name that was given is of no run."""
+    wanted = {"stacks": list(stacks)} | {plural(name): getattr(given, name) for name in NARROWED}
+    for aspect, values in wanted.items():
+        what, of = ASPECTS[aspect]
+        there = dict.fromkeys(map(of, runs))
+        for value in values or ():
+            if value not in there:
+                raise Usage(
+                    f"no runs of {what} {value}; there are: {', '.join(there) or 'none'}{nearest(value, there)}"
+                )
+        runs = [one for one in runs if not values or of(one) in values]
+    return list(runs)
+
+
+def plural(name: str) -> str:
+    return name if name == "roles" else f"{name}s"

@@ -1,0 +1,115 @@
+"""Where a difference of live heap is from: call sites of one pair on both sides, whose sum is the slope's difference.
+
+The call stacks are one pair's, the slope is of all sessions: what they do not agree on is a row, UNEXPLAINED."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from tlsmem.explore import short_names
+from tlsmem.explore.diff import profile_diff, sentences
+from tlsmem.explore.diff.rows import Figures
+from tlsmem.explore.diff.rows import Row as Site
+from tlsmem.profile import sites_reader
+from tlsmem.profile.frames import callers
+from tlsmem.schema.records import Record
+from tlsmem.stats import session_cost
+
+UNEXPLAINED = "unexplained"
+WHY = "the sites run is of one pair, the heap's slope of all sessions"
+
+
+class SiteChange(NamedTuple):
+    """What a session of NEW holds more at a site; `callers` innermost first, none where it is unexplained."""
+
+    where: str  # the innermost caller, with its place
+    callers: tuple[str, ...]
+    bytes: Fraction
+    blocks: Fraction
+    old_bytes: Fraction
+    new_bytes: Fraction
+
+    @property
+    def is_site(self) -> bool:
+        return bool(self.callers)
+
+
+class Sites:
+    """Two sites runs of one stack and setting, or of two: what they differ in, asked for by role and phase."""
+
+    def __init__(self, old: Record, new: Record) -> None:
+        """profiles.unreadable.Unreadable, with a sentence, when one is no sites run."""
+        self.runs = (old, new)
+        self.profiles = [sites_reader.profile(run) for run in self.runs]
+        self.diffs: dict[str, profile_diff.Diff] = {}
+
+    def changes(
+        self, role: str, phase: str, more_bytes: Fraction | None = None, more_blocks: Fraction | None = None
+    ) -> list[SiteChange]:
+        """The sites that differ at the phase's end (as recorded), the largest first; UNEXPLAINED last.
+
+        The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
+        what is live above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
+        diff = self.diff(phase)
+        rows = [of_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
+        rows.sort(key=lambda row: (-abs(row.bytes), -abs(row.blocks), row.where))
+        known = [above(run, role, phase) for run in self.runs]
+        size = known[1][0] - known[0][0] if more_bytes is None else more_bytes
+        blocks = known[1][1] - known[0][1] if more_blocks is None else more_blocks
+        return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
+
+    def diff(self, phase: str) -> profile_diff.Diff:
+        for one in self.profiles:
+            one.moment(phase)
+        if phase not in self.diffs:
+            self.diffs[phase] = profile_diff.compare(*self.profiles, phase, force=True)
+        return self.diffs[phase]
+
+
+def of_runs(
+    old: Record,
+    new: Record,
+    role: str,
+    phase: str,
+    more_bytes: Fraction | None = None,
+    more_blocks: Fraction | None = None,
+) -> list[SiteChange]:
+    """Sites.changes of two sites runs; `role`: client or server."""
+    return Sites(old, new).changes(role, phase, more_bytes, more_blocks)
+
+
+def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
+    return [SiteChange(UNEXPLAINED, (), size, blocks, Fraction(0), size)] if size or blocks else []
+
+
+def of_site(figures: Figures, site: Site) -> SiteChange:
+    inner = tuple(map(short_names.named, callers(site.frames)[: sentences.INNERMOST]))
+    blocks = figures.new_blocks - figures.old_blocks
+    named = sentences.path(site).partition(" < ")[0]
+    return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
+
+
+def above(run: Record, role: str, phase: str) -> tuple[Fraction, Fraction]:
+    process = role if run.roles == "split" else None
+    now, before = (getattr(session_cost.phase_of(run, name, process).heap, role) for name in (phase, "contexts"))
+    pairs = run.sessions // 2
+    blocks = now.live_blocks - before.live_blocks
+    return Fraction(now.live_bytes - before.live_bytes, pairs), Fraction(blocks, pairs)
+
+
+def in_words(rows: Sequence[SiteChange], unit: str = "B", most: int = 3) -> str:
+    """`all of it in f (a.c:1)`, or the largest parts, with the direction of each."""
+    parts = [row for row in rows if row.bytes]
+    if len(parts) == 1:
+        return f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {WHY}"
+    said = [f"{more(row.bytes, unit)} {'in ' * row.is_site}{row.where}" for row in parts[:most]]
+    if others := parts[most:]:
+        said.append(f"{more(sum(row.bytes for row in others), unit)} in {len(others)} other{'s'[: len(others) > 1]}")
+    return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+
+
+def more(amount: Fraction, unit: str | None = None) -> str:
+    if not amount:
+        return "as many" if unit is None else "as much"
+    words = [sentences.amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
+    return " ".join(filter(None, words))

@@ -1,0 +1,1 @@
+"""What can be measured: memtest/*.toml, the matrix of runs, and what a user may choose."""

@@ -1,0 +1,94 @@
+"""What a campaign may ask for, by its scenario."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
+
+from tlsmem.schema.harness_output import Cpu, Env, Roles, Window
+
+
+class Definition(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def fraction(text: str) -> str:
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{text!r} is not a fraction such as 1/10") from None
+    if not 0 < value <= 1:
+        raise ValueError(f"{text!r} is not above 0 and at most 1")
+    return text
+
+
+class AnyCampaign(Definition):
+    """What is recorded, whatever the scenario."""
+
+    stacks: list[str] = Field(min_length=1)
+    suites: list[str] = Field(min_length=1)
+    allocators: list[str] = Field(min_length=1)
+    repeats: int = Field(default=1, ge=1, le=1000)
+    cpus: list[Cpu] = Field(default=["all"], min_length=1)
+    built_only: bool = False  # stacks that are not built are left out, and said
+
+    @property
+    def every_stack(self) -> list[str]:
+        return list(dict.fromkeys(self.stacks))
+
+    def of_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
+        """With those of its stacks; None when that is no campaign."""
+        stacks = list(filter(wanted, self.stacks))
+        return self.model_copy(update={"stacks": stacks}) if stacks else None
+
+
+class Campaign(AnyCampaign):
+    """Of memory; sessions are fractions of n."""
+
+    scenario: Literal["memory"]
+    n: int = Field(ge=2, le=10**9, multiple_of=2)
+    sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
+    heap: NonNegativeInt | Literal["all"] = 2
+    windows: list[Window] = Field(min_length=1)
+    roles: list[Roles] = Field(default=["together"], min_length=1)
+    peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
+    envs: list[Env] = Field(default=["lab"], min_length=1)
+    rss: bool = True  # false: runs under the heap meter only
+    sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
+
+    @property
+    def every_stack(self) -> list[str]:
+        return list(dict.fromkeys([*self.stacks, *self.peers]))
+
+    def of_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
+        peers = list(filter(wanted, self.peers))
+        kept = super().of_stacks(wanted)
+        return kept.model_copy(update={"peers": peers}) if kept and bool(peers) == bool(self.peers) else None
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if self.peers and self.roles != ["split"]:
+            raise ValueError('roles must be ["split"]; peers need it')
+        return self
+
+
+class TimedCampaign(AnyCampaign):
+    """Of time: each run alone on the machine, repeats interleaved over stacks."""
+
+    scenario: Literal["throughput", "handshake"]
+    sizes: list[Annotated[int, Field(ge=1, le=2**30)]] = []  # bytes of a write
+    threads: list[Annotated[int, Field(ge=1, le=256)]] | Literal["cpus"] = Field(default=[1], min_length=1)
+    instructions: list[str] = []  # suites at which they are counted too, once for each stack
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if (self.scenario == "throughput") != bool(self.sizes):
+            raise ValueError("sizes are of the scenario throughput, which needs them, and of no other")
+        return self
+
+
+def campaign(entry: object) -> Campaign | TimedCampaign:
+    """A table of campaigns.toml."""
+    timed = isinstance(entry, dict) and entry.get("scenario") in ("throughput", "handshake")
+    return (TimedCampaign if timed else Campaign).model_validate(entry)

@@ -1,0 +1,201 @@
+"""What can be measured and how: the tables of memtest/*.toml, validated."""
+
+import shlex
+import string
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, Field, PositiveInt, RootModel, ValidationError, model_validator
+
+from tlsmem.base.paths import ROOT
+from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, campaign
+from tlsmem.config.inheritance import whole
+from tlsmem.schema.harness_output import Cpu, sentence
+
+DEFINITIONS = ROOT / "memtest"
+FILLED = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by stack_c.py
+
+
+def step(text: str) -> str:
+    """A command that stack_c.py can split and fill in."""
+    try:
+        words = shlex.split(text)
+        holes = [hole for word in words for _, *hole in string.Formatter().parse(word) if hole[0] is not None]
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a command: {error}") from None
+    if not words:
+        raise ValueError("an empty command")
+    for name, detail, conversion in holes:
+        if name not in FILLED or detail or conversion:
+            there = ", ".join(f"{{{one}}}" for one in FILLED)
+            raise ValueError(f"{text!r}: nothing is filled in for {{{name}}}; there are: {there}")
+    return text
+
+
+Kind = TypeVar("Kind", bound=Definition)
+
+
+class Source(Definition):
+    """A crate, or a source package of Debian's with its suite there; `tree` is the upstream tree's place in it."""
+
+    crate: str | None = None
+    debian: str | None = None
+    suite: str | None = None
+    version: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")  # of the .crate file, or of Debian's .orig archive
+    tree: str = "."
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if bool(self.crate) == bool(self.debian):
+            raise ValueError("it is either of a crate or of debian; one of them is needed")
+        if bool(self.debian) != bool(self.suite):
+            raise ValueError("debian and suite come together")
+        return self
+
+
+class Stack(Definition):
+    """A TLS implementation and how its harness is made."""
+
+    harness: Literal["c", "rust", "go"]
+    licence: str
+    what: str = ""  # it is, for people
+    tls: bool = True  # false: of no protocol, and no suite but `none`
+    driver: str | None = None
+    family: str | None = None  # what its driver shares with others: a file of harness-c/families/
+    compiler: Literal["gcc", "clang"] = "gcc"
+    uses: str | None = None  # another stack, whose build directory is {uses} in the steps
+    mask: str | None = None  # how CPU= reaches the library: a table of memtest/cpus.toml
+    cpu_seconds: PositiveInt | None = None  # that a build takes on one core: for the time left, and nothing else
+    prefix: bool = False  # linked with what is installed at PREFIX=
+    manifest: str | None = None
+    binary: str | None = None
+    features: list[str] = Field(default=[])
+    needs: list[str] = Field(default=[])
+    include: list[str] = Field(default=[])
+    libraries: list[str] = Field(default=[])
+    link: list[str] = Field(default=[])
+    steps: list[Annotated[str, AfterValidator(step)]] = Field(default=[])
+    pkg_config: str | None = None
+    package: str | None = None
+    brings: str | None = None  # an allocator of its own, by the name of its books, which the heap meter cannot see
+    source: Source | None = None
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        for key in {"c": ["driver"], "rust": ["manifest", "binary"], "go": ["manifest", "binary"]}[self.harness]:
+            if not getattr(self, key):
+                raise ValueError(f"{key} is missing; a stack with harness = {self.harness!r} needs it")
+        if self.steps and not self.source:
+            raise ValueError("source is missing; steps need it")
+        if self.pkg_config and not self.package:
+            raise ValueError("package is missing; pkg_config needs it")
+        return self
+
+
+class TreeSource(Definition):
+    """A commit of a library's repository, or a directory as it stood; copied to tree_place(), by its tree's hash."""
+
+    library: str
+    tree: str  # its hash, as git has it
+    git: str | None = None  # the commit
+    release: str | None = None  # that the tree calls itself
+    lacking: tuple[str, ...] = ()  # submodules that are not checked out
+
+
+class TreeStack(Stack):
+    """A stack whose library is built from such a tree, and all else as the table says that it is like."""
+
+    source: TreeSource
+
+
+SOURCES = "sources"  # of a tree's place: its copy, by the library's name; beside it is what is built of it
+registered: dict[str, TreeStack] = {}
+
+
+def register(name: str, stack: TreeStack) -> None:
+    """From now on stacks() has it, in this process."""
+    registered[name] = stack
+
+
+def tree_place(build: Path, tree: str) -> Path:
+    return build / "trees" / tree[:12]
+
+
+class Suite(Definition):
+    """A protocol configuration; its fields are the harness's keys."""
+
+    protocol: str
+    cipher: str
+    group: str
+    certs: str
+    auth: Literal["server", "mutual", "none"] = "server"
+    tickets: int = Field(default=0, ge=0)
+    store: Literal["off", "on"] = "off"
+    resume: Literal["off", "on"] = "off"
+    knobs: Literal["default", "best"] = "default"
+
+
+class Allocator(Definition):
+    """The system's (no library), or a library to preload."""
+
+    library: str | None = None
+    package: str | None = None
+    settings: str | None = None
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if bool(self.library) != bool(self.package):
+            there, missing = ("library", "package") if self.library else ("package", "library")
+            raise ValueError(f"{missing} is missing; {there} needs it")
+        return self
+
+
+class Mask(RootModel[dict[Cpu, dict[str, str]]]):
+    """How a library is kept from features of the CPU: by what CPU= takes, the variables of its process."""
+
+
+def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:
+    """The tables of one file by name; exits with a sentence that names file, table and key."""
+    try:
+        tables = whole(tomllib.loads(file.read_text()))
+    except (OSError, ValueError) as error:
+        sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
+    return {name: table(file, name, entry, validate) for name, entry in tables.items()}
+
+
+def table(file: Path, name: str, entry: object, validate: Callable[[object], Kind]) -> Kind:
+    try:
+        return validate(entry)
+    except ValidationError as error:
+        sys.exit(f"{file}: [{name}]: {sentence(error)}")
+
+
+def check() -> None:
+    """All of them: exits with a sentence at the first that is wrong, before time is spent on the others."""
+    for definitions in (stacks, suites, allocators, cpus, campaigns):
+        definitions()
+
+
+def stacks() -> dict[str, Stack]:
+    """Those of stacks.toml, and what was registered."""
+    return read(DEFINITIONS / "stacks.toml", Stack.model_validate) | registered
+
+
+def suites() -> dict[str, Suite]:
+    return read(DEFINITIONS / "suites.toml", Suite.model_validate)
+
+
+def allocators() -> dict[str, Allocator]:
+    return read(DEFINITIONS / "allocators.toml", Allocator.model_validate)
+
+
+def cpus() -> dict[str, Mask]:
+    return read(DEFINITIONS / "cpus.toml", Mask.model_validate)
+
+
+def campaigns() -> dict[str, Campaign | TimedCampaign]:
+    return read(DEFINITIONS / "campaigns.toml", campaign)

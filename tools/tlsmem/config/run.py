@@ -1,0 +1,79 @@
+"""One run as asked for, of any scenario; the whole of what distinguishes it within a campaign."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tlsmem.config.definitions import Suite
+from tlsmem.schema.harness_output import Env, Meter, Role, Roles, Scenario, Window
+
+SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
+THREADS = 4  # of a run as deployed
+EVERY_FEATURE = "all"  # of the CPU
+
+
+@dataclass(frozen=True)
+class Run:
+    """Of memory."""
+
+    stack: str
+    suite: str
+    allocator: str
+    window: Window
+    sessions: int
+    meter: Meter
+    repeat: int
+    roles: Roles = "together"
+    peer: str | None = None  # the client's stack, when it is another
+    env: Env = "lab"
+    cpu: str = EVERY_FEATURE  # the features of it that the library may use
+    scenario: Scenario = "memory"
+
+    @property
+    def keeps(self) -> bool:
+        """Whether one role's sessions are freed on the way."""
+        return self.roles.startswith("keep-")
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The server's first."""
+        return (self.stack, self.peer) if self.peer else (self.stack,)
+
+    @property
+    def limit_s(self) -> float:
+        """Generous: some 25 times what OpenSSL takes."""
+        return 60 + self.sessions / 50
+
+    def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+        """The harness's keys, but those of the slot; of two processes the one of `role`."""
+        asked = {"sessions": self.sessions, **suite, "window": self.window}
+        if self.roles == "split":
+            asked["role"] = role
+        if self.keeps:
+            asked["keep"] = self.roles.removeprefix("keep-")
+        if self.env != "lab":
+            asked |= {"aslr": "on", "thp": "host", "threads": THREADS}
+        return asked
+
+    def what(self) -> list[str]:
+        """Words for people."""
+        return [f"{self.sessions:,} sessions", self.meter]
+
+    def __str__(self) -> str:
+        words = [f"{self.peer} to {self.stack}" if self.peer else self.stack, self.suite, *self.what()]
+        words += [self.roles] * (self.roles != "together")
+        words += [self.env] * (self.env != "lab")
+        words += [self.allocator] * (self.allocator != SYSTEM)
+        words += [f"CPU {self.cpu}"] * (self.cpu != EVERY_FEATURE)
+        words += [f"window {self.window}"] * (self.window != "all")
+        words += [f"repeat {self.repeat}"] * (self.repeat > 1)
+        return " ".join(words)
+
+
+def argv(run: Run, suite: Suite, role: Role = "server") -> list[str]:
+    """As declared, of two processes that of `role`; the CPUs and the descriptors are the slot's to add.
+
+    Paths are relative to the root of the repository."""
+    fields = suite.model_dump() | {"certs": suite.certs if suite.certs == "none" else f"memtest/certs/{suite.certs}"}
+    stack = run.peer if run.peer and role == "client" else run.stack
+    asked = run.asked(fields, role)
+    return [f"build/harness/{stack}", run.scenario, *(f"{name}={value}" for name, value in asked.items())]

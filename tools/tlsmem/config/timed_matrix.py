@@ -1,0 +1,143 @@
+"""The matrix of a timed campaign: repeats interleaved over stacks, so that none has the machine's better moments."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tlsmem.config import definitions, timed_rounds
+from tlsmem.config.campaigns import TimedCampaign
+from tlsmem.config.run import EVERY_FEATURE, SYSTEM, Run
+from tlsmem.schema.harness_output import Role, Scenario
+from tlsmem.schema.machine import allowed_cpus
+from tlsmem.schema.records import Record
+
+ASPECTS = {"stack": "the stacks", "suite": "the suites", "size_bytes": "writes, in bytes,", "threads": "threads"}
+ASPECTS |= {"allocator": "the allocators", "cpu": "the CPU’s features"}
+COUNTED_BYTES = 2**24  # of a write, at most: one of a GiB would take callgrind an hour
+ALONE = "all"  # the window of a record: a timed run has none
+
+
+@dataclass(frozen=True)
+class TimedRun(Run):
+    """`sessions` are two a thread, again and again. Meter: time; or instructions, of one thread, once."""
+
+    threads: int = 1
+    size_bytes: int | None = None  # of a write: throughput
+    rounds: int = field(default=1, compare=False)  # longer ones ask for the same
+    seconds: int | None = field(default=None, compare=False)  # after which it ends with fewer
+
+    @property
+    def limit_s(self) -> float:
+        """Generous: a library of 2 MB/s would do, and 5 handshakes a second.
+
+        Warm-up, rounds, faults and cipher each end with a round, and none takes longer than what is timed."""
+        written = timed_rounds.writes(self.size_bytes) if self.size_bytes else 0
+        round_s = self.threads * (written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2)
+        return 60 + 4 * ((self.seconds or self.rounds * round_s) + round_s)
+
+    def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+        size = {"size": self.size_bytes} if self.size_bytes else {}
+        ends = {"rounds": self.rounds} | ({"seconds": self.seconds} if self.seconds else {})
+        return {**ends, **size, **suite, "threads": self.threads}
+
+    def what(self) -> list[str]:
+        words = [self.scenario] if self.meter == "time" else [self.scenario, self.meter]
+        words += [f"{self.size_bytes:,} bytes"] if self.size_bytes else []
+        words += [f"{self.threads} threads"] * (self.threads > 1)
+        return words
+
+
+def matrix(campaign: TimedCampaign) -> list[TimedRun]:
+    """By repeat, then by what is compared; stacks last: A B A B. Instructions, which nothing disturbs, at the end."""
+    known, suites = definitions.stacks(), definitions.suites()
+    runs: dict[TimedRun, None] = {}
+    for repeat in range(1, campaign.repeats + 1):
+        for settings in compared(campaign):
+            for stack in campaign.stacks:
+                of = settings if known[stack].tls else settings | {"suite": "none"}
+                count = timed_rounds.rounds(suites[of["suite"]], of["size_bytes"])
+                ends = {"rounds": count, "seconds": timed_rounds.seconds()}
+                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=ALONE, **ends, **of))
+    return [*runs, *counted(run for run in runs if run.suite in campaign.instructions)]
+
+
+def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
+    """What may stand beside each other in a table, threads and configurations, is made one after the other."""
+    for suite in campaign.suites:
+        for size in campaign.sizes or [None]:
+            for threads in thread_counts(campaign):
+                for allocator in campaign.allocators:
+                    for cpu in campaign.cpus:
+                        yield {
+                            "scenario": campaign.scenario,
+                            "allocator": allocator,
+                            "cpu": cpu,
+                            "suite": suite,
+                            "size_bytes": size,
+                            "threads": threads,
+                            "sessions": 2 * threads,
+                        }
+
+
+def thread_counts(campaign: TimedCampaign) -> list[int]:
+    if campaign.threads != "cpus":
+        return list(dict.fromkeys(campaign.threads))
+    most = len(allowed_cpus())
+    powers = (2**power for power in range(3, most.bit_length()))
+    return sorted({*range(1, min(most, 4) + 1), *powers, most})
+
+
+def counted(timed: Iterable[TimedRun]) -> list[TimedRun]:
+    """Each stack, suite and size once."""
+    small = (run for run in timed if (run.size_bytes or 0) <= COUNTED_BYTES)
+    alone = (replace(run, meter="instructions", repeat=1, threads=1, sessions=2) for run in small)
+    return list(dict.fromkeys(alone))
+
+
+def shortest(stack: str, suite: str, scenario: Scenario, rounds: int) -> TimedRun:
+    """That shows whether a stack can do a suite, of writes of 1 KiB."""
+    size = 1024 if scenario == "throughput" else None
+    named = (stack, suite, SYSTEM, ALONE, 2, "time", 1)
+    return TimedRun(*named, scenario=scenario, size_bytes=size, rounds=rounds)
+
+
+def of_record(record: Record) -> TimedRun:
+    return TimedRun(
+        stack=record.stack,
+        suite=record.suite,
+        allocator=record.allocator.name,
+        window=record.window,
+        sessions=record.sessions,
+        meter=record.meter,
+        repeat=record.repeat,
+        roles=record.roles,
+        env=record.env,
+        cpu=record.cpu_features.name if record.cpu_features else EVERY_FEATURE,
+        scenario=record.scenario,
+        threads=record.threads or 1,
+        size_bytes=record.size_bytes,
+        rounds=record.rounds or 1,
+    )
+
+
+def of_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[Record]:
+    """What it asks for, however often that was repeated, in its order of stacks: the first is the base of factors.
+
+    ValueError when there is none of it, with what there is instead."""
+    asked = dict.fromkeys(matrix(campaign.model_copy(update={"repeats": 1})))
+    there = [one for one in records if one.scenario == campaign.scenario]
+    timed = [one for one in there if replace(of_record(one), repeat=1) in asked]
+    if not timed:
+        raise ValueError(f"no run that this campaign asks for: {instead(asked, [*map(of_record, there)])}")
+    return sorted(timed, key=lambda one: campaign.stacks.index(one.stack))
+
+
+def instead(asked: Iterable[TimedRun], there: Sequence[TimedRun]) -> str:
+    """Of the first aspect of which nothing is there: what was asked for, and what there is."""
+    if not there:
+        return f"no run of the scenario {next(iter(asked)).scenario} is there"
+    for name, said in ASPECTS.items():
+        wanted, found = ([*dict.fromkeys(str(getattr(run, name)) for run in runs)] for runs in (asked, there))
+        if not set(wanted) & set(found):
+            return f"of {said} it asks for {', '.join(wanted)}; there are {', '.join(found)}, shown without --campaign"
+    return "each of its settings is there, but not together; without --campaign all runs are shown"

@@ -1,0 +1,1 @@
+"""What changed between two profiles, call stack by call stack."""

@@ -1,0 +1,1 @@
+"""Flamegraphs of a profile: an interactive page, and an SVG of one moment."""

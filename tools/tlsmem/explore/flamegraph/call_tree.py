@@ -1,0 +1,144 @@
+"""The tree that a page draws: functions by who called them, and what each itself holds at each moment.
+
+Its first level says whose the memory is; below a driver's entrance come the stack's own functions. Allocators at the
+inner end are left out, and so is how the harness came to the entrance: neither tells where bytes are."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from tlsmem.explore.diff import match_callstacks
+from tlsmem.explore.diff.profile_diff import Diff
+from tlsmem.profile.buckets import rules
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.frames import Frame, callers
+from tlsmem.profile.heap_profile import Held, Profile, plus
+
+ALL, SMALLER, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
+MOST = 1_000  # functions of a stack; all that those call is one more
+BEYOND = f"(calls beyond {MOST:,})"
+OURS = ("memtest/", "harness-c/", "harness-rust/")
+CRATE = re.compile(r"[<&*]*(?:dyn |impl |mut )*([a-z_]\w*)::")
+RUST = {"std", "core", "alloc"}
+
+Key = tuple[str, str, str]  # function, file, module; empty where not known
+
+
+class Tree:
+    """Nodes are numbers: 0 is all, and whoever calls comes before those that it calls."""
+
+    def __init__(self, buckets: Sequence[str] = ()) -> None:
+        self.known = buckets  # in the order of their colours; without any it is areas that have colours
+        self.keys: list[Key] = [(ALL, "", "")]
+        self.callers: list[int] = [0]
+        self.lines: list[set[int]] = [set()]  # that the calls, or the allocations, stand in
+        self.held: list[dict[int, Held]] = [{}]  # by moment, of this node itself
+        self.buckets: list[str] = [""]  # what a node's own bytes are for
+        self.numbers: dict[tuple[int, Key], int] = {}
+
+    def node(self, caller: int, key: Key, line: int | None = None) -> int:
+        found = self.numbers.setdefault((caller, key), len(self.keys))
+        if found == len(self.keys):
+            self.keys.append(key)
+            self.callers.append(caller)
+            self.lines.append(set())
+            self.held.append({})
+            self.buckets.append("")
+        if line:
+            self.lines[found].add(line)
+        return found
+
+    def place(self, whose: str, keys: Iterable[tuple[Key, int | None]]) -> int:
+        """Where a stack's bytes stand; functions and their lines, root first."""
+        node = first = self.node(0, (whose, "", ""))
+        for depth, (key, line) in enumerate(keys):
+            if depth == MOST:
+                node = self.node(node, (BEYOND, "", ""))
+                break
+            node = self.node(node, key, line)
+        return self.node(node, (UNKNOWN, "", "")) if node == first else node
+
+    def add(self, node: int, moment: int, held: Held) -> None:
+        self.held[node][moment] = plus(self.held[node].get(moment, Held(0, 0)), held)
+
+    def totals(self) -> list[Counter[int]]:
+        """Bytes by moment, of each node and all that it called."""
+        sums = [Counter({moment: held.bytes for moment, held in held.items()}) for held in self.held]
+        for node in range(len(sums) - 1, 0, -1):
+            into = sums[self.callers[node]]
+            for moment, size in sums[node].items():
+                into[moment] += size
+        return sums
+
+    def kind(self, node: int) -> str:
+        """What gives a node its colour; nothing where that is only what it called."""
+        return self.buckets[node] if self.known else area(self.keys[node])
+
+    def kinds(self) -> list[str]:
+        """In the order of their colours."""
+        if self.known:
+            return [*self.known]
+        sizes: Counter[str] = Counter()
+        for node, held in enumerate(self.held):
+            sizes[self.kind(node)] += sum(one.bytes for one in held.values())
+        return [kind for kind, _ in sizes.most_common() if kind]
+
+    def owners(self) -> dict[int, str]:
+        """Nodes of the first level, by whose they are."""
+        return {node: self.keys[node][0] for node in range(1, len(self.keys)) if not self.callers[node]}
+
+
+def of_profile(profile: Profile, stacks: Iterable[int]) -> Tree:
+    """Of these stacks, at all moments."""
+    buckets = Sums(profile)
+    tree, places = Tree([*rules.buckets()] if buckets.family in rules.families() else ()), {}
+    for stack in stacks:
+        shown = inner(profile.stacks.frames(stack))
+        places[stack] = tree.place(profile.stacks.owner(stack), ((key(frame), frame.line) for frame in shown))
+        if tree.known and profile.stacks.owner(stack) != "harness":
+            tree.buckets[places[stack]] = buckets.bucket(stack)
+    for at, moment in enumerate(profile.moments.values()):
+        for stack, held in moment.live.items():
+            if stack in places:
+                tree.add(places[stack], at, held)
+    return tree
+
+
+def of_diff(diff: Diff) -> Tree:
+    """Three moments: what OLD holds, what NEW holds, and by how much that differs. Without lines, which move.
+
+    Where the numbers of sessions differ, sessions' bytes are those of the larger number. What is less than nothing,
+    since it was there before any session and is freed, is nothing."""
+    tree = Tree()
+    for row in diff.rows:
+        node = tree.place(row.part, ((same(frame), None) for frame in inner(row.frames)))
+        by = diff.divisors(row.part)
+        old, new = (max(0, round(side.bytes * max(by) / one)) for side, one in zip((row.old, row.new), by, strict=True))
+        for at, size in enumerate((old, new, abs(new - old))):
+            tree.add(node, at, Held(size, None))
+    return tree
+
+
+def inner(frames: Sequence[Frame]) -> Iterable[Frame]:
+    """From the entrance to a driver, or from main, to who called the allocator; root first."""
+    return reversed(match_callstacks.inside(callers(frames)))
+
+
+def key(frame: Frame) -> Key:
+    module = (frame.module or "").rpartition("/")[2]
+    return frame.function or f"{module or '?'}+{frame.address or 0:#x}", frame.file or "", module
+
+
+def same(frame: Frame) -> Key:
+    """As key, without what is a version's."""
+    return match_callstacks.name(frame), match_callstacks.file(frame) or "", ""
+
+
+def area(key: Key) -> str:
+    """What a function is part of, for its colour: a crate, a directory of sources, a library, or the harness."""
+    function, file, module = key
+    if file.startswith(OURS):
+        return "harness"
+    if crate := CRATE.match(function):
+        return "Rust's own" if crate[1] in RUST else crate[1]
+    return "/".join(file.split("/")[:-1][-2:]) or module

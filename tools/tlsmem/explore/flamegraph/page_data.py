@@ -1,0 +1,112 @@
+"""What a page knows, as JSON: names once, nodes by number, and of each node what changed from moment to moment.
+
+It never takes more than it may: the smallest functions are then put together, and the page says how much that is."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from tlsmem.explore.flamegraph.call_tree import SMALLER, Tree
+from tlsmem.explore.short_names import short
+from tlsmem.profile.heap_profile import Held
+
+NOTHING = Held(0, 0)
+STEP = 0.95  # of the nodes that would fit if all were of one size
+
+
+class Numbers(dict):
+    """What was asked for, numbered in order."""
+
+    def __missing__(self, key: object) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+def fitting(tree: Tree, room: int) -> str:
+    """The tree's JSON, in at most `room` characters. ValueError when not even its first level fits."""
+    totals = tree.totals()
+    largest = [max(bytes_.values(), default=0) for bytes_ in totals]
+    order = sorted(range(len(totals)), key=lambda node: (tree.callers[node] != 0, -largest[node], node))
+    kept, least = about(tree, order, room), 1 + len(tree.owners())
+    while (size := len((text := said(tree, largest, order, kept)).encode())) > room:
+        if kept == least:
+            raise ValueError(f"a page of {size:,} bytes cannot be made to fit into {room:,}")
+        kept = max(least, min(kept - 1, int(kept * room / size * STEP)))
+    return text
+
+
+def about(tree: Tree, order: Sequence[int], room: int) -> int:
+    """How many of the largest nodes may fit: rather too many than too few."""
+    known = set()
+    for kept, node in enumerate(order):
+        key = tree.keys[node]
+        room -= 14 + 12 * len(tree.held[node]) + (0 if key in known else 12 + sum(map(len, key)))
+        known.add(key)
+        if room < 0:
+            return max(kept, 1)
+    return len(order)
+
+
+def said(tree: Tree, largest: list[int], order: Sequence[int], kept: int) -> str:
+    if kept == len(order):
+        return packed(json_of(tree) | {"smaller": None})
+    small, rest = pruned(tree, set(order[:kept]))
+    merged = {
+        "functions": len(order) - kept,
+        "at_most": largest[order[kept]],
+        "bytes": [[*one] for one in rest.items()],
+    }
+    return packed(json_of(small) | {"smaller": merged})
+
+
+def pruned(tree: Tree, kept: set[int]) -> tuple[Tree, Counter[int]]:
+    """The tree with these nodes, and the bytes by moment of all others, which stand with who called them.
+
+    Who calls holds no less than what it calls and comes before it, so callers of the largest are among the largest."""
+    small, rest, numbers = Tree(tree.known), Counter(), {}
+    for node, key in enumerate(tree.keys):  # callers first
+        caller = numbers.get(tree.callers[node], 0)
+        if small.keys[caller][0] == SMALLER:
+            numbers[node] = caller
+        else:
+            numbers[node] = small.node(caller, key if node in kept else (SMALLER, "", "")) if node else 0
+        if node in kept:
+            small.lines[numbers[node]] |= tree.lines[node]
+            small.buckets[numbers[node]] = tree.buckets[node]
+        for moment, held in tree.held[node].items():
+            small.add(numbers[node], moment, held)
+            rest[moment] += held.bytes if node not in kept else 0
+    return small, rest
+
+
+def json_of(tree: Tree) -> dict:
+    """`frames`: function, file, module and short name, as numbers of names. `kinds`: what has a colour of its own.
+    `nodes`: of each its caller, frame, kind, lines, and held: moment, bytes, blocks, again where they change."""
+    names, frames, kinds = Numbers(), Numbers(), tree.kinds()
+    colour = {kind: at for at, kind in enumerate(kinds)} | {"": -1}
+    nodes = [
+        [tree.callers[node], frames[key], colour[tree.kind(node)], sorted(tree.lines[node]), changes(tree.held[node])]
+        for node, key in enumerate(tree.keys)
+    ]
+    parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
+    found = {"names": [*names], "frames": parts, "kinds": kinds, "nodes": nodes, "owners": tree.owners()}
+    return found | {"by_bucket": bool(tree.known)}
+
+
+def changes(held: dict[int, Held]) -> list[int | None]:
+    found: list[int | None] = []
+    last, after = NOTHING, 0
+    for moment in sorted(held):
+        if moment > after and last != NOTHING:
+            found += [after, *NOTHING]
+            last = NOTHING
+        if held[moment] != last:
+            found += [moment, *held[moment]]
+        last, after = held[moment], moment + 1
+    return found if last == NOTHING else [*found, after, *NOTHING]
+
+
+def packed(value: object) -> str:
+    """As it may stand between tags of HTML: nothing in it begins one, or a comment."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,56 @@
+"""What a page is drawn by: d3 and d3-flame-graph, fetched once by npm as page/package-lock.json pins them, and ours."""
+
+import shutil
+from typing import NamedTuple
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build import commands, stamps
+from tlsmem.build.commands import Failed
+from tlsmem.build.first_use import locked
+
+PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
+FETCHED = ROOT / "build/page"
+LIBRARIES = {"d3": "dist/d3.min.js", "d3-flame-graph": "dist/d3-flamegraph.umd.min.js"}
+OURS = ("figure.js", "words.js", "chart.js", "controls.js")
+
+
+class Scripts(NamedTuple):
+    """In the order in which a browser reads them."""
+
+    scripts: list[str]
+    licences: list[str]
+
+
+def scripts() -> Scripts:
+    """Of a page of one heap profile; as libraries."""
+    found = libraries()
+    ours = "".join((PINNED / name).read_text(encoding="utf-8") for name in OURS)
+    return found._replace(scripts=[*found.scripts, f'"use strict";\n(() => {{\n{ours}}})();'])
+
+
+def libraries() -> Scripts:
+    """What any page with flamegraphs needs. Failed with a sentence when npm is missing or cannot fetch."""
+    fetch()
+    folders = {FETCHED / "node_modules" / name: file for name, file in LIBRARIES.items()}
+    theirs = [(folder / file).read_text(encoding="utf-8").strip() for folder, file in folders.items()]
+    named = [f"{folder.name}:\n\n{(folder / 'LICENSE').read_text(encoding='utf-8').strip()}" for folder in folders]
+    return Scripts(theirs, named)
+
+
+def fetch() -> None:
+    """Once; afterwards no network is needed."""
+    pins = [PINNED / "package.json", PINNED / "package-lock.json"]
+    stamp, made_of = FETCHED / "stamp", stamps.contents(pins, ROOT)
+    if stamps.holds(stamp, made_of):
+        return
+    if not shutil.which("npm"):
+        raise Failed("npm is not installed, and pages are drawn by what it fetches: install it, or write a .svg")
+    with locked(FETCHED.with_suffix(".lock")):
+        if stamps.holds(stamp, made_of):
+            return
+        FETCHED.mkdir(exist_ok=True)
+        for pin in pins:
+            shutil.copy2(pin, FETCHED)
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3 and d3-flame-graph", FETCHED)
+        stamps.write(stamp, made_of)

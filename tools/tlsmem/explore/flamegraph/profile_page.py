@@ -1,0 +1,141 @@
+"""One page of a heap profile that needs nothing else: its figure, all moments of it, and what draws them."""
+
+import base64
+import hashlib
+
+import jinja2
+from markupsafe import Markup
+
+from tlsmem.base.paths import ROOT
+from tlsmem.base.phase_names import READABLE
+from tlsmem.base.text_colours import text_on
+from tlsmem.explore import profile_selection
+from tlsmem.explore.diff import sentences
+from tlsmem.explore.diff.profile_diff import Diff, Side
+from tlsmem.explore.diff.rows import WARM_UP
+from tlsmem.explore.flamegraph import call_tree, page_data, page_scripts
+from tlsmem.explore.profile_tables import COLUMNS
+from tlsmem.plots.bucket_style import look_of
+from tlsmem.profile.frames import Owner
+from tlsmem.profile.heap_profile import BASE, PEAK, Profile, called
+
+MOST = 2_000_000  # bytes of a page
+SIDES = ("OLD", "NEW", "change")  # the moments of a diff
+COLUMN = {owner: column for column, owners in COLUMNS.items() for owner in owners}
+
+
+def page(
+    profile: Profile, moment: str | None = None, owner: Owner | None = None, wanted: profile_selection.Pattern = None
+) -> str:
+    """Of the stacks that the pattern finds; opens at this moment, with this owner. ValueError with a sentence."""
+    opens = profile_selection.moment(profile, moment).name
+    stacks = {stack: None for moment in profile.moments.values() for stack in moment.live}
+    found = profile_selection.matched(profile.stacks, stacks, wanted)
+    if stacks and not found:
+        raise profile_selection.Unmatched(
+            f"{profile.file}: no call stack that holds memory at any moment has a frame that --filter finds"
+        )
+    tree = call_tree.of_profile(profile, found)
+    about = heading(profile) | {
+        "moments": [*profile.moments],
+        "opens": {"phase": opens, "role": COLUMN[owner] if owner else "all"},
+        "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
+        "of_sessions": [profile_selection.without_sessions(profile, name) is None for name in profile.moments],
+        "at_peak": [name == PEAK for name in profile.moments],
+        "sessions": profile_selection.divisor(profile),
+        "roles": profile_selection.has_roles(profile),
+        "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
+        "warnings": profile.warnings,
+    }
+    return made(about, tree)
+
+
+def heading(profile: Profile) -> dict[str, str]:
+    run = profile.run
+    if run is None:
+        return {"title": profile.command or profile.file, "subtitle": f"{profile.file}, by {called(profile.tool)}"}
+    whole = f"N = {run.sessions:,} sessions"
+    by = f"one pair of {whole}, by a sites run" if profile.of_one_pair else f"{whole}, by {called(profile.tool)}"
+    return {"title": f"{run.stack}, {run.suite}", "subtitle": by}
+
+
+def diff_page(diff: Diff) -> str:
+    """OLD, NEW and what changed, as three moments."""
+    shared = max(diff.old.sessions or 0, diff.new.sessions or 0) or None
+    about = {
+        "title": title_of(diff),
+        "subtitle": ", ".join(filter(None, [suite_of(diff), *moment_and_role(diff)])),
+        "moments": [*SIDES],
+        "opens": {"phase": "change", "role": "all"},
+        "base": None,
+        "sessions": shared,
+        "roles": any(profile_selection.has_roles(side.profile) for side in (diff.old, diff.new)),
+        "diff": {"old": diff.old.label, "new": diff.new.label},
+        "at_peak": [PEAK in (diff.old.moment, diff.new.moment)] * len(SIDES),
+        "warnings": [*sentences.opening(diff), *warnings(diff.old), *warnings(diff.new)],
+    }
+    return made(about, call_tree.of_diff(diff))
+
+
+def warnings(side: Side) -> list[str]:
+    return [f"{side.label}: {warning}" for warning in side.profile.warnings]
+
+
+def title_of(diff: Diff) -> str:
+    return " → ".join(side.label.removeprefix("the run of ") for side in (diff.old, diff.new))
+
+
+def suite_of(diff: Diff) -> str:
+    """Both, where the comparison is forced."""
+    suites = [side.profile.run.suite for side in (diff.old, diff.new) if side.profile.run]
+    return " → ".join(dict.fromkeys(suites))
+
+
+def moment_and_role(diff: Diff) -> list[str]:
+    """The role where only one is compared."""
+    moments = " → ".join(dict.fromkeys(when(side.moment) for side in (diff.old, diff.new)))
+    parts = {row.part for row in diff.rows}
+    return [moments, *parts] if len(parts) == 1 and parts <= {*profile_selection.ROLES} else [moments]
+
+
+def when(moment: str) -> str:
+    return profile_selection.when(moment).replace("`", "")
+
+
+def made(about: dict, tree: call_tree.Tree) -> str:
+    """The smallest functions are put together until the page is no larger than it may be."""
+    about |= {
+        "columns": COLUMN | {WARM_UP: COLUMN["client context"]},
+        "session_roles": profile_selection.ROLES,
+        "readable": READABLE,
+        "looks": {bucket: looks(bucket) for bucket in tree.known},
+    }
+    drawn = page_scripts.scripts()
+    folder = jinja2.FileSystemLoader(ROOT / "tools/tlsmem/explore/flamegraph/assets")
+    template = jinja2.Environment(loader=folder, autoescape=True, trim_blocks=True).get_template("page.html.jinja")
+    parts = {
+        "about": about,
+        "scripts": [plain(script) for script in drawn.scripts],
+        "policy": " ".join(f"'sha256-{digest(script)}'" for script in drawn.scripts),
+        "style": plain((ROOT / "tools/tlsmem/explore/flamegraph/assets/page.css").read_text(encoding="utf-8")),
+        "licences": plain("\n\n".join(drawn.licences)),
+        "json": Markup(page_data.packed(about)),
+    }
+    room = MOST - len(template.render(parts, tree="").encode())
+    return template.render(parts, tree=Markup(page_data.fitting(tree, room)))
+
+
+def looks(bucket: str) -> dict[str, str]:
+    colour = look_of(bucket).colour
+    return {"colour": colour, "text": text_on(colour)}
+
+
+def plain(text: str) -> Markup:
+    """As it stands, between tags: of ours and of pinned libraries only."""
+    if "</script" in text.lower() or "<!--" in text or "</style" in text.lower():
+        raise ValueError("what draws the page would end its own tag")
+    return Markup(text)
+
+
+def digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,61 @@
+"""A profile as a script opens it: a bar on a terminal while it is read, and what is wrong with it on stderr."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import rich.console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tlsmem.profile import open_profile
+from tlsmem.profile.heap_profile import Profile
+from tlsmem.profile.unreadable import Unreadable
+
+
+def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
+    """Unreadable, with a sentence, when it is no profile, ValueError when it is of another stack or suite than asked
+    for; what its reader warns of goes to stderr."""
+    with bar(file) as progress:
+        found = open_profile.open_profile(file, progress, suite, stack)
+    insist(found, suite=suite, stack=stack)
+    for warning in found.warnings:
+        print(f"memtest: {found.file}: {warning}", file=sys.stderr)
+    return found
+
+
+def insist(profile: Profile, **asked: str | None) -> None:
+    for what, name in asked.items():
+        if name is not None and profile.run is None:
+            raise ValueError(
+                f"{profile.file}: no record beside this profile says of which {what} it is; leave --{what} out"
+            )
+        if name is not None and getattr(profile.run, what) != name:
+            of = f"{profile.run.stack}, {profile.run.suite}"
+            raise ValueError(f"{profile.file}: this profile is of {of}; leave --{what} {name} out")
+
+
+def place(file: str, stack: str | None = None) -> str:
+    """The file of the stack, where a recording's directory is given. Unreadable, with a sentence, without one."""
+    folder = Path(file)
+    there = sorted(one.stem for one in folder.glob("*.jsonl")) if folder.is_dir() else []
+    if not there:
+        return file
+    if stack is None and len(there) > 1:
+        raise Unreadable(f"{file}: runs of several stacks: choose one with --stack: {', '.join(there)}")
+    if stack is not None and stack not in there:
+        raise Unreadable(f"{file}: no runs of the stack {stack}, but of {', '.join(there)}")
+    return str(folder / f"{stack or there[0]}.jsonl")
+
+
+@contextmanager
+def bar(file: str) -> Iterator[Callable[[int], None] | None]:
+    """What is to be told how many bytes of the file were read; None where nobody would see it."""
+    console = rich.console.Console(stderr=True)
+    if not console.is_terminal or not Path(file).is_file():
+        yield None
+        return
+    about = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+    with Progress(*about, console=console, transient=True) as board:
+        task = board.add_task(Path(file).name, total=Path(file).stat().st_size)
+        yield lambda read: board.update(task, completed=read)

@@ -1,0 +1,149 @@
+"""What is shown of a profile, and of two, as it was asked for on the command line."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+
+import rich.console
+import rich.text
+
+from tlsmem.base import stdout
+from tlsmem.explore import callers_tree, folded_stacks, profile_output, profile_selection, profile_tables, top_sites
+from tlsmem.profile.heap_profile import Profile
+from tlsmem.tables import render
+from tlsmem.tables.table import Table
+
+VIEWS = ("callers", "sizes", "buckets")
+FILES = ("folded", "speedscope", "flamegraph")
+
+
+def show(profile: Profile, given: argparse.Namespace) -> str:
+    """Tables, then the tree, then files; with --into nothing, but what is to stand in a page is returned.
+
+    ValueError and OSError with a sentence."""
+    moment = profile_selection.moment(profile, given.phase).name
+    made = list(tables(profile, given, moment))
+    if given.into:
+        return page(made, reasons(profile) if given.buckets else [])
+    if made:
+        render.print_all(made, given.format)
+    if given.callers and not given.format:
+        root = callers_tree.tree(profile, moment, given.role, given.filter)
+        draw(root, title(moment), given.top or top_sites.ROWS)
+    if given.buckets and form(given) in (render.TABLE, render.MARKDOWN):
+        tell(reasons(profile), form(given))
+    write(profile, given, moment)
+    return ""
+
+
+def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
+    """Markdown, as a page takes it."""
+    return "\n".join([render.text_of(made, render.MARKDOWN), *map(item, sentences)])
+
+
+def item(sentence: str) -> str:
+    return f"- {sentence}"
+
+
+def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
+    """All where nothing is chosen; the sites where some are, or --by asks for them; and what has its own option."""
+    rows = given.top or top_sites.ROWS
+    alone = not any(getattr(given, name) for name in (*VIEWS, *FILES))
+    if given.by or (alone and (given.phase or given.role or given.filter)):
+        by = given.by or "bytes"
+        yield top_sites.top(profile, moment, given.role, by, rows, given.filter, given.sessions)
+    elif alone:
+        yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
+    if given.sizes:
+        yield profile_tables.sizes(profile, bars=form(given) == render.TABLE)
+    if given.callers and (given.format or given.into):
+        root = callers_tree.tree(profile, moment, given.role, given.filter)
+        yield callers_tree.table(profile, root, title(moment), rows)
+    if given.buckets:
+        yield of_buckets(profile)
+
+
+def of_buckets(profile: Profile) -> Table:
+    """ValueError with a sentence without the run's record, which says whose rules and how many sessions."""
+    from tlsmem.tables import buckets
+
+    if profile.run is None:
+        raise ValueError(f"{profile.file}: no record of a run is beside it; --buckets is for what `make profile` keeps")
+    return buckets.table([profile])
+
+
+def reasons(profile: Profile) -> list[str]:
+    from tlsmem.profile.buckets import reasons as bucket_reasons
+
+    return bucket_reasons.of_one(profile)
+
+
+def form(given: argparse.Namespace) -> str:
+    return given.format or (render.TABLE if stdout.is_terminal() and not given.into else render.MARKDOWN)
+
+
+def title(moment: str) -> str:
+    return f"Who called the allocator for what is live {profile_selection.when(moment)}"
+
+
+def draw(root: callers_tree.Node, heading: str, rows: int) -> None:
+    """On a terminal in its width; else as wide as it is."""
+    console = rich.console.Console(width=None if stdout.is_terminal() else WIDE, highlight=False)
+    with stdout.checked():
+        with console.capture() as drawn:
+            console.print(callers_tree.drawn(root, heading, rows))
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+
+
+WIDE = 10_000
+
+
+def tell(sentences: Sequence[str], form: str) -> None:
+    """In words, below the tables: in Markdown a list, after a line that ends the table; on a terminal in its width."""
+    if not sentences:
+        return
+    with stdout.checked():
+        if form == render.MARKDOWN:
+            print("", *map(item, sentences), sep="\n")
+        else:
+            for sentence in sentences:
+                rich.console.Console().print(rich.text.Text(sentence.replace("**", "")))
+
+
+def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
+    chosen = {"owner": given.role, "pattern": given.filter}
+    if given.folded:
+        profile_output.put(folded_stacks.lines(folded_stacks.folded(profile, moment, **chosen)), given.folded)
+    if given.speedscope:
+        profile_output.put(folded_stacks.speedscope(profile, moment, **chosen), given.speedscope)
+    if given.flamegraph:
+        from tlsmem.explore.flamegraph import write_flamegraph
+
+        write_flamegraph.write(profile, given.flamegraph, moment=moment, **chosen)
+
+
+def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
+    """As show. ValueError with a sentence when the two cannot be compared."""
+    from tlsmem.explore.diff import profile_diff
+
+    whole = profile_diff.compare(old, new, given.phase, force=given.force)
+    found = whole.only(given.role, given.filter)
+    if not found.rows:
+        parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
+        asked = "of either is among those asked for"
+        raise profile_selection.Unmatched(
+            f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}"
+        )
+    if given.into:
+        return page(profile_diff.tables(found, given.top or top_sites.ROWS), found.sentences())
+    if not (given.folded or given.flamegraph):
+        render.print_all(profile_diff.tables(found, given.top or top_sites.ROWS), given.format)
+        if form(given) in (render.TABLE, render.MARKDOWN):
+            tell(found.sentences(), form(given))
+    if given.folded:
+        profile_output.put("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
+    if given.flamegraph:
+        from tlsmem.explore.flamegraph import write_flamegraph
+
+        write_flamegraph.write_diff(found, given.flamegraph)
+    return ""

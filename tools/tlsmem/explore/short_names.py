@@ -1,0 +1,59 @@
+"""Names of functions, short enough for a column: without paths of modules, generics and arguments."""
+
+from tlsmem.profile.frames import Frame
+from tlsmem.tables.table import clean
+
+OPEN, CLOSE = "<(", ">)"
+
+
+def short(function: str) -> str:
+    """`rustls::msgs::Deframer<T>::read` is `Deframer::read`, `<A as b::B>::f` is `A::f`; C's names stay as they are."""
+    if "operator" in function:
+        return function  # its < and ( are no brackets
+    if function.startswith("<") and (end := matching(function)):
+        of = within(function[1 : end - 1])
+        return short(f"{of}{function[end:]}") if of else function
+    parts = [part for part in outside(function).split("::") if part]
+    named = [part for part in parts if not part.startswith("{")]
+    if not named:
+        return function
+    first = parts.index(named[-2]) if len(named) > 1 else 0
+    return "::".join(parts[first:])
+
+
+def said(frame: Frame) -> str:
+    """`function (file:line)`, or where it is in its module."""
+    return clean(str(frame._replace(function=short(frame.function)) if frame.function else frame))
+
+
+def named(frame: Frame) -> str:
+    """As said, without where a function with a name is."""
+    return clean(short(frame.function)) if frame.function else said(frame)
+
+
+def within(inside: str) -> str:
+    """The type of `TYPE as TRAIT`, by its last name alone."""
+    return outside(inside.split(" as ")[0].lstrip("&*<")).split("::")[-1]
+
+
+def matching(text: str) -> int | None:
+    """Where the bracket that opens `text` is closed, exclusively."""
+    depth = 0
+    for at, sign in enumerate(text):
+        depth += (sign == "<") - (sign == ">" and text[at - 1] != "-")
+        if not depth:
+            return at + 1
+    return None
+
+
+def outside(text: str) -> str:
+    """Without what is in brackets; `(anonymous namespace)` stays, an unbalanced name too."""
+    kept, depth = "", 0
+    for at, sign in enumerate(text):
+        if sign in OPEN and not text.startswith("(anonymous", at):
+            depth += 1
+        elif depth and sign in CLOSE:
+            depth -= text[at - 1] != "-" or sign == ")"
+        elif not depth:
+            kept += sign
+    return text if depth else kept.removesuffix(" const")

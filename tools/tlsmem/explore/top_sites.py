@@ -1,0 +1,163 @@
+"""Who allocated, by call site: what is live at a moment, or what was allocated over the run."""
+
+from typing import Literal, get_args
+
+from tlsmem.explore import profile_selection
+from tlsmem.explore.call_sites import BY_WHOM, Figures, Site, grouped, ranked, said, share, sums
+from tlsmem.explore.profile_selection import Pattern
+from tlsmem.profile.frames import Owner
+from tlsmem.profile.heap_profile import BASE, END, Held, Profile, total
+from tlsmem.tables.reconciliation import in_blocks
+from tlsmem.tables.table import Cell, Column, Table, hole, quotient, whole
+
+Live = Literal["bytes", "blocks"]
+OfRun = Literal["allocations", "allocated", "temporary"]
+By = Literal["bytes", "blocks", "allocations", "allocated", "temporary"]
+LIVE, OF_RUN, BY = get_args(Live), get_args(OfRun), get_args(By)
+
+ROWS = 10
+NOT_COUNTED = "{} does not count blocks"
+NOBODY = "what the harness and the contexts hold is no session's"
+HOW_MANY = "how many sessions there were is not known; --sessions N says it"
+OF_ONE = "one session of each role"  # of which a sites run tells
+
+
+def top(
+    profile: Profile,
+    moment: str,
+    owner: Owner | None = None,
+    by: By = "bytes",
+    rows: int = ROWS,
+    pattern: Pattern = None,
+    sessions: int | None = None,
+) -> Table:
+    """The largest sites, and one row with all others: its rows add up to what the caption says.
+
+    ValueError with a sentence for what the tool does not tell, or a pattern that finds nothing."""
+    if by in OF_RUN:
+        return of_run(profile, owner, by, rows, pattern)
+    return live(profile, moment, owner, by, rows, pattern, sessions)
+
+
+def live(
+    profile: Profile, moment: str, owner: Owner | None, by: Live, rows: int, pattern: Pattern, sessions: int | None
+) -> Table:
+    held = profile_selection.live(profile, moment, owner, pattern)
+    if by == "blocks" and total(held).blocks is None:
+        raise ValueError(f"{profile.file}: {NOT_COUNTED.format(profile_selection.tool(profile))}; take --by bytes")
+    per = profile_selection.divisor(profile, sessions)
+    of_sessions = profile_selection.of_sessions(profile, moment, owner, pattern)
+    now, above = (grouped(profile, one, lambda one: (one.bytes, one.blocks or 0)) for one in (held, of_sessions))
+    now = dict.fromkeys(above, (0, 0)) | now  # what went since `contexts` too, that the last column adds up
+    figures = Columns(profile, moment, per, total(held))
+    made = [
+        [*figures.held(sizes), *figures.each(names, sums(above.get(name, (0, 0)) for name in names)), *said(names)]
+        for names, sizes in ranked(now, LIVE.index(by), rows)
+    ]
+    return Table("sites", title(moment), caption(profile, moment, owner, total(held), per), figures.columns(), made)
+
+
+class Columns:
+    """The figures of a row of what is live."""
+
+    def __init__(self, profile: Profile, moment: str, per: int | None, every: Held) -> None:
+        self.profile, self.moment, self.per, self.every = profile, moment, per, every
+        self.roles, self.counts = profile_selection.has_roles(profile), every.blocks is not None
+
+    def columns(self) -> list[Column]:
+        found = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("share", "share")]
+        found += [Column("per_session", "per session")] if not self.profile.of_one_pair else []
+        return [*found, Column("owner", "of", left=True, usual="harness"), BY_WHOM]
+
+    def held(self, sizes: Figures) -> list[Cell]:
+        blocks = whole(sizes[1]) if self.counts else hole(NOT_COUNTED.format(profile_selection.tool(self.profile)))
+        return [whole(sizes[0]), blocks, share(sizes[0], self.every.bytes)]
+
+    def each(self, names: list[Site], sizes: Figures) -> list[Cell]:
+        """Bytes and blocks of one session, where not all figures are."""
+        if self.profile.of_one_pair:
+            return []
+        why = self.none_each({name.owner for name in names})
+        return [hole(why) if why else per_session(sizes, self.per, self.counts)]
+
+    def none_each(self, owners: set[Owner]) -> str | None:
+        """Why there is no figure of one session. Others together have one where they are of one role."""
+        if none := profile_selection.without_sessions(self.profile, self.moment):
+            return none
+        if self.roles and not owners & {*profile_selection.ROLES}:
+            return NOBODY
+        if self.roles and len(owners) > 1:
+            return "not of one role"
+        return HOW_MANY if self.per is None else None
+
+
+def per_session(sizes: Figures, per: int, counts: bool) -> Cell:
+    if not any(sizes):
+        return Cell("0", {"bytes": 0, "blocks": 0} if counts else {"bytes": 0})
+    parts = {"bytes": quotient(sizes[0], per)} | ({"blocks": quotient(sizes[1], per)} if counts else {})
+    return Cell(" in ".join(one.text for one in parts.values()), {key: one.value for key, one in parts.items()})
+
+
+def of_run(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern: Pattern) -> Table:
+    """Blocks and bytes allocated from the first to the last, and those freed before anything else was allocated."""
+    if profile.allocated is None:
+        raise ValueError(
+            f"{profile.file}: {profile_selection.tool(profile)} does not tell what was allocated over the run, "
+            "only what lived"
+        )
+    found = {
+        stack: one
+        for stack, one in profile_selection.matched(profile.stacks, profile.allocated, pattern).items()
+        if owner in (None, profile.stacks.owner(stack))
+    }
+    if pattern is not None and not found:
+        raise profile_selection.Unmatched(
+            f"{profile.file}: no call stack that allocated has a frame that --filter finds"
+        )
+    counts = all(one.temporary is not None for one in profile.allocated.values())
+    if by == "temporary" and not counts:
+        raise ValueError(
+            f"{profile.file}: {profile_selection.tool(profile)} does not tell which allocations were temporary"
+        )
+    sites = grouped(profile, found, lambda one: (one.blocks, one.bytes, one.temporary or 0))
+    every = sums(sites.values(), 3)
+    at = OF_RUN.index(by)
+    unknown = hole(f"{profile_selection.tool(profile)} does not tell which allocations were temporary")
+    made = [
+        [whole(s[0]), whole(s[1]), whole(s[2]) if counts else unknown, share(s[at], every[at]), *said(names)]
+        for names, s in ranked(sites, at, rows)
+    ]
+    columns = [
+        Column("allocations", "allocations"),
+        Column("allocated_bytes", "bytes"),
+        Column("temporary", "temporary"),
+    ]
+    columns += [Column("share", "share"), Column("owner", "of", left=True, usual="harness"), BY_WHOM]
+    of = f" of {owner}" if owner else ""
+    about = f"Over the whole run{of}: {every[0]:,} allocations, {every[1]:,} B. "
+    about += "Temporary: freed before anything else was allocated. " if counts else ""
+    return Table("sites", "What was allocated most, by call site", about + f"Share: of {UNITS[by]}.", columns, made)
+
+
+UNITS = {"allocations": "allocations", "allocated": "bytes", "temporary": "temporary ones"}
+
+
+def title(moment: str) -> str:
+    live = "What is still live" if moment == END else "What is live"
+    return f"{live} {profile_selection.when(moment)}, by call site"
+
+
+def amount(held: Held) -> str:
+    return f"{held.bytes:,} B" if held.blocks is None else in_blocks(held.bytes, held.blocks)
+
+
+def caption(profile: Profile, moment: str, owner: Owner | None, held: Held, per: int | None) -> str:
+    of = f" of {owner}" if owner else ""
+    about = f"{amount(held)}{of}. Who called the allocator, innermost first."
+    if profile.of_one_pair:
+        return f"{about} Of {OF_ONE}."
+    if per is None or profile_selection.without_sessions(profile, moment):
+        return about
+    above = f"what is above `{BASE}`, over " if BASE in profile.moments else "over "
+    role = " of the role" if profile_selection.has_roles(profile) else ""
+    return f"{about} Per session: bytes and blocks, {above}{per:,} sessions{role}."

@@ -1,0 +1,1 @@
+"""Budgets: limits, verdicts, and what a CI reads of them."""

@@ -1,0 +1,135 @@
+"""BUDGET.toml: a head, and a table [[budget]] for each limit; read, checked, and spread out into one budget a place."""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, NamedTuple, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+
+from tlsmem.compare.places import Place
+from tlsmem.config import option_check
+from tlsmem.config.campaigns import Definition
+from tlsmem.gate import limits, meters
+from tlsmem.gate.limits import Limit
+
+SESSIONS = 2000
+Names = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
+
+
+class Entry(Definition):
+    """A table [[budget]]; one limit for all that its lists name."""
+
+    stack: str = Field(min_length=1)
+    suite: Names = Field(min_length=1)
+    role: Names = Field(default=[])
+    phase: Names = Field(default=[])
+    meter: str
+    limit: str
+    against: str | None = Field(default=None, min_length=1)  # what the baseline calls the stack
+
+    @field_validator("meter")
+    @classmethod
+    def known(cls, meter: str) -> str:
+        if meter not in limits.UNITS:
+            near = option_check.nearest(meter, limits.UNITS) or f"; there are: {', '.join(limits.UNITS)}"
+            raise ValueError(f"no meter {meter}{near}")
+        return meter
+
+    @model_validator(mode="after")
+    def together(self) -> Self:
+        """What one key says of another."""
+        self.places()
+        suites = option_check.table("suites")
+        for suite in self.suite:
+            meters.check_suite(suite, self.meter, suites)
+        try:
+            limit = limits.read(self.limit, self.meter)
+        except ValueError as error:
+            raise ValueError(f"limit: {error}") from None
+        meters.check_zero(limit, self.limit, self.meter, meters.phases(self.phase, self.meter))
+        return self
+
+    def places(self) -> list[Place]:
+        """Peak RSS without its N."""
+        roles, phases = meters.roles(self.role, self.meter), meters.phases(self.phase, self.meter)
+        return [
+            Place(suite, role, phase, self.meter)
+            for suite in dict.fromkeys(self.suite)
+            for role in roles
+            for phase in phases
+        ]
+
+
+class Budgets(Definition):
+    """The whole file."""
+
+    baseline: str | None = None  # a recording, from where the file is
+    sessions: int = Field(default=SESSIONS, ge=20, le=10**6, multiple_of=2)  # the largest N of RSS
+    repeats: int | None = Field(default=None, ge=1, le=1000)
+    budget: list[Entry] = Field(min_length=1)
+
+
+class Budget(NamedTuple):
+    """One limit at one place, of the table of this number, from 1 on. `against`: the stack's name in the baseline."""
+
+    number: int
+    stack: str
+    place: Place
+    limit: Limit
+    against: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.stack}, {self.place}"
+
+
+class Unusable(ValueError):
+    """A sentence about a budget that cannot be."""
+
+
+def load(file: Path) -> Budgets:
+    """Unusable, with a sentence that names file, table and key."""
+    try:
+        return Budgets.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise Unusable(f"{file}: {said(error)}") from None
+    except OSError as error:
+        raise Unusable(f"{file}: cannot read the budgets: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Unusable(f"{file}: is no TOML: it is not text in UTF-8") from None
+    except RecursionError:
+        raise Unusable(f"{file}: is no TOML that can be read: its values are nested too deep") from None
+    except ValueError as error:
+        raise Unusable(f"{file}: is no TOML: {error}") from None
+
+
+def said(error: ValidationError) -> str:
+    """The first thing that is wrong: an unknown key before others, since it explains that another is missing."""
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    table, key = located(first["loc"])
+    fields = Entry.model_fields if table else Budgets.model_fields
+    what = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        what = "no such key" + (option_check.nearest(key, fields) or f"; there are: {', '.join(fields)}")
+    elif first["type"] == "missing" or first["loc"] == ("budget",):
+        what = "it is missing" if first["type"] in ("missing", "too_short") else f"it must be tables [[budget]]: {what}"
+    return ": ".join(filter(None, (table, key, what)))
+
+
+def located(place: tuple) -> tuple[str, str]:
+    """The table of an entry, and the key; of the head no table."""
+    if len(place) > 1 and place[0] == "budget":
+        return entry(place[1] + 1), str(place[2]) if len(place) > 2 else ""
+    return "", str(place[0]) if place else ""
+
+
+def entry(number: int) -> str:
+    return f"[[budget]] {number}"
+
+
+def spread(given: Budgets) -> Iterable[Budget]:
+    """One a place."""
+    for number, one in enumerate(given.budget, start=1):
+        for place in one.places():
+            at = place._replace(sessions=given.sessions) if one.meter == "peak-rss" else place
+            yield Budget(number, one.stack, at, limits.read(one.limit, one.meter), one.against)

@@ -1,0 +1,95 @@
+"""What a CI reads of a verdict beside the text: JUnit XML, and a summary in Markdown."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tlsmem.compare import pull_request
+from tlsmem.explore import profile_output
+from tlsmem.gate import verdict_table
+from tlsmem.gate.budget import Unusable
+from tlsmem.gate.growth import Growth
+from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
+from tlsmem.tables import render
+from tlsmem.tables.table import clean
+
+SUITE = "tls-memtest budgets"
+Explained = dict[Growth, list[Ruling]]
+
+
+def junit(rulings: Sequence[Ruling], growth: Explained) -> bytes:
+    """A test case for each budget; what exceeds has the call sites that are known of it."""
+    counts = {"tests": len(rulings), "failures": sum(one.verdict == EXCEEDED for one in rulings)}
+    counts["errors"] = sum(one.verdict not in (HELD, EXCEEDED) for one in rulings)
+    told = {name: str(count) for name, count in counts.items()}
+    root = ElementTree.Element("testsuites", told)
+    suite = ElementTree.SubElement(root, "testsuite", {"name": SUITE, **told})
+    for one in rulings:
+        budget = one.budget
+        named = {"classname": xml(budget.stack), "name": xml(f"{budget.place}, limit {budget.limit}")}
+        case = ElementTree.SubElement(suite, "testcase", named)
+        if one.verdict != HELD:  # what could not be judged is an error of JUnit's
+            kind = "failure" if one.verdict == EXCEEDED else "error"
+            fault = ElementTree.SubElement(case, kind, {"message": xml(verdict_table.sentence(one))})
+            fault.text = xml("\n".join([verdict_table.sentence(one), *sites(one, growth)]))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def sites(ruling: Ruling, growth: Explained) -> list[str]:
+    return [line for one, explained in growth.items() if ruling in explained for line in one.lines()]
+
+
+def xml(text: str) -> str:
+    """Without what no XML may have."""
+    return "\n".join(map(clean, text.split("\n")))
+
+
+def summary(rulings: Sequence[Ruling], growth: Explained) -> str:
+    """For a page of a CI's: the answer as its heading, what is not held, the tables."""
+    wrong = [verdict_table.sentence(one) for one in rulings if one.verdict != HELD]
+    parts = [f"### {verdict_table.summary(rulings)}", pull_request.bullets(wrong)]
+    shown = (verdict_table.table(rulings), *(one.table() for one in growth))
+    parts += [pull_request.literal(render.markdown(table)) for table in shown]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def step_summary() -> list[Path]:
+    """GitHub's, where a step of it runs."""
+    named = os.environ.get("GITHUB_STEP_SUMMARY")
+    return [Path(named)] if named else []
+
+
+def check(files: Sequence[Path | None], budgets: Path) -> None:
+    """Before anything is measured. Unusable where one is a recording or the budgets, or has no directory to be
+    in."""
+    named = dict.fromkeys(file for file in [*files, *step_summary()] if file)
+    try:
+        profile_output.check(map(str, named), [])
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    for file in named:
+        if profile_output.same(file, budgets):
+            raise Unusable(f"{file} has the budgets; name another file to write")
+        if file.is_dir():
+            raise Unusable(f"{file} is a directory; name a file to write")
+        if not file.absolute().parent.is_dir():
+            raise Unusable(f"{file} cannot be written: there is no directory {file.absolute().parent}; make it first")
+
+
+def write(rulings: Sequence[Ruling], growth: Explained, xml: Path | None, page: Path | None) -> None:
+    """OSError, which names the file, when one cannot be written; XML is whole or not there."""
+    if xml:
+        profile_output.put(junit(rulings, growth).decode(), str(xml))
+    for file in filter(None, dict.fromkeys([page, *step_summary()])):
+        append(file, summary(rulings, growth))
+
+
+def append(file: Path, text: str) -> None:
+    """OSError, which names the file, when it cannot be written."""
+    try:
+        with file.open("a", encoding="utf-8") as page:
+            page.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None

@@ -1,0 +1,89 @@
+"""Every limit with what was measured and the verdict: as a table, and what is not held as sentences."""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from tlsmem.gate.limits import RATES, UNITS
+from tlsmem.gate.verdicts import HELD, Number, Ruling
+from tlsmem.tables.table import Cell, Column, Table, hole, word
+
+CAPTION = (
+    "Counts of the heap are exact: any more than is allowed exceeds. RSS and rates are medians of repeats, and exceed "
+    "what is allowed when they do by more than the spread of the repeats, the baseline's included. What cannot be "
+    "judged counts as exceeded."
+)
+COLUMNS = (
+    Column("stack", "stack", left=True),
+    Column("suite", "suite", left=True),
+    Column("role", "role", left=True),
+    Column("phase", "phase", left=True),
+    Column("meter", "meter", left=True),
+    Column("limit", "limit"),
+    Column("allowed", "that is"),
+    Column("value", "value"),
+    Column("beyond", "beyond"),
+    Column("spread", "spread"),
+    Column("verdict", "verdict", left=True),
+)
+
+
+def table(rulings: Iterable[Ruling]) -> Table:
+    return Table("budgets", "Budgets", CAPTION, list(COLUMNS), list(map(row, rulings)), headed=2)
+
+
+def row(ruling: Ruling) -> list[Cell]:
+    place, meter = ruling.budget.place, ruling.budget.place.meter
+    named = [ruling.budget.stack, place.suite, place.role, at(ruling), meter, str(ruling.budget.limit)]
+    return [*map(word, named), *figures(ruling), Cell(ruling.verdict, ruling.verdict, ruling.note)]
+
+
+def at(ruling: Ruling) -> str:
+    place = ruling.budget.place
+    return f"{place.phase}, N = {place.sessions:,}" if place.sessions else place.phase
+
+
+def figures(ruling: Ruling) -> list[Cell]:
+    """What is allowed, the value, how far it is beyond, and its spread."""
+    meter = ruling.budget.place.meter
+    if ruling.value is None:
+        return [hole(ruling.note)] * 4
+    beyond = ruling.beyond
+    over = Cell(said(beyond, meter), float(beyond)) if beyond > 0 else Cell("none", 0.0)
+    spread = Cell("exact", 0.0) if ruling.spread is None else Cell(said(ruling.spread, meter), float(ruling.spread))
+    return [amount(ruling.allowed, meter), amount(ruling.value, meter), over, spread]
+
+
+def amount(value: Number, meter: str) -> Cell:
+    return Cell(said(value, meter), float(value))
+
+
+def said(value: Number, meter: str) -> str:
+    """`47,592 B`, `1 block`, `4,012/s`; of what is not whole two digits."""
+    unit = next(iter(UNITS[meter]))
+    whole = value.denominator == 1 if isinstance(value, Fraction) else abs(value) >= 1000
+    number = f"{round(value):,}" if whole else f"{float(value):,.2f}"
+    unit = "block" if (value, unit) == (1, "blocks") else unit
+    return f"{number}{'' if unit == '/s' else ' '}{unit}"
+
+
+def sentence(ruling: Ruling) -> str:
+    """Of a budget that is not held: which, and by how much."""
+    budget, meter = ruling.budget, ruling.budget.place.meter
+    named = f"[[budget]] {budget.number}: {budget}"
+    if ruling.value is None:
+        return f"{named}: {ruling.verdict}: {ruling.note}"
+    least, how = ("at least", "less") if meter in RATES else ("at most", "more")
+    allowed, value, beyond = (said(one, meter) for one in (ruling.allowed, ruling.value, ruling.beyond))
+    against = f" ({budget.limit} against {said(ruling.baseline, meter)})" if ruling.baseline is not None else ""
+    return f"{named}: {value}, {least} {allowed}{against}: {beyond} {how} than the limit"
+
+
+def summary(rulings: Sequence[Ruling]) -> str:
+    """`5 of 6 budgets are held; 1 exceeded`."""
+    counts = {}
+    for one in rulings:
+        counts[one.verdict] = counts.get(one.verdict, 0) + 1
+    held = counts.pop(HELD, 0)
+    every = f"{held} of {len(rulings)} budgets {'is' if held == 1 else 'are'} held"
+    others = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"{every}; {others}" if others else every

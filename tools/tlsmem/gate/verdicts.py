@@ -1,0 +1,123 @@
+"""Whether a budget is held: exactly where counts are exact, beyond the spread of repeats where they are measured."""
+
+import statistics
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from tlsmem.compare.places import EXACT
+from tlsmem.gate import evidence
+from tlsmem.gate.budget import Budget
+from tlsmem.gate.evidence import Evidence, Recording
+from tlsmem.gate.limits import RATES
+from tlsmem.schema.harness_output import Roles
+from tlsmem.schema.records import Record
+from tlsmem.stats import change, repeats
+from tlsmem.stats.figure import Figure
+
+HELD, EXCEEDED, UNKNOWN = "held", "exceeded", "cannot be judged"
+Verdict = Literal["held", "exceeded", "cannot be judged"]
+Number = Fraction | float
+MACHINE = "the baseline was recorded on another machine ({}), and {} is not compared across machines"
+SAME_COUNTS = "the baseline was recorded on another machine ({}); counts of requested memory do not depend on it"
+SETTINGS = "the baseline was recorded with other settings ({})"
+COUNTED = ("suite", "cpu", "knobs", "window")  # what counts depend on
+MEASURED = (*COUNTED, "env", "allocator")
+NO_LINE = "the baseline has RSS of fewer than two of the same N, and a line through others is another line"
+INSIDE = "beyond the limit, but not beyond the spread of repeats"
+UNEVEN = "beyond the limit by less than one of a session, as which sessions are not all alike"
+
+
+class Ruling(NamedTuple):
+    """`allowed`, `value`, `baseline` and `spread` in the meter's own unit; None where there is none.
+
+    `new` and `old`: the runs it stands on, in the arrangement of `roles`."""
+
+    budget: Budget
+    verdict: Verdict
+    value: Number | None = None
+    allowed: Number | None = None
+    baseline: Number | None = None
+    spread: Number | None = None  # None: exact
+    note: str | None = None
+    new: tuple[Record, ...] = ()
+    old: tuple[Record, ...] = ()
+    at: str | None = None  # of a peak: the phase it is in
+
+    @property
+    def beyond(self) -> Number | None:
+        """How far beyond the limit; negative within."""
+        if self.value is None or self.allowed is None:
+            return None
+        return (self.allowed - self.value) if self.budget.place.meter in RATES else (self.value - self.allowed)
+
+
+def ruling(budget: Budget, measured: Recording, baseline: Recording | None) -> Ruling:
+    """A budget whose limit is relative needs the baseline."""
+    roles, new = evidence.arranged(measured.records, budget)
+    found = evidence.of_budget(new, budget.place, measured)
+    if not found.figure:
+        return Ruling(budget, UNKNOWN, note=found.why, new=found.runs)
+    if budget.limit.relative:
+        return against(budget, new, baseline, roles, measured)
+    return judged(budget, found, None)
+
+
+def against(budget: Budget, new: list[Record], baseline: Recording, roles: Roles, measured: Recording) -> Ruling:
+    """The baseline's runs in the same arrangement of roles."""
+    old = evidence.runs_of(baseline.records, budget.against or budget.stack, budget, roles)
+    if not any(run.status == "measured" for run in old):
+        why = evidence.of_budget(old, budget.place, baseline).why
+        return Ruling(budget, UNKNOWN, note=f"the baseline does not have it: {why}", new=tuple(new))
+    if budget.place.meter == "rss":
+        new, old = evidence.in_common(new, old)
+    before, after = evidence.of_budget(old, budget.place, baseline), evidence.of_budget(new, budget.place, measured)
+    why = unlike(budget, after, before)
+    return Ruling(budget, UNKNOWN, note=why, new=after.runs, old=before.runs) if why else judged(budget, after, before)
+
+
+def unlike(budget: Budget, new: Evidence, old: Evidence) -> str | None:
+    """Why the baseline's figure is none to be held against."""
+    meter = budget.place.meter
+    if not old.figure or not new.figure:
+        return NO_LINE if meter == "rss" else f"the baseline does not have it: {old.why}"
+    if meter not in EXACT and (differs := evidence.apart(new.runs, old.runs, "machine")):
+        return MACHINE.format(differs, meter)
+    if differs := evidence.apart(new.runs, old.runs, *(COUNTED if meter in EXACT else MEASURED)):
+        return SETTINGS.format(differs)
+    if meter == "rss" and (new.figure.quotient or old.figure.quotient):
+        return NO_LINE
+    return change.unlike(old.figure, new.figure)
+
+
+def judged(budget: Budget, new: Evidence, old: Evidence | None) -> Ruling:
+    """The value against what is allowed; beyond noise where it is measured."""
+    value = statistics.median(new.figure.values)
+    base = statistics.median(old.figure.values) if old else None
+    both = [new.figure, *([old.figure] if old else [])]
+    exact, spread, noise = all(one.exact for one in both), spread_of(both), max(one.noise for one in both)
+    found = Ruling(budget, HELD, value, budget.limit.of(base), base, None if exact else spread, noted(new, old))
+    found = found._replace(new=new.runs, old=old.runs if old else (), at=new.figure.at)
+    beyond = found.beyond
+    if beyond <= 0:
+        return found
+    if beyond > spread and beyond >= noise:
+        return found._replace(verdict=EXCEEDED)
+    why = UNEVEN if beyond > spread else repeats.ONCE if once(both) else INSIDE
+    return found._replace(note="; ".join(filter(None, (found.note, why))))
+
+
+def spread_of(figures: Sequence[Figure]) -> Number:
+    """How far repeats lie apart; of what is measured and not counted, and that once, the largest spread known."""
+    spreads = [repeats.span(one.values) for one in figures]
+    return max(spreads + [repeats.ASSUMED * one.values[0] for one in once(figures)])
+
+
+def once(figures: Sequence[Figure]) -> list[Figure]:
+    return [one for one in figures if not one.counted and len(one.values) < 2]
+
+
+def noted(new: Evidence, old: Evidence | None) -> str | None:
+    """What a reader must know of the figure."""
+    differs = evidence.apart(new.runs, old.runs, "machine") if old else None
+    return "; ".join(filter(None, (new.figure.note, differs and SAME_COUNTS.format(differs)))) or None

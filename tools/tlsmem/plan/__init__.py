@@ -1,0 +1,1 @@
+"""How much memory so many connections need."""

@@ -1,0 +1,168 @@
+"""How much memory TLS connections need: by the measured law, memory = fixed + N (E + K) + H x most handshakes at once.
+
+E, H and fixed are from recordings, K (the kernel's part) and a full record in flight are assumed or given; each answer
+says which, and what it leaves out."""
+
+import argparse
+import math
+import signal
+import sys
+from collections.abc import Sequence
+
+from tlsmem.plan import (
+    arguments,
+    assumptions,
+    find_model,
+    fleet_answer,
+    haproxy_answer,
+    memory_answer,
+    model_checks,
+    recordings,
+    storm_answer,
+)
+from tlsmem.plan.arithmetic import Demand
+from tlsmem.plan.fleet_answer import Fleet
+from tlsmem.plan.handshake_rates import Rate, rate_of
+from tlsmem.plan.memory_answer import Case
+from tlsmem.plan.request import Impossible, case, demand, law_of, possible
+from tlsmem.plan.storm_answer import Storm
+from tlsmem.plan.storm_memory import Memory
+from tlsmem.plan.storm_simulation import Service, arrivals, simulate
+from tlsmem.schema import records
+from tlsmem.tables import table_command
+from tlsmem.tables.table import Table, clean
+
+EXAMPLES = """examples:
+  tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
+  tools/plan.py memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms     W by Little's law
+  tools/plan.py memory --connections 50k --stalled-rate 200/s --timeout 60s             peers that never go on
+  tools/plan.py fit --memory 16GiB --handshaking 5% --in-flight 20% --role both
+  tools/plan.py storm --clients 100000 --within 10s -o storm
+  tools/plan.py storm --clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5
+  tools/plan.py fleet --clients 10M --hosts 40 --fail 1
+  tools/plan.py haproxy --memory 16GiB --role both
+  tools/plan.py check                                       how far off the law is where it was not fitted"""
+
+
+QUIET = Demand()  # nobody in the handshake, nothing in flight
+SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
+
+
+def parser() -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(prog="plan.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    arguments.add(made)
+    return made
+
+
+def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> list[Table]:
+    for said in dict.fromkeys(
+        f"{recordings.shown(one.law.origin)}: {said}" for one in cases for said in one.law.left_out
+    ):
+        print(clean(f"plan: {said}"), file=sys.stderr)
+    stands_on = memory_answer.terms(cases, given.kernel_bytes is not None, given.record_bytes is not None)
+    return [made, stands_on, assumptions.left_out()]
+
+
+def memory(given: argparse.Namespace) -> list[Table]:
+    of = possible(demand(given), given.connections)
+    cases = [case(given, stack) for stack in find_model.known(given.stack)]
+    return with_terms(given, memory_answer.memory(cases, of, given.connections), cases)
+
+
+def fit(given: argparse.Namespace) -> list[Table]:
+    of = possible(demand(given), None)
+    cases = [case(given, stack) for stack in find_model.known(given.stack)]
+    return with_terms(given, memory_answer.fit(cases, of, given.memory), cases)
+
+
+def rate(given: argparse.Namespace, of: Case) -> Rate:
+    if given.handshake_rate is None:
+        return rate_of(of.law.stack, of.law.suite, of.law.role, given.cores, recordings.newest(given.recording))
+    return Rate(given.handshake_rate, given.cores or of.law.machine[1], 0)
+
+
+def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0, usual: Demand = QUIET) -> Storm:
+    speed = rate(given, of)
+    patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
+    service = Service(1 / speed.each, speed.cores, given.rtt + given.client_time, *patience)
+    course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
+    resting = math.ceil(usual.flying(before) * of.price.record)
+    memory = Memory(of.law, of.price, course, before, math.ceil(usual.shaking(before)), resting)
+    return Storm(of, speed, service, memory)
+
+
+def drawn(given: argparse.Namespace, storms: list[Storm], title: str) -> None:
+    if not given.output:
+        return
+    from tlsmem.plan import storm_picture  # slow to import, and needed for pictures only
+
+    law = storms[0].case.law
+    below = f"{given.suite}, {law.role}, allocator {law.allocator}; arrivals {given.arrivals}, "
+    below += f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
+    for file in storm_picture.save(storms, title, below, given.output):
+        print(f"plan: {file}", file=sys.stderr)
+
+
+def storm(given: argparse.Namespace) -> list[Table]:
+    cases = [case(given, stack) for stack in find_model.known(given.stack)]
+    storms = [storm_of(given, of, given.clients) for of in cases]
+    title = f"{given.clients:,} clients come back within {given.within:g} seconds"
+    drawn(given, storms, title)
+    return with_terms(given, storm_answer.table(storms, title), cases)
+
+
+def fleet(given: argparse.Namespace) -> list[Table]:
+    if given.fail >= given.hosts:
+        raise Impossible(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
+    of = Fleet(given.clients, given.hosts, given.fail)
+    cases = [case(given, stack) for stack in find_model.known(given.stack)]
+    usual = possible(Demand(given.handshaking, given.in_flight), of.before)
+    storms = [storm_of(given, one, max(1, of.more), of.before, usual) for one in cases]
+    made = fleet_answer.table(storms, of)
+    drawn(given, storms, made.title)
+    return with_terms(given, made, cases)
+
+
+def haproxy(given: argparse.Namespace) -> list[Table]:
+    roles = ("server", "client") if given.role == "both" else (given.role,)
+    pairs = []
+    for stack in find_model.known(given.stack, assumptions.haproxy().stacks):
+        laws = [law_of(given, stack, role) for role in roles]
+        pairs.append((case(argparse.Namespace(**vars(given) | {"role": roles[0]}), stack), laws))
+    made = haproxy_answer.table(pairs, given.memory, len(roles))
+    return with_terms(given, made, [one for one, _ in pairs])
+
+
+def check(given: argparse.Namespace) -> list[Table]:
+    asked = find_model.known(given.stack), find_model.checked_suite(given.suite), recordings.newest(given.recording)
+    made = [model_checks.table(*asked), model_checks.estimates(*asked)]
+    return [one for one in made if one.rows]
+
+
+ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}
+
+
+def shown(made: list[Table], names: list[str] | None) -> list[Table]:
+    """Those that were asked for. Impossible where this answer has not such a table."""
+    there = [one.name for one in made]
+    for name in names or ():
+        if name not in there:
+            raise Impossible(f"this answer has no table {name}; it has {', '.join(there)}")
+    return [one for one in made if not names or one.name in names]
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Exits as it went."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    asked = parser()
+    given = asked.parse_args(words)
+    try:
+        table_command.deliver(shown(ANSWERS[given.answer](given), given.table), given, asked)
+    except Impossible as error:
+        asked.error(clean(str(error)))
+    except ValueError as error:
+        sys.exit(clean(f"plan: {error}"))
+    except OSError as error:
+        sys.exit(f"plan: {error.filename or given.into}: {error.strerror}")
+    sys.exit(1 if records.skipped else 0)

@@ -1,0 +1,50 @@
+"""What a plan needs and no recording has, from assumptions.toml."""
+
+import tomllib
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tlsmem.tables.table import Column, Table, word
+
+
+class Assumed(NamedTuple):
+    """A size that may be given instead."""
+
+    value: int  # bytes
+    source: str
+
+
+class Proxy(NamedTuple):
+    """What HAProxy's automatic maxconn rests on; sizes in bytes."""
+
+    version: str
+    session_bytes: int
+    handshake_bytes: int
+    stream_bytes: int
+    buffer_bytes: int
+    cache_bytes: int
+    stacks: list[str]  # whose constants are shown unless others are asked for
+    usable: Fraction
+    source: str
+
+
+@cache
+def table() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("assumptions.toml").read_text())
+
+
+def assumed(name: str) -> Assumed:
+    return Assumed(table()[name]["value"], f"{table()[name]['what']}: {table()[name]['source']}")
+
+
+def haproxy() -> Proxy:
+    return Proxy(**table()["haproxy"] | {"usable": Fraction(table()["haproxy"]["usable"])})
+
+
+def left_out() -> Table:
+    columns = [Column("what", "left out", left=True), Column("why", "why, or what to do", left=True)]
+    made = Table("left-out", "What these figures leave out", "Add what you have of it.", columns)
+    made.rows = [[word(one["what"]), word(one["why"])] for one in table()["left_out"]]
+    return made

@@ -1,0 +1,63 @@
+"""A fleet's answer: memory of a host before some fail, while their clients come over, and after."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tlsmem.plan.amounts import memory_cell
+from tlsmem.plan.memory_answer import beyond, origin
+from tlsmem.plan.storm_answer import Storm, said, seconds
+from tlsmem.tables.table import Cell, Column, Table, noted, whole, word
+
+
+class Fleet(NamedTuple):
+    """Clients spread evenly over hosts, of which some fail."""
+
+    clients: int
+    hosts: int
+    fail: int
+
+    @property
+    def before(self) -> int:
+        """Of a host; the fullest."""
+        return math.ceil(self.clients / self.hosts)
+
+    @property
+    def after(self) -> int:
+        return math.ceil(self.clients / (self.hosts - self.fail))
+
+    @property
+    def more(self) -> int:
+        return self.after - self.before
+
+
+def table(storms: Sequence[Storm], fleet: Fleet) -> Table:
+    failing = (
+        f"{fleet.fail:,} of {fleet.hosts:,} hosts fail" if fleet.fail > 1 else f"one of {fleet.hosts:,} hosts fails"
+    )
+    title = f"{fleet.clients:,} clients, {failing}"
+    caption = (
+        f"{origin([one.case for one in storms])} Memory of each host that stays, process and kernel; each takes over "
+        f"{fleet.more:,} clients.\n\n" + "\n\n".join(map(said, storms))
+    )
+    columns = [Column("stack", "stack", left=True), Column("when", "", left=True), Column("connections", "connections")]
+    columns += [Column("bytes", "memory"), Column("shaking", "in the handshake"), Column("at", "after")]
+    made = Table("fleet", title, caption, columns)
+    for storm in storms:
+        made.rows += rows(storm, fleet)
+    return made
+
+
+def rows(storm: Storm, fleet: Fleet) -> list[list[Cell]]:
+    at, peak = storm.memory.peak
+    moments = [
+        ("before", fleet.before, storm.memory.start, storm.memory.shaking, None),
+        ("at the peak", fleet.after, peak, storm.memory.most_shaking, at),
+        ("afterwards", fleet.after, storm.memory.end, storm.memory.shaking, storm.over),
+    ]
+    made = []
+    for when, count, size, shaking, time in moments:
+        total = noted(memory_cell(size), beyond(storm.case.law, count))
+        after = Cell("", None) if time is None else Cell(seconds(time), round(time, 3))
+        made.append([storm.case.name, word(when), whole(count), total, whole(shaking), after])
+    return made

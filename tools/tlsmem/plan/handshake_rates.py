@@ -1,0 +1,77 @@
+"""How many handshakes a second a server makes: from a recording of timed runs, or as given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlsmem.plan import recordings
+from tlsmem.stats import timed_selection
+from tlsmem.stats.timed_rates import with_construction
+from tlsmem.stats.timed_selection import TimedSeries
+from tlsmem.stats.timed_summary import figure
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Handshakes a second of one core, with the making of the session; and what that is known from."""
+
+    each: float
+    cores: int
+    threads: int  # that ran at once when it was measured; 0: it was given
+    origin: Path | None = None
+    machine: tuple = ()
+
+    @property
+    def all(self) -> float:
+        return self.each * self.cores
+
+    @property
+    def said(self) -> str:
+        if not self.origin:
+            return f"{self.all:,.0f} handshakes a second, as given"
+        source = f"{recordings.shown(self.origin)}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"{self.all:,.0f} handshakes a second: {self.cores} x {self.each:,.0f} ({source})"
+
+    @property
+    def note(self) -> str | None:
+        if not self.origin or self.cores <= self.threads:
+            return None
+        return f"extrapolated: as if {self.cores} cores did not hinder each other; {self.threads} were measured at once"
+
+
+def rate_of(stack: str, suite: str, role: str, cores: int | None, among: Sequence[Path]) -> Rate:
+    """Of the newest recording that has one. Cores: as many as its machine had, unless given. ValueError else."""
+    for path in among:
+        runs = [one for one in recordings.of_stack(path, stack) if one.scenario == "handshake" and one.suite == suite]
+        found = [one for one in timed_selection.select(runs).every() if one.runs() and plain(one)] if runs else []
+        if found:
+            return measured(found, role, cores, path)
+    raise ValueError(
+        f"no handshake rate of {stack} in {suite}; --handshake-rate gives one, "
+        f'`make handshake STACKS="{stack}" SUITES={suite}` measures it'
+    )
+
+
+def threads(series: TimedSeries) -> int:
+    return series.work.threads
+
+
+def plain(series: TimedSeries) -> bool:
+    return (series.work.allocator, series.work.cpu) == ("system", "all")
+
+
+def measured(found: Sequence[TimedSeries], role: str, cores: int | None, path: Path) -> Rate:
+    """With as many threads as there are cores, or the most that were measured below that; else the fewest."""
+    machine = found[0].runs()[0].machine
+    cores = cores or machine.cpus
+    within = [one for one in found if one.work.threads <= cores]
+    series = max(within or [min(found, key=threads)], key=threads)
+    seconds = [1 / each for one in (("client", "server") if role == "both" else (role,)) if (each := of(series, one))]
+    if not seconds:
+        raise ValueError(f"{recordings.shown(path)}: the runs of {series.stack} say nothing of the {role}'s time")
+    return Rate(1 / sum(seconds), cores, series.work.threads, path, (machine.cpu, machine.cpus))
+
+
+def of(series: TimedSeries, role: str) -> float | None:
+    found = figure(series.runs(), with_construction(role))
+    return found.median if found else None

@@ -1,0 +1,104 @@
+"""The picture of a storm: clients by what they are doing, and what memory that takes, over time; a column a stack."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from tlsmem.base.text_colours import INK
+from tlsmem.plan.amounts import readable
+from tlsmem.plan.storm_answer import Storm, seconds
+from tlsmem.plots import picture
+from tlsmem.plots.line_labels import HALO
+from tlsmem.plots.picture import STYLE, frame
+
+QUEUED, SHAKING, DONE = (
+    ("#D9D9D9", "in the queue"),
+    ("#E69F00", "in the handshake"),
+    ("#0072B2", "established; memory: all sessions at rest"),
+)
+HELD = ("#F5D38C", "kept after handshakes")
+KERNEL = ("#7F7F7F", "kernel")
+POINTS = 240
+KEPT = 0.05  # of the peak: less is not named
+AFTER = 0.3  # of the time until it is over: what is seen of the time after it
+
+
+def grid(storms: Sequence[Storm]) -> numpy.ndarray:
+    end = max(one.over for one in storms) * (1 + AFTER)
+    return numpy.linspace(0, end or 1.0, POINTS)
+
+
+def save(storms: Sequence[Storm], title: str, below: str, output: Path) -> list[Path]:
+    """The files. Drawn and saved in one style: names in the SVG hang on it too."""
+    with pyplot.rc_context(STYLE):
+        return picture.save(figure(storms, title, below), output)
+
+
+def figure(storms: Sequence[Storm], title: str, below: str) -> Figure:
+    size = (max(6.5, 1.5 + 4.8 * len(storms)), 6.6)
+    layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
+    made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
+    times = grid(storms)
+    for above, beneath, storm in zip(*panels, storms, strict=True):
+        clients(above, storm, times)
+        memory(beneath, storm, times)
+    panels[0][0].set_ylabel("clients")
+    panels[1][0].set_ylabel("memory, GiB")
+    kinds = (DONE, SHAKING, HELD, QUEUED, KERNEL)
+    patches = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name) for colour, name in kinds]
+    frame(made, title, patches, below)
+    return made
+
+
+def stack(axes: Axes, times: numpy.ndarray, layers: Sequence[tuple[numpy.ndarray, tuple[str, str]]]) -> None:
+    """From the bottom up, each with a line above it, so that they are told apart in grey."""
+    base = numpy.zeros(len(times))
+    for sizes, (colour, _) in layers:
+        axes.fill_between(times, base, base + sizes, color=colour, linewidth=0)
+        base = base + sizes
+        axes.plot(times, base, color=INK, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.set_xlim(0, times[-1])
+    axes.set_ylim(bottom=0)
+
+
+def clients(axes: Axes, storm: Storm, times: numpy.ndarray) -> None:
+    course = storm.course
+    established = numpy.searchsorted(course.established, times, side="right")
+    stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
+    axes.set_title(f"{storm.case.law.stack}\n{storm.rate.all:,.0f} handshakes a second", fontsize=10, weight="bold")
+    axes.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
+    most = storm.memory.most_shaking
+    at = float(course.times[int(numpy.argmax(course.shaking(course.times)))])
+    level = float(numpy.searchsorted(course.established, at, side="right") + most / 2)
+    side = {"ha": "left", "xytext": (8, 0)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-8, 0)}
+    words = {"fontsize": 8.5, "va": "center", "textcoords": "offset points", "path_effects": HALO, "zorder": 5}
+    axes.annotate(f"{most:,} at once", (at, level), arrowprops={"arrowstyle": "-", "color": INK}, **words, **side)
+
+
+def memory(axes: Axes, storm: Storm, times: numpy.ndarray) -> None:
+    gib, price, course, of = 2**30, storm.memory.price, storm.course, storm.memory
+    sessions = price.fixed + of.resting + price.kept * (of.before + course.sessions(times))
+    shaking = price.handshake * course.shaking(times)
+    held = price.handshake * of.held(times) - shaking
+    kernel = price.kernel * (of.before + course.connections(times))
+    layers = [(sessions, DONE), (shaking, SHAKING), (held, HELD), (kernel, KERNEL)]
+    stack(axes, times, [(sizes / gib, kind) for sizes, kind in layers])
+    at, peak = of.peak
+    axes.plot([at], [peak / gib], "o", color="white", markeredgecolor=INK, markersize=6, zorder=6)
+    side = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 3 else {"ha": "right", "xytext": (-2, 8)}
+    words = {"fontsize": 9.5, "weight": "bold", "textcoords": "offset points", "path_effects": HALO, "zorder": 6}
+    axes.annotate(f"{readable(peak)} after {seconds(at)}", (at, peak / gib), **words, **side)
+    if held[-1] > KEPT * peak:
+        level = (sessions[-1] + held[-1] / 2) / gib
+        said = {"fontsize": 8.5, "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
+        axes.annotate(f"{readable(held[-1])} kept", (times[-1], level), (-6, 0), textcoords="offset points", **said)
+    axes.set_xlabel("seconds")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylim(0, max(axes.get_ylim()[1], 1.18 * peak / gib))

@@ -1,0 +1,1 @@
+"""Static figures, as PNG and SVG."""

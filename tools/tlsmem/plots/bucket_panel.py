@@ -1,0 +1,101 @@
+"""One panel of the picture of buckets: what a session of one stack and role holds at the end of each phase, stacked."""
+
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from tlsmem.base.phase_names import READABLE, place
+from tlsmem.base.text_colours import INK
+from tlsmem.plots.bucket_style import LOOKS, Look, look_of
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.frames import Owner
+from tlsmem.stats.session_cost import KIB
+
+LAST = "idle"  # what comes after it is nobody's session
+THICK, ROOM = 0.04, 0.075  # of the axis: a part that has room for a name, and for its figure below the name
+SMALL, PALE = 0.4, 0.75  # of the axis: bars that are drawn again, enlarged and paler, where the panel is empty
+
+Stacked = dict[str, dict[str, float]]  # KiB of one session by bucket, by phase
+
+
+def stacked(sums: Sums, role: Owner) -> Stacked:
+    """In order of time, from the first phase that has sessions to LAST."""
+    phases = sums.phases()
+    phases = sorted(phases[: phases.index(LAST) + 1] if LAST in phases else phases, key=place)
+    found = {name: sums.held(name, role) for name in phases}
+    return {name: {bucket: float(sums.each(one)) / KIB for bucket, one in held.items()} for name, held in found.items()}
+
+
+def highest(parts: Stacked) -> float:
+    return max((sum(of.values()) for of in parts.values()), default=0.0)
+
+
+def looks(parts: Stacked) -> list[Look]:
+    """Of the buckets that hold something, from below; those that have no look of their own are like `other`."""
+    there = {bucket for of in parts.values() for bucket, size in of.items() if size}
+    known = {look.bucket for look in LOOKS}
+    return [look for look in LOOKS if look.bucket in there] + [look_of(one) for one in sorted(there - known)]
+
+
+def keys(panels: list[Stacked]) -> list[Patch]:
+    """The legend of all panels, from above, as the bars are."""
+    found = {look: None for parts in panels for look in looks(parts)}
+    ordered = sorted(found, key=lambda look: LOOKS.index(look) if look in LOOKS else len(LOOKS))
+    return [Patch(label=look.bucket, **fill(look)) for look in reversed(ordered)]
+
+
+def fill(look: Look) -> dict:
+    return {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.6}
+
+
+def draw(axes: Axes, parts: Stacked, top: float) -> None:
+    """On an axis that ends at `top`, which may be that of other panels."""
+    axes.set_ylim(0, top)
+    bars(axes, parts, top)
+    names = [READABLE.get(name, name) for name in parts]
+    axes.set_xticks(range(len(parts)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.grid(visible=False, axis="x")
+    if 0 < highest(parts) < SMALL * top:
+        enlarge(axes, parts, top)
+
+
+def bars(axes: Axes, parts: Stacked, top: float, share: float = 1.0, alpha: float = 1.0) -> None:
+    """With a figure above each, and names in those parts that have room for them; the axis has this share of the
+    panel's height."""
+    below = [0.0] * len(parts)
+    for look in looks(parts):
+        sizes = [of.get(look.bucket, 0.0) for of in parts.values()]
+        axes.bar(range(len(parts)), sizes, 0.9, bottom=below, zorder=2, alpha=alpha, **fill(look))
+        for at, size in enumerate(sizes):
+            if size * share > THICK * top:
+                inside(axes, at, below[at] + size / 2, look, size if size * share > ROOM * top else None, alpha)
+        below = [low + size for low, size in zip(below, sizes, strict=True)]
+    for at, height in enumerate(below):
+        text, style = f"{height:.1f}", {"ha": "center", "va": "bottom", "fontsize": 8 if share == 1 else 7}
+        axes.text(at, height + 0.01 * top / share, text, weight="bold", color=INK, **style)
+
+
+def inside(axes: Axes, at: float, height: float, look: Look, size: float | None, alpha: float) -> None:
+    """Lines of a hatch end before the text."""
+    text = look.short if size is None else f"{look.short}\n{size:.1f}"
+    halo = [patheffects.withStroke(linewidth=3, foreground=look.colour)] if look.hatch and alpha == 1 else []
+    style = {"ha": "center", "va": "center", "fontsize": 6.5, "linespacing": 1.05, "color": look.text}
+    axes.text(at, height, text, zorder=3, path_effects=halo, **style)
+
+
+def enlarge(axes: Axes, parts: Stacked, top: float) -> None:
+    """The same bars once more in a frame above themselves, so that they can be told apart."""
+    low, high = max(highest(parts) / top + 0.16, 0.42), 0.98
+    inner = axes.inset_axes((0.0, low, 1.0, high - low), sharex=axes)
+    own = 1.3 * highest(parts)
+    inner.set_ylim(0, own)
+    bars(inner, parts, own, high - low, PALE)
+    times = (high - low) / own * top
+    inner.text(
+        0.01, 0.96, f"magnified {times:.1f} times", transform=inner.transAxes, va="top", fontsize=8, style="italic"
+    )
+    inner.tick_params(labelbottom=False, bottom=False, labelleft=False, left=False)
+    inner.grid(visible=False)
+    inner.set_facecolor("#f4f4f4")
+    for spine in inner.spines.values():
+        spine.set(visible=True, color="#777777", linestyle=(0, (4, 3)), linewidth=0.8)

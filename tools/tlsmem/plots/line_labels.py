@@ -1,0 +1,42 @@
+"""What is said where the lines of a panel end, so that no text lies over another."""
+
+from itertools import pairwise
+
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+
+from tlsmem.base.text_colours import INK
+
+HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
+
+End = tuple[int, float, str]  # sessions, MiB, and what is said there
+
+
+def top(ends: list[End]) -> float:
+    """Of an axis with room for the texts, which are pushed up where lines end close to each other."""
+    heights = sorted(mebibytes for _, mebibytes, _ in ends) or [1.0]
+    close = any(high - low < 0.2 * heights[-1] for low, high in pairwise(heights))
+    return heights[-1] * (1.6 if close else 1.35)
+
+
+def label(axes: Axes, ends: list[End]) -> None:
+    """Each text at its line's end and above the text below it; the axis has its limits by now.
+
+    Up to two stand above the ends with the stack's name, both above the upper one where they end close to each other;
+    more stand beside them, where no line goes."""
+    crowded = len(ends) > 2
+    height, free = axes.get_ylim()[1], 0.0
+    style = {"va": "bottom", "color": INK, "path_effects": HALO, "zorder": 4, "linespacing": 1.1}
+    style |= {"fontsize": 8, "ha": "left"} if crowded else {"fontsize": 8.5, "ha": "right"}
+    heights = [mebibytes for _, mebibytes, _ in ends]
+    if not crowded and heights and max(heights) - min(heights) < 0.17 * height:
+        free = max(heights) + 0.03 * height
+    for sessions, mebibytes, text in sorted(ends, key=lambda end: end[1]):
+        bottom = max(mebibytes + (-0.03 if crowded else 0.03) * height, free)
+        place = 0.03 * axes.get_xlim()[1] if crowded else 0
+        axes.text(sessions + place, bottom, text.split("\n")[-1] if crowded else text, **style)
+        free = bottom + (0.075 if crowded else 0.15) * height
+    if crowded:
+        widest = max(sessions for sessions, *_ in ends)
+        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
+        axes.set_xlim(0, 1.52 * widest)

@@ -1,0 +1,63 @@
+"""What is written above the panels of the memory figure: each one's heading, and the legend of all."""
+
+from matplotlib.lines import Line2D
+
+from tlsmem.plots import memory_panels
+from tlsmem.schema.harness_output import Meter, Process
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting
+from tlsmem.tables.settings import VARYING
+
+BEFORE = {"window": "window ", "cpu": "CPU "}  # values that do not say what they are of
+
+
+def heading(selection: Selection, setting: Setting, process: Process) -> str:
+    """The setting's name and whose process it is, and what was negotiated."""
+    said = ["suite", *(field for field in VARYING if selection.varies(field))]
+    parts = [f"{BEFORE.get(field, '')}{getattr(setting, field)}" for field in said]
+    parts += [f"{process}s' process"] if process != "both" else []
+    name = ", ".join(parts) + (f"\nclients are {setting.peer}" if setting.peer else "")
+    for record in selection.records:
+        if Setting.of(record) == setting and record.negotiated:
+            agreed = record.negotiated
+            return f"{name}\n{agreed.protocol}, {agreed.cipher}, {agreed.group}"
+    return name
+
+
+def numbers(meter: Meter, selection: Selection, sessions: int | None = None) -> str:
+    """The N that this meter's line in the lower row is of, in a process: this one, or the largest of each setting."""
+    most = set()
+    for setting in selection.settings:
+        share = 1 if setting.roles == "together" else 2
+        found = [sessions] if sessions else selection.where(setting.__eq__).sessions(meter)[-1:]
+        most |= {(one // share, share) for one in found}
+    if len(most) != 1:
+        return "the largest N"
+    count, share = most.pop()
+    return f"N = {count:,}" if share == 1 else f"{count:,} sessions of the process"
+
+
+def owners(selection: Selection) -> list[str]:
+    """The stacks of processes, in the order of their colours: of mixed pairs the clients' too."""
+    return list(dict.fromkeys([*selection.stacks, *(one.peer for one in selection.settings if one.peer)]))
+
+
+def keys(selection: Selection, sessions: int | None, drawn: set[str], compared: bool) -> list[Line2D]:
+    """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
+    found = []
+    for index, stack in enumerate(owners(selection)):
+        look = memory_panels.style(index)
+        found.append(
+            Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=memory_panels.INK, label=stack)
+        )
+    if compared:
+        return found
+    grey = {"color": "#666666"}  # without a marker: those are the stacks'
+    found.append(Line2D([], [], label=f"RSS, {numbers('rss', selection, sessions)}", **grey))
+    if "peak" in drawn:
+        mark = {"color": "#666666", "marker": "_", "markersize": 9, "linestyle": "none"}
+        found.append(Line2D([], [], label="peak RSS inside a phase", **mark))
+    if "heap" in drawn:
+        label = f"live heap, {numbers('heap', selection)}"
+        found.append(Line2D([], [], label=label, linestyle="--", **grey))
+    return found

@@ -1,0 +1,172 @@
+"""The two kinds of panel of the memory figure: by sessions and by phase. Colours are Okabe and Ito's; every stack also
+has a marker of its own, so that the figure reads in grey."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from tlsmem.base.phase_names import READABLE, place
+from tlsmem.plots.line_labels import INK, End
+from tlsmem.schema.harness_output import Meter
+from tlsmem.schema.records import Phase, Record
+from tlsmem.stats import session_cost
+from tlsmem.stats.series import Series
+from tlsmem.stats.session_cost import KIB, MIB
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00")
+MARKERS = "osD^vPX"
+SEEN = 0.04  # of the highest dot: a whisker that is shorter hides behind its dot
+NOTES = 3  # failures spelt out in a panel
+
+
+@dataclass(frozen=True)
+class Style:
+    colour: str
+    marker: str
+
+
+def style(index: int) -> Style:
+    return Style(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+
+
+def looks(stacks: list[Series], owners: Sequence[str]) -> list[Style]:
+    """Of each line: that of the stack whose process it is; where this is one for several lines, the server's."""
+    names = [series.owner for series in stacks]
+    alike = len(set(names)) < len(names)
+    return [style(owners.index(series.stack if alike else series.owner)) for series in stacks]
+
+
+def slope_text(series: Series, line: session_cost.Line | None) -> str:
+    if not line:
+        return f"{series.owner}\none N: no slope"
+    exact = " (two points)" if line.is_quotient else ""
+    return f"{series.owner}\n{line.slope / KIB:.1f} KiB per session{exact}"
+
+
+def counted(series: Series) -> str:
+    """The sessions that its process holds."""
+    if series.setting.roles == "together":
+        return "sessions, clients and servers together"
+    return f"{series.process if series.setting.roles == 'split' else next(iter(series.setting.processes))} sessions"
+
+
+def by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) -> list[End]:
+    """Peak RSS of every run, and the line through them; returns where the lines end, for `ends.label`."""
+    ends = []
+    for series, look in zip(stacks, looks(stacks, owners), strict=True):
+        runs = series.runs("rss")
+        medians = session_cost.medians(series.full("rss"), session_cost.peak_rss)
+        points = {sessions // series.share: peak for sessions, peak in medians.items()}
+        line = session_cost.line(points)
+        dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
+        counts = [run.sessions // series.share for run in runs]
+        axes.plot(counts, [session_cost.peak_rss(run) / MIB for run in runs], look.marker, **dots)
+        if line:
+            axes.plot([0, max(points)], [line.at(0) / MIB, line.at(max(points)) / MIB], color=look.colour, zorder=2)
+        if points:
+            ends.append((max(points), points[max(points)] / MIB, slope_text(series, line)))
+    axes.set_xlabel(counted(stacks[0]))
+    axes.set_ylabel("peak RSS, MiB")
+    axes.xaxis.set_major_formatter(lambda sessions, _: f"{sessions:,.0f}")
+    axes.set_xlim(0, 1.04 * max((sessions for sessions, *_ in ends), default=1))
+    explain_holes(axes, stacks)
+    return ends
+
+
+def explain_holes(axes: Axes, stacks: list[Series]) -> None:
+    """Which runs are missing, and why."""
+    lost = [
+        f"{series.stack}, N = {record.sessions:,} ({record.meter}): {series.reason(record.meter, record.sessions)}"
+        for series in stacks
+        for record in series.records
+        if record.status != "measured" and record.meter in ("rss", "heap")
+    ]
+    lost += [f"{series.stack}: not measured" for series in stacks if not series.records]
+    if len(lost) > NOTES:
+        lost[NOTES:] = [f"and {len(lost) - NOTES} more"]
+    text = "\n".join(textwrap.fill(textwrap.shorten(one, 120), 34) for one in lost)
+    axes.text(0.02, 0.97, text, transform=axes.transAxes, va="top", fontsize=7, color=INK, style="italic")
+
+
+def rss(phase: Phase) -> int:
+    return phase.rss_bytes
+
+
+def peak(phase: Phase) -> int:
+    return phase.peak_rss_bytes
+
+
+def live(phase: Phase) -> int:
+    return phase.heap.total.live_bytes
+
+
+def of_n(series: Series, sessions: int | None) -> list[Record]:
+    return series.runs("rss", sessions) if sessions else largest(series, "rss")
+
+
+def resident(series: Series, sessions: int | None) -> tuple[dict[str, float], dict[str, float]]:
+    """By phase: at its end, and the peak inside."""
+    runs = of_n(series, sessions)
+    return shape(runs, rss, series.share), shape(runs, peak, series.share)
+
+
+def highest(stacks: list[Series], sessions: int | None) -> float:
+    found = [size for series in stacks for sizes in resident(series, sessions) for size in sizes.values()]
+    return max(found, default=0)
+
+
+def by_phase(axes: Axes, stacks: list[Series], owners: Sequence[str], sessions: int | None, highest: float) -> set[str]:
+    """RSS at each phase's end, a whisker to its peak inside, live heap; KiB per session beyond `contexts`.
+
+    Of this N, or of the largest (None). Returns which of `peak` and `heap` were drawn; `highest` is of all panels."""
+    chosen = [of_n(series, sessions) for series in stacks]
+    shapes = [resident(series, sessions) for series in stacks]
+    metered = [alike_in_window(largest(series, "heap"), runs) for series, runs in zip(stacks, chosen, strict=True)]
+    heaps = [shape(runs, live, series.share) for runs, series in zip(metered, stacks, strict=True)]
+    least = SEEN * highest
+    phases = sorted(
+        dict.fromkeys(name for found in [*(ends for ends, _ in shapes), *heaps] for name in found), key=place
+    )
+    for index, ((ends, peaks), heap, look) in enumerate(zip(shapes, heaps, looks(stacks, owners), strict=True)):
+        shift = 0.12 * (index - (len(stacks) - 1) / 2)
+        at = {name: number + shift for number, name in enumerate(phases)}
+        for name in beyond(ends, peaks, least):
+            axes.plot([at[name]] * 2, [ends[name], peaks[name]], "-_", color=look.colour, linewidth=1, markersize=9)
+        filled = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5}
+        axes.plot([at[name] for name in ends], list(ends.values()), f"-{look.marker}", markersize=5, zorder=3, **filled)
+        hollow = {"color": look.colour, "markerfacecolor": "white"}
+        axes.plot(
+            [at[name] for name in heap], list(heap.values()), f"--{look.marker}", markersize=4, zorder=2, **hollow
+        )
+    names = [READABLE.get(name, name) for name in phases]
+    axes.set_xticks(range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set_xlabel("end of phase")
+    axes.set_ylabel("KiB per session above contexts")
+    drawn = {"peak"} if any(beyond(ends, peaks, least) for ends, peaks in shapes) else set()
+    return drawn | ({"heap"} if any(heaps) else set())
+
+
+def beyond(ends: dict[str, float], peaks: dict[str, float], least: float) -> list[str]:
+    """Phases whose peak is above where they began and where they ended, by more than `least`."""
+    began = [0.0, *ends.values()]
+    return [name for name, start in zip(ends, began, strict=False) if peaks[name] - max(start, ends[name]) > least]
+
+
+def alike_in_window(heap: list[Record], rss: list[Record]) -> list[Record]:
+    """The heap runs, if as large a part of their pairs is in the handshake at once as in the RSS runs; else none."""
+    parts = {min(1, run.window / (run.sessions // 2)) if run.window != "all" else 1 for run in (*heap, *rss)}
+    return heap if len(parts) == 1 else []
+
+
+def shape(runs: list[Record], quantity: Callable[[Phase], int], share: int) -> dict[str, float]:
+    """KiB per session in the process, one in `share` of the run's, by phase."""
+    found = session_cost.above_contexts(runs, quantity, rss if quantity is peak else quantity)
+    return {phase: share * size / KIB for phase, size in found.items()}
+
+
+def largest(series: Series, meter: Meter) -> list[Record]:
+    """The runs at the largest N, all repeats."""
+    runs = series.runs(meter)
+    return [run for run in runs if run.sessions == runs[-1].sessions]

@@ -1,0 +1,50 @@
+"""The manners of a script that draws one picture of a recording: what it reads, what it says, how it ends."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import matplotlib
+
+from tlsmem.base import stdout
+from tlsmem.plots.picture import STYLE
+from tlsmem.schema import records
+from tlsmem.stats.selection import Selection, of_campaign, select
+from tlsmem.tables import table_command
+
+
+def parser(about: str, examples: str) -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(description=about, epilog=examples, formatter_class=kept)
+    made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
+    made.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
+    made.add_argument("--stack", action="append", help="may be repeated, in this order")
+    made.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
+    return made
+
+
+def selected(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
+    """The runs that were asked for; what stands in no line is said on stderr. ValueError with a sentence."""
+    loaded = table_command.loaded(given.recording, "recordings are directories under data/")
+    loaded = of_campaign(loaded, given.campaign) if given.campaign else loaded
+    selection = select(loaded, given.stack, **asked)
+    for said in selection.left_out:
+        print(f"{verb}: {given.recording}: {said}", file=sys.stderr)
+    return selection
+
+
+def end(verb: str, given: argparse.Namespace, draw: Callable[[argparse.Namespace], Sequence[Path]]) -> None:
+    """Names the files that were drawn. Exits with a sentence where there are none, with 1 after a torn line."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        with matplotlib.rc_context(STYLE):
+            written = draw(given)
+        with stdout.checked():
+            print(*written, sep="\n")
+    except ValueError as error:
+        sys.exit(f"{verb}: {given.recording}: {error}")
+    except OSError as error:
+        sys.exit(f"{verb}: {error.filename or given.output}: {error.strerror}")
+    sys.exit(1 if records.skipped else 0)

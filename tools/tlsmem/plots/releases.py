@@ -1,0 +1,108 @@
+"""One picture of libraries release by release: what an established session keeps, and its peak in the handshake."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tlsmem.config import releases
+from tlsmem.plots import plot_command, release_panel
+from tlsmem.plots.memory_panels import style
+from tlsmem.plots.picture import frame, save
+from tlsmem.plots.release_panel import Line
+from tlsmem.schema.harness_output import Role
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting
+from tlsmem.tables.settings import dates, machine_of
+
+EXAMPLES = """examples:
+  tools/plot_releases.py data/local/2026-01-31-some-cpu -o releases --library openssl --library rustls+ring
+  tools/plot_releases.py data/local/2026-01-31-some-cpu -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq"""
+TITLE = "Memory of a TLS session, release by release"
+LEAST = 3  # releases of a library that was not asked for
+MOST = 3  # suites: lines of a panel
+ROLES: tuple[Role, ...] = ("client", "server")
+
+
+def names(selection: Selection) -> dict[Setting, str]:
+    """Of lines: the protocol, and the group where it is not that of the first; of what no release has, the suite."""
+    agreed = {Setting.of(one): one.negotiated for one in selection.records if one.negotiated}
+    usual = next((agreed[one].group for one in selection.settings if one in agreed), None)
+    found = {one: said.protocol.replace("TLSv", "TLS ") for one, said in agreed.items()}
+    found |= {one: f"{found[one]}\n{said.group}" for one, said in agreed.items() if said.group != usual}
+    return {one: found.get(one, one.suite) for one in selection.settings}
+
+
+def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[str]]:
+    """Libraries with their releases. ValueError with a sentence when there is none to draw."""
+    there = releases.libraries(selection.stacks)
+    for name in asked or ():
+        if name not in there:
+            raise ValueError(f"no release of {name} among these; there are: {', '.join(there) or 'none'}")
+    found = {name: there[name] for name in asked} if asked else releases.libraries(selection.stacks, LEAST)
+    if not found:
+        raise ValueError(f"no library has {LEAST} releases here; --library names one with fewer")
+    return found
+
+
+def figure(selection: Selection, asked: Sequence[str] | None = None) -> Figure:
+    """Libraries beside each other, clients above servers; one scale for all that is built of one library."""
+    selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
+    if len(selection.settings) > MOST:
+        suites = ", ".join(dict.fromkeys(one.suite for one in selection.settings))
+        raise ValueError(f"a picture has {MOST} suites at most, and there are {suites}: --suite chooses")
+    wanted, named = chosen(selection, asked), names(selection)
+    lines = {
+        (role, library): [
+            release_panel.line(selection, one, role, stacks, named[one], style(index))
+            for index, one in enumerate(selection.settings)
+        ]
+        for role in ROLES
+        for library, stacks in wanted.items()
+    }
+    tops = {library: 1.14 * highest(lines, library) for library in wanted}  # with room for words
+    widths = [max(2.5, len(stacks)) + 1.8 for stacks in wanted.values()]  # with room for the lines' names
+    made, grid = pyplot.subplots(
+        2, len(wanted), figsize=(12.8, 7.2), layout="constrained", squeeze=False, width_ratios=widths
+    )
+    for role, row in zip(ROLES, grid, strict=True):
+        for (library, stacks), axes in zip(wanted.items(), row, strict=True):
+            release_panel.draw(axes, stacks, lines[role, library], tops[library], max(tops.values()) / tops[library])
+            axes.set_title(f"{library}, {role}", fontsize=10, weight="bold")
+        row[0].set_ylabel("KiB per session")
+    recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. Live heap, from heap runs."
+    frame(made, TITLE, keys(), recorded)
+    return made
+
+
+def highest(lines: dict[tuple[Role, str], list[Line]], library: str) -> float:
+    """Of all panels with this library, whatever it is built of: `rustls+ring` and `rustls+aws-lc` have one scale."""
+    alike = [found for (_, name), found in lines.items() if name.split("+")[0] == library.split("+")[0]]
+    return max((one.highest() for found in alike for one in found), default=1.0) or 1.0
+
+
+def keys() -> list[Line2D]:
+    grey = {"color": "#666666"}
+    peak = {"marker": "_", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
+    return [
+        Line2D([], [], marker="o", label="established", **grey),
+        Line2D([], [], label="peak", **peak, **grey),
+    ]
+
+
+def drawn(given: argparse.Namespace) -> list[Path]:
+    selection = plot_command.selected(given, "plot_releases", suites=given.suite, roles=given.roles)
+    return save(figure(selection, given.library), given.output)
+
+
+def main() -> None:
+    parser = plot_command.parser(__doc__, EXAMPLES)
+    parser.add_argument(
+        "--library", action="append", help=f"default: all of {LEAST} releases; may be repeated, in order"
+    )
+    parser.add_argument("--suite", action="append", help=f"a line each; may be repeated, up to {MOST}")
+    parser.add_argument("--roles", action="append", help="together or split, where there are both")
+    plot_command.end("plot_releases", parser.parse_args(), drawn)

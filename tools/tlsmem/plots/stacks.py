@@ -1,0 +1,140 @@
+"""One picture of every stack in one suite: what an established session keeps, the smallest first, and its peak."""
+
+import argparse
+import textwrap
+from pathlib import Path
+from typing import get_args
+
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from tlsmem.base.text_colours import INK
+from tlsmem.config import definitions
+from tlsmem.plots import plot_command
+from tlsmem.plots.picture import STYLE, frame, save
+from tlsmem.schema.harness_output import Role
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting
+from tlsmem.stats.session_cost import KIB
+from tlsmem.tables.settings import dates, machine_of
+from tlsmem.tables.stacks import RUNTIME, absent, exact, ranked
+from tlsmem.tables.table import Cell
+
+EXAMPLES = """examples:
+  tools/plot_stacks.py data/local/2026-01-31-some-cpu -o stacks --suite tls13-rsa-aes128  both stacks.png and .svg
+  tools/plot_stacks.py data/local/2026-01-31-some-cpu -o clients.png --suite tls12-rsa-aes256 --role client"""
+ROW = 0.235  # inches
+WIDE = 190  # characters of a line of what has no bar
+KEPT, PEAK = 1.09, 1.16  # where their columns of figures end, in parts of the scale
+LANGUAGES = {"c": ("C and C++", "#0072B2"), "rust": ("Rust", "#E69F00"), "go": ("Go", "#009E73")}  # by harness
+
+
+def the_one(selection: Selection) -> Setting:
+    """ValueError with a sentence where there are several."""
+    if len(selection.settings) == 1:
+        return selection.settings[0]
+    for name, option in (("suite", "--suite"), ("roles", "--roles"), ("window", None), ("allocator", None)):
+        if selection.varies(name):
+            several = ", ".join(dict.fromkeys(str(getattr(one, name)) for one in selection.settings))
+            way_out = f": {option} chooses" if option else ": --campaign chooses"
+            raise ValueError(f"a picture is of one {name}, and there are {several}{way_out}")
+    raise ValueError("no pair of one stack was measured in the laboratory")
+
+
+def language(stack: str) -> tuple[str, str]:
+    """With its colour. A stack that is not in stacks.toml any more is of none."""
+    known = definitions.stacks().get(stack)
+    return LANGUAGES[known.harness] if known else ("not known", "#999999")
+
+
+def bar(axes: Axes, at: int, stack: str, cells: list[Cell], widest: float) -> None:
+    """With its figures in columns on the right."""
+    _, peak, kept = cells
+    style = {"va": "center", "fontsize": 8.5, "color": INK}
+    if kept.value is None:
+        axes.text(0.004 * widest, at, f"– {kept.note}", style="italic", **style)
+        return
+    size = exact(kept) / KIB
+    axes.barh(at, size, height=0.7, color=language(stack)[1], edgecolor=INK, linewidth=0.5, zorder=2)
+    axes.text(KEPT * widest, at, f"{size:.1f}", ha="right", weight="bold", **style)
+    if peak.value is not None:
+        end = exact(peak) / KIB
+        axes.plot([size, end], [at, at], color="#666666", linewidth=0.9, zorder=1.5)
+        axes.plot([end], [at], "|", color=INK, markersize=9, markeredgewidth=1.4, zorder=3)
+        axes.text(PEAK * widest, at, f"{end:.1f}", ha="right", **style)
+        if kept.note == RUNTIME:
+            axes.text(end + 0.01 * widest, at, "by its runtime's own figures", style="italic", **style)
+
+
+def figure(selection: Selection, role: Role) -> Figure:
+    selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
+    setting = the_one(selection)
+    found = ranked(selection, setting, role)
+    if not found:
+        raise ValueError(f"no {role} was measured in {setting.suite}")
+    ends = [exact(cell) for _, cells in found for cell in cells if cell.value is not None]
+    widest = max(ends, default=KIB) / KIB
+    said = below(selection)
+    height = 1.75 + ROW * len(found) + 0.15 * said.count("\n")
+    made, axes = pyplot.subplots(figsize=(12.8, max(4.0, height)), layout="constrained")
+    for at, (series, cells) in enumerate(found):
+        bar(axes, at, series.stack, cells, widest)
+    for place, heading in ((KEPT, "established"), (PEAK, "peak")):
+        axes.text(place * widest, -0.75, heading, ha="right", fontsize=8.5, color=INK)
+    axes.set_yticks(range(len(found)), [series.stack for series, _ in found])
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_xlim(0, 1.01 * PEAK * widest)
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(f"KiB of live heap that one more {role} session keeps")
+    axes.set_title(negotiated(selection, setting), fontsize=9, color="#444444")
+    frame(made, f"What a TLS {role} session keeps, every stack", keys([series.stack for series, _ in found]), said)
+    return made
+
+
+def negotiated(selection: Selection, setting: Setting) -> str:
+    agreed = next(one.negotiated for one in selection.records if one.negotiated)
+    return f"{setting.suite} ({agreed.protocol}, {agreed.cipher}, {agreed.group})"
+
+
+def below(selection: Selection) -> str:
+    """What was recorded, and which stacks have no bar."""
+    names = ", ".join(dict.fromkeys(stack for stack, _ in absent(selection)))
+    lines = textwrap.wrap(f"Without a bar, as the table of stacks says why: {names}.", WIDE) if names else []
+    return "\n".join([*lines, f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}."])
+
+
+def keys(stacks: list[str]) -> list[Patch | Line2D]:
+    there = dict.fromkeys(map(language, stacks))
+    of_bars = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=name) for name, colour in there]
+    mark = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
+    return [*of_bars, Line2D([], [], label="peak", **mark)]
+
+
+def each_suite(selection: Selection, output: Path) -> list[Path]:
+    """A picture of servers for each setting with a measured run, its name after `output`."""
+    written = []
+    for setting in selection.settings:
+        alone = selection.where(setting.__eq__)
+        if any(one.status == "measured" for one in alone.records):
+            with matplotlib.rc_context(STYLE):
+                written += save(figure(alone, "server"), Path(f"{output}-{setting.suite}"))
+    return written
+
+
+def drawn(given: argparse.Namespace) -> list[Path]:
+    suites = [given.suite] if given.suite else None
+    selection = plot_command.selected(given, "plot_stacks", suites=suites, roles=given.roles)
+    return save(figure(selection, given.role), given.output)
+
+
+def main() -> None:
+    parser = plot_command.parser(__doc__, EXAMPLES)
+    parser.add_argument("--suite", help="of a recording with several")
+    parser.add_argument("--roles", action="append", help="together or split, where there are both")
+    parser.add_argument("--role", choices=get_args(Role), default="server", help="default: server")
+    plot_command.end("plot_stacks", parser.parse_args(), drawn)

@@ -1,0 +1,121 @@
+"""A panel of curves, one a stack, each named where it ends so that no name lies over another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.text import Annotation
+from matplotlib.transforms import ScaledTranslation
+
+from tlsmem.base.text_colours import INK
+from tlsmem.plots.timed.stack_style import Look, wrapped
+
+BESIDE = 12  # points from the panel's edge to the names
+POINTS = 7.5  # of the names
+ASIDE = 4  # from the whisker of one curve to that of the next
+LINE = 1.2  # of its height: from line to line
+
+
+Ends = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    stack: str
+    look: Look
+    across: tuple[float, ...]
+    heights: tuple[float, ...]
+    said: str = ""  # beside the name
+    marked: tuple[int, ...] | None = None  # which points; None: all
+    ends: tuple[Ends, ...] = ()  # of a whisker at each point
+
+    @property
+    def top(self) -> float:
+        return max([*self.heights, *(high for _, high in filter(None, self.ends))])
+
+
+def tall(text: str) -> float:
+    """Points of a name, and some between two."""
+    return POINTS * LINE * (1 + text.count("\n")) + 2
+
+
+def inches(stacks: Sequence[str]) -> float:
+    """Of a panel that has room for these names, each with something said beside it."""
+    return sum(tall(f"{wrapped(stack)}\n") for stack in stacks) / 72
+
+
+def draw(axes: Axes, curves: Sequence[Curve]) -> list[Annotation]:
+    """Returns the names, for `spread`."""
+    for at, one in enumerate(curves):
+        axes.plot(
+            one.across,
+            one.heights,
+            zorder=3,
+            clip_on=False,
+            markevery=one.marked and list(one.marked),
+            **one.look.line(),
+        )
+        whiskers(axes, one, ASIDE * (at - (len(curves) - 1) / 2))
+    return [name(axes, one) for one in curves]
+
+
+def whiskers(axes: Axes, one: Curve, aside: float) -> None:
+    """Beside its points, so that those of other curves can be told from them."""
+    place = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+    style = {"color": one.look.colour, "linewidth": 1, "marker": "_", "markersize": 5, "zorder": 2}
+    for across, ends in zip(one.across, one.ends, strict=False):
+        if ends:
+            axes.plot([across] * 2, ends, transform=place, clip_on=False, scalex=False, scaley=False, **style)
+
+
+def name(axes: Axes, one: Curve) -> Annotation:
+    text = "\n".join([*wrapped(one.stack).split("\n"), *[one.said] * bool(one.said)])
+    drawn = {"textcoords": "offset points", "va": "center", "ha": "left", "annotation_clip": False}
+    drawn |= {"fontsize": POINTS, "color": INK, "linespacing": 1.05}
+    return axes.annotate(text, (1, one.heights[-1]), (BESIDE, 0), xycoords=axes.get_yaxis_transform(), **drawn)
+
+
+def spread(axes: Axes, curves: Sequence[Curve], names: Sequence[Annotation]) -> None:
+    """Each name beside its curve's end, or as near as the others allow, and a thin line from the one to the other; the
+    figure has its layout by now, and keeps it."""
+    point, box = axes.figure.dpi / 72, axes.get_window_extent()
+    wide, high = box.width / point, box.height / point
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform(end_of(one))) for one in curves]
+    sizes = [tall(one.get_text()) for one in names]
+    centres = apart([float(end[1]) * high for end in ends], sizes, high)
+    for one, label, (across, height), centre in zip(curves, names, ends, centres, strict=True):
+        label.set_position((BESIDE, centre - height * high))
+        points = [across, 1, 1 + (BESIDE - 2) / wide], [height, height, centre / high]
+        style = {"color": one.look.colour, "linewidth": 0.9, "zorder": 2}
+        axes.plot(*points, transform=axes.transAxes, clip_on=False, scalex=False, scaley=False, **style)
+
+
+def end_of(one: Curve) -> tuple[float, float]:
+    return one.across[-1], one.heights[-1]
+
+
+def apart(wanted: Sequence[float], sizes: Sequence[float], top: float) -> list[float]:
+    """Centres as near to those that are wanted as may be, in their order, none within another's size; from 0 to `top`,
+    where there is room."""
+    blocks: list[tuple[list[int], float]] = []  # of what touches, from below: with the bottom
+    for at in sorted(range(len(wanted)), key=lambda at: (round(wanted[at], 1), -at)):
+        block = [at], settled([at], wanted, sizes, top)
+        while blocks and blocks[-1][1] + sum(sizes[one] for one in blocks[-1][0]) > block[1]:
+            together = [*blocks.pop()[0], *block[0]]
+            block = together, settled(together, wanted, sizes, top)
+        blocks.append(block)
+    centres = list(wanted)
+    for members, free in blocks:
+        for at in members:
+            centres[at] = free + sizes[at] / 2
+            free += sizes[at]
+    return centres
+
+
+def settled(members: Sequence[int], wanted: Sequence[float], sizes: Sequence[float], top: float) -> float:
+    """The bottom of a block, where its members are least off."""
+    total, offs = 0.0, []
+    for at in members:
+        offs.append(wanted[at] - sizes[at] / 2 - total)
+        total += sizes[at]
+    return max(0.0, min(sum(offs) / len(offs), top - total))

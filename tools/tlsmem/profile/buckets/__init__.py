@@ -1,0 +1,1 @@
+"""What a block of memory is for: the rules of memtest/buckets.toml and their sums."""

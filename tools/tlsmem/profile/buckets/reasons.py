@@ -1,0 +1,134 @@
+"""In words, why a session of one stack holds more than one of another: figures of profiles, reasons of buckets.toml."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import groupby
+from typing import NamedTuple
+
+from tlsmem.profile.buckets import rules
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.frames import Owner
+from tlsmem.profile.heap_profile import Profile
+
+SAID, OF_BUCKET = Fraction(95, 100), Fraction(3, 4)  # of a difference, bucket by bucket; of a bucket, rule by rule
+
+
+class Side(NamedTuple):
+    """One stack's sessions of a role at a moment."""
+
+    sums: Sums
+    role: Owner
+    moment: str
+    at: str = ""  # the moment, where each side has its own
+
+    @property
+    def name(self) -> str:
+        return f"{self.sums.stack}{self.at}"
+
+    def bytes(self, bucket: str) -> Fraction:
+        return self.sums.each(self.sums.held(self.moment, self.role).get(bucket))
+
+    @property
+    def whole(self) -> Fraction:
+        return self.sums.each(self.sums.whole(self.moment, self.role))
+
+    def whys(self, bucket: str) -> dict[str, Fraction]:
+        """Reasons with their bytes: of the rules that took most of the bucket, the largest first."""
+        found = self.sums.reasons(self.moment, self.role, bucket)
+        needed, whys = OF_BUCKET * found.total(), {}
+        for rule, size in found.most_common():
+            if needed <= 0:
+                break
+            whys[rule.why] = Fraction(size, self.sums.sessions)
+            needed -= size
+        return whys
+
+
+def explained(profiles: Sequence[Profile]) -> list[str]:
+    """Of every two stacks in one suite, by role: when established, after a reply, and where each holds most. What ends
+    with a colon leads the sentences after it, the largest difference first. A reason is given once."""
+    given: set[str] = set()
+    return [sentence for pair in pairs(profiles) for sentence in of_pair(*pair, given)]
+
+
+def of_one(profile: Profile) -> list[str]:
+    """Of one profile: why each bucket is there, with what it holds in a session of the role where most is live."""
+    sums, found = Sums(profile), []
+    for role in sums.roles():
+        if moment := sums.fullest(role):
+            side, sizes = Side(sums, role, moment), sums.held(moment, role)
+            for bucket in sizes:
+                whys = " ".join(side.whys(bucket))
+                if whys:
+                    size = said(side.bytes(bucket))
+                    found.append(f"**{bucket}**, {size} B of a {role} session at its most (`{moment}`): {whys}")
+    return found
+
+
+def pairs(profiles: Sequence[Profile]) -> Iterator[tuple[Sums, Sums]]:
+    """The first profile of a suite with each of another family."""
+    with_runs = sorted((one for one in profiles if one.run), key=lambda one: one.run.suite)
+    for _, of_suite in groupby(with_runs, key=lambda one: one.run.suite):
+        first, *others = map(Sums, of_suite)
+        yield from ((first, other) for other in others if other.family != first.family)
+
+
+def of_pair(one: Sums, other: Sums, given: set[str]) -> Iterator[str]:
+    moments: list[tuple[str, Callable[[Sums, Owner], str]]] = [
+        ("When established", lambda sums, role: "established"),
+        ("After 1 KiB each way", lambda sums, role: "reply"),
+        ("Where each holds most", Sums.fullest),
+    ]
+    for role in one.roles():
+        for when, moment in moments:
+            sides = [Side(sums, role, moment(sums, role)) for sums in (one, other)]
+            if moment == Sums.fullest:
+                sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
+            if all(side.moment in side.sums.profile.moments for side in sides):
+                larger, smaller = sorted(sides, key=lambda side: side.whole, reverse=True)
+                yield from of_moment(when, larger, smaller, given)
+
+
+def of_moment(when: str, larger: Side, smaller: Side, given: set[str]) -> Iterator[str]:
+    more = larger.whole - smaller.whole
+    if not smaller.whole or not more:
+        return
+    times = f"{float(larger.whole / smaller.whole):.1f} times"
+    holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {larger.name} holds"
+    sizes = f"{said(larger.whole)} B against {said(smaller.whole)} B"
+    yield f"{holds} {times} as much as one of {smaller.name}: {sizes}:"
+    differences = {bucket: larger.bytes(bucket) - smaller.bytes(bucket) for bucket in rules.buckets()}
+    largest = sorted(filter(differences.get, differences), key=lambda bucket: -abs(differences[bucket]))
+    explained_so_far = Fraction(0)
+    for at, bucket in enumerate(largest):
+        if explained_so_far >= SAID * more:
+            yield rest({one: differences[one] for one in largest[at:]})
+            return
+        explained_so_far += differences[bucket]
+        yield of_bucket(bucket, larger, smaller, given)
+
+
+def of_bucket(bucket: str, larger: Side, smaller: Side, given: set[str]) -> str:
+    sizes = [side.bytes(bucket) for side in (larger, smaller)]
+    sentence = f"**{bucket}**, {signed(sizes[0] - sizes[1])} B: {said(sizes[0])} B against {said(sizes[1])} B."
+    return " ".join([sentence, *reasons(larger, bucket, given), *reasons(smaller, bucket, given)])
+
+
+def reasons(side: Side, bucket: str, given: set[str]) -> Iterator[str]:
+    """Those that were not given before; beside each its bytes, unless it has the whole bucket."""
+    for why, size in side.whys(bucket).items():
+        if why not in given:
+            given.add(why)
+            yield why if size == side.bytes(bucket) else f"{why.removesuffix('.')} ({said(size)} B)."
+
+
+def rest(differences: dict[str, Fraction]) -> str:
+    return f"The rest: {'; '.join(f'{bucket} {signed(size)} B' for bucket, size in differences.items())}."
+
+
+def signed(size: Fraction) -> str:
+    return f"{'+' if size >= 0 else '−'}{said(abs(size))}"
+
+
+def said(size: Fraction) -> str:
+    return f"{int(size):,}" if size.denominator == 1 else f"{float(size):,.1f}"

@@ -1,0 +1,101 @@
+"""What a block is for: rules of memtest/buckets.toml, which name a bucket for a call stack.
+
+The first rule that takes the stack wins, so that what is general stands below what is particular: docs/buckets.md."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from tlsmem.config import option_check, toml_keys
+from tlsmem.profile.frames import Frame, callers, owner
+
+OTHER, CONTEXT = "other", "context"
+LENT = "caller's buffers"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`by` is asked of who called the allocator, `within` of every function of the stack; None: not asked."""
+
+    bucket: str
+    why: str
+    source: str
+    by: re.Pattern[str] | None
+    within: re.Pattern[str] | None
+
+
+def pattern(alternatives: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{one})" for one in alternatives)) if alternatives else None
+
+
+@cache
+def tables() -> dict:
+    """ValueError with a sentence."""
+    found = option_check.table("buckets")
+    toml_keys.check_buckets(found)
+    return found
+
+
+def buckets() -> dict[str, str]:
+    """Each with what is in it, in the order of the file; `context` and `other` are last, and always there."""
+    given = tables().get("buckets", {})
+    own = {bucket: meaning for bucket, meaning in given.items() if bucket not in (CONTEXT, OTHER)}
+    return own | {bucket: given.get(bucket, "") for bucket in (CONTEXT, OTHER)}
+
+
+def families() -> list[str]:
+    return [name for name in tables() if name != "buckets"]
+
+
+def family_of(stack: str) -> str:
+    """`rustls` of `rustls+ring@0.23.46`."""
+    return re.split(r"[+@]", stack, maxsplit=1)[0]
+
+
+class Rules:
+    """Of one family, in order. Sets of rules are bits of a number, the first rule's the lowest."""
+
+    def __init__(self, rules: Sequence[dict]) -> None:
+        self.rules = [
+            Rule(one["bucket"], one["why"], one["source"], pattern(one.get("by", ())), pattern(one.get("within", ())))
+            for one in rules
+        ]
+        self.known: dict[str, tuple[int, int]] = {}
+        self.free = tuple(self.bits(lambda rule, key=key: getattr(rule, key) is None) for key in ("by", "within"))
+
+    def bits(self, wanted) -> int:
+        return sum(1 << at for at, rule in enumerate(self.rules) if wanted(rule))
+
+    def matched(self, function: str) -> tuple[int, int]:
+        """The rules whose `by`, and those whose `within`, this name matches."""
+        if function not in self.known:
+            self.known[function] = tuple(
+                self.bits(lambda rule, key=key: (asked := getattr(rule, key)) and asked.fullmatch(function))
+                for key in ("by", "within")
+            )
+        return self.known[function]
+
+    def rule_of(self, frames: Sequence[Frame]) -> Rule | None:
+        """The first that takes this stack, innermost frame first."""
+        by, within = self.free
+        if inner := callers(frames):
+            by |= self.matched(inner[0].function or "")[0]
+        for frame in frames:
+            within |= self.matched(frame.function or "")[1]
+        taken = by & within
+        return self.rules[(taken & -taken).bit_length() - 1] if taken else None
+
+
+@cache
+def rules(family: str) -> Rules:
+    """None of a family that the file does not have."""
+    return Rules(tables().get(family, ()) if family != "buckets" else ())
+
+
+def bucket_of(frames: Sequence[Frame], family: str) -> str:
+    """`other` when no rule takes the stack; `context` of what a context's calls allocated."""
+    if owner(frames).endswith("context"):
+        return CONTEXT
+    rule = rules(family).rule_of(frames)
+    return rule.bucket if rule else OTHER

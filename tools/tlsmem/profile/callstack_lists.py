@@ -1,0 +1,52 @@
+"""Call stacks as files have them, lists of frames by number, and how they become the stacks of a profile."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from tlsmem.profile.demangle import demangled
+from tlsmem.profile.frames import Frame
+from tlsmem.profile.heap_profile import Stacks
+
+
+class StackLists:
+    """`frames` may grow while stacks are added."""
+
+    def __init__(self, stacks: Stacks, frames: Sequence[Frame]) -> None:
+        self.stacks, self.frames = stacks, frames
+        self.places: dict[tuple[int, ...], int] = {}
+        self.known: dict[tuple[int, ...], int] = {}
+
+    def stack(self, numbers: Sequence[int]) -> int:
+        """Of frames, innermost first; the same each time, and 0 without any."""
+        key = tuple(numbers)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.add(key)
+        return found
+
+    def add(self, numbers: tuple[int, ...]) -> int:
+        stack = 0
+        for _, same in groupby(reversed(numbers), key=self.address):
+            stack = self.stacks.add(self.place(tuple(same)[::-1]), stack)
+        return stack
+
+    def address(self, number: int) -> tuple[str | None, int] | tuple[int]:
+        """Neighbours that have the same are a function and those that were inlined there."""
+        frame = self.frames[number]
+        return (number,) if frame.address is None else (frame.module, frame.address)
+
+    def place(self, numbers: tuple[int, ...]) -> int:
+        if numbers not in self.places:
+            self.places[numbers] = self.stacks.place(tuple(self.frames[number] for number in numbers))
+        return self.places[numbers]
+
+    def demangle(self) -> str | None:
+        """When all stacks are known: every name once. A sentence when that is not possible."""
+        places = self.stacks.places
+        names, missing = demangled(frame.function for frames in places for frame in frames if frame.function)
+        places[:] = [tuple(renamed(frame, names) for frame in frames) for frames in places]
+        return missing
+
+
+def renamed(frame: Frame, names: dict[str, str]) -> Frame:
+    return frame._replace(function=names[frame.function]) if frame.function else frame

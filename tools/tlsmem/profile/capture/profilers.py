@@ -1,0 +1,111 @@
+"""The profilers that are not ours: whether the installed one will do, and the command that runs a harness under it.
+
+Folders and libraries in a command are as given; everything else is found by PATH."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlsmem.profile.capture.failed import Failed
+from tlsmem.profile.heap_profile import Tool
+
+MARKS = "build/core/libmarks.so"  # below the root
+UNRANDOMISED = ("setarch", "--addr-no-randomize")
+VERSION_LIMIT_S = 20
+LIBEXEC = re.compile(r'^LIBEXEC_REL_PATH="(.+)"$', re.MULTILINE)  # in the script that heaptrack is
+
+# Depth: OpenSSL's deepest stack has 44 frames, which 30, the default, would cut; deeper trees cost nothing. No detailed
+# snapshots but those that are asked for, and the peak.
+MASSIF = ("--peak-inaccuracy=0", "--time-unit=B", "--threshold=0", "--depth=100")
+MASSIF += ("--max-snapshots=10", "--detailed-freq=1000000")
+# It tells what is live at the very end. Of a stack it has twelve calls unless asked for more.
+DHAT = ("--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=128")
+
+
+@dataclass(frozen=True)
+class Profiler:
+    tool: Tool
+    package: str  # Debian's; it brings a command of its name
+    oldest: tuple[int, int]
+
+    def version(self) -> str:
+        """Of the installed one. Failed when there is none, or it is too old."""
+        if not shutil.which(self.package):
+            raise Failed(
+                f"{self.package}: it is not installed; install it with: sudo apt-get install -y {self.package}"
+            )
+        try:
+            done = subprocess.run(
+                [self.package, "--version"], capture_output=True, text=True, errors="replace", timeout=VERSION_LIMIT_S
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            raise Failed(f"{self.package}: `{self.package} --version` tells nothing; is it installed whole?") from None
+        found = re.search(r"\d+(\.\d+)+", done.stdout)
+        least = ".".join(map(str, self.oldest))
+        if not found:
+            raise Failed(f"{self.package}: `{self.package} --version` names no version; {least} or later is needed")
+        if numbers(found[0]) < self.oldest:
+            raise Failed(f"{self.package}: version {found[0]} is installed, and {least} or later is needed")
+        return found[0]
+
+
+PROFILERS = {
+    "heaptrack": Profiler("heaptrack", "heaptrack", (1, 4)),
+    "massif": Profiler("massif", "valgrind", (3, 19)),
+    "dhat": Profiler("dhat", "valgrind", (3, 19)),
+}
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def unrandomised() -> tuple[str, ...]:
+    """What comes before the profiler: a harness that switches randomisation off itself starts itself again, out of the
+    profiler's sight. Nothing where setarch may not."""
+    try:
+        done = subprocess.run([*UNRANDOMISED, "true"], capture_output=True, timeout=VERSION_LIMIT_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return () if done.returncode else UNRANDOMISED
+
+
+def interpreter() -> Path:
+    """heaptrack's, which has no command of its own before 1.6. Failed when it is not there."""
+    heaptrack = Path(shutil.which("heaptrack") or "heaptrack").resolve()
+    try:
+        told = LIBEXEC.search(heaptrack.read_text(errors="replace"))
+    except OSError:
+        told = None
+    found = heaptrack.parent / (told[1] if told else "../lib/heaptrack/libexec") / "heaptrack_interpret"
+    if not os.access(found, os.X_OK):
+        place = os.path.normpath(found)
+        raise Failed(f"heaptrack: its interpreter is not there, {place}: install heaptrack again, whole")
+    return found
+
+
+def command(tool: Tool, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
+    """`harness` under the tool, which writes into `folder`; heaptrack raw, for capture/interpreted.py."""
+    if tool == "heaptrack":
+        return [*before, "heaptrack", "--raw", "--output", f"{folder}/heaptrack", *harness]
+    valgrind = [*before, "valgrind", "--quiet", "--vgdb=no"]  # no pipes in /tmp, which one that is killed would leave
+    if tool == "massif":
+        marks = ["env", f"LD_PRELOAD={MARKS}", f"MARKS_DIRECTORY={folder}", "MARKS_XTREE=1"]
+        return [*marks, *valgrind, "--tool=massif", *MASSIF, f"--massif-out-file={folder}/whole", *harness]
+    return ["env", f"LD_PRELOAD={MARKS}", *valgrind, "--tool=dhat", *DHAT, f"--dhat-out-file={folder}/dhat", *harness]
+
+
+def unseen(binary: Path) -> str | None:
+    """Why heaptrack cannot see the program's memory: it would wait for ever for a malloc of the C library."""
+    for words in (["nm", "--defined-only"], ["nm", "--defined-only", "--dynamic"]):
+        try:
+            listed = subprocess.run([*words, str(binary)], capture_output=True, text=True, errors="replace").stdout
+        except OSError:
+            return None  # no binutils: the time limit is left
+        if re.search(r" [TWti] malloc$", listed, re.MULTILINE):
+            return f"{binary.name} defines malloc itself, and heaptrack sees the C library's only"
+    return None

@@ -1,0 +1,100 @@
+"""Files that may be compressed, by zstd or gzip: unpacked as they are read, and to where they are torn."""
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from tlsmem.profile.unreadable import Unreadable
+
+CHUNK = 1 << 18
+PIECE = 512  # of a zstd file: one may hold 128 KiB for each four of its bytes, so that no piece unpacks to over 16 MiB
+ZSTD, GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
+
+Progress = Callable[[int], None]  # is told how many bytes of the file, as it lies there, have been read
+
+
+class Torn(Exception):
+    """The file cannot be unpacked any further. What came before was yielded. `at` and `size` are bytes of the file as
+    it lies there: equal when it is cut off, and about where it is damaged else."""
+
+    def __init__(self, at: int, size: int):
+        super().__init__()
+        self.at, self.size = at, size
+
+
+def chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes]:
+    """Unreadable, with a sentence, when the file cannot be read at all; Torn where it is cut off or damaged."""
+    try:
+        with regular(file) as packed:
+            try:
+                for chunk in unpacked(packed):
+                    yield chunk
+                    if progress:
+                        progress(packed.tell())
+            except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError):
+                raise Torn(packed.tell(), os.fstat(packed.fileno()).st_size) from None
+    except OSError as error:
+        raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
+
+
+def regular(file: Path | str) -> BinaryIO:
+    """Opened, without waiting for somebody to write where it is a pipe. Unreadable, or OSError."""
+    try:
+        found = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:  # a null byte in the name
+        raise Unreadable(f"{file}: cannot read it: {error}") from None
+    if not stat.S_ISREG(os.fstat(found).st_mode):
+        os.close(found)
+        raise Unreadable(f"{file}: not a regular file")
+    return os.fdopen(found, "rb")
+
+
+def unpacked(packed: BinaryIO) -> Iterator[bytes]:
+    """By what the file begins with, not by its name."""
+    start = packed.read(len(ZSTD))
+    packed.seek(0)
+    if start == ZSTD:
+        return gathered(zstd(packed))
+    return read(gzip.GzipFile(fileobj=packed) if start.startswith(GZIP) else packed)
+
+
+def read(content: BinaryIO) -> Iterator[bytes]:
+    """No more at a time than is there already: gzip raises where it is cut off, and what came before is not lost."""
+    while chunk := content.read1(CHUNK):
+        yield chunk
+
+
+def zstd(packed: BinaryIO) -> Iterator[bytes]:
+    """Frame after frame. Not by a stream_reader, which takes the end of a file that is cut off for the content's."""
+    frame = None
+    while rest := packed.read(PIECE):
+        while rest:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(rest)
+            rest = frame.unused_data
+            if frame.eof:
+                frame = None
+    if frame:
+        raise EOFError
+
+
+def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Of CHUNK bytes or more, so that readers are called less often; before an error what there is."""
+    held = io.BytesIO()
+    try:
+        for piece in pieces:
+            held.write(piece)
+            if held.tell() >= CHUNK:
+                yield held.getvalue()
+                held = io.BytesIO()
+    except (EOFError, zstandard.ZstdError):
+        yield held.getvalue()
+        raise
+    yield held.getvalue()

@@ -1,0 +1,129 @@
+"""Reads heaptrack's files, as its interpreter writes them (format 3), of any program: one pass from beginning to end.
+
+In memory are the file's tables, which do not grow with the length of the run, a row of block counts per mark, and a
+chunk of lines."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tlsmem.profile import demangle, unnamed_functions
+from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.frames import Frame
+from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus
+from tlsmem.profile.heaptrack_tables import Place, Tables
+from tlsmem.profile.unreadable import Unreadable
+from tlsmem.run.symbols import shorter
+
+MARK = "meter_mark"  # of memtest/meter.c
+LONGEST_LINE = 1 << 20
+NOTHING = "heaptrack recorded nothing: the program has a malloc of its own, or started another that does its work"
+NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
+
+
+def read(file: Path | str, progress: Progress | None = None, mark: str = MARK) -> Profile:
+    """Moments are `mark 1`, ... (just before the mark's own block is allocated), PEAK and END. A file that is torn is
+    read as far as it goes, with a warning. Unreadable, with a sentence, when it is foreign, unsound, or empty."""
+    tables = Tables(mark)
+    try:
+        torn = take(tables, chunks(file, progress))
+        whole = tables.whole()
+        if not any(tables.events.allocated):
+            raise Unreadable(NOTHING if whole else NO_HEAPTRACK)
+    except Unreadable as error:
+        by_chunks = str(error).startswith(f"{file}: ")
+        raise error if by_chunks else Unreadable(f"{file}: {error}") from None
+    stacks, mangled = named(tables)
+    found = profile(tables, stacks, str(file))
+    found.torn = None if whole else said(torn, tables.events.count)
+    found.warnings = [*filter(None, (found.torn, mangled)), *unnamed_functions.warnings(found)]
+    return found
+
+
+def take(tables: Tables, content: Iterator[bytes]) -> Torn | None:
+    try:
+        for lines in lists(content):
+            tables.take(lines)
+    except Torn as torn:
+        return torn
+    return None
+
+
+def lists(content: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Whole lines, many at a time; one that is cut off at the end is left out."""
+    rest = b""
+    for chunk in content:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise Unreadable(f"no heaptrack file: it has a line of more than {LONGEST_LINE:,} B")
+        yield lines
+
+
+def said(torn: Torn | None, lines: int) -> str:
+    damaged = f"damaged at {torn.at / torn.size:.0%} of its {torn.size:,} B" if torn and torn.at < torn.size else ""
+    return f"{damaged or 'cut off'}: only the first {lines:,} lines are read, and `{END}` is what was live there"
+
+
+def named(tables: Tables) -> tuple[Stacks, str | None]:
+    """And a sentence when names stay mangled."""
+    functions = {tables.strings[function] for _, _, frames in tables.places for function in frames[0::3]}
+    names, mangled = demangle.demangled(functions)
+    files = {file: shorter(tables.strings[file]) for _, _, frames in tables.places for file in frames[1::3] if file}
+    stacks = Stacks()
+    stacks.nodes = tables.stacks
+    stacks.places[1:] = [frames_of(place, tables.strings, names, files) for place in tables.places[1:]]
+    return stacks, mangled
+
+
+def frames_of(place: Place, strings: list[str], names: dict[str, str], files: dict[int, str]) -> tuple[Frame, ...]:
+    """One at least, which says where the place is when nothing else is known."""
+    address, module, words = place
+    at = strings[module] or None, address
+    triples = zip(words[0::3], words[1::3], words[2::3], strict=True)
+    frames = [Frame(names[strings[name]] or None, files.get(file), line or None, *at) for name, file, line in triples]
+    return tuple(frames) or (Frame(None, None, None, *at),)
+
+
+def profile(tables: Tables, stacks: Stacks, file: str) -> Profile:
+    events = tables.events
+    moments = [moment(tables, f"mark {number}", *mark) for number, mark in enumerate(tables.marks, 1)]
+    moments += [moment(tables, PEAK, events.peak_bytes, events.at_peak())]
+    moments += [moment(tables, END, events.live_bytes, events.live)]
+    return Profile(
+        tool="heaptrack",
+        file=file,
+        command=tables.command,
+        stacks=stacks,
+        moments={one.name: one for one in moments},
+        allocated=allocated(tables),
+        sizes=sizes(tables),
+        runtime_s=None if tables.time_ms is None else tables.time_ms / 1000,
+    )
+
+
+def moment(tables: Tables, name: str, live_bytes: int, live_blocks: list[int]) -> Moment:
+    """Of several sites, which differ by size, that are one stack the sum."""
+    live: dict[int, Held] = {}
+    for stack, size, blocks in zip(tables.sites, tables.events.sizes, live_blocks, strict=False):
+        if blocks:
+            live[stack] = plus(live.get(stack, Held(0, 0)), Held(blocks * size, blocks))
+    return Moment(name, live_bytes, live)
+
+
+def allocated(tables: Tables) -> dict[int, Allocated]:
+    found: dict[int, Allocated] = {}
+    events = tables.events
+    for stack, size, blocks, temporary in zip(
+        tables.sites, events.sizes, events.allocated, events.temporary, strict=True
+    ):
+        if blocks:
+            before = found.get(stack, Allocated(0, 0, 0))
+            found[stack] = Allocated(before.blocks + blocks, before.bytes + blocks * size, before.temporary + temporary)
+    return found
+
+
+def sizes(tables: Tables) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for size, blocks in zip(tables.events.sizes, tables.events.allocated, strict=True):
+        found[size] += blocks
+    return +found

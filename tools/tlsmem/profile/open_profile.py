@@ -1,0 +1,153 @@
+"""Opens a heap profile of any form that is read here. Which one it is, is told by its beginning, not by its name."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader, profile_metadata, sites_reader
+from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.heap_profile import END, PEAK, Profile, called
+from tlsmem.profile.profile_metadata import ProfileRecord
+from tlsmem.profile.unreadable import Unreadable
+from tlsmem.schema import records
+from tlsmem.schema.records import Record
+
+START = 4096  # bytes that tell a form
+HEAPTRACK = (b"v ", b"\n# strings: 0\n")  # the latter of a recording without anything in it
+FORMS = (
+    "read are heaptrack's files, massif's, DHAT's (a JSON, or a zip with one for each phase), all of them plain or "
+    "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl) that have sites runs"
+)
+MAKE_SITES = "make one: make profile TOOL=sites STACK=NAME SUITE=NAME N=1000"
+
+
+def open_profile(
+    file: Path | str, progress: Progress | None = None, suite: str | None = None, stack: str | None = None
+) -> Profile:
+    """Of a recording: its largest sites run, of one suite and stack.
+
+    With the record beside it, moments have the names of their phases. Unreadable, with a sentence, else."""
+    file = Path(file)
+    start = beginning(file)
+    if is_json(start, "tool_version"):
+        return recorded(file, profile_metadata.load(file), progress)
+    if is_json(start, "key", "stack"):
+        found = sites_reader.profile(sites_run(file, suite, stack))
+        found.file = str(file)
+        return found
+    return with_record(read(file, start, progress))
+
+
+def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
+    """Any program's."""
+    if start.startswith(HEAPTRACK):
+        found = heaptrack_reader.read(file, progress)
+    elif start.startswith(b"desc:"):
+        found = massif_reader.profile(file, progress)
+    elif start.startswith(dhat_reader.ZIP) or is_json(start, "dhatFileVersion"):
+        found = dhat_reader.profile(file, progress)
+    elif start.startswith(dhat_reader.TREE):
+        raise Unreadable(dhat_reader.no_profile(file))
+    else:
+        raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
+    if not any(moment.live for moment in found.moments.values()) and not found.allocated:
+        raise Unreadable(f"{file}: an empty profile: {called(found.tool)} saw nothing that was allocated")
+    return found
+
+
+def beginning(file: Path) -> bytes:
+    """Unpacked. Unreadable, with a sentence, when the file cannot be read; a pipe would never end."""
+    if file.is_dir():
+        raise Unreadable(f"{file}: a directory, and no profile: {FORMS}")
+    start = b""
+    try:
+        for chunk in chunks(file):
+            start += chunk
+            if len(start) >= START:
+                break
+    except Torn:  # its reader will tell
+        pass
+    return start[:START]
+
+
+def is_kept(file: Path) -> bool:
+    """Whether it is a profile, the record of one, or a recording; whole or not."""
+    try:
+        start = beginning(file)
+    except Unreadable:
+        return False
+    keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
+    return start.startswith((*HEAPTRACK, b"desc:", dhat_reader.ZIP)) or any(is_json(start, *one) for one in keys)
+
+
+def is_json(start: bytes, *keys: str) -> bool:
+    return start.lstrip().startswith(b"{") and all(f'"{key}"'.encode() in start for key in keys)
+
+
+def recorded(file: Path, record: ProfileRecord, progress: Progress | None) -> Profile:
+    """What lies beside the record `file`."""
+    if record.file is None:
+        found = sites_reader.profile(record.run)
+        found.file = str(file)
+        return found
+    profile = file.with_name(record.file)
+    return with_record(read(profile, beginning(profile), progress))
+
+
+def with_record(found: Profile) -> Profile:
+    """Whatever is wrong with the record beside it is a warning: the profile can be read without."""
+    try:
+        record = profile_metadata.beside(found.file)
+        if record and record.tool != found.tool:
+            raise Unreadable(
+                f"{Path(found.file).stem}.json beside it is the record of a profile by {called(record.tool)}"
+            )
+    except Unreadable as error:
+        found.warnings.append(str(error).removeprefix(f"{found.file}: "))
+        return found
+    if record:
+        found.run, found.sessions_of_role = record.run, record.run.sessions // 2
+        name_phases(found, list(dict.fromkeys(phase.phase for phase in record.run.phases)))
+    return found
+
+
+def name_phases(found: Profile, phases: list[str]) -> None:
+    """In place of the numbers that heaptrack's and massif's moments have; DHAT's are named by its zip."""
+    names = [name for name in found.moments if name not in (PEAK, END)]
+    if found.tool == "dhat" or not names:
+        return
+    if len(names) != len(phases):
+        found.warnings.append(
+            f"{len(names)} moments of {len(phases)} phases are in it, so they have numbers, not names"
+        )
+        return
+    named = dict(zip(names, phases, strict=True))
+    for moment in found.moments.values():
+        moment.name = named.get(moment.name, moment.name)
+    found.moments = {moment.name: moment for moment in found.moments.values()}
+
+
+def sites_run(file: Path, suite: str | None, stack: str | None) -> Record:
+    """The largest; one with both roles in a process before others, and the latest of equals."""
+    runs = [run for run in loaded(file) if run.meter == "sites" and run.status == "measured"]
+    if not runs:
+        raise Unreadable(f"{file}: no sites run is in this recording; {MAKE_SITES}")
+    runs = chosen(file, runs, "stack", stack)
+    runs = chosen(file, runs, "suite", suite)
+    return max(runs, key=lambda run: (run.roles == "together", run.env == "lab", run.sessions, run.started_at))
+
+
+def chosen(file: Path, runs: list[Record], what: str, name: str | None) -> list[Record]:
+    there = dict.fromkeys(getattr(run, what) for run in runs)
+    if name is None and len(there) > 1:
+        raise Unreadable(f"{file}: sites runs of several {what}s: choose one with --{what}: {', '.join(there)}")
+    found = [run for run in runs if name in (None, getattr(run, what))]
+    if not found:
+        raise Unreadable(f"{file}: no sites run of the {what} {name}, but of {', '.join(there)}; {MAKE_SITES}")
+    return found
+
+
+def loaded(file: Path) -> Iterable[Record]:
+    try:
+        return records.load(file)
+    except SystemExit as error:
+        raise Unreadable(str(error)) from None

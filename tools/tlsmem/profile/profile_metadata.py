@@ -1,0 +1,128 @@
+"""What is known of a profile taken here: the tool, its command and the record of the run, in a file beside it."""
+
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from tlsmem.profile.compressed_file import regular
+from tlsmem.profile.heap_profile import END, PEAK, Tool
+from tlsmem.profile.unreadable import Unreadable
+from tlsmem.schema.harness_output import Model, sentence
+from tlsmem.schema.records import Record
+from tlsmem.schema.run_origins import Sha256
+
+SCHEMA = 1
+
+
+class ProfileRecord(Model):
+    """`X.heaptrack.json`, of the profile `X.heaptrack.zst`; a sites run has no other file: its record has it all."""
+
+    schema_: Literal[1] = Field(default=SCHEMA, alias="schema")
+    tool: Tool
+    tool_version: str
+    command: list[str]  # in the root of the repository; what it writes is then there
+    file: str | None  # a name, beside this one
+    file_sha256: Sha256 | None
+    run: Record
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if (self.file is None, self.file_sha256 is None) != (self.tool == "sites",) * 2:
+            raise ValueError("a profile has a file and its checksum, and a sites run neither")
+        if self.file and Path(self.file).name != self.file:
+            raise ValueError("file is a name, without a directory")
+        if self.run.status != "measured" or self.run.meter != ("sites" if self.tool == "sites" else "rss"):
+            raise ValueError("the run was measured, under the meter sites where that is the tool and rss elsewhere")
+        if f"sessions={self.run.sessions}" not in self.run.argv:
+            raise ValueError(f"the run has {self.run.sessions} sessions, which its argv did not ask for")
+        if wrong := {phase.phase for phase in self.run.phases} & {PEAK, END, ""}:
+            raise ValueError(f"no phase of a run has the name `{min(wrong)}`")
+        return self
+
+    def text(self) -> str:
+        return self.model_dump_json(by_alias=True, indent=1) + "\n"
+
+
+def load(file: Path | str) -> ProfileRecord:
+    """Unreadable, with a sentence, when there is none or it is no record of a profile."""
+    try:
+        with regular(file) as content:
+            return ProfileRecord.model_validate_json(content.read())
+    except OSError as error:
+        raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None
+    except ValidationError as error:
+        raise Unreadable(f"{file}: no record of a profile of schema {SCHEMA}: {sentence(error)}") from None
+
+
+def beside(file: Path | str) -> ProfileRecord | None:
+    """Of a profile; None where there is none. Unreadable, with a sentence, when it is another profile's."""
+    file = Path(file)
+    place = file.with_suffix(".json")
+    if place == file or not place.exists():
+        return None
+    found = load(place)
+    if found.file != file.name:
+        raise Unreadable(f"{file}: {place.name} beside it is the record of {found.file or 'a sites run'}")
+    if found.file_sha256 != sha256(file):
+        raise Unreadable(f"{file}: not the profile that {place.name} beside it records: its SHA-256 is another")
+    return found
+
+
+def sha256(file: Path | str) -> str:
+    """Unreadable, with a sentence, when the file cannot be read."""
+    try:
+        with regular(file) as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None
+
+
+def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
+    """At `place` (X.heaptrack.json), with `profile` as `record.file` beside it; replaces what was there.
+
+    Both are whole before either takes its name, the profile first. OSError when they cannot be written."""
+    with ExitStack() as made:  # which is left in reverse order
+        write(made.enter_context(Replacement(place)), io.BytesIO(record.text().encode()))
+        if profile and record.file:
+            with open(profile, "rb") as content:
+                write(made.enter_context(Replacement(place.with_name(record.file))), content)
+
+
+def replace(place: Path, file: Path) -> None:
+    """By a copy of `file`, whole or not at all. OSError when it cannot be written."""
+    with open(file, "rb") as content, Replacement(place) as made:
+        write(made, content)
+
+
+def write(made: BinaryIO, content: BinaryIO) -> None:
+    shutil.copyfileobj(content, made)
+    made.flush()
+    os.fsync(made.fileno())
+
+
+class Replacement:
+    """A file to write, which takes its name when the block ends well, whole and on the disk."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __enter__(self):
+        self.file = tempfile.NamedTemporaryFile(dir=self.place.parent, prefix=f".{self.place.name}.", delete=False)
+        return self.file
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        try:
+            with self.file as file:
+                if kind:
+                    return
+                os.fchmod(file.fileno(), 0o644)
+            os.replace(file.name, self.place)
+        finally:
+            Path(self.file.name).unlink(missing_ok=True)

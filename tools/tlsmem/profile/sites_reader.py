@@ -1,0 +1,73 @@
+"""The profile in the record of a sites run: what one pair held at the end of each phase, by call stack."""
+
+import shlex
+from collections import defaultdict
+
+from tlsmem.profile import unnamed_functions
+from tlsmem.profile.callstack_lists import StackLists
+from tlsmem.profile.demangle import plain
+from tlsmem.profile.frames import Frame
+from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, plus
+from tlsmem.profile.unreadable import Unreadable
+from tlsmem.run.symbols import shorter
+from tlsmem.schema.callstacks import Frame as Recorded
+from tlsmem.schema.callstacks import Sites
+from tlsmem.schema.harness_output import Live, Process, Role
+from tlsmem.schema.records import Phase, Record
+from tlsmem.stats import session_cost
+
+
+def profile(record: Record, process: Process | None = None) -> Profile:
+    """Of one process, or of both ends of the pair: where each has a process of its own, their phases are joined.
+
+    Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
+    if record.sites is None or record.status != "measured":
+        raise Unreadable(
+            f"{session_cost.said(record)} is no sites run that was measured: it is {record.meter}, {record.status}"
+        )
+    stacks = Stacks()
+    numbers = numbered(record.sites, stacks)
+    try:
+        numbered_by_role = by_role(record, numbers, stacks)
+    except ValueError as error:
+        raise Unreadable(f"{session_cost.said(record)}: unsound: {error}") from None
+    moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
+    found = Profile("sites", session_cost.said(record), shlex.join(record.argv), stacks, moments)
+    found.runtime_s, found.run = record.elapsed_ns / 1e9, record
+    found.sessions_of_role, found.of_one_pair = 1, True
+    found.warnings += unnamed_functions.warnings(found)
+    return found
+
+
+def by_phase(record: Record, process: Process | None) -> dict[str, list[Live]]:
+    """What the chosen pair held, in the order of the phases."""
+    phases: list[Phase] = [*record.phases] if process is None else session_cost.phases_of(record, process)
+    found: dict[str, list[Live]] = defaultdict(list)
+    for phase in phases:
+        found[phase.phase] += phase.sites.live
+    return found
+
+
+def by_role(record: Record, numbers: list[int], stacks: Stacks) -> dict[tuple[int, Role], int]:
+    """The record's stacks as those of their roles, whom the meter knows even where a stripped harness has no names."""
+    used = {(one.stack, one.role) for phase in record.phases for one in phase.sites.live}
+    return {(stack, role): stacks.of(numbers[stack], role) for stack, role in sorted(used)}
+
+
+def moment(name: str, live: list[Live], numbers: dict[tuple[int, Role], int]) -> Moment:
+    """One stack may have allocated in several phases."""
+    held: dict[int, Held] = {}
+    for one in live:
+        stack = numbers[one.stack, one.role]
+        held[stack] = plus(held.get(stack, Held(0, 0)), Held(one.bytes, one.blocks))
+    return Moment(name, sum(one.bytes for one in live), held)
+
+
+def numbered(sites: Sites, stacks: Stacks) -> list[int]:
+    """The record's stacks, by their numbers, added to `stacks`."""
+    lists = StackLists(stacks, [frame(one) for one in sites.frames])
+    return [lists.stack(numbers) for numbers in sites.stacks]
+
+
+def frame(one: Recorded) -> Frame:
+    return Frame(one.function and plain(one.function), one.file and shorter(one.file), one.line, one.module, one.offset)

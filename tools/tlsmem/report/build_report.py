@@ -1,0 +1,124 @@
+"""One page of recordings that needs nothing else: what was measured and on what machine, what a session costs by stack,
+suite, role, phase and meter, throughput and handshakes, and the command that makes each figure again.
+
+The same tables as Markdown, CSV or JSON go to stdout (--format markdown|csv|json), or into the file -o; --format files
+writes Markdown and CSV of every table, PNG and SVG of every picture into the directory -o."""
+
+import argparse
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlsmem.base import stdout
+from tlsmem.base.paths import ROOT
+from tlsmem.base.repository import DATA, LOCAL
+from tlsmem.explore import profile_output
+from tlsmem.report import (
+    cost,
+    files,
+    measured_runs,
+    newest_recordings,
+    page,
+    phases,
+    recordings,
+    residuals,
+    summary,
+    timed_runs,
+    waterfall,
+)
+from tlsmem.report.recordings import Recording
+from tlsmem.report.sections import Section
+from tlsmem.schema import records
+from tlsmem.tables import render
+from tlsmem.tables.table import clean
+
+EXAMPLES = """examples:
+  tools/report.py -o report.html                   your newest recording, and the newest with memory, all stacks, time
+  tools/report.py data/local/2026-01-31-some-cpu -o report.html
+  tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  machines are told apart
+  tools/report.py data/local/2026-01-31-some-cpu --format csv --table cost-heap
+  tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""
+MAKERS = (summary, cost, phases, residuals, waterfall, timed_runs, measured_runs)
+HTML, FILES = "html", "files"
+TEXTS = (render.MARKDOWN, render.CSV, render.JSON)
+OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(TEXTS, Path(profile_output.STDOUT))
+
+
+def sections(read: Sequence[Recording]) -> list[Section]:
+    """In the order of the page; those that have something to say."""
+    made = (maker.section(read) for maker in MAKERS)
+    return [section for section in made if section]
+
+
+def subtitle(read: Sequence[Recording]) -> str:
+    """What it is of, in a line."""
+    records = [record for one in read for record in one.records]
+    counted = {"stack": {one.stack for one in records}, "suite": {one.suite for one in records}}
+    counts = [f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in counted.items()]
+    return f"{len(records):,} runs of {' in '.join(counts)}, recorded {measured_runs.dates(records)}"
+
+
+def parser() -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    made.add_argument("recording", type=Path, nargs="*", help="directories under data/, or files of them")
+    made.add_argument("--recordings", type=listed, metavar="NAMES", default=[], help="the same in one word, as of make")
+    where = "a file or directory; default: report.html, report, or stdout"
+    made.add_argument("-o", "--out", dest="output", type=Path, help=where)
+    made.add_argument("--format", choices=(HTML, *TEXTS, FILES), default=HTML, help="default: html")
+    made.add_argument("--table", action="append", metavar="NAME", help="only this one, as text; may be repeated")
+    return made
+
+
+def listed(names: str) -> list[Path]:
+    """`a b` and `a,b` alike."""
+    return [Path(name) for name in re.split(r"[\s,]+", names) if name]
+
+
+def run(given: argparse.Namespace) -> None:
+    """ValueError and OSError with a sentence."""
+    output = placed(given)
+    named = [*given.recording, *given.recordings]
+    profile_output.check([str(output)] if given.format != FILES else [], map(str, named))
+    loaded = recordings.loaded(named) if named else newest_recordings.loaded(ROOT / DATA, ROOT / LOCAL)
+    read = list(recordings.by_machine(loaded))
+    made = sections(read)
+    if given.format == FILES:
+        with stdout.checked():
+            print(*files.write(made, output), sep="\n")
+    elif given.format == HTML:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        profile_output.put(page.page("What a TLS session costs", subtitle(read), made), str(output))
+        print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
+    else:
+        profile_output.put(render.text_of(files.tables(made, given.table), given.format), str(output))
+
+
+def placed(given: argparse.Namespace) -> Path:
+    """ValueError with a sentence for what cannot be."""
+    output = given.output or OUTPUTS[given.format]
+    if given.table and given.format not in TEXTS:
+        raise ValueError(f"--table is of text: --format {' or '.join(TEXTS)}")
+    if given.format == FILES and output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file, and --format files writes into a directory")
+    return output / OUTPUTS[HTML] if given.format == HTML and not is_file(output) else output
+
+
+def is_file(output: Path) -> bool:
+    """Or is to be one: another name is a directory's."""
+    return output.suffix == ".html" or (output.exists() and not output.is_dir())
+
+
+def main() -> None:
+    """Exits with 1 after a sentence, and where a line of a recording was cut off."""
+    given = parser().parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        run(given)
+    except ValueError as error:
+        sys.exit(f"report: {clean(str(error))}")
+    except OSError as error:
+        sys.exit(f"report: {error.filename or given.output}: {error.strerror}")
+    sys.exit(1 if records.skipped else 0)

@@ -1,0 +1,97 @@
+"""Pictures as a page carries them: each drawn once, as SVG; or the sentence why there is none."""
+
+import io
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from tlsmem.plots.picture import STYLE
+from tlsmem.plots.timed import stack_style
+from tlsmem.report.packing import deflated
+from tlsmem.report.sections import Picture, identifier
+
+DRAWN = STYLE | stack_style.STYLE
+DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
+
+
+class HtmlPicture(NamedTuple):
+    name: str
+    title: str
+    says: str
+    command: str
+    label: str
+    svg: str = ""  # packed
+    width: int = 0
+    height: int = 0
+    why: str = ""  # there is no picture
+
+
+class Card(NamedTuple):
+    """Pictures of which one is seen at a time."""
+
+    name: str
+    title: str
+    pictures: tuple[HtmlPicture, ...]
+
+
+def cards(several: Iterable[Picture]) -> list[Card]:
+    """Those of one group in one card."""
+    groups: dict[str, list[HtmlPicture]] = {}
+    for picture in several:
+        groups.setdefault(picture.group or picture.title, []).append(of(picture))
+    return [
+        Card(some[0].name, title if len(some) > 1 else some[0].title, tuple(some)) for title, some in groups.items()
+    ]
+
+
+def without(card: Card, picture: HtmlPicture, why: str) -> Card:
+    """The card with a sentence in the place of this picture, if it is there."""
+    return card._replace(
+        pictures=tuple(one._replace(svg="", why=why) if one.name == picture.name else one for one in card.pictures)
+    )
+
+
+def of(picture: Picture) -> HtmlPicture:
+    name, label = identifier(f"picture-{picture.name}"), picture.label or picture.title
+    told = (name, picture.title, picture.says, picture.command, label)
+    try:
+        text = svg(picture)
+    except ValueError as error:
+        return HtmlPicture(*told, why=str(error))
+    width, height = (round(float(size)) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
+    return HtmlPicture(*told, deflated(text), width, height)
+
+
+def drawn(picture: Picture) -> Figure:
+    with matplotlib.rc_context(DRAWN):
+        return picture.draw()
+
+
+def svg(picture: Picture) -> str:
+    """Without what a browser does not need, and with numbers to a tenth of a point."""
+    made, text = drawn(picture), io.StringIO()
+    with matplotlib.rc_context(DRAWN):
+        made.savefig(text, format="svg", metadata={"Date": None})
+    pyplot.close(made)
+    return slimmer(text.getvalue())
+
+
+def slimmer(text: str) -> str:
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE[^>]*>", "", text, flags=re.DOTALL)
+    text = re.sub(r"(scale\([^)]*\))|(\d+\.\d)\d+", lambda found: found[1] or found[2], text)
+    text = re.sub(r"\s*\n\s*", "\n", text).strip()
+    return re.sub(r"<pattern.*?</pattern>", lambda found: DOT.sub(dot, found[0]), text, flags=re.DOTALL)
+
+
+def dot(found: re.Match) -> str:
+    """Of a hatch, as two arcs: a stack's dots would else be half of the picture."""
+    numbers = [*map(float, re.findall(r"-?[\d.]+", found[0]))]
+    left, right, top, bottom = (end(numbers[at::2]) for at in (0, 1) for end in (min, max))
+    radius = round((right - left) / 2, 1)
+    return f"M{left} {round((top + bottom) / 2, 1)}" + "".join(
+        f"a{radius} {radius} 0 1 0 {way}{round(2 * radius, 1)} 0" for way in ("", "-")
+    )

@@ -1,0 +1,42 @@
+"""Tables and pictures of a report as files: Markdown and CSV of each table, PNG and SVG of each picture."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import matplotlib
+
+from tlsmem.explore import profile_output
+from tlsmem.plots.picture import save
+from tlsmem.report.embedded_pictures import DRAWN, drawn
+from tlsmem.report.sections import Section, identifier
+from tlsmem.tables import render
+from tlsmem.tables.table import Table
+
+ENDINGS = {render.MARKDOWN: ".md", render.CSV: ".csv"}
+
+
+def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:
+    """Each as it is written. OSError with the file's name; a picture that there is not is left out."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for section in sections:
+        for shown in section.tables:
+            for form, ending in ENDINGS.items():
+                file = directory / f"{identifier(shown.table.name)}{ending}"
+                profile_output.put(render.text_of([shown.table], form), str(file))
+                yield file
+        for picture in (*section.pictures, *section.files):
+            try:
+                made = drawn(picture)
+            except ValueError:
+                continue
+            with matplotlib.rc_context(DRAWN):
+                yield from save(made, directory / identifier(picture.name))
+
+
+def tables(sections: Sequence[Section], names: Sequence[str] | None) -> list[Table]:
+    """Of these names, or all. ValueError with a sentence for a name that there is not."""
+    there = {shown.table.name: shown.table for section in sections for shown in section.tables}
+    for name in names or ():
+        if name not in there:
+            raise ValueError(f"no table {name} in this report; there are: {', '.join(there)}")
+    return [table for name, table in there.items() if not names or name in names]

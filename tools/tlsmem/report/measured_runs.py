@@ -1,0 +1,168 @@
+"""What was measured and on what machine: recordings, machines, stacks, suites, and what could not be measured."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from markupsafe import Markup
+
+from tlsmem.config import definitions, matrix
+from tlsmem.report.recordings import Recording, typed
+from tlsmem.report.sections import Section, Shown, coded
+from tlsmem.run.validate import of_any_suite
+from tlsmem.schema.records import Record
+from tlsmem.stats.selection import run_of
+from tlsmem.tables.settings import allocator_as_used, dates, distinct, options
+from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
+
+STATES = ("measured", "unsupported", "failed")
+
+
+def section(recordings: Sequence[Recording]) -> Section:
+    made = [of_recordings(recordings), machines(recordings), stacks(recordings), suites(recordings), holes(recordings)]
+    command = f"tools/report.py {typed(*recordings)} --format markdown --table"
+    shown = tuple(Shown(table, f"{command} {table.name}") for table in made if table.rows)
+    return Section("measured", "What was measured", remarks(left_out(recordings)), tables=shown)
+
+
+def left_out(recordings: Sequence[Recording]) -> list[str]:
+    return [f"{one.name}: {said}." for one in recordings for said in one.contents.left_out]
+
+
+def remarks(said: Sequence[str]) -> Markup:
+    """What is to be seen; nothing where nothing is said."""
+    lines = Markup("").join(Markup("<li>{}</li>\n").format(coded(one)) for one in said)
+    return Markup('<ul class="remarks">\n{}</ul>').format(lines) if said else Markup()
+
+
+def warnings(recordings: Sequence[Recording]) -> list[str]:
+    """What a reader must know before comparing anything."""
+    letters = dict.fromkeys(one.machine for one in recordings)
+    said = []
+    if len(letters) > 1:
+        said.append(
+            f"Recordings of {len(letters)} machines, {', '.join(letters)}: RSS and time of one say nothing "
+            "of another's. No line, quotient or picture goes through runs of two; rows of another machine are marked."
+        )
+    for one in recordings:
+        measured = [record for record in one.records if record.status == "measured"]
+        counts = {record.sessions for record in measured if record.meter == "rss"}
+        if not measured:
+            said.append(f"{one.name}: no run was measured; the table of what could not be measured says why.")
+        elif len(counts) == 1:
+            said.append(
+                f"{one.name}: only N = {counts.pop():,} was measured and a slope needs two; what stands in its place "
+                "is a quotient, marked ≈."
+            )
+    return said
+
+
+def table(name: str, title: str, caption: str, headings: dict[str, str], numbers: Iterable[str] = ()) -> Table:
+    columns = [Column(key, heading, left=key not in numbers) for key, heading in headings.items()]
+    return Table(name, title, caption, columns)
+
+
+def of_recordings(recordings: Sequence[Recording]) -> Table:
+    headings = {"recording": "recording", "machine": "machine", "dates": "recorded", "commits": "commit"}
+    headings |= {"schemas": "schema", "campaigns": "campaigns in it", "stacks": "stacks", "suites": "suites"}
+    made = table(
+        "recordings",
+        "Recordings",
+        "Runs by what became of them. Campaigns are tables of memtest/campaigns.toml of which it has more than half: "
+        "`tools/measure.py NAME` makes one again.",
+        headings | {state: state for state in STATES},
+        ("stacks", "suites", *STATES),
+    )
+    for one in recordings:
+        became = Counter(record.status for record in one.records)
+        texts = [one.name, one.machine, dates(one.records), commits(one.records), schemas(one.records)]
+        counts = [len({of(record) for record in one.records}) for of in (stack_of, lambda record: record.suite)]
+        numbers = [*counts, *(became[state] for state in STATES)]
+        made.rows.append([*map(word, texts), word(campaigns(one)), *map(whole, numbers)])
+    return made
+
+
+def stack_of(record: Record) -> str:
+    return record.stack
+
+
+def commits(records: Iterable[Record]) -> str:
+    return ", ".join(dict.fromkeys(f"{one.commit[:12]}{' with changes' if one.dirty else ''}" for one in records))
+
+
+def schemas(records: Iterable[Record]) -> str:
+    return ", ".join(map(str, sorted({one.schema_ for one in records})))
+
+
+def campaigns(recording: Recording) -> str:
+    """Those of which more than half was run."""
+    there = set(map(run_of, recording.records))
+    asked = {name: set(matrix.matrix(one)) for name, one in definitions.campaigns().items() if name != "check"}
+    return ", ".join(name for name, runs in asked.items() if 2 * len(runs & there) > len(runs))
+
+
+def machines(recordings: Sequence[Recording]) -> Table:
+    headings = {"machine": "machine", "cpu": "CPU", "cpus": "CPUs", "memory": "memory", "kernel": "kernel", "os": "OS"}
+    headings |= {"libc": "libc", "thp": "huge pages", "governor": "governor"}
+    caption = "Another kernel, libc or CPU makes another machine, as in the key of a run."
+    made = table("machines", "Machines", caption, headings, ("cpus", "memory"))
+    for one in {recording.machine: recording for recording in reversed(recordings)}.values():
+        machine = one.records[0].machine
+        governor = word(machine.governor) if machine.governor else hole("the machine tells no governor")
+        memory = Cell(f"{machine.memory_bytes / 2**30:.1f} GiB", machine.memory_bytes)
+        about = [word(machine.kernel), word(machine.os), word(machine.libc), word(machine.thp_host), governor]
+        made.rows.append([word(one.machine), word(machine.cpu), whole(machine.cpus), memory, *about])
+    made.rows.sort(key=lambda row: (len(row[0].text), row[0].text))
+    return made
+
+
+def stacks(recordings: Sequence[Recording]) -> Table:
+    asked: dict[str, tuple[str, Callable[[Record], str]]] = {
+        "library": ("library, as reported", lambda one: one.reported or ""),
+        "compiler": ("compiler", lambda one: one.compiler),
+        "flags": ("flags", lambda one: one.flags),
+        "allocator": ("allocator", allocator_as_used),
+        "licence": ("licence", lambda one: one.licence),
+    }
+    headings = {"stack": "stack", "recording": "recording"} | {key: heading for key, (heading, _) in asked.items()}
+    made = table("settings", "Stacks, and what was held equal", "One row a stack and recording.", headings)
+    for one in recordings:
+        kept = one.contents.records
+        for stack in dict.fromkeys(map(stack_of, kept)):
+            runs = [record for record in kept if record.stack == stack]
+            cells = [distinct(filter(None, map(of, runs))) for _, of in asked.values()]
+            made.rows.append([word(stack), word(one.name), *(cell if cell.text else unsaid(runs) for cell in cells)])
+    return made
+
+
+def unsaid(runs: Iterable[Record]) -> Cell:
+    return hole(next((f"{one.status}: {one.reason}" for one in runs if one.reason), "not said"))
+
+
+def suites(recordings: Sequence[Recording]) -> Table:
+    headings = {"suite": "suite", "protocol": "protocol", "cipher": "cipher", "group": "group"}
+    headings |= {"options": "certificates and resumption", "stacks": "stacks that did it"}
+    made = table("suites", "Suites", "As negotiated by every session that was measured.", headings, ("stacks",))
+    measured = [one for recording in recordings for one in recording.contents.records if one.status == "measured"]
+    for suite in sorted({one.suite for one in measured}):
+        runs = [one for one in measured if one.suite == suite]
+        agreed = [distinct(getattr(one.negotiated, name) for one in runs) for name in ("protocol", "cipher", "group")]
+        did = whole(len({one.stack for one in runs}))
+        made.rows.append([word(suite), *agreed, distinct(map(options, runs)), did])
+    return made
+
+
+def holes(recordings: Sequence[Recording]) -> Table:
+    """Once for each reason, however many suites it is."""
+    headings = {"stack": "stack", "recording": "recording", "status": "status", "reason": "reason"}
+    headings |= {"suites": "suites", "runs": "runs"}
+    caption = "What was tried and not measured, in the words of the harness or of what ran it."
+    made = table("without", "What could not be measured", caption, headings, ("runs",))
+    found: dict[tuple[str, ...], list[Record]] = {}
+    for one in recordings:
+        for record in (record for record in one.contents.records if record.status != "measured"):
+            why = of_any_suite(" ".join(record.reason.split()))
+            found.setdefault((record.stack, one.name, record.status, why), []).append(record)
+    for told, runs in found.items():
+        suites = ", ".join(dict.fromkeys(run.suite for run in runs))
+        made.rows.append([*map(word, told), word(suites), whole(len(runs))])
+    return made

@@ -1,0 +1,106 @@
+"""Pictures of memory: every stack in the suites that most of them did, libraries release by release, and memory by
+sessions and phase where few stacks stand side by side."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tlsmem.config import releases
+from tlsmem.plots import memory, stacks
+from tlsmem.plots import releases as plot_releases
+from tlsmem.report.recordings import Recording, typed
+from tlsmem.report.sections import Picture
+from tlsmem.stats.selection import Selection, of_campaign, select
+from tlsmem.tables.catalogue import many
+
+EVERY = "What a server session keeps, every stack"
+LIBRARIES = 3  # of a picture of releases
+SUITES = 3  # with a picture of every stack each
+FEW = ("repeat", "mem")  # campaigns of few stacks side by side
+
+
+def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
+    """None where nothing was measured: there is nothing to draw."""
+    selection = recording.contents.memory
+    if not selection or not any(one.status == "measured" for one in selection.records):
+        return
+    ending, named = (f"-{recording.name}", f", {recording.name}") if several else ("", "")
+    of = every_stack(recording, selection) if many(selection) else side_by_side(recording, selection)
+    for one in of:
+        group = f"{one.group}{named}" if one.group else None
+        yield one._replace(name=f"{one.name}{ending}", title=f"{one.title}{named}", group=group)
+
+
+def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]:
+    alone = selection.where(lambda one: one.peer is None and one.env == "lab" and one.roles == "split")
+    suites = popular(alone)
+    if not suites:
+        return
+    by_role = f"tools/plot_stacks.py {typed(recording)} -o stacks --roles split --suite"
+    for suite in suites:
+        some = alone.where(lambda one, suite=suite: one.suite == suite)
+        title = f"What a server session keeps in {suite}"
+        told = (f"stacks-{suite}", title, f"{title}, the smallest first. The table has the figures.")
+        yield Picture(*told, f"{by_role} {shlex.quote(suite)}", partial(stacks.figure, some, "server"), EVERY, suite)
+    some, libraries = alone.where(lambda one: one.suite in suites), most_released(alone)
+    if not libraries:
+        return
+    command = f"tools/plot_releases.py {typed(recording)} -o releases --roles split "
+    says = "Memory of an established session, and its peak, of each library from release to release, client and server."
+    chosen = [word for name in libraries for word in ("--library", name)]
+    chosen += [word for suite in suites for word in ("--suite", suite)]
+    yield Picture(
+        "releases",
+        "Release by release",
+        says,
+        command + shlex.join(chosen),
+        partial(plot_releases.figure, some, libraries),
+    )
+
+
+def popular(selection: Selection) -> list[str]:
+    """Suites that most stacks did, one of each protocol and group, in the order in which they were recorded."""
+    measured = [one for one in selection.records if one.status == "measured"]
+    did = Counter(suite for _, suite in {(one.stack, one.suite) for one in measured})
+    agreed = {one.suite: (one.negotiated.protocol, one.negotiated.group) for one in measured}
+    best: dict[tuple[str, str], str] = {}
+    for suite in sorted(did, key=lambda suite: (-did[suite], suite)):
+        best.setdefault(agreed[suite], suite)
+    kept = [*best.values()][:SUITES]
+    return [suite for suite in dict.fromkeys(one.suite for one in selection.settings) if suite in kept]
+
+
+def most_released(selection: Selection) -> list[str]:
+    """Libraries by how many releases there are: as many as have room beside each other."""
+    found = releases.libraries(selection.stacks, plot_releases.LEAST)
+    return sorted(found, key=lambda name: -len(found[name]))[:LIBRARIES]
+
+
+def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:
+    """Of a campaign where it is there, else of the plainest settings."""
+    command = f"tools/plot_mem.py {typed(recording)} -o memory"
+    kept = plain(selection)
+    for name in FEW:
+        found = of_campaign(recording.records, name)
+        if len({one.sessions for one in found if one.status == "measured"}) > 1:
+            command, kept = f"{command} --campaign {name}", select(found)
+            break
+    says = "Above, peak RSS by sessions with the line through it; below, memory by phase of the handshake. "
+    says += "The tables have the figures."
+    yield Picture("memory", "Memory by sessions and by phase", says, command, lambda: memory.figure(kept))
+
+
+def plain(selection: Selection) -> Selection:
+    """Both ends in one process, in the laboratory, all at once; where that was not measured, what was."""
+    found = selection.where(
+        lambda one: (one.roles, one.env, one.window, one.peer, one.cpu) == ("together", "lab", "all", None, "all")
+    )
+    return found if any(one.status == "measured" for one in found.records) else selection
+
+
+def of_all(recordings: Sequence[Recording]) -> Iterator[Picture]:
+    of_memory = [one for one in recordings if one.contents.memory]
+    kinds = Counter(many(one.contents.memory) for one in of_memory)
+    for one in of_memory:
+        yield from pictures(one, kinds[many(one.contents.memory)] > 1)

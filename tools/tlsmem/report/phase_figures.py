@@ -1,0 +1,171 @@
+"""What a session holds phase by phase: exact live heap with its peaks, by bucket where a sites run tells, and RSS.
+
+Of one stack in one suite: heap runs, sites runs and RSS runs of all pairs in the handshake at once."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tlsmem.base.phase_names import place
+from tlsmem.config.matrix import SYSTEM
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.heap_profile import Profile
+from tlsmem.schema.harness_output import Process
+from tlsmem.schema.records import Record
+from tlsmem.stats import allocator_statistics, process_tables, session_cost
+from tlsmem.stats.remainders import remainder_of
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting
+from tlsmem.tables.environments import LAB
+from tlsmem.tables.heap import heap_holes
+
+BASE, LAST = "contexts", "closed"  # figures are above the one; what comes after the other is nobody's session
+PAIR = "pair"
+UNMETERED = "heap is metered on the system's allocator, in the laboratory, and this was not measured so"
+METERED = {"client": "client", "server": "server", PAIR: "total"}
+
+
+class Place(NamedTuple):
+    """A stack in a suite, with the settings its figures are from: `metered` of the heap, `resident` by what differs."""
+
+    stack: str
+    suite: str
+    metered: Setting | None
+    together: Setting | None  # the same of a pair
+    resident: dict[str, list[Setting]]  # by allocator and environment; split runs first
+
+
+def places(selection: Selection) -> Iterator[Place]:
+    plain = [one for one in selection.settings if is_plain(one)]
+    for suite in dict.fromkeys(one.suite for one in plain):
+        for stack in selection.stacks:
+            there = [one for one in plain if one.suite == suite and (stack, one) in selection.runs_of]
+            if there:
+                yield of_place(selection, stack, suite, there)
+
+
+def is_plain(setting: Setting) -> bool:
+    """Whether its phases are those of all sessions at once, with the same stack at both ends."""
+    whole = setting.roles in ("together", "split") and setting.window == "all"
+    return whole and setting.peer is None and setting.cpu == "all"
+
+
+def of_place(selection: Selection, stack: str, suite: str, settings: Sequence[Setting]) -> Place:
+    """Heap is metered in the laboratory, on the system's allocator."""
+
+    def tells(setting: Setting) -> tuple:
+        meters = {run.meter for run in selection.runs_of[stack, setting] if run.status == "measured"}
+        return "sites" in meters, "heap" in meters, setting.roles == "split"
+
+    metered = [one for one in settings if (one.allocator, one.env) == (SYSTEM, LAB)]
+    resident: dict[str, list[Setting]] = {}
+    for one in sorted(settings, key=lambda one: (one.env != LAB, one.allocator != SYSTEM, one.roles != "split")):
+        resident.setdefault(called(one), []).append(one)
+    both = [one for one in metered if one.roles == "together"]
+    return Place(stack, suite, max(metered, key=tells, default=None), max(both, key=tells, default=None), resident)
+
+
+def called(setting: Setting) -> str:
+    return setting.allocator if setting.env == LAB else f"{setting.allocator}, {setting.env}"
+
+
+def sites_run(selection: Selection, at: Place) -> Record | None:
+    """Of the largest N."""
+    runs = [run for run in selection.runs_of.get((at.stack, at.metered), ()) if run.meter == "sites"]
+    measured = [run for run in runs if run.status == "measured" and run.sites is not None]
+    return max(measured, key=lambda run: run.sessions, default=None)
+
+
+def phases(selection: Selection, at: Place) -> list[str]:
+    """Those after BASE up to LAST, in order of time."""
+    settings = {one for some in at.resident.values() for one in some} | {at.metered, at.together}
+    runs = (run for setting in settings for run in selection.runs_of.get((at.stack, setting), ()))
+    names = dict.fromkeys(phase.phase for run in runs for phase in run.phases)
+    known = [name for name in names if name != BASE]
+    known = known[: known.index(LAST) + 1] if LAST in known else known
+    return sorted(known, key=lambda name: (place(name), name == LAST))
+
+
+def figures(selection: Selection, at: Place, role: str, names: Sequence[str], profile: Profile | None) -> dict:
+    """Live and peak: [bytes, blocks] by phase, of so many sessions; why there are none; buckets; RSS by its setting."""
+    found: dict[str, Any] = live(selection, at, role, names, profile)
+    if profile and role != PAIR:
+        found["buckets"] = [buckets(Sums(profile), name, role) for name in names]
+    rss = {name: resident(selection, at.stack, settings, role, names) for name, settings in at.resident.items()}
+    return found | {"rss": {name: one for name, one in rss.items() if one}}
+
+
+def live(selection: Selection, at: Place, role: str, names: Sequence[str], profile: Profile | None) -> dict:
+    metered = at.together if role == PAIR else at.metered
+    if metered is None:
+        return {"why": UNMETERED}
+    series = selection.series(at.stack, metered, process_of(metered, role))
+    pair = series.heap_pair()
+    if not pair:
+        return of_pair(Sums(profile), role, names, heap_holes(series)) if profile else {"why": unmetered(series)}
+    pair, own = process_tables.without(pair), METERED[role]
+    reached = {phase.phase for phase in pair[0].phases} & {phase.phase for phase in pair[1].phases}
+    kept = [session_cost.live_cost(*pair, own, name) if name in reached else None for name in names]
+    most = [session_cost.peak_of(*pair, own, name) if name in reached else None for name in names]
+    return {
+        "sessions": pair[1].sessions // 2 - pair[0].sessions // 2,
+        "from": " and ".join(f"{run.sessions:,}" for run in pair),
+        "live": [amounts(one) for one in kept],
+        "peak": [amounts(one) for one in most],
+        "notes": [one and remainder_of(pair, own, one) for one in kept],
+    }
+
+
+def unmetered(series: Series) -> str:
+    """Where nothing at all was measured, why that is."""
+    why = heap_holes(series)
+    return series.reason("rss") if not series.of("heap") and not series.runs("rss") else why
+
+
+def process_of(setting: Setting, role: str) -> Process:
+    return setting.processes.get(role, "both")
+
+
+def amounts(cost: session_cost.HeapCost | None) -> list[int] | None:
+    return cost and [cost.bytes.amount, cost.blocks.amount]
+
+
+def of_pair(sums: Sums, role: str, names: Sequence[str], why: str) -> dict:
+    """Without a slope: what the one pair holds whose call stacks were kept, and why it is no more than that."""
+    roles = ("client", "server") if role == PAIR else (role,)
+    wholes = [[sums.whole(name, one) for one in roles] if name in sums.profile.moments else None for name in names]
+    held = [one and [sum(held.bytes for held in one), sum(held.blocks for held in one)] for one in wholes]
+    return {"sessions": 1, "live": held, "peak": [None] * len(names), "notes": [None] * len(names), "one_pair": why}
+
+
+def buckets(sums: Sums, name: str, role: str) -> list[list]:
+    """Bucket, bytes, blocks: of one session."""
+    held = sums.held(name, role) if name in sums.profile.moments else {}
+    return [[bucket, one.bytes, one.blocks] for bucket, one in held.items()]
+
+
+def resident(selection: Selection, stack: str, settings: Sequence[Setting], role: str, names: Sequence[str]) -> dict:
+    """Slopes of RSS over N, at the end of each phase: of a role where it had a process of its own, of a pair where
+    both had one together. Empty where no run tells."""
+    for setting in settings:
+        if (setting.roles == "together") == (role == PAIR):
+            series = selection.series(stack, setting, process_of(setting, role))
+            if runs := series.full("rss"):
+                return {"of": setting.roles} | slopes(series, runs, names)
+    return {}
+
+
+def slopes(series: Series, runs: list[Record], names: Sequence[str]) -> dict:
+    counts = sorted({run.sessions for run in runs})
+    if len(counts) < 2:
+        return {"why": f"N = {counts[0]:,} only, and a total divided by N is not a slope"}
+    reached = set.intersection(*({phase.phase for phase in run.phases} for run in runs))
+    lines = [
+        session_cost.line(session_cost.medians(runs, session_cost.rss_at_end(name))) if name in reached else None
+        for name in names
+    ]
+    found = {
+        "bytes": [line and round(2 * line.slope, 1) for line in lines],
+        "from": ", ".join(f"{n:,}" for n in counts),
+    }
+    note = allocator_statistics.given_back(runs)
+    return found | ({"note": note} if note else {})

@@ -1,0 +1,81 @@
+"""A section of the page, whoever makes it, and how the page takes it.
+
+A maker is `section(recordings: Sequence[Recording]) -> Section | None`; None where there is nothing that it could say.
+The page puts `<section id="{id}">` with the title as `<h2>` around `html`, then each picture and each table in a card
+of its own, a row into the table of contents, and `data` into `<script type="application/json" id="data-{id}">`.
+Every id within `html` begins with the section's, and no element has a handler of its own: the policy forbids it, and
+all that is loaded from elsewhere.
+
+`styles` are put into the page's one style sheet after page.css, whose variables (--paper, --panel, --ink, --quiet,
+--line, --chosen, ...) are light or dark by themselves. `scripts` run once the page is there, in the order of sections,
+each text once however many sections have it, as the body of a function that is given `report` (assets/page.js):
+
+    report.data("phases")            what `data` holds; parsed when first asked for
+    report.section("phases")         its element
+    report.say("3 rows are shown")   to a screen reader, in the page's live region
+    report.copy(text, button)        to the clipboard; the button says so
+
+Pictures and tables are also what `--format` writes: Markdown and CSV, PNG and SVG, of the same data."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from tlsmem.base.paths import ROOT
+from tlsmem.tables.table import Table
+
+ROOM = ROOT / "tools/tlsmem/report/assets"
+BACKTICKED = re.compile(r"`([^`]+)`")
+
+
+class Shown(NamedTuple):
+    """A table; its name is unique in a report, and becomes that of a file."""
+
+    table: Table
+    command: str  # that makes it again
+    group: str | None = None  # tables of one group stand in one card, with a switch between them
+    label: str = ""  # of its button in that switch
+    bar: str = ""  # key of the column whose cells are drawn as bars too
+    mark: str = ""  # and of the one whose values are marked at these bars
+
+
+class Picture(NamedTuple):
+    name: str  # of a file, without its ending
+    title: str
+    says: str  # what there is to see: for who does not see it
+    command: str
+    draw: Callable[[], Figure]  # drawn once; ValueError with a sentence where it cannot be, which stands in its place
+    group: str | None = None  # as of tables: its title is the group's, where there are several
+    label: str = ""
+
+
+class Section(NamedTuple):
+    id: str
+    title: str
+    html: Markup = Markup()
+    data: dict[str, Any] | None = None
+    scripts: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
+    pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
+    files: tuple[Picture, ...] = ()  # what its script draws at first, for --format files alone
+    tables: tuple[Shown, ...] = ()
+
+
+def own(name: str) -> str:
+    """A style, a script or a piece of HTML that lies beside this file."""
+    return (ROOM / name).read_text(encoding="utf-8")
+
+
+def coded(text: str) -> Markup:
+    """What stands between backticks, as code."""
+    plain, *others = BACKTICKED.split(text)
+    pairs = zip(others[::2], others[1::2], strict=True)
+    return Markup("{}").format(plain) + Markup("").join(Markup("<code>{}</code>{}").format(*pair) for pair in pairs)
+
+
+def identifier(name: str) -> str:
+    """Of an element or a file; recordings are called as anybody likes."""
+    return re.sub(r"[^\w-]", "-", name, flags=re.ASCII)

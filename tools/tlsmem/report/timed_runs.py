@@ -1,0 +1,109 @@
+"""Throughput and handshakes: the tables and pictures of timed runs, of each recording by itself."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import matplotlib
+
+from tlsmem.plots.timed import handshake_kinds, pictures
+from tlsmem.report import differing_settings
+from tlsmem.report.embedded_pictures import DRAWN
+from tlsmem.report.recordings import Recording, typed
+from tlsmem.report.sections import Picture, Section, Shown
+from tlsmem.stats.timed_selection import Timed
+from tlsmem.tables.table import Table
+from tlsmem.tables.timed import catalogue, ratios
+
+TABLES = ("factor", "transfer", "handshakes", "sessions", "configurations", "threads", "latency", "instructions")
+TITLES = {
+    "transfer": "Bulk transfer",
+    "handshake": "Full and resumed handshakes a second",
+    "latency": "How long a handshake takes",
+    "threads": "Over threads",
+    "sizes": "By the size of a write",
+}
+MUTUAL = "-mutual"  # suites in which clients are authenticated too: in the tables
+MOST = 3  # suites of a picture of handshakes, and pictures of latencies
+
+
+def section(recordings: Sequence[Recording]) -> Section | None:
+    timed = [one for one in recordings if one.contents.timed]
+    if not timed:
+        return None
+    shown = [shown for one in timed for shown in tables(one, len(timed) > 1)]
+    drawn = (picture for one in timed for picture in drawings(one, len(timed) > 1))
+    return Section("time", "Throughput and handshakes", pictures=drawn, tables=tuple(shown))
+
+
+def tables(recording: Recording, several: bool) -> Iterator[Shown]:
+    timed = recording.contents.timed
+    for name in TABLES:
+        if name == "factor" and len(timed.stacks) > ratios.MOST:
+            continue
+        made = catalogue.MAKERS[name](timed)
+        if made.rows:
+            command = f"tools/tabulate.py {typed(recording)} --table {name}"
+            yield Shown(of_recording(with_marks(made, timed), recording, several), command)
+
+
+def with_marks(made: Table, timed: Timed) -> Table:
+    """Of tables in which stacks are rows."""
+    if not any(column.key == "stack" for column in made.columns):
+        return made
+    return differing_settings.marked(made, differing_settings.runs_of(made, timed.every_record))
+
+
+def of_recording(made: Table, recording: Recording, several: bool) -> Table:
+    """With its name, where tables of several recordings stand below each other."""
+    if several:
+        made.name, made.title = f"{made.name}-{recording.name}", f"{made.title}: {recording.name}"
+    return made
+
+
+def drawings(recording: Recording, several: bool) -> Iterator[Picture]:
+    """Drawn as they are asked for, one after the other."""
+    timed = few(recording.contents.timed)
+    with matplotlib.rc_context(DRAWN):
+        drawn = pictures.every(timed)
+    while True:
+        with matplotlib.rc_context(DRAWN):
+            found = next(drawn, None)
+        if not found:
+            return
+        name, made = found
+        yield named(name, recording, of_suites(timed), several)._replace(draw=lambda made=made: made)
+
+
+def named(name: str, recording: Recording, suites: str, several: bool) -> Picture:
+    """A picture by the name that plot_timing gives it."""
+    kind, _, suite = name.partition("-")
+    beside = f", {recording.name}" if several else ""
+    title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{beside}"
+    command = f"tools/plot_timing.py {typed(recording)} {suites} --out pictures"
+    says = f"{title}. The figures are in the tables below."
+    unique = f"{name}-{recording.name}" if several else name
+    return Picture(unique, title, says, command, None, f"{TITLES[kind]}{beside}", suite)
+
+
+def few(timed: Timed) -> Timed:
+    """Of one allocator and CPU, and of handshakes so many suites, those that most stacks did, without clients'
+    certificates: all else is in the tables."""
+    bases = {}
+    for series in timed.every():
+        base = handshake_kinds.base(series.work.suite)
+        if series.work.scenario == "handshake" and series.runs() and MUTUAL not in base:
+            bases.setdefault(base, set()).add(series.stack)
+    kept = sorted(bases, key=lambda base: -len(bases[base]))[:MOST]
+    usual = Counter((work.allocator, work.cpu) for work in timed.works).most_common(1)[0][0]
+    return timed.where(
+        lambda work: (
+            (work.allocator, work.cpu) == usual
+            and (work.scenario != "handshake" or handshake_kinds.base(work.suite) in kept)
+        )
+    )
+
+
+def of_suites(timed: Timed) -> str:
+    suites = dict.fromkeys(handshake_kinds.base(work.suite) for work in timed.works)
+    return shlex.join(word for suite in suites for word in ("--suite", suite))

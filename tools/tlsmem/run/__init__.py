@@ -1,0 +1,1 @@
+"""Start, supervise, check and record runs."""

@@ -1,0 +1,31 @@
+"""Which features of the CPU a run may use: the mask of its libraries, as variables of its process."""
+
+from tlsmem.config import definitions
+from tlsmem.config.matrix import EVERY_FEATURE, Run
+from tlsmem.schema.run_origins import CpuFeatures
+
+
+def features(run: Run) -> CpuFeatures | None:
+    """None: all that there are. Without variables: a stack of the run has no such mask, as `unmasked` says."""
+    if run.cpu == EVERY_FEATURE:
+        return None
+    masks = [mask(stack, run.cpu) for stack in run.stacks]
+    variables = {name: value for one in masks if one for name, value in one.items()}
+    return CpuFeatures(name=run.cpu, variables=variables if all(masks) else {})
+
+
+def mask(stack: str, cpu: str) -> dict[str, str]:
+    known = definitions.stacks()[stack].mask
+    return definitions.cpus()[known].root.get(cpu, {}) if known else {}
+
+
+def unmasked(run: Run) -> str | None:
+    """Why it cannot be run so."""
+    if run.cpu == EVERY_FEATURE:
+        return None
+    for stack in run.stacks:
+        if not definitions.stacks()[stack].mask:
+            return f"CPU={run.cpu}: {stack} has no mask of its own for features of the CPU"
+        if not mask(stack, run.cpu):
+            return f"CPU={run.cpu}: the mask of {stack} has nothing for it"
+    return None

@@ -1,0 +1,66 @@
+"""Makes a timed run: alone, on CPUs of its own, with the machine read before it and after."""
+
+import fcntl
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from tlsmem.base.paths import ROOT
+from tlsmem.config.timed_matrix import TimedRun
+from tlsmem.run import harness, machine_noise
+from tlsmem.run.validate import Outcome
+from tlsmem.schema.machine import allowed_cpus
+
+TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+SLOWER = 10  # under callgrind
+held: list[int] = []  # descriptors of the harnesses' directory; the kernel lets go of them, however the runner ends
+
+
+def cores_first() -> list[int]:
+    """The CPUs that this process may run on: one of each core, then what shares a core with another."""
+    cores: dict[str, list[int]] = {}
+    for cpu in allowed_cpus():
+        cores.setdefault(siblings(cpu), []).append(cpu)
+    return sorted(allowed_cpus(), key=lambda cpu: (cores[siblings(cpu)].index(cpu), cpu))
+
+
+def siblings(cpu: int) -> str:
+    try:
+        return Path(TOPOLOGY.format(cpu)).read_text()
+    except OSError:
+        return str(cpu)
+
+
+def claim(timed: bool) -> None:
+    """Holds the harnesses until the runner ends, of a timed campaign against all others.
+
+    Exits with a sentence while another runs that does not go with this one."""
+    held.append(os.open(ROOT / "build/harness", os.O_RDONLY | os.O_DIRECTORY))
+    try:
+        fcntl.flock(held[-1], (fcntl.LOCK_EX if timed else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        other = "another campaign runs here, and timed runs are made" if timed else "a timed campaign runs here,"
+        sys.exit(f"memtest: {other} alone: wait until it has ended")
+    except OSError:
+        pass  # a file system that locks no directories, such as NFS
+
+
+async def made(run: TimedRun, argv: list[str], cpu: int, variables: dict[str, str], limit_s: float) -> Outcome:
+    """On `cpu`; with several threads on as many CPUs as there are, from that one on."""
+    cpus = [cpu, *(other for other in cores_first() if other != cpu)][: run.threads]
+    words = [*argv, f"cpus={','.join(map(str, cpus))}"]
+    before = machine_noise.read(cpus)
+    outcome = await harness.run(words, variables, limit_s)
+    outcome = replace(outcome, noise=machine_noise.between(before, machine_noise.read(cpus), outcome.elapsed_ns))
+    if run.meter == "time" or outcome.status != "measured":
+        return outcome
+    from tlsmem.profile.capture import instructions  # which stands on profiles, and these on the runner
+
+    counted = await instructions.count(words, variables, SLOWER * limit_s)
+    if isinstance(counted, str):
+        tools = (instructions.CALLGRIND[0], instructions.ANNOTATE[0])
+        there = all(map(shutil.which, tools))  # else it is made once they are
+        return replace(outcome, status="unsupported" if there else "failed", reason=counted)
+    return replace(outcome, instructions=counted)

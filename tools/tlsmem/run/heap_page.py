@@ -1,0 +1,109 @@
+"""The heap meter's page of one process: its layout, as docs/records.md has it, and how it is read while it changes."""
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlsmem.run.stale_heap_pages import BYTES, MAGIC, PAGES
+
+ROLES = ("untagged", "client", "server", "client_context", "server_context", "total")
+HEAD = struct.Struct("=QII")  # magic, process id, index of the phase
+COUNTS = struct.Struct("=6q")  # signed: a child that was forked while others counted may be a little below nought
+NAMES_AT, NAME_BYTES = 304, 16
+TAIL = struct.Struct("=I20s4q")  # parent, program, inherited
+TAIL_AT = 3376
+
+
+class Foreign(ValueError):
+    """Not a page of the heap meter."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Requested bytes and blocks: live now, at the peak (since the phase began), and since the page was made."""
+
+    live_bytes: int
+    live_blocks: int
+    peak_bytes: int
+    peak_blocks: int
+    cumulative_bytes: int
+    cumulative_blocks: int
+
+
+@dataclass(frozen=True)
+class Inherited:
+    """What the total began with: the parent's after a fork, else nothing."""
+
+    live_bytes: int
+    live_blocks: int
+    cumulative_bytes: int
+    cumulative_blocks: int
+
+
+@dataclass(frozen=True)
+class Page:
+    pid: int
+    parent: int
+    program: str
+    phase: str
+    roles: dict[str, Counts]
+    inherited: Inherited
+
+    @property
+    def total(self) -> Counts:
+        """Of the process itself: its parent's allocations before a fork are not among the cumulative ones."""
+        counts = dict(vars(self.roles["total"]))
+        for name in ("cumulative_bytes", "cumulative_blocks"):
+            counts[name] -= getattr(self.inherited, name)
+        return Counts(**counts)
+
+
+def path(pid: int) -> Path:
+    return PAGES / f"heapmeter.{pid}"
+
+
+def parse(content: bytes) -> Page:
+    """Foreign when it is something else."""
+    if len(content) != BYTES:
+        raise Foreign(f"{len(content)} bytes, a page has {BYTES}")
+    magic, pid, phase = HEAD.unpack_from(content)
+    if magic != MAGIC:
+        raise Foreign("it begins with another magic number")
+    counts = (Counts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
+    parent, program, *inherited = TAIL.unpack_from(content, TAIL_AT)
+    name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
+    return Page(pid, parent, text(program), text(name), dict(zip(ROLES, counts, strict=True)), Inherited(*inherited))
+
+
+def text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode(errors="replace")
+
+
+class Open:
+    """A page held open: it can be read to the end of its process, and after, though it was removed or another
+    program of the same process has made its own in its place.
+
+    The counters change while they are read, each by itself: a reading is within what the threads did meanwhile, and
+    exact when the process is at rest or has ended."""
+
+    def __init__(self, pid: int) -> None:
+        """OSError when it is not there or not ours to read; Foreign when it is something else."""
+        self.pid = pid
+        self.descriptor = os.open(path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            self.inode = os.fstat(self.descriptor).st_ino
+            self.first = self.read()
+        except (OSError, Foreign):
+            self.close()
+            raise
+
+    def read(self) -> Page:
+        """OSError or Foreign too: others may write there."""
+        page = parse(os.pread(self.descriptor, BYTES + 1, 0))
+        if page.pid != self.pid:
+            raise Foreign("it says to be another process's")
+        return page
+
+    def close(self) -> None:
+        os.close(self.descriptor)

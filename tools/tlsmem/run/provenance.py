@@ -1,0 +1,153 @@
+"""Where a figure comes from: binary, build, commit and machine; and with them, the record and the key of a run."""
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tlsmem.base.paths import ROOT
+from tlsmem.base.repository import changes, git
+from tlsmem.config.definitions import Allocator, Suite
+from tlsmem.config.run import Run, argv
+from tlsmem.run import cpu_features, timed_fields
+from tlsmem.run.preload import HEAP_METER, HEAP_METERS, allocator_record
+from tlsmem.run.symbols import resolve
+from tlsmem.run.validate import Outcome
+from tlsmem.schema.harness_output import Environment, Model, sentence
+from tlsmem.schema.machine import machine
+from tlsmem.schema.records import SCHEMA, Record, key
+from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, Source
+
+HARNESSES = ROOT / "build/harness"
+
+
+class Manifest(Model):
+    """What the build says of a harness."""
+
+    stack: str
+    binary_sha256: Sha256
+    source: Source | None
+    compiler: str
+    flags: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """All that the runs of a campaign share, found once."""
+
+    suites: dict[str, Suite]
+    allocators: dict[str, Allocator]
+    machine: Machine = field(default_factory=machine)
+
+    def declared(self, run: Run) -> dict:
+        """The fields of the record that are known before the run."""
+        build, features = manifest(run.stack), cpu_features.features(run)
+        return {
+            **build.model_dump(),
+            "schema": SCHEMA,
+            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter in HEAP_METERS else None,
+            "allocator": self.allocator(run).model_dump(),
+            "suite": run.suite,
+            "scenario": run.scenario,
+            "sessions": run.sessions,
+            "window": run.window,
+            "meter": run.meter,
+            "roles": run.roles,
+            "env": run.env,
+            "cpu_features": features and features.model_dump(),
+            "peer": run.peer and peer(run.peer, None).model_dump(),
+            "repeat": run.repeat,
+            "argv": argv(run, self.suites[run.suite]),
+            "machine": self.machine.model_dump(),
+        }
+
+    def allocator(self, run: Run) -> AllocatorRecord:
+        return installed(run.allocator, self.allocators[run.allocator])
+
+    def key(self, run: Run) -> str:
+        return key(self.declared(run))
+
+    def record(self, run: Run, outcome: Outcome) -> Record:
+        declared, said, end = self.declared(run), outcome.run, outcome.end
+        commit, dirty = checkout()
+        fields = declared | {
+            "key": key(declared),
+            "argv": list(outcome.argv),
+            "peer": run.peer and peer(run.peer, outcome.peer_reported).model_dump(),
+            "reported": said.reported if said else None,
+            "negotiated": end.negotiated.model_dump() if end and end.negotiated else None,
+            "commit": commit,
+            "dirty": dirty,
+            "started_at": outcome.started_at,
+            "elapsed_ns": outcome.elapsed_ns,
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "environment": said.model_dump(include=set(Environment.model_fields)) if said else None,
+            "phases": [phase.model_dump() for phase in outcome.phases],
+            "sites": resolve(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
+        }
+        return Record.model_validate(fields | timed_fields.fields(run, outcome))
+
+
+@cache
+def installed(name: str, allocator: Allocator) -> AllocatorRecord:
+    return allocator_record(name, allocator)
+
+
+def peer(stack: str, reported: str | None) -> Peer:
+    return Peer(**manifest(stack).model_dump() | {"reported": reported})
+
+
+def built(stack: str) -> bool:
+    return (HARNESSES / stack).exists() and (HARNESSES / f"{stack}.json").exists()
+
+
+def unavailable(stack: str) -> str | None:
+    """Why it is not to be had, as the build said when it was last asked for it."""
+    try:
+        return (HARNESSES / f"{stack}.unavailable").read_text().strip()
+    except OSError:
+        return None
+
+
+def missing(stack: str) -> str:
+    """Of a stack without a harness: why, and the way out."""
+    if reason := unavailable(stack):
+        return f"{stack} is not to be had: {reason}"
+    return f"{stack} is not built: make it with `tools/build.py {stack}`"
+
+
+@cache
+def manifest(stack: str) -> Manifest:
+    """Exits with a sentence when there is no harness, or another one than its manifest describes."""
+    binary, described = HARNESSES / stack, HARNESSES / f"{stack}.json"
+    way_out = f"make it with `tools/build.py {stack}`"
+    try:
+        found = Manifest.model_validate_json(described.read_bytes())
+        matches = found.binary_sha256 == sha256(binary)
+    except OSError:
+        sys.exit(f"memtest: {missing(stack)}")
+    except ValidationError as error:
+        sys.exit(f"{described}: {sentence(error)}; {way_out}")
+    if not matches:
+        sys.exit(f"{binary}: not the binary that its manifest describes; {way_out}")
+    return found
+
+
+@cache
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@cache
+def checkout() -> tuple[str, bool]:
+    """The commit, and whether anything but data/ differs from it; `unknown` outside a clone."""
+    try:
+        return git("rev-parse", "HEAD"), bool(changes())
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return "unknown", True

@@ -1,0 +1,108 @@
+"""Makes runs: a harness of one process or two each, judged, and recorded as soon as it has ended."""
+
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from tlsmem.base import stdout
+from tlsmem.config.run import Run, argv
+from tlsmem.run import cpu_features, exclusive, harness, huge_pages, memory_forecast, preload
+from tlsmem.run.progress import Board
+from tlsmem.run.provenance import Provenance
+from tlsmem.run.slots import fill
+from tlsmem.run.validate import Outcome
+from tlsmem.run.validate_request import differs
+from tlsmem.schema import store
+from tlsmem.schema.machine import machine
+
+
+class Runner:
+    """Runs of a campaign on this machine; without a time limit of its own, each run gets a generous one."""
+
+    def __init__(self, provenance: Provenance, limit_s: float | None) -> None:
+        self.provenance, self.limit_s = provenance, limit_s
+        self.warned: set[str] = set()
+
+    async def run(self, run: Run, cpu: int) -> Outcome:
+        if run.env != "deployed":
+            return await self.made(run, cpu)
+        async with huge_pages.untouched():  # as the host has them, and not another runner
+            return await self.made(run, cpu)
+
+    async def made(self, run: Run, cpu: int) -> Outcome:
+        suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
+        if run.env == "deployed-thp" and (reason := huge_pages.unavailable()):
+            return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
+        if reason := cpu_features.unmasked(run):
+            return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
+        variables = preload.variables(run.meter, self.provenance.allocator(run), allocator)
+        variables |= features.variables if (features := cpu_features.features(run)) else {}
+        limit_s = self.limit_s or run.limit_s
+        pinned = [f"cpu={cpu}"] if run.env == "lab" else []
+        if run.scenario != "memory":
+            outcome = await exclusive.made(run, argv(run, suite), cpu, variables, limit_s)
+        elif run.roles == "split":
+            argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))
+            outcome = await harness.run_pair(*argvs, variables, limit_s)
+        else:
+            outcome = await harness.run([*argv(run, suite), *pinned], variables, limit_s)
+        thp_host = self.provenance.machine.thp_host
+        wrong = differs(outcome, run, suite, thp_host) if outcome.status == "measured" else None
+        self.warn(run, outcome)
+        return outcome.failed(wrong) if wrong else outcome
+
+    def warn(self, run: Run, outcome: Outcome) -> None:
+        """Of what measured runs said on stderr; once, however many of them say it."""
+        notes = outcome.run.notes if outcome.run else []
+        said = [note for note in notes if note.removeprefix("client: ").startswith("stderr: ")]
+        if said and said[0] not in self.warned:
+            self.warned.add(said[0])
+            print(f"memtest: {run}: {said[0]} (kept in the record's notes)", file=sys.stderr)
+
+    async def record_all(self, runs: list[Run], cpus: list[int], recording: Path) -> int:
+        """How many runs failed; every run is recorded, failed ones too."""
+        failures = 0
+        await self.look_again(runs)
+        with Board(runs, len(cpus)) as board:
+
+            async def work(slot: int, cpu: int, run: Run) -> None:
+                nonlocal failures
+                board.start(slot, run)
+                outcome = await self.run(run, cpu)
+                store.append(recording, self.provenance.record(run, outcome))
+                board.finish(slot, run, outcome)
+                failures += outcome.status == "failed"
+
+            await fill((run for run in runs if run.env != "deployed-thp"), cpus, work)
+            if huge := [run for run in runs if run.env == "deployed-thp"]:
+                try:
+                    async with huge_pages.always():
+                        await fill(huge, cpus[:1], work)
+                except huge_pages.NotPutBack as error:
+                    sys.exit(f"memtest: {error}")
+        return failures
+
+    async def look_again(self, runs: list[Run]) -> None:
+        """Before runs with the host's huge pages: another runner may have changed them when this one began."""
+        if any(run.env != "lab" for run in runs):
+            async with huge_pages.untouched():
+                self.provenance = replace(self.provenance, machine=machine())
+
+    async def verify_all(self, runs: list[Run], cpus: list[int]) -> Counter[str]:
+        """How many runs came to what; a line on stdout for each, and nothing is recorded."""
+        verdicts = Counter[str]()
+
+        async def work(_: int, cpu: int, run: Run) -> None:
+            outcome = await self.run(run, cpu)
+            verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
+            verdicts[verdict] += 1
+            with stdout.checked():
+                print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
+
+        await fill(runs, cpus, work)
+        return verdicts
+
+    async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, memory_forecast.Line]:
+        await self.look_again(runs)
+        return await memory_forecast.lines(runs, lambda run: self.run(run, cpus[0]))

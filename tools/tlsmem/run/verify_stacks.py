@@ -1,0 +1,44 @@
+"""Every built stack in every suite once: two sessions, or two handshakes where they are resumed; and one transfer. What
+each does is told line by line and counted."""
+
+import sys
+
+from tlsmem.base import stdout
+from tlsmem.config import definitions, option_check
+from tlsmem.config.definitions import Campaign
+from tlsmem.config.matrix import SYSTEM, matrix
+from tlsmem.config.run import Run
+from tlsmem.config.timed_matrix import shortest
+from tlsmem.run.provenance import built, missing, unavailable
+from tlsmem.run.runner import Runner
+from tlsmem.run.slots import complete
+
+TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
+
+
+def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> int:
+    """Exit status. Of these stacks those that are built are run; of the others it shows why they are not."""
+    asked = option_check.stacks(named, prefix)
+    stacks = [stack for stack in asked if built(stack)]
+    if not stacks:
+        sys.exit("memtest: none of these stacks is built; `tools/build.py` builds them")
+    with stdout.checked():
+        for stack in asked:
+            if stack not in stacks:
+                print(f"{'unavailable' if unavailable(stack) else 'not built':<12} {missing(stack)}", flush=True)
+    verdicts = complete(runner.verify_all(everything(stacks), cpus), "stopped")
+    counts = ", ".join(f"{verdicts[said]} {said}" for said in ("ok", "unsupported", "FAILED"))
+    with stdout.checked():
+        print(f"{len(stacks)} of {len(asked)} stacks are built; runs: {counts}")
+    return 1 if verdicts["FAILED"] else 0
+
+
+def everything(stacks: list[str]) -> list[Run]:
+    """Of stacks without TLS, which have one suite, nothing is resumed."""
+    known, suites = definitions.stacks(), definitions.suites()
+    full = [name for name, suite in suites.items() if suite.resume == "off"]
+    kinds = {"scenario": "memory", "allocators": [SYSTEM], "windows": ["all"]}
+    runs = matrix(Campaign(stacks=stacks, suites=full, n=2, sessions=["1"], **kinds))
+    tls = [name for name in stacks if known[name].tls]
+    runs += [shortest(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
+    return runs + [shortest(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]

@@ -1,0 +1,1 @@
+"""The two formats: what a harness prints, and the records in data/."""

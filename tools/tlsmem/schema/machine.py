@@ -1,0 +1,62 @@
+"""The machine that measures, as a record says it, and the name of a recording made on it."""
+
+import os
+import platform
+import re
+from datetime import date
+from pathlib import Path
+
+from tlsmem.base.repository import LOCAL, ROOT
+from tlsmem.schema.run_origins import Machine
+
+GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def machine() -> Machine:
+    return Machine(
+        cpu=cpu_model(),
+        cpus=os.cpu_count() or 1,
+        memory_bytes=meminfo_bytes("MemTotal"),
+        kernel=platform.release(),
+        os=platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
+        libc=" ".join(platform.libc_ver()),
+        governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else None,
+        thp_host=chosen(THP.read_text()) if THP.exists() else "none",
+    )
+
+
+def recording_name(day: date, cpu: str) -> str:
+    """`<date>-<cpu>`, for instance 2026-11-21-amd-epyc."""
+    slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
+    return f"{day.isoformat()}-{slug}"
+
+
+def default_recording() -> Path:
+    """Where this machine's runs of today go unless the user names another directory."""
+    return ROOT / LOCAL / recording_name(date.today(), cpu_model())
+
+
+def cpu_model() -> str:
+    """As the kernel says it; not every architecture has the line."""
+    found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
+
+
+def chosen(options: str) -> str:
+    """The kernel marks the current one: `always [madvise] never`."""
+    found = re.search(r"\[(\w+)\]", options)
+    return found[1] if found else options.strip()
+
+
+def meminfo_bytes(name: str) -> int:
+    """A line of /proc/meminfo, such as MemTotal or MemAvailable."""
+    found = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    if not found:
+        raise ValueError(f"/proc/meminfo has no {name}")
+    return int(found[1]) * 1024
+
+
+def allowed_cpus() -> list[int]:
+    """The CPUs that this process may run on, in order."""
+    return sorted(os.sched_getaffinity(0))

@@ -1,0 +1,1 @@
+"""Claims about our own figures, checked on recordings and against other profilers."""

@@ -1,0 +1,189 @@
+"""What is wrong with a recording: sentences, each beginning with a name. None when all is as it must be.
+
+leak: memory that is live when all is freed. state: that a context keeps when its sessions are freed. uneven: sessions
+that are not alike. null: the null stack, whose answers are known. books: an allocator that does not see all.
+rss: counters that a walk of the pages belies. sites: call stacks that do not explain the heap. split: roles apart that
+do not add up to both together."""
+
+from collections.abc import Iterable, Iterator
+
+from tlsmem.config.matrix import SYSTEM
+from tlsmem.schema.records import Phase, Record
+from tlsmem.selfcheck import account_misfits
+from tlsmem.selfcheck.run_groups import Judged, every
+from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.process_tables import tables, without
+from tlsmem.stats.remainders import keeps_state, remainder_of
+from tlsmem.stats.role_sums import split_adds_up
+from tlsmem.stats.selection import select
+from tlsmem.stats.session_cost import MIB, Quotient
+from tlsmem.tables.accounts import AT, at_end, requested, slope_per_pair, without_slope
+from tlsmem.tables.nonlinearity import PAGE
+
+NULL_BYTES, NULL_BLOCKS, NULL_RESIDENT = 4072, 3, 4096  # a session of the null stack: harness-c/drivers/null.c
+COUNTED_BYTES, COUNTED_SHARE = (
+    MIB,
+    0.01,
+)  # both: counters lag by some pages a CPU (docs/meters/rss.md), however many run
+BOOKS_SHARE = 0.99  # of requested: glibc counts what a thread's cache holds free as live, which may shrink a little
+OWNERS = {  # of live heap, by the role of the meter
+    "client": "per client session",
+    "server": "per server session",
+    "client_context": "per session of the client's context",
+    "server_context": "per session of the server's context",
+    "harness": "per pair of the process's own",
+}
+SIDES = {"client": ("client", "client_context"), "server": ("server", "server_context")}
+
+
+def findings(records: Iterable[Record]) -> list[str]:
+    """Of the newest comparable runs. What records cannot tell (schema 1 has no phase `freed`) is not judged."""
+    records = list(records)
+    found = [sentence for one in every(select(records)) for judge in JUDGES for sentence in judge(one)]
+    return list(dict.fromkeys([*found, *split_adds_up(records)]))
+
+
+def amount(of_bytes: Quotient, of_blocks: Quotient) -> str:
+    return f"{of_bytes} B in {of_blocks} block{'' if str(of_blocks) == '1' else 's'}"
+
+
+def has(pair: tuple[Record, Record], name: str) -> bool:
+    return all(name in [phase.phase for phase in run.phases] for run in pair)
+
+
+def leaks(judged: Judged) -> Iterator[str]:
+    """What grows with the sessions and is live when all is freed."""
+    pair = judged.series.heap_pair()
+    if not pair or not has(pair, "freed"):
+        return
+    grown = {role: session_cost.live_cost(*pair, role, "freed") for role in OWNERS}
+    lost = {role: amount(cost.bytes, cost.blocks) for role, cost in grown.items() if cost.bytes.amount > 0}
+    if lost:
+        yield f"leak: {judged}: {by_owner(lost)} are live after everything is freed"
+
+
+def by_owner(amounts: dict[str, str]) -> str:
+    """Each with whose it is; once where both roles have the same."""
+    if set(amounts) == {"client", "server"} and len(set(amounts.values())) == 1:
+        return f"{amounts['client']} per session of either role"
+    return " and ".join(f"{what} {OWNERS[role]}" for role, what in amounts.items())
+
+
+def states(judged: Judged) -> Iterator[str]:
+    """What grows with the sessions, outlives them, and goes with the contexts; resumption suites ask for it."""
+    pair = judged.series.heap_pair()
+    if not pair or not has(pair, "freed") or keeps_state(pair[0]):
+        return
+    kept = {}
+    for side, roles in SIDES.items():
+        if side in tables(pair):  # the table heap has them
+            continue
+        closed, freed = (added(pair, roles, phase) for phase in ("closed", "freed"))
+        left = [Quotient(one.amount - other.amount, one.sessions) for one, other in zip(closed, freed, strict=True)]
+        kept |= {side: amount(*left)} if left[0].amount > 0 else {}
+    if kept:
+        yield (
+            f"state: {judged}: {by_owner(kept)} are kept after it is closed, until the context is freed: resumption "
+            "state that the suite does not ask for"
+        )
+
+
+def added(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tuple[Quotient, Quotient]:
+    """Bytes and blocks that are live of these roles together."""
+    found = [session_cost.live_cost(*pair, role, phase) for role in roles]
+    sessions = found[0].bytes.sessions
+    return (
+        Quotient(sum(cost.bytes.amount for cost in found), sessions),
+        Quotient(sum(cost.blocks.amount for cost in found), sessions),
+    )
+
+
+def unevens(judged: Judged) -> Iterator[str]:
+    """Sessions that are not alike, for no reason that is known; of each role the first phase."""
+    pair = judged.series.heap_pair()
+    if not pair:
+        return
+    pair = without(pair)
+    names = [phase.phase for phase in pair[0].phases]
+    begin, end = "sessions" if judged.setting.window == "all" else AT, "closed"
+    for role in judged.roles:
+        for name in names[names.index(begin) : names.index(end)]:
+            cost = session_cost.live_cost(*pair, role, name)
+            if remainder_of(pair, role, cost) == "not known":
+                yield f"uneven: {judged}: {amount(cost.bytes, cost.blocks)} per {role} session are live in `{name}`"
+                break
+
+
+def nulls(judged: Judged) -> Iterator[str]:
+    """The null stack's heap, to the byte."""
+    pair = judged.series.heap_pair()
+    if judged.setting.suite != "none" or not pair:
+        return
+    for role in judged.roles:
+        cost = session_cost.live_cost(*pair, role, AT)
+        if (str(cost.bytes), str(cost.blocks)) != (f"{NULL_BYTES:,}", str(NULL_BLOCKS)):
+            yield (
+                f"null: {judged}: a {role} session has {amount(cost.bytes, cost.blocks)} live, where {NULL_BYTES:,} B "
+                f"in {NULL_BLOCKS} are right"
+            )
+
+
+def null_pages(judged: Judged) -> Iterator[str]:
+    """The null stack's pages, within one over all sessions added; known of glibc in the laboratory only."""
+    setting, runs = judged.setting, judged.series.full("rss")
+    lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
+    if not lab or setting.roles not in ("together", "split") or without_slope(judged.series):
+        return
+    if allocator_statistics.have_runtime(runs):  # whose sessions have a goroutine each
+        return
+    few, many = runs[0], runs[-1]
+    sessions = (many.sessions - few.sessions) // 2 * len(judged.roles)
+    touched = session_cost.phase_of(many, AT).rss_anon_bytes - session_cost.phase_of(few, AT).rss_anon_bytes
+    if abs(touched - NULL_RESIDENT * sessions) > PAGE:
+        yield (
+            f"null: {judged}: each session touches {touched / sessions:,.1f} B of memory, where {NULL_RESIDENT:,} are "
+            f"right, within a page over {sessions:,} sessions"
+        )
+
+
+def blind_books(judged: Judged) -> Iterator[str]:
+    """An allocator that tells of less than was requested of it."""
+    runs = judged.series.full("rss")
+    asked = requested(judged.selection, judged.stack, judged.setting, judged.process).amount
+    if asked is None or without_slope(judged.series):
+        return
+    if any(allocator_statistics.untold(allocator_statistics.USABLE, session_cost.phase_of(run, AT)) for run in runs):
+        return
+    told = slope_per_pair(runs, at_end(allocator_statistics.usable))
+    if told < BOOKS_SHARE * asked:
+        name = " + ".join(session_cost.phase_of(runs[0], AT).allocator)
+        yield (
+            f"books: {judged}: the books of {name} rise by {round(told):,} B per pair, less than the {round(asked):,} "
+            "that are requested"
+        )
+
+
+def uncounted(judged: Judged) -> Iterator[str]:
+    """Where a walk of the page tables and the kernel's counters tell of other pages; of all runs the worst phase."""
+    phases = [phase for run in judged.series.runs("rss") for phase in run.phases if phase.rollup_rss_bytes is not None]
+    worst = max(phases, key=off_walk, default=None)
+    if worst and off_walk(worst) > max(COUNTED_BYTES, COUNTED_SHARE * worst.rollup_rss_bytes):
+        yield (
+            f"rss: {judged}: `{worst.phase}`: a walk of the page tables finds {worst.rollup_rss_bytes:,} B, the "
+            f"kernel's counters tell {worst.rss_bytes:,}"
+        )
+
+
+def off_walk(phase: Phase) -> int:
+    return abs(phase.rollup_rss_bytes - phase.rss_bytes)
+
+
+def unexplained(judged: Judged) -> Iterator[str]:
+    """Call stacks of one pair that are not those of all."""
+    series, process = judged.series, judged.process
+    where = str(judged) if process == "both" else f"{judged}, the {process}'s process"
+    for run in series.runs("sites"):
+        yield from account_misfits.findings(run, series.heap_pair(), where)
+
+
+JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, uncounted, unexplained)

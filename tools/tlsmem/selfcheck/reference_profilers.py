@@ -1,0 +1,198 @@
+"""Tools that each tell what is live at the end of every phase of the same run of the same binary; three are not ours.
+
+They are run as for a profile. All runs hold both roles, on the system's allocator, with randomised addresses: a harness
+that switches that off starts itself again, out of a profiler's sight."""
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from tlsmem.config import definitions, matrix
+from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
+from tlsmem.profile.capture import profiled_run, profilers, tools
+from tlsmem.profile.capture.failed import Failed
+from tlsmem.profile.frames import callers
+from tlsmem.profile.heap_profile import END, PEAK, Held, Moment, Profile, total
+from tlsmem.run.provenance import Provenance
+from tlsmem.schema.harness_output import Meter, Phase
+
+LIMIT_S = 300
+MARKS = definitions.ROOT / profilers.MARKS
+ANY = [None]  # of the CPUs
+
+PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
+BUILDS = ": run `make selfcheck`, which builds it"
+
+
+@cache
+def provenance() -> Provenance:
+    return Provenance(definitions.suites(), definitions.allocators())
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is run: N sessions are N / 2 pairs."""
+
+    stack: str
+    suite: str
+    sessions: int
+
+    def under(self, tool: str, meter: Meter = "rss") -> profiled_run.Subject:
+        run = matrix.Run(self.stack, self.suite, matrix.SYSTEM, "all", self.sessions, meter, 1)
+        return profiled_run.Subject(tool, run, provenance(), LIMIT_S)
+
+    def __str__(self) -> str:
+        return f"{self.stack}, {self.suite}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Requested and live at the end of a phase; massif does not count blocks."""
+
+    live_bytes: int
+    live_blocks: int | None
+
+
+@dataclass(frozen=True)
+class Constant:
+    """What a tool sees of itself, or fails to see, the same in every phase: taken from its readings."""
+
+    name: str
+    live_bytes: int
+    live_blocks: int | None
+
+
+@dataclass(frozen=True)
+class Statement:
+    tool: str
+    by_phase: dict[str, Reading]  # without the constants
+    constants: list[Constant] = field(default_factory=list)
+    sparse: dict[str, Held] = field(default_factory=dict)  # by phase, what levels.py is about
+
+
+SITES, DHAT = "sites run", "DHAT"
+LIBSTDCXX, SPARSE = "libstdc++", "ossl_sa_set"
+DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start makes before it records", -24, -1)
+DLERROR_RUN = "_dlerror_run"  # glibc's: allocates the record, and calls what allocates the message that goes into it
+
+
+def ready(meter: Path) -> None:
+    """Failed when a profiler or a library is not there, before anything is run."""
+    for tool in ("massif", "heaptrack"):
+        profilers.PROFILERS[tool].version()
+    for library in (MARKS, meter):
+        if why := unfit(library):
+            raise Failed(f"{library}: {why}" + BUILDS * library.is_relative_to(definitions.ROOT / "build"))
+
+
+def unfit(library: Path) -> str | None:
+    """Why the loader would pass over a library that is preloaded."""
+    try:
+        with library.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        return f"it cannot be preloaded: {error.strerror}"
+    if start != b"\x7fELF":
+        return "not a shared library"
+    return "a library that is preloaded has no space and no colon in its path" if PARTED.search(str(library)) else None
+
+
+async def heap_meter(subject: Subject, meter: Path) -> Statement:
+    phases = await metered(subject.under("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
+    totals = {phase.phase: phase.heap.total for phase in phases}
+    return Statement("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
+
+
+async def sites(subject: Subject, meter: Path) -> Statement:
+    """Of all pairs, as if they were the one whose call stacks are kept."""
+    phases = await metered(subject.under(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
+    return Statement(SITES, {phase.phase: pairs_of(phase) for phase in phases})
+
+
+async def metered(subject: profiled_run.Subject, variables: dict[str, str]) -> list[Phase]:
+    """Of a run under the heap meter, whichever library that is."""
+    words = subject.argv(*ANY)
+    outcome = await profiled_run.measured(subject, words, words, variables)
+    if any((phase.sites if subject.tool == SITES else phase.heap) is None for phase in outcome.phases):
+        preloaded, *more = variables.values()
+        how = f"{preloaded} was preloaded" + " with HEAPMETER_SITES=1" * bool(more)
+        found = "printed no sites" if more else "found no heap meter"
+        raise Failed(f"{subject.tool}: {how}, and the harness {found}")
+    profiled_run.insist(subject, outcome)
+    return outcome.phases
+
+
+def pairs_of(phase: Phase) -> Reading:
+    found = phase.sites
+    live_bytes, live_blocks = (sum(getattr(one, what) for one in found.live) for what in ("bytes", "blocks"))
+    return Reading(live_bytes * found.pairs, live_blocks * found.pairs)
+
+
+async def heaptrack(subject: Subject, folder: Path) -> Statement:
+    found = await tools.heaptrack(subject.under("heaptrack"), folder, ANY)
+    profile, phases = heaptrack_reader.read(found.file), found.made.phases
+    marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
+    if len(marks) != len(phases):
+        raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
+    has = loads(definitions.ROOT / subject.under("heaptrack").argv(*ANY)[0], LIBSTDCXX)
+    pool = Held(0, 0) if has else of_module(profile, marks[0], LIBSTDCXX)
+    own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
+    hidden = [records_before(profile, mark) for mark in marks]
+    readings, sparse = {}, {}
+    for phase, mark, records in zip(phases, marks, hidden, strict=True):
+        live, missing = total(mark.live), records * DLERROR.live_bytes
+        readings[phase] = Reading(live.bytes - pool.bytes - missing, live.blocks - pool.blocks + records)
+        sparse[phase] = within(profile, mark, SPARSE)
+    return Statement("heaptrack", readings, [*[own] * bool(pool.bytes), *[DLERROR] * any(hidden)], sparse)
+
+
+def loads(program: Path, library: str) -> bool:
+    """Whether it has a shared library (the start of its file's name) by itself, as the loader says."""
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return any(Path(line.split()[0]).name.startswith(library) for line in listed.splitlines())
+
+
+def records_before(profile: Profile, moment: Moment) -> int:
+    """How many of glibc's records for dlerror were made before heaptrack recorded, and are still there.
+
+    A record lives as long as its message. Where the message alone is in the profile, the record is older than that; a
+    call of dlopen or dlsym that succeeds frees both, and the next record is seen."""
+    records = messages = 0
+    for stack, held in moment.live.items():
+        functions = [frame.function for frame in callers(profile.stacks.frames(stack))]
+        if DLERROR_RUN in functions:
+            failed = any("dl_exception_create" in (one or "") for one in functions)
+            records += held.blocks * (functions[0] == DLERROR_RUN)
+            messages += held.blocks * failed
+    return messages - records
+
+
+def of_module(profile: Profile, moment: Moment, module: str) -> Held:
+    """What code of a module (the start of its file's name) allocated by itself."""
+    inner = {stack: next(iter(profile.stacks.frames(stack)), None) for stack in moment.live}
+    own = [stack for stack, frame in inner.items() if frame and Path(frame.module or "").name.startswith(module)]
+    return total({stack: moment.live[stack] for stack in own})
+
+
+def within(profile: Profile, moment: Moment, function: str) -> Held:
+    """What was allocated for it, by itself or by what it called."""
+    asked = {one: {frame.function for frame in profile.stacks.frames(one)} for one in moment.live}
+    return total({one: held for one, held in moment.live.items() if function in asked[one]})
+
+
+async def massif(subject: Subject, folder: Path) -> Statement:
+    found = await tools.massif(subject.under("massif"), folder, ANY)
+    profile = massif_reader.profile(found.file)
+    at = dict(zip(found.made.phases, (one for name, one in profile.moments.items() if name != PEAK), strict=True))
+    sparse = {phase: within(profile, moment, SPARSE) for phase, moment in at.items()}
+    return Statement("massif", {phase: Reading(one.bytes, None) for phase, one in at.items()}, sparse=sparse)
+
+
+async def dhat(subject: Subject, phases: list[str], folder: Path) -> Statement:
+    """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
+    await tools.dhat_until(subject.under("dhat"), folder, *ANY, phases)
+    end, profile = dhat_reader.end(folder / "dhat"), dhat_reader.profile(folder / "dhat")
+    sparse = {phases[-1]: within(profile, profile.moments[END], SPARSE)}
+    return Statement(DHAT, {phases[-1]: Reading(end.live_bytes, end.live_blocks)}, sparse=sparse)

@@ -1,0 +1,1 @@
+"""Numbers from records: session cost, memory model, repeats. No text."""

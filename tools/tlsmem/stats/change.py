@@ -1,0 +1,108 @@
+"""Whether one figure differs from another beyond noise, and which way, in words."""
+
+import statistics
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from tlsmem.stats import repeats, timed_summary
+from tlsmem.stats.figure import Figure
+
+Verdict = Literal["changed", "no change", "not known"]
+CHANGED, SAME, UNKNOWN = "changed", "no change", "not known"
+LESS_THAN_ONE = "not all sessions are alike to the byte, so less than one of a session is no change"
+SHAPES = "one is a slope and the other a quotient of one N ({:,}): they are not the same figure"
+OTHER_N = "quotients of one N are compared at one N, and these are of {:,} and of {:,}"
+BY_CHANCE = "of {} repeats, which by chance all lie on one side in 1 of {} comparisons of what is alike"
+FEW = 6  # repeats: with fewer that is more than 1 in 20
+OTHER_WAY = "repeats side by side differ one way, and the medians of all the other"
+Number = Fraction | float
+
+
+class Change(NamedTuple):
+    """From OLD to NEW. `amount` in the figure's unit; `share` of OLD's, None where that is nothing.
+
+    `better`: None where nothing changed, or it is not known. `note`: why the verdict is what it is, where that is not
+    plain. `low` and `high`: the interval of NEW by OLD, of times."""
+
+    old: Number
+    new: Number
+    amount: Number
+    share: float | None
+    verdict: Verdict
+    better: bool | None
+    note: str | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.verdict == CHANGED
+
+    @property
+    def direction(self) -> str:
+        return "more" if self.amount > 0 else "less" if self.amount < 0 else "as much"
+
+
+def change(old: Figure, new: Figure) -> Change:
+    """Counts: any difference; where sessions are not all alike, from one byte or block of a session on, and beyond
+    what repeats differ by. Measured repeatedly: beyond the spread of the repeats; measured once: beyond 3 %. Times:
+    the interval of the factor."""
+    if why := unlike(old, new):
+        return made(old, new, UNKNOWN, why)
+    if old.more_is_better:
+        return of_times(old, new)
+    if old.counted and new.counted:
+        return of_counts(old, new)
+    return of_repeats(old, new)
+
+
+def unlike(old: Figure, new: Figure) -> str | None:
+    """Why they are not the same kind of figure."""
+    if old.quotient == new.quotient:
+        return None
+    if None in (old.quotient, new.quotient):
+        return SHAPES.format(old.quotient or new.quotient)
+    return OTHER_N.format(old.quotient, new.quotient)
+
+
+def of_counts(old: Figure, new: Figure) -> Change:
+    noise, spread = max(old.noise, new.noise), max(repeats.span(old.values), repeats.span(new.values))
+    more = abs(statistics.median(new.values) - statistics.median(old.values))
+    differs = more > spread and more >= noise
+    note = repeats.INSIDE if more <= spread else LESS_THAN_ONE
+    return made(old, new, CHANGED if differs else SAME, note if more and not differs else None)
+
+
+def of_repeats(old: Figure, new: Figure) -> Change:
+    before, after = (tuple(map(float, one.values)) for one in (old, new))
+    found = repeats.Change(before, after)
+    note = repeats.ONCE if found.once else repeats.INSIDE if found.amount and not found.beyond_spread else None
+    return made(old, new, CHANGED if found.beyond_spread else SAME, note)
+
+
+def of_times(old: Figure, new: Figure) -> Change:
+    """Of repeats that were neighbours where there are enough, else of the medians; fewer than three tell nothing."""
+    factor = timed_summary.Factor(*(timed_summary.Figure(one.values, one.repeats, one.made) for one in (old, new)))
+    interval = factor.interval
+    if not interval:
+        return made(old, new, UNKNOWN, timed_summary.FEW)
+    verdict = SAME if interval.low <= 1 <= interval.high else CHANGED
+    found = made(old, new, verdict, factor.note or (by_chance(factor) if verdict == CHANGED else None))
+    if found.changed and (factor.value > 1) != (found.amount > 0):
+        return made(old, new, UNKNOWN, OTHER_WAY)
+    return found._replace(share=factor.value - 1, low=interval.low, high=interval.high)
+
+
+def by_chance(factor: timed_summary.Factor) -> str | None:
+    """Of a few repeats the interval reaches from the least to the largest quotient, whatever it is said to hold."""
+    times = len(factor.quotients)
+    return BY_CHANCE.format(times, 2 ** (times - 1)) if 0 < times < FEW else None
+
+
+def made(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:
+    before, after = statistics.median(old.values), statistics.median(new.values)
+    amount = after - before
+    better = (amount > 0) == old.more_is_better if verdict == CHANGED else None
+    share = float(amount / before) if before else None
+    notes = [one.note for one in (old, new) if one.note][:1] + ([note] if note else [])
+    return Change(before, after, amount, share, verdict, better, "; ".join(notes) or None)

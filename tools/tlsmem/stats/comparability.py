@@ -1,0 +1,100 @@
+"""Which runs may stand in one line: those of one binary, that differ in nothing but what their campaign varies."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from tlsmem.schema.records import SLOTS, UNDECLARED, Record
+
+DECLARED = ("role=", "keep=", "aslr=", "thp=", "threads=")  # arguments that say roles and environment
+
+
+def by_start(records: Iterable[Record]) -> list[Record]:
+    """Of equals the last line last."""
+    return sorted(records, key=lambda one: one.started_at)
+
+
+Aspect = Callable[[Record], Hashable]
+
+
+def like_the_last(records: Iterable[Record], group: Aspect, aspect: Aspect) -> list[Record]:
+    """Of each group the runs like the one started last: a line through two is a line of neither."""
+    records = list(records)
+    latest = {group(record): aspect(record) for record in by_start(records)}
+    return [record for record in records if aspect(record) == latest[group(record)]]
+
+
+def builds(record: Record) -> dict[str, str]:
+    """Stack to binary: of a mixed pair both."""
+    peer = {record.peer.stack: record.peer.binary_sha256} if record.peer else {}
+    return peer | {record.stack: record.binary_sha256}
+
+
+def of_latest_builds(records: Iterable[Record]) -> list[Record]:
+    """Of each stack the runs of one binary, whichever end of a pair it is."""
+    records = list(records)
+    latest = {stack: binary for record in by_start(records) for stack, binary in builds(record).items()}
+    return [record for record in records if builds(record).items() <= latest.items()]
+
+
+def conditions(record: Record) -> tuple:
+    """What a run's key holds beside its declared fields and its binary: the suite's arguments, the machine."""
+    varying = ("build/harness/", "sessions=", "window=", *SLOTS, *DECLARED)
+    return tuple(word for word in record.argv if not word.startswith(varying)), tuple(
+        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED
+    )
+
+
+def arrangement(record: Record) -> tuple:
+    """Arguments that follow from roles and environment, which are declared: equal where those are."""
+    return tuple(word for word in record.argv if word.startswith(DECLARED))
+
+
+def comparable(records: Iterable[Record]) -> list[Record]:
+    """Of each stack the runs of its latest build; of these, in each suite, those under like conditions."""
+    alike = like_the_last(of_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
+    alike = like_the_last(alike, lambda one: (one.stack, one.suite, one.roles, one.env), arrangement)
+    return like_the_last(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
+
+
+def named(record: Record) -> str:
+    return f"{record.peer.stack} to {record.stack}" if record.peer else record.stack
+
+
+def missing_from(records: Sequence[Record], of_builds: Sequence[Record], alike: Sequence[Record]) -> tuple[str, ...]:
+    """Each is a part of the one before."""
+    builds = Counter(map(named, records))
+    builds.subtract(map(named, of_builds))
+    others = Counter((named(one), one.suite) for one in of_builds)
+    others.subtract((named(one), one.suite) for one in alike)
+    of_conditions = (other_conditions(*pair, count) for pair, count in others.items() if count)
+    told = (other_builds(stack, count) for stack, count in builds.items() if count)
+    by = (other_compilers(stack, records, of_builds) for stack, count in builds.items() if count)
+    return (*map("".join, zip(told, by, strict=True)), *of_conditions)
+
+
+def other_builds(stack: str, count: int) -> str:
+    if count == 1:
+        return f"1 run of another build of {stack} is left out"
+    return f"{count:,} runs of other builds of {stack} are left out"
+
+
+def other_compilers(stack: str, records: Iterable[Record], of_builds: Iterable[Record]) -> str:
+    """The end of that sentence, where these builds are by another compiler than those that are kept."""
+    every, kept = ({compilers(one): None for one in some if named(one) == stack} for some in (records, of_builds))
+    others = [one for one in every if one not in kept] if kept else []
+    return f", made by {'; '.join(others)} and not by {'; '.join(kept)}" if others else ""
+
+
+def compilers(record: Record) -> str:
+    return f"{record.peer.compiler} and {record.compiler}" if record.peer else record.compiler
+
+
+def other_conditions(stack: str, suite: str, count: int) -> str:
+    runs = "1 run of" if count == 1 else f"{count:,} runs of"
+    verb = "is" if count == 1 else "are"
+    return f"{runs} {stack} in {suite} with other arguments, on another machine or by another meter {verb} left out"
+
+
+def left_out(records: Sequence[Record]) -> tuple[str, ...]:
+    """Sentences: how many runs are not comparable, and why."""
+    return missing_from(records, of_latest_builds(records), comparable(records))

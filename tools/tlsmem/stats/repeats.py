@@ -1,0 +1,100 @@
+"""What each repeat of a series says by itself, and whether two series differ by more than their repeats do."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlsmem.schema.records import Record
+from tlsmem.stats import session_cost
+from tlsmem.stats.series import Series
+from tlsmem.stats.session_cost import Line, Quantity
+from tlsmem.tables.table import Cell
+
+# The spread of what was measured once: 2.8 % is the largest that repeats of a recording in data/ have, of RSS slopes of
+# rustls with aws-lc in TLS 1.2 (docs/results.md). All others repeat within 0.2 %, but one run does not tell which.
+ASSUMED = 0.03
+ONCE = f"measured once, so a spread of {100 * ASSUMED:g} % is assumed, the largest known of repeats"
+INSIDE = "not beyond the spread of repeats"
+
+
+def of_each(runs: Sequence[Record]) -> list[list[Record]]:
+    """The runs of each repeat that has every number of sessions, by increasing sessions."""
+    everything = {run.sessions for run in runs}
+    repeats = ([run for run in runs if run.repeat == repeat] for repeat in sorted({run.repeat for run in runs}))
+    return [found for found in repeats if {run.sessions for run in found} == everything]
+
+
+def lines(series: Series, quantity: Quantity) -> list[Line]:
+    """Of each repeat; none for one N."""
+    found = (session_cost.line(session_cost.medians(runs, quantity)) for runs in of_each(series.full("rss")))
+    return [line for line in found if line]
+
+
+def slopes(series: Series, quantity: Quantity) -> list[float]:
+    """Bytes per pair, in the process of one role per session: the slope of each repeat's line."""
+    return [2 * line.slope for line in lines(series, quantity)]
+
+
+def intercepts(series: Series, quantity: Quantity) -> list[float]:
+    """Bytes at no sessions: of each repeat's line."""
+    return [line.intercept for line in lines(series, quantity)]
+
+
+def peaks(series: Series, sessions: int) -> list[int]:
+    """Peak RSS at this N: of each repeat."""
+    return [session_cost.peak_rss(run) for run in series.runs("rss", sessions)]
+
+
+def c10ks(series: Series) -> list[float]:
+    """Peak RSS of a process with 10,000 sessions: of each repeat, measured or its line's."""
+    points = (session_cost.medians(runs, session_cost.peak_rss) for runs in of_each(series.full("rss")))
+    figures = (
+        session_cost.c10k({sessions // series.share: peak for sessions, peak in found.items()}) for found in points
+    )
+    return [figure[0] for figure in figures if figure]
+
+
+def live_slopes(series: Series, role: str, phase: str | None) -> list[float]:
+    """Live heap per session of the role at the end of the phase, or at its peak (None): of each repeat."""
+    pairs = (runs[:2] for runs in of_each(series.runs("heap")) if len(runs) > 1)
+    found = (
+        session_cost.live_cost(*pair, role, phase) if phase else session_cost.peak_cost(*pair, role) for pair in pairs
+    )
+    return [cost.bytes.amount / cost.bytes.sessions for cost in found]
+
+
+def span(values: Sequence[float]) -> float:
+    return max(values) - min(values)
+
+
+@dataclass(frozen=True)
+class Change:
+    """From one series of repeats to another, by their medians. Figures that are exact need no repeats."""
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    exact: bool = False
+
+    @property
+    def amount(self) -> float:
+        return statistics.median(self.after) - statistics.median(self.before)
+
+    @property
+    def share(self) -> float:
+        return self.amount / statistics.median(self.before)
+
+    @property
+    def once(self) -> bool:
+        """Whether it is not known how far repeats lie apart."""
+        return not self.exact and min(len(self.before), len(self.after)) < 2
+
+    @property
+    def beyond_spread(self) -> bool:
+        assumed = ASSUMED * statistics.median(self.before) if self.once else 0.0
+        return abs(self.amount) > max(span(self.before), span(self.after), assumed)
+
+    def cell(self) -> Cell:
+        """Bytes and percent, or none."""
+        data = {"bytes": round(self.amount, 3), "percent": round(100 * self.share, 4)}
+        note = ONCE if self.once else INSIDE if self.amount and not self.beyond_spread else None
+        return Cell(f"{self.amount:+,.0f} ({100 * self.share:+.2f} %)" if self.beyond_spread else "none", data, note)

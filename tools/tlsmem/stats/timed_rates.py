@@ -1,0 +1,105 @@
+"""What one timed run says: rates, times and page faults by part, of all its threads together.
+
+A rate is that of one thread which does nothing else: how many intervals, or bytes, by the time that the part took. None
+where the driver has no such part, or the clock saw no time pass."""
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from hdrh.histogram import HdrHistogram
+
+from tlsmem.schema.harness_output import Role
+from tlsmem.schema.records import Record
+from tlsmem.schema.timed_record import TimedPart
+from tlsmem.stats.session_cost import MIB
+
+SECOND_NS = 10**9
+
+Quantity = Callable[[Record], float | None]
+
+
+def parts(record: Record, name: str) -> list[TimedPart]:
+    """Of the threads that have it."""
+    return [part for timing in record.timings or () if (part := timing.part(name))]
+
+
+def quotient(amount: float | None, by: float | None) -> float | None:
+    return None if amount is None or not by else amount / by
+
+
+def sums(record: Record, name: str, *fields: str) -> list[int | None]:
+    """Of all threads; None where no thread has the part, or not this of it."""
+    found = parts(record, name)
+    values = [[getattr(part, field) for part in found] for field in fields]
+    return [sum(of_each) if of_each and None not in of_each else None for of_each in values]
+
+
+def per_second(name: str) -> Quantity:
+    """Intervals: handshakes, of a role's part."""
+
+    def of(record: Record) -> float | None:
+        count, total_ns = sums(record, name, "count", "total_ns")
+        return quotient(count and count * SECOND_NS, total_ns)
+
+    return of
+
+
+def mebibytes_per_second(name: str) -> Quantity:
+    def of(record: Record) -> float | None:
+        size, total_ns = sums(record, name, "bytes", "total_ns")
+        return quotient(size and size / MIB * SECOND_NS, total_ns)
+
+    return of
+
+
+def each_ns(name: str) -> Quantity:
+    """The mean interval."""
+    return lambda record: quotient(*reversed(sums(record, name, "count", "total_ns")))
+
+
+def with_construction(role: Role) -> Quantity:
+    """Handshakes per second of a role, each with the construction of its session."""
+
+    def of(record: Record) -> float | None:
+        steps, made = each_ns(role)(record), each_ns(f"{role}_new")(record)
+        return None if None in (steps, made) else quotient(SECOND_NS, steps + made)
+
+    return of
+
+
+def share_of_cipher(record: Record) -> float | None:
+    """How fast the stack sends, of how fast the same library seals as many bytes without it."""
+    return quotient(mebibytes_per_second("send")(record), mebibytes_per_second("seal")(record))
+
+
+def faults_each(name: str) -> Quantity:
+    """Minor page faults of an interval."""
+    return lambda record: quotient(*sums(record, name, "faults", "faults_count"))
+
+
+def mebibytes_each(record: Record, name: str) -> float | None:
+    """Of an interval."""
+    size, count = sums(record, name, "bytes", "count")
+    return quotient(size and size / MIB, count)
+
+
+def faults_per_mebibyte(name: str) -> Quantity:
+    return lambda record: quotient(faults_each(name)(record), mebibytes_each(record, name))
+
+
+def hit_rate(record: Record) -> float | None:
+    """Of the handshakes, those that were resumed."""
+    timings = record.timings or ()
+    return quotient(sum(one.resumed for one in timings), sum(one.rounds for one in timings))
+
+
+def latencies(records: Iterable[Record], name: str) -> HdrHistogram | None:
+    """Of all intervals of all threads and runs. Of equal histograms one is read."""
+    texts = sorted(part.histogram for record in records for part in parts(record, name) if part.histogram)
+    merged = None
+    for text, alike in groupby(texts):
+        found = HdrHistogram.decode(text)
+        merged = merged or HdrHistogram(found.lowest_trackable_value, found.highest_trackable_value, 3)
+        for _ in alike:
+            merged.add(found)
+    return merged

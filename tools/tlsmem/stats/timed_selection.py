@@ -1,0 +1,153 @@
+"""Which timed runs belong together: repeats of one stack at one work, the newest of each."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tlsmem.schema.harness_output import Scenario
+from tlsmem.schema.records import SLOTS, UNDECLARED, Record
+from tlsmem.stats import timed_left_out
+from tlsmem.stats.comparability import DECLARED, by_start, like_the_last, of_latest_builds
+from tlsmem.stats.series import allocator_name, cpu_name
+
+SCENARIOS = ("throughput", "handshake")
+METERS = ("time", "instructions")
+VARYING = ("build/harness/", "size=", "cpus=", *SLOTS, *DECLARED)  # arguments: told apart elsewhere, or the slot's
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a thread is timed at, and under which conditions: equal for all stacks that stand beside each other."""
+
+    scenario: Scenario
+    suite: str
+    allocator: str = "system"
+    cpu: str = "all"
+    threads: int = 1
+    size_bytes: int | None = None  # of a write
+
+    @staticmethod
+    def of(record: Record) -> "Work":
+        kind = (allocator_name(record), cpu_name(record), record.threads or 1, record.size_bytes)
+        return Work(record.scenario, record.suite, *kind)
+
+
+@dataclass(frozen=True)
+class TimedSeries:
+    """The repeats of one stack at one work, and what became of them."""
+
+    stack: str
+    work: Work
+    records: tuple[Record, ...]
+
+    def runs(self) -> list[Record]:
+        """Measured ones."""
+        return sorted((one for one in self.records if one.status == "measured"), key=lambda one: one.repeat)
+
+    @property
+    def cpu(self) -> str:
+        """The machine's, by name; nothing where there is no run."""
+        return self.records[0].machine.cpu if self.records else ""
+
+    def reason(self) -> str:
+        """Why there is a hole."""
+        for one in self.records:
+            if one.status != "measured":
+                return f"{one.status}: {' '.join(one.reason.split())}"
+        return "not measured"
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Stacks and works in the order in which they were asked for, else recorded."""
+
+    records: tuple[Record, ...]
+    stacks: tuple[str, ...]
+    works: tuple[Work, ...]
+    left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
+    counted: "Timed | None" = None  # the same of runs that were not timed, but whose instructions were counted
+
+    @property
+    def every_record(self) -> tuple[Record, ...]:
+        return self.records + (self.counted.records if self.counted else ())
+
+    @cached_property
+    def runs_of(self) -> dict[tuple[str, Work], list[Record]]:
+        found: dict[tuple[str, Work], list[Record]] = {}
+        for one in self.records:
+            found.setdefault((one.stack, Work.of(one)), []).append(one)
+        return found
+
+    def series(self, stack: str, work: Work) -> TimedSeries:
+        return TimedSeries(stack, work, tuple(self.runs_of.get((stack, work), ())))
+
+    def at(self, work: Work) -> list[TimedSeries]:
+        """Of the stacks that have runs there."""
+        return [self.series(stack, work) for stack in self.stacks if (stack, work) in self.runs_of]
+
+    def every(self) -> list[TimedSeries]:
+        return [series for work in self.works for series in self.at(work)]
+
+    def where(self, wanted: Callable[[Work], bool]) -> "Timed":
+        """The part at these works, with the stacks that have runs there."""
+        works = tuple(filter(wanted, self.works))
+        records = tuple(one for one in self.records if Work.of(one) in works)
+        there = {one.stack for one in records}
+        counted = self.counted and self.counted.where(wanted)
+        return Timed(records, tuple(one for one in self.stacks if one in there), works, self.left_out, counted)
+
+    def of(self, scenario: Scenario) -> "Timed":
+        """At the fewest threads: more have a table of their own."""
+        fewest = min((work.threads for work in self.works if work.scenario == scenario), default=1)
+        return self.where(lambda work: (work.scenario, work.threads) == (scenario, fewest))
+
+    def varies(self, field: str) -> bool:
+        return len({getattr(work, field) for work in self.works}) > 1
+
+
+def is_timed(record: Record) -> bool:
+    return record.scenario in SCENARIOS
+
+
+def line_of(record: Record) -> tuple:
+    return record.stack, Work.of(record), record.meter
+
+
+def conditions(record: Record) -> tuple:
+    """The suite's arguments, the rounds, and the machine."""
+    machine = record.machine.model_dump().items()
+    return arguments(record), tuple((name, value) for name, value in machine if name not in UNDECLARED)
+
+
+def arguments(record: Record) -> tuple[str, ...]:
+    return tuple(word for word in record.argv if not word.startswith(VARYING))
+
+
+def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[str]) -> Timed:
+    """In this order of stacks and suites."""
+    records = tuple(records)
+
+    def place(work: Work) -> tuple:
+        kind = (work.allocator != "system", work.allocator, work.cpu != "all", work.cpu, work.size_bytes or 0)
+        return SCENARIOS.index(work.scenario), suites.index(work.suite), *kind, work.threads
+
+    works = sorted({Work.of(one) for one in records}, key=place)
+    there = {one.stack for one in records}
+    return Timed(records, tuple(one for one in dict.fromkeys(names) if one in there), tuple(works))
+
+
+def select(
+    records: Iterable[Record], stacks: Sequence[str] | None = None, suites: Sequence[str] | None = None
+) -> Timed:
+    """Of each stack the runs of its latest build, of each work those like the last, of each repeat the newest.
+
+    Stacks and suites: their order, where one is wanted."""
+    records = [record for record in records if is_timed(record)]
+    of_builds = of_latest_builds(records)
+    alike = like_the_last(of_builds, line_of, conditions)
+    kept = {(*line_of(record), record.repeat): record for record in by_start(alike)}.values()
+    names = [*(stacks or ()), *(one.stack for one in records)]
+    order = [*(suites or ()), *(one.suite for one in records)]
+    timed, counted = (grouped((one for one in kept if one.meter == meter), names, order) for meter in METERS)
+    said = timed_left_out.sentences(records, of_builds, alike, line_of, arguments)
+    return replace(timed, left_out=said, counted=counted)

@@ -1,0 +1,179 @@
+"""What the repeats of a series say together: a median, how sure it is, and how far they lie apart; as cells."""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy
+
+from tlsmem.schema.records import Record
+from tlsmem.stats import back_to_back, bootstrap
+from tlsmem.stats.back_to_back import Span
+from tlsmem.stats.bootstrap import Interval
+from tlsmem.stats.session_cost import relative_range
+from tlsmem.stats.timed_rates import Quantity
+from tlsmem.stats.timed_selection import TimedSeries
+from tlsmem.tables.table import Cell, hole, percent
+
+LEAST = 3  # repeats that an interval needs
+FEW = f"fewer than {LEAST} repeats: no interval"
+APART = "not made side by side, but {} apart: the quotient of the medians; the machine may have changed meanwhile"
+SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
+OFF = 0.05  # of the quotient of the medians
+OFF_NOTE = f"more than {OFF:.0%} off the quotient of the medians, which are of different repeats".replace("%", " %")
+NOUGHT = "no time passed that the clock could see"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The values of one quantity, a repeat each; at least one. Without their numbers they are numbered, and where it is
+    not known when they were made, those of one repeat are taken for neighbours."""
+
+    values: tuple[float, ...]
+    repeats: tuple[int, ...] = ()
+    made: tuple[Span, ...] = ()
+
+    @property
+    def by_repeat(self) -> dict[int, float]:
+        return dict(zip(self.repeats or range(len(self.values)), self.values, strict=True))
+
+    @property
+    def spans(self) -> dict[int, Span]:
+        return dict(zip(self.by_repeat, self.made, strict=True)) if self.made else {}
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the median, by bootstrap; none of fewer than three repeats."""
+        return bootstrap.bootstrap([self.values], numpy.median) if len(self.values) >= LEAST else None
+
+    @property
+    def spread(self) -> float | None:
+        """How far the repeats lie apart: largest less smallest, by the median."""
+        return relative_range(self.values)
+
+
+def figure(runs: Iterable[Record], quantity: Quantity) -> Figure | None:
+    """None where a run does not have it."""
+    runs = list(runs)
+    values = tuple(quantity(run) for run in runs)
+    if not values or None in values:
+        return None
+    return Figure(values, tuple(run.repeat for run in runs), tuple(map(Span.of, runs)))
+
+
+def of_series(series: TimedSeries, quantity: Quantity, lacking: str = NOUGHT) -> Figure | Cell:
+    """Or a hole with its reason: of the run, or `lacking` where it was measured and does not have this."""
+    runs = series.runs()
+    return figure(runs, quantity) or hole(lacking if runs else series.reason())
+
+
+def number(value: float) -> str:
+    """At least four digits."""
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
+    return f"{value:,.{digits}f}"
+
+
+def median_cell(found: Figure | Cell) -> Cell:
+    return found if isinstance(found, Cell) else Cell(number(found.median), round(found.median, 4))
+
+
+def interval_cell(found: Figure | Cell) -> Cell:
+    """How far the ends of the interval are from the median, the wider half; its ends for programs."""
+    if isinstance(found, Cell):
+        return found
+    interval = found.interval
+    if not interval:
+        return hole(FEW)
+    half = max(interval.high - found.median, found.median - interval.low)
+    ends = {"low": round(interval.low, 4), "high": round(interval.high, 4)}
+    return Cell(percent(half / found.median), ends)
+
+
+def pair(found: Figure | Cell) -> list[Cell]:
+    return [median_cell(found), interval_cell(found)]
+
+
+def share_cell(found: Figure | Cell, digits: int = 1) -> Cell:
+    if isinstance(found, Cell):
+        return found
+    return Cell(f"{100 * found.median:,.{digits}f} %", round(100 * found.median, 4))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """How many times the first another is: the median of what it was in each repeat whose runs were neighbours, so that
+    the machine's own better and worse moments are in both. Its interval, of repeats enough, is of this median. Where
+    too few were neighbours both are of the quotient of the medians."""
+
+    before: Figure
+    after: Figure
+
+    @cached_property
+    def shared(self) -> list[int]:
+        """Repeats of both."""
+        return [repeat for repeat in self.after.by_repeat if repeat in self.before.by_repeat]
+
+    @cached_property
+    def paired(self) -> list[int]:
+        """Those that were neighbours: all that are, or enough for an interval; else none."""
+        before, after = self.before.spans, self.after.spans
+        if not before or not after:
+            return self.shared
+        near = [repeat for repeat in self.shared if back_to_back.are_neighbours(before, after, repeat)]
+        return near if len(near) in (len(self.shared), *range(LEAST, len(self.shared))) else []
+
+    @property
+    def unpaired(self) -> bool:
+        return bool(self.shared) and not self.paired
+
+    @property
+    def note(self) -> str | None:
+        """Which repeats it is not of, and how far apart these were made."""
+        far = [repeat for repeat in self.shared if repeat not in self.paired]
+        if not far:
+            return None
+        apart = back_to_back.duration(back_to_back.apart_s(self.before.spans, self.after.spans, far))
+        return SOME_APART.format(len(self.paired), len(self.shared), apart) if self.paired else APART.format(apart)
+
+    @cached_property
+    def quotients(self) -> tuple[float, ...]:
+        before, after = self.before.by_repeat, self.after.by_repeat
+        return tuple(after[repeat] / before[repeat] for repeat in self.paired)
+
+    @property
+    def value(self) -> float:
+        return statistics.median(self.quotients or (self.after.median / self.before.median,))
+
+    @property
+    def interval(self) -> Interval | None:
+        if len(self.quotients) >= LEAST:
+            return bootstrap.bootstrap([self.quotients], numpy.median)
+        enough = min(len(self.before.values), len(self.after.values)) >= LEAST
+        return bootstrap.ratio(self.before.values, self.after.values) if self.unpaired and enough else None
+
+    def cell(self) -> Cell:
+        """ "no change" where nothing says that the two differ."""
+        interval = self.interval
+        if not interval:
+            return Cell(f"{self.value:.2f}", {"factor": round(self.value, 4)}, self.note or FEW)
+        data = {"factor": round(self.value, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
+        same = interval.low <= 1 <= interval.high
+        return Cell("no change", data, self.note) if same else Cell(f"{self.value:.2f}", data, self.note or self.off)
+
+    @property
+    def off(self) -> str | None:
+        """Why it is not what a reader finds by dividing the two medians."""
+        return OFF_NOTE if abs(self.value * self.before.median / self.after.median - 1) > OFF else None
+
+
+def factor_cell(before: Figure | Cell, after: Figure | Cell) -> Cell:
+    """A hole where either is one, for its reason."""
+    for one in (after, before):
+        if isinstance(one, Cell):
+            return one
+    return Factor(before, after).cell()

@@ -1,0 +1,1 @@
+"""Tables of a recording, and the four ways to print one."""

@@ -1,0 +1,66 @@
+"""The call stacks that hold one pair's live heap: the largest of each role, and all others in one row."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tlsmem.profile import sites_reader
+from tlsmem.profile.frames import Frame, callers, said
+from tlsmem.profile.heap_profile import Stacks
+from tlsmem.schema.harness_output import Role
+from tlsmem.schema.records import Record
+from tlsmem.stats import session_cost
+from tlsmem.stats.selection import Selection
+from tlsmem.tables.accounts import names
+from tlsmem.tables.settings import columns_of
+from tlsmem.tables.table import Cell, Column, Table, whole, word
+
+AT = "established"
+ROWS = 10  # of a role
+FRAMES = 3  # of a stack
+CAPTION = (
+    "Of one pair, which all others are like: bytes and blocks live at the end of `{}`, the phase that allocated them, "
+    "and who called the allocator, innermost first. The {} largest of a role; its rows add up to all that it holds."
+)
+
+Site = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by whom
+
+
+def held(run: Record, role: Role, phase: str = AT) -> tuple[Counter[Site], Counter[Site]]:
+    """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
+    stacks, sizes, blocks = Stacks(), Counter[Site](), Counter[Site]()
+    numbers = sites_reader.numbered(run.sites, stacks)
+    for live in session_cost.phase_of(run, phase).sites.live:
+        if live.role == role:
+            site = (live.since, tuple(callers(stacks.frames(numbers[live.stack]))[:FRAMES]))
+            sizes[site] += live.bytes
+            blocks[site] += live.blocks
+    return sizes, blocks
+
+
+def rows(run: Record, role: Role, phase: str = AT) -> Iterator[list[Cell]]:
+    """Bytes, blocks, phase, callers; the last row is the sum of those that are not shown."""
+    sizes, blocks = held(run, role, phase)
+    largest = [site for site, _ in sizes.most_common()]
+    for site in largest[:ROWS]:
+        since, frames = site
+        path = Cell(" < ".join(map(said, frames)), " < ".join(said(frame, whole=True) for frame in frames))
+        yield [whole(sizes[site]), whole(blocks[site]), word(since), path]
+    if rest := largest[ROWS:]:
+        others = word(f"{len(rest):,} other{'s'[: len(rest) > 1]}")
+        yield [whole(sum(sizes[site] for site in rest)), whole(sum(blocks[site] for site in rest)), word("any"), others]
+
+
+def call_sites(selection: Selection) -> Table:
+    """Of the largest sites run of every stack in each setting."""
+    named = [*columns_of(selection), Column("stack", "stack", left=True), Column("role", "role", left=True)]
+    figures = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("since", "allocated in", left=True)]
+    columns = [*named, *figures, Column("callers", "by", left=True)]
+    table = Table("call-sites", "What a session's memory was allocated by", CAPTION.format(AT, ROWS), columns)
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for role, process in setting.processes.items():
+                series = selection.series(stack, setting, process)
+                for run in series.runs("sites")[-1:]:
+                    named_by = names(selection, series)[:-1]  # the role says which process it is
+                    table.rows += [[*named_by, word(role), *row] for row in rows(run, role)]
+    return table

@@ -1,0 +1,83 @@
+"""What a recording holds, runs of memory and of time: each kind has its own selection and tables."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tlsmem.schema.records import Record
+from tlsmem.stats import selection, timed_selection
+from tlsmem.stats.selection import ASPECTS, Selection, chosen
+from tlsmem.stats.timed_selection import Timed
+from tlsmem.tables import catalogue
+from tlsmem.tables.table import Table
+from tlsmem.tables.timed import catalogue as of_time
+
+TABLES = tuple(dict.fromkeys([*catalogue.TABLES, *of_time.TABLES]))
+
+Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
+
+
+@dataclass(frozen=True)
+class Contents:
+    memory: Selection | None
+    timed: Timed | None
+
+    @property
+    def records(self) -> list[Record]:
+        of_memory = self.memory.records if self.memory else ()
+        return [*of_memory, *(self.timed.every_record if self.timed else ())]
+
+    @property
+    def left_out(self) -> list[str]:
+        return [said for kind in (self.memory, self.timed) if kind for said in kind.left_out]
+
+    def tables(self, names: Sequence[str] | None, sessions: Sequence[int] | None) -> list[Table]:
+        """ValueError when one that was asked for has no rows."""
+        wanted = names or []
+        ours = [name for name in wanted if name in catalogue.TABLES and (self.memory or name not in of_time.TABLES)]
+        theirs = [name for name in wanted if name not in ours]
+        made: list[Table] = []
+        if ours or (self.memory and not wanted):
+            made += catalogue.build(needed(self.memory, ours, catalogue.NEEDS), ours, sessions)
+        if theirs or (self.timed and not wanted):
+            made += of_time.build(needed(self.timed, theirs, of_time.NEEDS), theirs)
+        return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
+
+
+def needed(kind: Selection | Timed | None, names: Sequence[str], needs: dict[str, str]) -> Selection | Timed:
+    if kind is None:
+        raise ValueError(f"no table {names[0]} of these runs: it needs {needs[names[0]]}")
+    return kind
+
+
+def select(records: Iterable[Record], asked: Asked) -> Contents:
+    """What is asked for may be of one kind only. ValueError where there is none of it at all."""
+    records = list(records)
+    for name, names in asked.items():
+        chosen(names, map(ASPECTS[name][1], records), ASPECTS[name][0])
+    memory = [record for record in records if not timed_selection.is_timed(record)]
+    others = [record for record in records if timed_selection.is_timed(record)]
+    of_this = there(memory, asked)
+    found = selection.select(memory, **of_this) if of_this is not None else None
+    of_that = there(others, asked)
+    kept = (
+        timed_selection.select(wanted(others, of_that), of_that["stacks"], of_that["suites"])
+        if of_that is not None
+        else None
+    )
+    return Contents(found if found and found.records else None, kept if kept and kept.every_record else None)
+
+
+def there(records: Sequence[Record], asked: Asked) -> Asked | None:
+    """What of it these runs have; None where that is nothing of an aspect, or there are no runs."""
+    found: Asked = {}
+    for name, names in asked.items():
+        values = {ASPECTS[name][1](record) for record in records}
+        found[name] = [one for one in names if one in values] if names else None
+        if names and not found[name]:
+            return None
+    return found if records else None
+
+
+def wanted(records: Iterable[Record], asked: Asked) -> list[Record]:
+    given = {name: names for name, names in asked.items() if names}
+    return [one for one in records if all(ASPECTS[name][1](one) in names for name, names in given.items())]

@@ -1,0 +1,71 @@
+"""Run the DuckDB queries that stand on a page, over data/, and put what each finds below it."""
+
+import argparse
+import re
+import signal
+import sys
+from pathlib import Path
+
+import duckdb
+
+from tlsmem.base import markdown_embedding
+from tlsmem.base.paths import ROOT
+from tlsmem.tables import render
+from tlsmem.tables.table import Cell, Column, Table, clean
+
+EXAMPLES = """example:
+  tools/query.py docs/records.md
+
+A query is a block of sql. What it found is the table below it; of a block without a table, which makes what others
+ask, nothing is shown. Paths in queries are relative to the root of the repository."""
+QUERY = re.compile(r"```sql\n(?P<text>.*?)```\n(?P<found>\n(?:\|[^\n]*\n)+)?", re.DOTALL)
+
+
+def opened(root: Path = ROOT) -> duckdb.DuckDBPyConnection:
+    """A database in memory; `data/` in its queries is below this directory."""
+    return duckdb.connect(config={"file_search_path": str(root)})
+
+
+def grid(relation: duckdb.DuckDBPyRelation) -> str:
+    """In Markdown, numbers on the right."""
+    numeric = [str(one).startswith(("BIGINT", "HUGEINT", "INTEGER", "DOUBLE", "DECIMAL")) for one in relation.types]
+    columns = [Column(name, name, left=not right) for name, right in zip(relation.columns, numeric, strict=True)]
+    rows = [["" if value is None else str(value) for value in row] for row in relation.fetchall()]
+    return render.grid(Table("query", "", "", columns, [[Cell(text, text) for text in row] for row in rows]))
+
+
+def answered(page: str, database: duckdb.DuckDBPyConnection) -> str:
+    """The page with what its queries find now. ValueError with a sentence when there are none, or one cannot be run."""
+
+    def renewed(block: re.Match) -> str:
+        first = block["text"].strip().partition("\n")[0]
+        try:
+            relation = database.sql(block["text"])
+            if block["found"] and relation is None:
+                raise ValueError(f"the query that begins {first!r} asks nothing, and a table stands below it")
+            return f"```sql\n{block['text']}```\n\n{grid(relation)}\n" if block["found"] else block[0]
+        except duckdb.Error as error:
+            raise ValueError(f"the query that begins {first!r}: {str(error).partition(chr(10))[0]}") from None
+
+    made, found = QUERY.subn(renewed, page)
+    if not found:
+        raise ValueError("there is no query: a block that begins with ```sql")
+    return made
+
+
+def main() -> None:
+    kept = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    parser.add_argument("page", type=Path, help="a Markdown file, which is written anew")
+    page = parser.parse_args().page
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # while a query runs DuckDB may not hear of it
+        found = answered(page.read_text(), opened())
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        markdown_embedding.put(page, found)
+    except UnicodeDecodeError:
+        sys.exit(f"query: {page}: it is not text in UTF-8")
+    except ValueError as error:
+        sys.exit(f"query: {page}: {clean(str(error))}")
+    except OSError as error:
+        sys.exit(f"query: {page}: {error.strerror}")

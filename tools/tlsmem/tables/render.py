@@ -1,0 +1,188 @@
+"""The four forms of a table: for a terminal (rich), Markdown, CSV, and JSON."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import rich.box
+import rich.console
+import rich.table
+import rich.text
+
+from tlsmem.base import stdout
+from tlsmem.tables.column_widths import UNBROKEN, widths
+from tlsmem.tables.table import HOLE, Cell, Column, Table, clean
+
+WITHOUT = "Without a row:"
+BESIDE = 2  # blanks beside each column
+TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
+
+
+def slim(table: Table) -> Table:
+    """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
+    columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
+    empty = {column.key: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
+    if all(column.left or column.key in empty for column in table.columns):
+        empty = {}  # all that the table has to say
+    shown = [at for at, (column, cells) in enumerate(columns) if column.key not in empty and not plain(column, cells)]
+    if len(shown) == len(columns):
+        return table
+    headings = {table.columns[at].heading for at in shown}  # several columns may have one
+    gone: dict[str, list[str]] = {}  # why to the headings
+    for column in table.columns:
+        if column.key in empty and column.heading not in headings:
+            gone.setdefault(empty[column.key], []).append(column.heading)
+    said = "".join(f" No {', '.join(dict.fromkeys(several))}: {clean(why)}." for why, several in gone.items())
+    rows = [[row[at] for at in shown] for row in table.rows]
+    return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
+
+
+def like(first: Cell) -> Callable[[Cell], bool]:
+    """A hole for the same reason."""
+    return lambda cell: cell.text == HOLE and cell.note == first.note
+
+
+def plain(column: Column, cells: Sequence[Cell]) -> bool:
+    return column.usual is not None and all(cell.text == column.usual for cell in cells)
+
+
+def markdown(table: Table) -> str:
+    """Title, caption, rows, notes."""
+    table = slim(table)
+    notes = "".join(f"\n\n{note}" for note in table.footnotes())
+    notes += f"\n\n{WITHOUT}\n\n{listed(table)}" if table.without else ""
+    return f"**{table.title}**\n\n{table.caption}\n\n{grid(table)}{notes}\n"
+
+
+def grid(table: Table) -> str:
+    """The rows in Markdown, padded, so that they also read well as plain text."""
+    rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
+    headings = [column.heading for column in table.columns]
+    widths = [max(3, *(len(row[at]) for row in [headings, *rows])) for at in range(len(headings))]
+
+    def padded(row: list[str]) -> str:
+        cells = zip(row, widths, table.columns, strict=True)
+        return "| " + " | ".join(f"{text:{'<' if column.left else '>'}{width}}" for text, width, column in cells) + " |"
+
+    rule = [
+        "-" * width if column.left else "-" * (width - 1) + ":"
+        for width, column in zip(widths, table.columns, strict=True)
+    ]
+    return "\n".join(padded(row) for row in [headings, rule, *rows])
+
+
+def terminal(table: Table, console: rich.console.Console) -> None:
+    table = slim(table)
+    columns, rows = narrower(table)
+    headed = any(column.heading for column in columns)
+    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_header=headed)
+    rows = [[*map(below, row)] for row in rows]
+    known = widths(columns, rows, console.width - BESIDE * len(columns)) or [None] * len(columns)
+    for column, width in zip(columns, known, strict=True):
+        side, whole = "left" if column.left else "right", column.key in UNBROKEN and width is None
+        drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=whole, width=width)
+    for row in rows:
+        drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
+    console.print(rich.text.Text(table.title, style="bold"))
+    console.print(rich.text.Text(table.caption, style="dim"))
+    console.print(drawn)
+    for note in (*table.footnotes(), *([WITHOUT, listed(table)] if table.without else [])):
+        console.print(rich.text.Text(note))
+    console.print()
+
+
+def listed(table: Table) -> str:
+    return "\n".join(f"- {clean(one)}" for one in table.without)
+
+
+def below(text: str) -> str:
+    """Each caller of a call stack on a line of its own."""
+    return text.replace(" < ", "\n< ")
+
+
+def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
+    """Where columns of names lead, the first become lines of their own, each above its rows: for 100 characters."""
+    headed, heads = table.headed, [tuple(cell.text for cell in row[: table.headed]) for row in table.rows]
+    if not all(column.left for column in table.columns[: headed + 1]) or len(set(heads)) == len(table.rows):
+        return table.columns, table.texts()
+    rows = []
+    for names, group in groupby(table.texts(), key=lambda row: row[:headed]):
+        rows += [[", ".join(names)], *(row[headed:] for row in group)]
+    return table.columns[headed:], rows
+
+
+def flat(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {key: clean(value) if isinstance(value, str) else value}
+    return {f"{key}_{name}": part for name, part in value.items()}
+
+
+def comma_separated(table: Table) -> str:
+    """Values only, a hole is empty; a cell of several values is several columns."""
+    rows = []
+    for row in table.rows:
+        cells = zip(table.columns, row, strict=True)
+        rows.append({name: part for column, cell in cells for name, part in flat(column.key, cell.value).items()})
+    order = [name for column in table.columns for name in names_of(column, table)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, order, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def names_of(column: Column, table: Table) -> list[str]:
+    at = table.columns.index(column)
+    values = [row[at].value for row in table.rows if row[at].value is not None]
+    return list(dict.fromkeys(name for value in values for name in flat(column.key, value))) or [column.key]
+
+
+def structure(table: Table) -> dict[str, Any]:
+    keys = [column.key for column in table.columns]
+    rows = [dict(zip(keys, (cell.data() for cell in row), strict=True)) for row in table.rows]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "caption": table.caption,
+        "rows": rows,
+        "notes": list(table.notes()),
+        **({"without": table.without} if table.without else {}),
+    }
+
+
+def escaped(text: str) -> str:
+    """JSON without what moves a terminal's cursor, or is no text, which Python's leaves as it is."""
+    return re.sub("[\x7f-\x9f\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def text_of(tables: Iterable[Table], form: str) -> str:
+    """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON."""
+    tables = list(tables)
+    if form == JSON:
+        return (
+            escaped(json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False)) + "\n"
+        )
+    if form == MARKDOWN:
+        return "\n".join(markdown(table) for table in tables)
+    heads = [f"# {table.name}\n" if len(tables) > 1 else "" for table in tables]
+    return "\n".join(head + comma_separated(table) for head, table in zip(heads, tables, strict=True))
+
+
+def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> None:
+    """Prints on the console's file."""
+    if form != TABLE:
+        console.file.write(text_of(tables, form))
+        return
+    for table in tables:
+        terminal(table, console)
+
+
+def print_all(tables: Iterable[Table], form: str | None = None) -> None:
+    """On stdout; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a sentence."""
+    with stdout.checked():
+        show(tables, form or (TABLE if stdout.is_terminal() else MARKDOWN), rich.console.Console())

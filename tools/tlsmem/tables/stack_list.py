@@ -1,0 +1,122 @@
+"""Every stack that is known: whether it is built, its licence, and which suites it can do, by its harness's own word.
+
+Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. --sources is where each comes from,
+from the definitions alone; --into replaces what is between <!-- begin: COMMAND --> and <!-- end --> in a page."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from tlsmem.base import markdown_embedding
+from tlsmem.config import definitions, option_check
+from tlsmem.config.definitions import Source, Stack
+from tlsmem.run import stack_abilities
+from tlsmem.run.provenance import built, manifest, unavailable
+from tlsmem.run.stack_abilities import Ability
+from tlsmem.tables import render
+from tlsmem.tables.table import Cell, Column, Table, word
+
+BLANK = Cell("", None)
+HEADINGS = {"stack": "stack", "what": "what it is", "source": "source", "licence": "licence", "compiler": "compiler"}
+EXAMPLES = """examples:
+  tools/list_stacks.py                                       all of them
+  tools/list_stacks.py --stacks "openssl@3.5.5 null@c" --format json
+  tools/list_stacks.py --sources --into docs/stacks.md       the table in the documentation again"""
+
+
+def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--stacks", metavar="STACKS", default=option_check.ALL, help="these only (default: all)")
+    parser.add_argument("--sources", action="store_true", help="what they are, where they come from, how they are made")
+    parser.add_argument("--format", choices=render.FORMATS, help="default: table on a terminal, else markdown")
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="put the table into this Markdown file, in its place")
+    given = parser.parse_args()
+    try:
+        option_check.check_names("STACKS", given.stacks)
+    except ValueError as error:
+        parser.error(str(error))
+    return given, parser
+
+
+def state(name: str) -> Cell:
+    if built(name):
+        return word("yes")
+    reason = unavailable(name)
+    return Cell("unavailable", "unavailable", reason) if reason else word("no")
+
+
+def does(ability: Ability | None) -> Cell:
+    if not ability:
+        return BLANK
+    return Cell(ability.does, ability.does, ability.reason)
+
+
+def what_they_can(stacks: list[str]) -> Table:
+    """A column for each suite, a row for each stack; reasons are notes."""
+    there = [stack for stack in stacks if built(stack)]
+    for stack in there:
+        manifest(stack)  # another binary than it describes is an exit
+    suites = [suite for suite in definitions.suites() if suite != "none"]
+    found = stack_abilities.abilities(there, suites)
+    columns = [Column("stack", "stack", left=True), Column("built", "built", left=True)]
+    columns += [Column(suite, suite.replace("-", " "), left=True) for suite in suites]
+    caption = (
+        "Built: here; of a stack that is not, nothing is known, and tools/build.py STACK builds it. A column for each "
+        "suite of memtest/suites.toml, with blanks in place of dashes: the harness was asked, and made one handshake. "
+        "A stack without TLS does the suite none alone."
+    )
+    table = Table("stacks", "Stacks and what they can do", caption, [*columns, Column("licence", "licence", left=True)])
+    for stack in stacks:
+        cells = [does(found.get((stack, suite))) for suite in suites]
+        table.rows.append([word(stack), state(stack), *cells, word(definitions.stacks()[stack].licence)])
+    return table
+
+
+def origin(stack: Stack) -> str:
+    if not stack.tls:
+        return "this repository"
+    if stack.prefix:
+        return "what is installed at PREFIX="
+    if stack.pkg_config:
+        return f"package {stack.package} of the system"
+    if stack.source:
+        return of_package(stack.source)
+    return "the toolchain itself" if stack.harness == "go" else f"the lockfile beside {stack.manifest}"
+
+
+def of_package(source: Source) -> str:
+    if source.crate:
+        return f"crate {source.crate} {source.version}"
+    return f"Debian's source package {source.debian} {source.version} ({source.suite})"
+
+
+def compiler(stack: Stack) -> str:
+    return {"c": stack.compiler, "rust": f"rustc, {stack.compiler}", "go": "go"}[stack.harness]
+
+
+def sources(stacks: list[str]) -> Table:
+    columns = [Column(key, heading, left=True) for key, heading in HEADINGS.items()]
+    caption = "From memtest/stacks.toml, where each source is pinned by its SHA-256 too."
+    table = Table("sources", "Stacks and where they come from", caption, columns)
+    known = definitions.stacks()
+    for name in stacks:
+        one = known[name]
+        table.rows.append([*map(word, (name, one.what, origin(one), one.licence, compiler(one)))])
+    return table
+
+
+def main() -> None:
+    definitions.check()
+    given, parser = arguments()
+    table = (sources if given.sources else what_they_can)(option_check.stacks(given.stacks, "any"))
+    if not given.into:
+        render.print_all([table], given.format)
+        return
+    try:
+        markdown_embedding.replace(given.into, given, parser, render.text_of([table], render.MARKDOWN))
+    except ValueError as error:
+        sys.exit(f"memtest: {error}")
+    except OSError as error:
+        sys.exit(f"memtest: {error.filename}: {error.strerror}")

@@ -1,0 +1,146 @@
+"""Every stack in one table: what a session of each costs, by suite and role, the smallest first."""
+
+from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets.rules import LENT
+from tlsmem.profile.buckets.sums import Sums
+from tlsmem.run.validate import of_any_suite
+from tlsmem.schema.harness_output import Role
+from tlsmem.stats import allocator_statistics
+from tlsmem.stats.repeats import of_each
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting
+from tlsmem.tables import accounts
+from tlsmem.tables.c10k import c10k_row
+from tlsmem.tables.heap import heap_row, of_one_stack
+from tlsmem.tables.rss import NO_INTERVAL, rss_row
+from tlsmem.tables.settings import cells_of, columns_of, constant
+from tlsmem.tables.table import Cell, Column, Table, hole, noted, word
+
+COLUMNS = {
+    "created": "created",
+    "peak": "at the peak",
+    "established": "established",
+    "rss_established": "RSS, established",
+    "c10k": "C10K, MiB",
+}
+CAPTION = (
+    "Bytes that one more session of the role adds: live heap created, at its peak in the handshake and established, "
+    "from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over repeats. C10K: "
+    "peak RSS of a process with 10,000 sessions of the role, ≈ where it is from the fit. The smallest first."
+)
+ROUNDED = "rounded: sessions are not all alike, see the table heap"
+OWNED = "of which {:,.0f} B are buffers that the caller owns, see the table buckets"
+RUNTIME = "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it"
+RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of within"
+APART = "of a process for each role (make mem ROLES=split)"
+
+
+def exact(established: Cell) -> float:
+    """Bytes per session; what is not known is the largest."""
+    size = established.value or {"bytes": float("inf")}
+    return size["bytes"] + size.get("bytes_remainder", 0) / size.get("over_sessions", 1)
+
+
+def whole(cell: Cell) -> Cell:
+    """To the byte and without blocks, which are in the table heap."""
+    if cell.value is None:
+        return cell
+    size = {name: cell.value[name] for name in ("bytes", "bytes_remainder", "over_sessions")}
+    return Cell(f"{exact(cell):,.0f}", size, ROUNDED if size["bytes_remainder"] else None)
+
+
+def live(series: Series, role: Role) -> list[Cell]:
+    """Created, at the peak, established."""
+    if allocator_statistics.have_runtime(series.full("rss")):
+        return live_of_runtime(series)
+    made, peak, _, established, _ = heap_row(series, role)
+    return [whole(made), whole(peak), noted(whole(established), lent(series, role))]
+
+
+def lent(series: Series, role: Role) -> str | None:
+    """What of an established session is not the library's own: known of stacks with a sites run."""
+    for run in series.runs("sites")[-1:]:
+        sums = Sums(sites_reader.profile(run))
+        if held := sums.held("established", role).get(LENT):
+            return OWNED.format(float(sums.each(held)))
+    return None
+
+
+def live_of_runtime(series: Series) -> list[Cell]:
+    """The same by a runtime's own figure, which there is at the ends of phases only."""
+    if why := accounts.without_slope(series):
+        return [hole(why)] * 3
+    runs = series.full("rss")
+    names = [phase.phase for phase in runs[0].phases]
+    slopes = [
+        accounts.slope_per_pair(runs, accounts.at_end(allocator_statistics.live_of_runtime, name)) for name in names
+    ]
+    ends = dict(zip(names, slopes, strict=True))
+    told = [(ends["sessions"], RUNTIME), (max(slopes), RUNTIME_PEAK), (ends["established"], RUNTIME)]
+    return [Cell(f"{round(slope):,}", {"bytes": round(float(slope), 1)}, note) for slope, note in told]
+
+
+def plus_minus(series: Series, slope: Cell, interval: Cell) -> Cell:
+    """Repeats that are all alike have no interval, and nought lies between them."""
+    if slope.value is None:
+        return slope
+    alike = {"low": slope.value, "high": slope.value} if len(of_each(series.full("rss"))) > 1 else None
+    ends = interval.value or alike
+    if not ends:
+        return Cell(slope.text, {"bytes": slope.value}, NO_INTERVAL)
+    half = max(ends["high"] - slope.value, slope.value - ends["low"])
+    return Cell(
+        f"{slope.text} ± {half:,.0f}", {"bytes": slope.value} | {f"{end}_bytes": at for end, at in ends.items()}
+    )
+
+
+def resident(series: Series) -> list[Cell]:
+    """RSS per session, and of 10,000 the peak."""
+    if series.setting.roles == "together":
+        return [hole(APART)] * 2
+    slope, *_, interval = rss_row(series, "established")
+    rests = noted(plus_minus(series, slope, interval), allocator_statistics.given_back(series.full("rss")))
+    _, mebibytes, origin = c10k_row(series)
+    if mebibytes.value is None:
+        return [rests, mebibytes]
+    text = f"{'' if origin.value == 'measured' else '≈ '}{mebibytes.value:,.0f}"
+    return [rests, Cell(text, {"mib": mebibytes.value, "origin": origin.value}, origin.note)]
+
+
+def ranked(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:
+    """Live heap of each stack that was measured in this setting: by what is established, the smallest first."""
+    stacks = (selection.series(stack, setting, setting.processes[role]) for stack in selection.stacks)
+    measured = (series for series in stacks if any(one.status == "measured" for one in series.records))
+    return sorted(((one, live(one, role)) for one in measured), key=lambda row: exact(row[1][2]))
+
+
+def absent(selection: Selection) -> dict[tuple[str, str], list[str]]:
+    """Stacks that were measured in none of some suites, with the reason: those suites."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            series = selection.series(stack, setting, next(iter(setting.processes.values())))
+            if not any(one.status == "measured" for one in series.records):
+                why = series.reason("rss").removeprefix("unsupported: ")
+                found.setdefault((stack, of_any_suite(why)), []).append(setting.suite)
+    return found
+
+
+def without(selection: Selection) -> list[str]:
+    """What has no row and why: once, however many suites it is."""
+    found = absent(selection).items()
+    return [f"{stack} in {', '.join(dict.fromkeys(suites))}: {why}" for (stack, why), suites in found]
+
+
+def standings(selection: Selection) -> Table:
+    selection = selection.where(lambda setting: of_one_stack(setting) and setting.env == "lab")
+    columns = [*columns_of(selection), Column("role", "role", left=True), Column("stack", "stack", left=True)]
+    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
+    made = Table("stacks", "Every stack", f"{CAPTION} {constant(selection)}.", columns, without=without(selection))
+    made.headed = len(columns_of(selection)) + 1
+    for setting in selection.settings:
+        for role in setting.processes:
+            for series, cells in ranked(selection, setting, role):
+                named = [*cells_of(selection, setting), word(role), word(series.stack)]
+                made.rows.append([*named, *cells, *resident(series)])
+    return made

@@ -1,0 +1,48 @@
+"""The manners of a script that shows tables of a recording: what it reads, where its tables go, how it ends."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tlsmem.base import markdown_embedding
+from tlsmem.schema import records
+from tlsmem.schema.records import Record
+from tlsmem.tables import render
+from tlsmem.tables.table import Table, clean
+
+
+def loaded(recording: Path, where: str) -> list[Record]:
+    """All runs. ValueError when there is no such recording, with where one comes from."""
+    if not recording.exists():
+        raise ValueError(f"there is no such recording; {where}")
+    return records.load(recording)
+
+
+def parser(about: str, examples: str) -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(description=about, epilog=examples, formatter_class=kept)
+    made.add_argument(
+        "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
+    )
+    return made
+
+
+def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
+    """Into the page that was named, else on stdout. ValueError and OSError with a sentence."""
+    if given.into:
+        markdown_embedding.replace(given.into, given, asked, render.text_of(made, render.MARKDOWN))
+    else:
+        render.print_all(made, getattr(given, "format", None))
+
+
+def end(verb: str, given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> None:
+    """Exits as `run` says; what it raises is a sentence on stderr."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    try:
+        sys.exit(run(given))
+    except ValueError as error:
+        sys.exit(f"{verb}: {given.recording}: {clean(str(error))}")
+    except OSError as error:
+        sys.exit(f"{verb}: {error.filename or given.into}: {error.strerror}")

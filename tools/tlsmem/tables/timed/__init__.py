@@ -1,0 +1,1 @@
+"""Tables of timed runs: throughput, handshakes, latency, threads."""

@@ -1,0 +1,71 @@
+"""Every table of timed runs by name: who makes it, what runs it needs, and which are shown when nobody asks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting
+from tlsmem.stats.timed_selection import Timed
+from tlsmem.tables import settings
+from tlsmem.tables.table import Table
+from tlsmem.tables.timed import ratios
+from tlsmem.tables.timed.handshakes import handshakes, sessions
+from tlsmem.tables.timed.harness_overhead import harness
+from tlsmem.tables.timed.instructions import instructions
+from tlsmem.tables.timed.latency import latency
+from tlsmem.tables.timed.noise import noise
+from tlsmem.tables.timed.threads import threads
+from tlsmem.tables.timed.transfer import transfer
+
+
+def conditions(timed: Timed) -> Table:
+    """As of runs of memory, but without windows, of which timed runs have none."""
+    records = timed.every_record
+    stacks = tuple(dict.fromkeys([*timed.stacks, *(timed.counted.stacks if timed.counted else ())]))
+    made = settings.settings(Selection(records, stacks, tuple({*map(Setting.of, records)})))
+    kept = [at for at, column in enumerate(made.columns) if column.key != "window"]
+    columns, rows = [made.columns[at] for at in kept], [[row[at] for at in kept] for row in made.rows]
+    return replace(made, columns=columns, rows=rows)
+
+
+MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they are shown
+    "settings": conditions,
+    "factor": ratios.factor,
+    "transfer": transfer,
+    "handshakes": handshakes,
+    "sessions": sessions,
+    "configurations": ratios.configurations,
+    "threads": threads,
+    "latency": latency,
+    "instructions": instructions,
+    "harness": harness,
+    "noise": noise,
+}
+TABLES = tuple(MAKERS)
+HANDSHAKES = "runs of the scenario handshake (make handshake)"
+ANY = "timed runs (make throughput, make handshake)"
+NEEDS = {  # what no run has of which the table is asked, and how it is recorded
+    "settings": ANY,
+    "factor": f"{ANY} of two stacks",
+    "transfer": "runs of the scenario throughput (make throughput)",
+    "handshakes": HANDSHAKES,
+    "sessions": HANDSHAKES,
+    "configurations": f"{ANY} of one library that differ in one setting (make throughput ALLOCATOR=jemalloc)",
+    "threads": "timed runs with several numbers of threads (make threads)",
+    "latency": ANY,
+    "instructions": "runs under callgrind (make throughput, make handshake)",
+    "harness": ANY,
+    "noise": ANY,
+}
+
+
+def build(timed: Timed, names: Sequence[str] | None = None) -> list[Table]:
+    """The tables of these names; without names all that have rows, side by side only what fits.
+
+    ValueError when one that was asked for has no rows."""
+    chosen = names or [name for name in TABLES if name != "factor" or len(timed.stacks) <= ratios.MOST]
+    made = [MAKERS[name](timed) for name in TABLES if name in chosen]
+    for table in made:
+        if names and not table.rows:
+            raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
+    return [table for table in made if table.rows]

@@ -1,0 +1,88 @@
+"""Instructions of one round, by part: they hardly vary, and so tell small changes of one library."""
+
+from collections.abc import Callable
+
+from tlsmem.config import timed_rounds
+from tlsmem.schema.records import Record
+from tlsmem.schema.timed_record import Instructions
+from tlsmem.stats.session_cost import MIB
+from tlsmem.stats.timed_selection import Timed, TimedSeries
+from tlsmem.tables.table import Cell, Column, Table, hole, percent, word
+from tlsmem.tables.timed import shared_columns
+from tlsmem.tables.timed.latency import PARTS
+from tlsmem.tables.timed.ratios import NAMED
+
+UNITS = {"throughput": "MiB", "handshake": "handshake"}
+HEADINGS = {"each": "instructions", "new": "construction", "free": "freeing", "cipher_percent": "its cipher"}
+CAPTION = (
+    "Instructions that one thread executed in user space for a MiB of application data, or a handshake; of transfers "
+    "without the wire's copying. Its cipher: as many bytes sealed by the library's own AEAD, by what sending takes. "
+    "Counted by callgrind, as the difference of two runs with other rounds. For one library against itself: what it "
+    "runs on there is a CPU without {}, so that other code may run than in the timed runs, and counts no instruction's "
+    "time; and a copy by rep movsb, as of large blocks, counts as an instruction a byte."
+)
+WIRE = {"send": "wire_write", "receive": "wire_read"}  # of transfers, where each is all of one part
+NO_AEAD = "its driver has no AEAD to call directly"
+NOT_COUNTED = "not counted"
+OF_HANDSHAKES = "counted of handshakes only"
+OF_SENDING = "counted of sending only"
+
+
+def each(record: Record, part: str) -> float | None:
+    """Of a handshake, or of a MiB without the wire's copying."""
+    counted = record.instructions.parts
+    if part not in counted or record.scenario == "handshake":
+        return counted.get(part)
+    own = counted[part] - counted.get(WIRE.get(part), 0)
+    return own * MIB / (timed_rounds.writes(record.size_bytes) * record.size_bytes)
+
+
+def share(record: Record, part: str) -> float | None:
+    seal = each(record, "seal") if part == "send" else None
+    return None if seal is None else 100 * seal / each(record, part)
+
+
+def count(value: float) -> Cell:
+    return Cell(f"{value:,.0f}", round(value, 1))
+
+
+def percentage(value: float) -> Cell:
+    return Cell(percent(value / 100), round(value, 3))
+
+
+def row(series: TimedSeries, part: str) -> list[Cell]:
+    runs = series.runs()
+    if not runs:
+        return [hole(series.reason())] * len(HEADINGS)
+
+    def cell(value: float | None, lacking: str, shown: Callable[[float], Cell] = count) -> Cell:
+        return hole(lacking) if value is None else shown(value)
+
+    (*_, run) = runs
+    around = [cell(each(run, f"{part}_{end}"), OF_HANDSHAKES) for end in ("new", "free")]
+    cipher = cell(share(run, part), NO_AEAD if part == "send" else OF_SENDING, percentage)
+    return [cell(each(run, part), NOT_COUNTED), *around, cipher]
+
+
+def hidden(timed: Timed) -> str:
+    counted: list[Instructions] = [one.instructions for one in timed.records if one.instructions]
+    return "; ".join(dict.fromkeys(f"{one.hides} ({one.tool})" for one in counted)) or "what valgrind hides"
+
+
+def instructions(timed: Timed) -> Table:
+    timed = timed.counted or timed.where(lambda _: False)
+    columns = [
+        *shared_columns.columns_of(timed),
+        Column("part", "part", left=True),
+        Column("stack", "stack", left=True),
+    ]
+    headed = len(columns) - 1
+    columns += [Column("unit", "for each", left=True), *(Column(key, heading) for key, heading in HEADINGS.items())]
+    caption = " ".join(filter(None, [CAPTION.format(hidden(timed)), shared_columns.constant(timed)]))
+    made = Table("instructions", "Instructions", caption, columns, headed=headed)
+    for work in timed.works:
+        for part in PARTS[work.scenario]:
+            for series in timed.at(work):
+                named = [*shared_columns.cells_of(timed, work), word(NAMED[part]), word(series.stack)]
+                made.rows.append([*named, word(UNITS[work.scenario]), *row(series, part)])
+    return made

@@ -1,0 +1,84 @@
+"""What else the machine did while runs were timed, and how far their repeats lie apart."""
+
+from collections.abc import Callable, Sequence
+
+from tlsmem.schema.records import Record
+from tlsmem.stats import timed_summary
+from tlsmem.stats.timed_selection import Timed, TimedSeries
+from tlsmem.stats.timed_summary import of_series
+from tlsmem.tables.table import Cell, Column, Table, hole, percent, word
+from tlsmem.tables.timed import shared_columns, warnings
+from tlsmem.tables.timed.latency import PARTS
+from tlsmem.tables.timed.threads import quantity
+
+HEADINGS = {
+    "repeats": "repeats",
+    "first_spread": "spread: sending, client",
+    "second_spread": "receiving, server",
+    "load": "load",
+    "busy_cpus": "others’ CPUs",
+    "steal_percent": "stolen",
+    "mhz": "MHz",
+    "preempted_per_s": "preempted/s",
+}
+CAPTION = (
+    "Spread: the fastest repeat less the slowest, by the median. The rest is the most of any repeat: runnable tasks in "
+    "the minute before; how many CPUs other processes had meanwhile; the share of all CPUs that the hypervisor took; "
+    "the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread in a second."
+)
+UNSEEN = "the machine does not tell"
+ONCE = "one repeat"
+
+
+def spread(series: TimedSeries, part: str) -> Cell:
+    found = of_series(series, quantity(series.work, part))
+    if isinstance(found, Cell):
+        return found
+    return hole(ONCE) if found.spread is None else Cell(percent(found.spread), round(100 * found.spread, 4))
+
+
+def most(runs: Sequence[Record], of: Callable[[Record], float], text: Callable[[float], str], why: str) -> Cell:
+    values = [max(0.0, of(run)) for run in runs if run.noise]
+    return Cell(text(max(values)), round(max(values), 4)) if values else hole(why)
+
+
+def percentage(value: float) -> str:
+    return percent(value / 100)
+
+
+def clock(runs: Sequence[Record], why: str) -> Cell:
+    seen = [mhz for run in runs if run.noise and run.noise.mhz for mhz in run.noise.mhz]
+    if not seen:
+        return hole(UNSEEN if runs else why)
+    low, high = min(seen), max(seen)
+    text = f"{high:,.0f}" if round(low) == round(high) else f"{low:,.0f}–{high:,.0f}"
+    return Cell(text, {"low": round(low, 1), "high": round(high, 1)})
+
+
+def preempted(runs: Sequence[Record], why: str) -> Cell:
+    each = [warnings.preempted_per_s(run) for run in runs]
+    return Cell(timed_summary.number(max(each)), round(max(each), 4)) if each else hole(why)
+
+
+def row(series: TimedSeries) -> list[Cell]:
+    runs, why = series.runs(), series.reason()
+    cells = [Cell(str(len(runs)), len(runs)), *(spread(series, part) for part in PARTS[series.work.scenario])]
+    cells += [most(runs, lambda run: run.noise.load, timed_summary.number, why)]
+    cells += [most(runs, warnings.busy, timed_summary.number, why)]
+    cells += [most(runs, lambda run: 100 * warnings.steal(run), percentage, why)]
+    return [*cells, clock(runs, why), preempted(runs, why)]
+
+
+def noise(timed: Timed) -> Table:
+    columns = [
+        *shared_columns.columns_of(timed),
+        Column("scenario", "scenario", left=True),
+        Column("stack", "stack", left=True),
+    ]
+    columns += [Column(key, heading) for key, heading in HEADINGS.items()]
+    caption = " ".join(filter(None, [CAPTION, shared_columns.remarks(timed)]))
+    made = Table("noise", "Noise", caption, columns, headed=len(columns) - len(HEADINGS) - 1)
+    for series in timed.every():
+        named = [*shared_columns.cells_of(timed, series.work), word(series.work.scenario), word(series.stack)]
+        made.rows.append([*named, *row(series)])
+    return made

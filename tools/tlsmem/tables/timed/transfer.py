@@ -1,0 +1,55 @@
+"""Bulk transfer: how fast a stack sends and receives, and how much of its own cipher's speed is left."""
+
+from tlsmem.stats import timed_rates, timed_summary
+from tlsmem.stats.timed_selection import Timed, TimedSeries
+from tlsmem.stats.timed_summary import number, of_series
+from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.tables.timed import harness_overhead, published, shared_columns
+
+COLUMNS = {
+    "send_mib_per_s": "sending, MiB/s",
+    "send_interval": "±",
+    "receive_mib_per_s": "receiving, MiB/s",
+    "receive_interval": "±",
+    "cipher_share_percent": "of its cipher",
+    "send_faults_per_mib": "faults/MiB sent",
+    "receive_faults_per_mib": "received",
+    "published_send": "published: sending",
+    "published_receive": "receiving",
+}
+CAPTION = (
+    "Application data by the time that the server's writes, or the client's reads, take: of one thread, as if it did "
+    "nothing else. 1 MiB is 1,048,576 bytes; published MB/s are MiB/s too. Of its cipher: how fast it sends, of how "
+    "fast the same library seals as many bytes by itself. Faults: minor page faults."
+)
+NO_SEALER = "its driver has no AEAD to call directly"
+
+
+def share(series: TimedSeries) -> Cell:
+    return timed_summary.share_cell(of_series(series, timed_rates.share_of_cipher, NO_SEALER))
+
+
+def faults(series: TimedSeries, part: str) -> Cell:
+    found = of_series(series, timed_rates.faults_per_mebibyte(part), "not counted")
+    return found if isinstance(found, Cell) else Cell(number(found.median), round(found.median, 4))
+
+
+def row(series: TimedSeries) -> list[Cell]:
+    rate = {part: of_series(series, timed_rates.mebibytes_per_second(part)) for part in ("send", "receive")}
+    cells = [*timed_summary.pair(rate["send"]), *timed_summary.pair(rate["receive"]), share(series)]
+    cells += [faults(series, part) for part in rate]
+    return cells + [published.beside(series.stack, series.work.suite, part, series.cpu) for part in rate]
+
+
+def transfer(timed: Timed) -> Table:
+    timed = timed.of("throughput")
+    columns = [*shared_columns.columns_of(timed), Column("stack", "stack", left=True)]
+    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
+    copying = (said := harness_overhead.copying(timed)) and f"{said}; without it “of its cipher” would be more."
+    caption = " ".join(
+        filter(None, [CAPTION, copying, shared_columns.over_repeats(timed), shared_columns.remarks(timed)])
+    )
+    made = Table("transfer", "Bulk transfer", caption, columns, headed=len(columns) - len(COLUMNS) - 1)
+    for series in timed.every():
+        made.rows.append([*shared_columns.cells_of(timed, series.work), word(series.stack), *row(series)])
+    return made

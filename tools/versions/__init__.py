@@ -1,1 +1,0 @@
-"""A library release by release: which releases, what a session of each holds, as tables and as a picture."""

@@ -1,1 +1,0 @@
-"""What people see of one profile: tables, a tree of callers, folded stacks, speedscope's file."""
