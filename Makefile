@@ -96,9 +96,9 @@ stacks: names setup ## every stack that is known, or those of STACKS: built or n
 .PHONY: check
 check: takes := STACKS PREFIX
 check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check
-check: check-style check-c check-rust check-go check-python check-smoke check-selfcheck
+check: check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
-	@echo 'check: passed: style, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
+	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
 
 .PHONY: bench
 bench: takes := STACKS PREFIX SUITES N REPEATS
@@ -259,7 +259,7 @@ RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 EVERY_RUSTLS := $(wildcard harness-rust/rustls-*/Cargo.toml)
 FLAMEGRAPH := tools/tlsmem/explore/flamegraph/svg/Cargo.toml
 CARGO := CARGO_TARGET_DIR=build/cargo cargo
-.PHONY: check-style check-c check-rust check-go check-python check-smoke check-selfcheck
+.PHONY: check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 
 check-style:
 	@echo 'check: style'
@@ -275,6 +275,22 @@ check-style:
 	done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(FLAMEGRAPH) -- -D warnings
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
+
+check-layers:
+	@echo 'check: layers'
+	@mkdir -p build
+	@PYTHONPATH=tools .venv/bin/lint-imports --no-cache --no-logo > build/layers.log || { cat build/layers.log; exit 1; }
+
+# mypy exits with 1 while there are known errors: what counts is that the baseline has them all, and no other.
+check-types:
+	@echo 'check: types'
+	@.venv/bin/mypy > build/types.log || test $$? = 1
+	@.venv/bin/mypy-baseline filter < build/types.log > build/types-new.log || { cat build/types-new.log; exit 1; }
+
+.PHONY: types-baseline
+types-baseline: setup ## take the type errors that are mended out of the baseline
+	@.venv/bin/mypy > build/types.log || test $$? = 1
+	@.venv/bin/mypy-baseline sync < build/types.log
 
 check-c: $(TESTS) build/tests/faulty
 	@echo 'check: C tests'
