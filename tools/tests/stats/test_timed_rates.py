@@ -7,11 +7,12 @@ import pytest
 from tests.support import synthetic_timed
 from tests.support.synthetic_timed import FACTORS
 from tlsmem.schema.records import Record
-from tlsmem.stats import back_to_back, bootstrap, timed_rates, timed_selection, timed_summary
+from tlsmem.stats import back_to_back, bootstrap, timed_rates, timed_selection
 from tlsmem.stats.back_to_back import Span
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_summary import Factor, Figure
 from tlsmem.tables.table import HOLE, Cell
+from tlsmem.tables.timed import cells as timed_cells
 
 OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
@@ -96,20 +97,20 @@ def test_an_interval_is_of_the_median_and_no_fewer_than_three_repeats_have_one()
     assert known.interval == known.interval, "the same figures have the same interval"
     assert Figure((1.0, 2.0)).interval is None
     assert Figure((1.0,)).spread is None
-    assert timed_summary.interval_cell(Figure((1.0, 2.0))) == Cell(HOLE, None, "fewer than 3 repeats: no interval")
-    assert timed_summary.interval_cell(Figure((5.0, 5.0, 5.0))) == Cell("0.0 %", {"low": 5.0, "high": 5.0})
+    assert timed_cells.interval_cell(Figure((1.0, 2.0))) == Cell(HOLE, None, "fewer than 3 repeats: no interval")
+    assert timed_cells.interval_cell(Figure((5.0, 5.0, 5.0))) == Cell("0.0 %", {"low": 5.0, "high": 5.0})
 
 
 def test_a_factor_is_no_change_only_where_its_interval_holds_one():
     before = Figure((100.0, 102.0, 98.0, 101.0, 99.0))
     faster, alike = Figure((151.0, 152.0, 147.0, 150.0, 149.0)), Figure((100.5, 101.5, 98.5, 100.5, 99.5))
-    assert Factor(before, faster).cell().text == "1.50"
-    data = Factor(before, faster).cell().value
+    assert timed_cells.ratio_cell(Factor(before, faster)).text == "1.50"
+    data = timed_cells.ratio_cell(Factor(before, faster)).value
     assert data == {"factor": 1.5, "low": 1.4851, "high": 1.51}
-    assert Factor(before, alike).cell().text == "no change"
-    assert Factor(before, alike).cell().value["factor"] == pytest.approx(1.005, abs=1e-3)
-    assert Factor(faster, before).cell().text == "0.67"
-    once = Factor(Figure((100.0,)), Figure((100.5,))).cell()
+    assert timed_cells.ratio_cell(Factor(before, alike)).text == "no change"
+    assert timed_cells.ratio_cell(Factor(before, alike)).value["factor"] == pytest.approx(1.005, abs=1e-3)
+    assert timed_cells.ratio_cell(Factor(faster, before)).text == "0.67"
+    once = timed_cells.ratio_cell(Factor(Figure((100.0,)), Figure((100.5,))))
     assert (once.text, once.value, once.note) == ("1.00", {"factor": 1.005}, "fewer than 3 repeats: no interval")
 
 
@@ -117,7 +118,7 @@ def test_what_the_machine_does_to_both_is_in_no_factor():
     """A clock that falls by a quarter in some repeats; 2 % between neighbours, and other repeats are others'."""
     before = Figure((100.0, 75.0, 100.0, 75.0, 100.0), (1, 2, 3, 4, 5))
     after = Figure((76.5, 102.0, 102.0, 76.5, 102.0), (4, 3, 1, 2, 5))
-    assert Factor(before, after).cell() == Cell("1.02", {"factor": 1.02, "low": 1.02, "high": 1.02})
+    assert timed_cells.ratio_cell(Factor(before, after)) == Cell("1.02", {"factor": 1.02, "low": 1.02, "high": 1.02})
     shifted = Figure(after.values, (14, 13, 11, 12, 15))
     assert Factor(before, shifted).value == pytest.approx(1.02) and Factor(before, shifted).interval is None
 
@@ -137,14 +138,17 @@ def test_only_neighbours_are_held_against_each_other():
     assert later.value == pytest.approx(3977 / 3590)
     assert later.note.startswith("not made side by side, but 4 min apart: the quotient of the medians")
     assert later.interval == bootstrap.ratio(first.values, later.after.values), "not of pairs"
-    assert later.cell().note == later.note
+    assert timed_cells.ratio_cell(later).note == later.note
 
 
 def test_a_factor_that_is_not_the_quotient_of_its_neighbours_in_the_table_says_so():
     before, after = Figure((100.0, 75.0, 74.0, 100.0, 73.0)), Figure((140.0, 105.0, 103.6, 141.0, 130.0))
     factor = Factor(before, after)
     assert (factor.value, after.median / before.median) == (pytest.approx(1.4), pytest.approx(1.733, abs=1e-3))
-    assert factor.cell().note == "more than 5 % off the quotient of the medians, which are of different repeats"
+    assert (
+        timed_cells.ratio_cell(factor).note
+        == "more than 5 % off the quotient of the medians, which are of different repeats"
+    )
 
 
 def test_one_after_the_other_is_not_interleaved_however_short_the_runs():
@@ -161,7 +165,7 @@ def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are
     assert (factor.paired, factor.value) == ([1, 3, 4], pytest.approx(1.2))
     assert factor.note == "of 3 of 4 repeats: the others’ runs were made 24 h apart"
     long = made_at((100.0,), (0,), length_s=6), made_at((120.0,), (180,), length_s=6)
-    assert Factor(*long).cell().note == "fewer than 3 repeats: no interval", "29 runs may lie between"
+    assert timed_cells.ratio_cell(Factor(*long)).note == "fewer than 3 repeats: no interval", "29 runs may lie between"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +179,7 @@ def test_a_duration_is_in_a_unit_of_which_there_are_two(seconds, text):
     ("value", "text"), [(0.004, "0.00"), (99.994, "99.99"), (123.44, "123.4"), (1000, "1,000"), (6560.79, "6,561")]
 )
 def test_numbers_have_some_four_digits(value, text):
-    assert timed_summary.number(value) == text
+    assert timed_cells.number(value) == text
 
 
 def test_runs_that_stand_together_are_of_one_build_one_condition_and_the_newest():

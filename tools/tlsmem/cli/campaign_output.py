@@ -1,10 +1,10 @@
 """What a campaign shows when its runs are made: tables on stdout, pictures beside the recording, findings on stderr."""
 
-import os
 import sys
 from pathlib import Path
 
 from tlsmem.base import stdout
+from tlsmem.base.paths import shorten
 from tlsmem.cli import campaign_conclusion
 from tlsmem.config.matrix import distinct
 from tlsmem.schema import records
@@ -28,7 +28,7 @@ def results(plan) -> bool:
         print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
         return False
     with stdout.checked():
-        print(f"\nrecording: {plan.name}\npictures: {', '.join(map(place, pictures))}", *told, sep="\n")
+        print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shorten, pictures))}", *told, sep="\n")
     for finding in found:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
     return not found
@@ -69,9 +69,3 @@ def of_time(made: list[Record], plan) -> Shown:
     for warning in warnings(made):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
     return pictures.draw_selected(timed, plan.recording / plan.title), [], []
-
-
-def place(path: Path) -> str:
-    """From here when it is below, else in full."""
-    short = os.path.relpath(path)
-    return str(path.resolve()) if short.startswith("..") else short

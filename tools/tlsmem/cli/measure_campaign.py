@@ -4,12 +4,13 @@ import signal
 import sys
 from pathlib import Path
 
-from tlsmem.base import repository, stdout
+from tlsmem.base import paths, repository, stdout
 from tlsmem.cli import campaign_conclusion, campaign_output
 from tlsmem.config import campaign_options, definitions, option_check
 from tlsmem.config.campaigns import AnyCampaign
 from tlsmem.config.matrix import matrix, unmetered
 from tlsmem.config.run import Run
+from tlsmem.profile.capture import instructions
 from tlsmem.run import exclusive, memory_forecast, stale_heap_pages, transfer_memory, verify_stacks
 from tlsmem.run.provenance import Provenance, built, manifest, missing
 from tlsmem.run.runner import Runner
@@ -25,7 +26,9 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL)
     arguments = campaign_options.parser(__doc__).parse_args()
     campaign_options.check(arguments)
-    runner = Runner(Provenance(definitions.suites(), definitions.allocators()), arguments.timeout)
+    runner = Runner(
+        Provenance(definitions.suites(), definitions.allocators()), arguments.timeout, instructions.count_after
+    )
     if arguments.verify:
         cpus = slots_cpus(arguments.jobs)
         sys.exit(verify_stacks.verify(runner, cpus, arguments.stacks or option_check.ALL, arguments.prefix))
@@ -87,7 +90,7 @@ class Plan:
 
     def __init__(self, title: str, campaign: AnyCampaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
         self.campaign, self.runs, self.recording = campaign, matrix(campaign), recording
-        self.title, self.name, self.provenance = title, campaign_output.place(recording), provenance
+        self.title, self.name, self.provenance = title, paths.shorten(recording), provenance
         self.states = {} if fresh else {record.key: record.status for record in store.existing(recording)}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 

@@ -9,9 +9,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from tlsmem.base import repository, stdout
+from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import campaign_output
 from tlsmem.cli.measure_campaign import slots_cpus
 from tlsmem.config import definitions, option_check
 from tlsmem.config.campaign_options import seconds
@@ -103,18 +102,15 @@ def tell(place: Place, record: ProfileRecord) -> None:
     """Where it lies, and what can be asked of it."""
     file, other = place.profile(record), sibling(place, record)
     extra = place.file(".xtree.zip")
-    inspect = f"tools/inspect_heaptrack.py {campaign_output.place(file)}"
+    inspect = f"tools/inspect_heaptrack.py {paths.shorten(file)}"
     with stdout.checked():
-        print(f"profile: {campaign_output.place(file)}")
+        print(f"profile: {paths.shorten(file)}")
         if extra.exists():
-            print(f"for KCachegrind, by phase: {campaign_output.place(extra)}")
+            print(f"for KCachegrind, by phase: {paths.shorten(extra)}")
         print(f"by phase and role: {inspect} --phase established --role server")
         print(f"as a picture: {inspect} --flamegraph {place.stem}.html")
         if other:
-            print(
-                "what changed: tools/inspect_heaptrack.py "
-                f"--diff {campaign_output.place(other)} {campaign_output.place(file)}"
-            )
+            print(f"what changed: tools/inspect_heaptrack.py --diff {paths.shorten(other)} {paths.shorten(file)}")
 
 
 def main() -> None:
@@ -127,8 +123,7 @@ def main() -> None:
         record = None if given.fresh else store.kept(place, asked)
         if record:
             print(
-                f"memtest: {campaign_output.place(place.record)} is there already; "
-                "--fresh (make: FRESH=1) takes it again",
+                f"memtest: {paths.shorten(place.record)} is there already; --fresh (make: FRESH=1) takes it again",
                 file=sys.stderr,
             )
             profile = open_profile.open_profile(place.profile(record))
@@ -138,7 +133,7 @@ def main() -> None:
         sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
-    profile.file = campaign_output.place(place.profile(record))
+    profile.file = paths.shorten(place.profile(record))
     for warning in profile.warnings:
         print(f"memtest: {profile.file}: {warning}", file=sys.stderr)
     render.print_all(profile_tables.overview(profile), given.format)

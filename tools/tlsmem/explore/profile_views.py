@@ -124,7 +124,7 @@ def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
 
 def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
     """As show. ValueError with a sentence when the two cannot be compared."""
-    from tlsmem.explore.diff import profile_diff
+    from tlsmem.explore.diff import profile_diff, sentences, tables
 
     whole = profile_diff.compare(old, new, given.phase, force=given.force)
     found = whole.only(given.role, given.filter)
@@ -135,11 +135,11 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
             f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}"
         )
     if given.into:
-        return page(profile_diff.tables(found, given.top or top_sites.ROWS), found.sentences())
+        return page(tables.tables(found, given.top or top_sites.ROWS), sentences.all_of(found))
     if not (given.folded or given.flamegraph):
-        render.print_all(profile_diff.tables(found, given.top or top_sites.ROWS), given.format)
+        render.print_all(tables.tables(found, given.top or top_sites.ROWS), given.format)
         if form(given) in (render.TABLE, render.MARKDOWN):
-            tell(found.sentences(), form(given))
+            tell(sentences.all_of(found), form(given))
     if given.folded:
         profile_output.put("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
     if given.flamegraph:

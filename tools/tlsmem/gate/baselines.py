@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tlsmem.cli import campaign_output
+from tlsmem.base import paths
 from tlsmem.gate import builds
 from tlsmem.gate.budget import Budget, Budgets, Unusable, entry
 from tlsmem.gate.evidence import Recording
@@ -17,15 +17,15 @@ WAY = "`tools/gate.py {} --new-baseline {}` makes one"
 def recording(folder: Path, where: str, way: str = "") -> Recording:
     """Unusable, with a sentence, where there is none, or it cannot be read."""
     if not folder.exists():
-        raise Unusable(f"{where}: there is no recording at {campaign_output.place(folder)}{way}")
+        raise Unusable(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
     try:
         found = records.load(folder)
     except SystemExit as error:  # with a sentence
         said = str(error.code)
         raise Unusable(said if said.startswith(where) else f"{where}: {said}") from None
     if not found:
-        raise Unusable(f"{where}: there are no runs in {campaign_output.place(folder)}{way}")
-    return Recording(campaign_output.place(folder), found)
+        raise Unusable(f"{where}: there are no runs in {paths.shorten(folder)}{way}")
+    return Recording(paths.shorten(folder), found)
 
 
 def of_budgets(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[Recording | None, list[Budget]]:
@@ -37,7 +37,7 @@ def of_budgets(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[R
         said = f'"{relative[0].limit}" is against a baseline, and there is no baseline = at the head of the file'
         raise Unusable(f"{file}: {entry(relative[0].number)}: limit: {said}")
     folder = file.parent / given.baseline
-    found = recording(folder, f"{file}: baseline", f"; {WAY.format(file, campaign_output.place(folder))}")
+    found = recording(folder, f"{file}: baseline", f"; {WAY.format(file, paths.shorten(folder))}")
     names = [one.stack for one in found.records]
     named = [builds.in_baseline(one, file, names) if one.limit.relative else one for one in budgets]
     tell_left_out(found, {(one.against, one.place.suite) for one in named if one.limit.relative})

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from tlsmem.base import markdown_embedding, stdout
+from tlsmem.base import markdown_embedding, paths, stdout
 from tlsmem.build.commands import Failed
-from tlsmem.cli import campaign_output
 from tlsmem.config import option_check
 from tlsmem.gate import baselines, budget, builds, ci_outputs, growth, measuring, needed_runs, verdict_table, verdicts
 from tlsmem.gate.budget import Budget, Budgets, Unusable
@@ -95,7 +94,7 @@ def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget])
         return FAILED
     with stdout.checked():
         place = os.path.relpath(given.new_baseline, given.budget.parent)
-        made = f"{campaign_output.place(given.new_baseline)}: {len(measured.records)} runs"
+        made = f"{paths.shorten(given.new_baseline)}: {len(measured.records)} runs"
         print(f'{made}; in {given.budget}: baseline = "{place}"')
     return HELD
 

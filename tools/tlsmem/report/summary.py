@@ -16,9 +16,10 @@ from tlsmem.report.sections import Section, Shown
 from tlsmem.stats import timed_rates
 from tlsmem.stats.session_cost import KIB
 from tlsmem.stats.timed_selection import Timed, Work
-from tlsmem.stats.timed_summary import Figure, of_series
+from tlsmem.stats.timed_summary import Figure
 from tlsmem.tables.stacks import ROUNDED, exact
 from tlsmem.tables.table import HOLE, Cell, Column, Table, word
+from tlsmem.tables.timed.cells import of_series
 
 NAME = re.compile(r"([\w+.@-]*[@-][\w+.@-]*\w)")
 FAMILIES = ("openssl", "rustls")  # beside each other, where both are there

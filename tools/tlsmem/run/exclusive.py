@@ -2,8 +2,8 @@
 
 import fcntl
 import os
-import shutil
 import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tlsmem.run.validate import Outcome
 from tlsmem.schema.machine import allowed_cpus
 
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
-SLOWER = 10  # under callgrind
+InstructionCounter = Callable[[Outcome, Sequence[str], Mapping[str, str], float], Awaitable[Outcome]]
 held: list[int] = []  # descriptors of the harnesses' directory; the kernel lets go of them, however the runner ends
 
 
@@ -47,8 +47,18 @@ def claim(timed: bool) -> None:
         pass  # a file system that locks no directories, such as NFS
 
 
-async def made(run: TimedRun, argv: list[str], cpu: int, variables: dict[str, str], limit_s: float) -> Outcome:
-    """On `cpu`; with several threads on as many CPUs as there are, from that one on."""
+async def made(
+    run: TimedRun,
+    argv: list[str],
+    cpu: int,
+    variables: dict[str, str],
+    limit_s: float,
+    count_instructions: InstructionCounter | None,
+) -> Outcome:
+    """Runs on `cpu`; with several threads on as many CPUs as there are, from that one on.
+
+    A run whose meter is instructions needs `count_instructions`: it gets a plain run's outcome, argv, variables and time
+    limit in seconds."""
     cpus = [cpu, *(other for other in cores_first() if other != cpu)][: run.threads]
     words = [*argv, f"cpus={','.join(map(str, cpus))}"]
     before = machine_noise.read(cpus)
@@ -56,11 +66,6 @@ async def made(run: TimedRun, argv: list[str], cpu: int, variables: dict[str, st
     outcome = replace(outcome, noise=machine_noise.between(before, machine_noise.read(cpus), outcome.elapsed_ns))
     if run.meter == "time" or outcome.status != "measured":
         return outcome
-    from tlsmem.profile.capture import instructions  # which stands on profiles, and these on the runner
-
-    counted = await instructions.count(words, variables, SLOWER * limit_s)
-    if isinstance(counted, str):
-        tools = (instructions.CALLGRIND[0], instructions.ANNOTATE[0])
-        there = all(map(shutil.which, tools))  # else it is made once they are
-        return replace(outcome, status="unsupported" if there else "failed", reason=counted)
-    return replace(outcome, instructions=counted)
+    if count_instructions is None:
+        raise ValueError(f"{run}: this campaign has no way to count instructions")
+    return await count_instructions(outcome, words, variables, limit_s)

@@ -20,8 +20,13 @@ from tlsmem.schema.machine import machine
 class Runner:
     """Runs of a campaign on this machine; without a time limit of its own, each run gets a generous one."""
 
-    def __init__(self, provenance: Provenance, limit_s: float | None) -> None:
-        self.provenance, self.limit_s = provenance, limit_s
+    def __init__(
+        self,
+        provenance: Provenance,
+        limit_s: float | None,
+        count_instructions: exclusive.InstructionCounter | None = None,
+    ) -> None:
+        self.provenance, self.limit_s, self.count_instructions = provenance, limit_s, count_instructions
         self.warned: set[str] = set()
 
     async def run(self, run: Run, cpu: int) -> Outcome:
@@ -41,7 +46,7 @@ class Runner:
         limit_s = self.limit_s or run.limit_s
         pinned = [f"cpu={cpu}"] if run.env == "lab" else []
         if run.scenario != "memory":
-            outcome = await exclusive.made(run, argv(run, suite), cpu, variables, limit_s)
+            outcome = await exclusive.made(run, argv(run, suite), cpu, variables, limit_s, self.count_instructions)
         elif run.roles == "split":
             argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))
             outcome = await harness.run_pair(*argvs, variables, limit_s)

@@ -8,7 +8,6 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Line, Quantity
-from tlsmem.tables.table import Cell
 
 # The spread of what was measured once: 2.8 % is the largest that repeats of a recording in data/ have, of RSS slopes of
 # rustls with aws-lc in TLS 1.2 (docs/results.md). All others repeat within 0.2 %, but one run does not tell which.
@@ -92,9 +91,3 @@ class Change:
     def beyond_spread(self) -> bool:
         assumed = ASSUMED * statistics.median(self.before) if self.once else 0.0
         return abs(self.amount) > max(span(self.before), span(self.after), assumed)
-
-    def cell(self) -> Cell:
-        """Bytes and percent, or none."""
-        data = {"bytes": round(self.amount, 3), "percent": round(100 * self.share, 4)}
-        note = ONCE if self.once else INSIDE if self.amount and not self.beyond_spread else None
-        return Cell(f"{self.amount:+,.0f} ({100 * self.share:+.2f} %)" if self.beyond_spread else "none", data, note)

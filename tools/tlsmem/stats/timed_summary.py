@@ -1,4 +1,4 @@
-"""What the repeats of a series say together: a median, how sure it is, and how far they lie apart; as cells."""
+"""What the repeats of a series say together: a median, how sure it is, and how far they lie apart."""
 
 import statistics
 from collections.abc import Iterable
@@ -13,8 +13,6 @@ from tlsmem.stats.back_to_back import Span
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.session_cost import relative_range
 from tlsmem.stats.timed_rates import Quantity
-from tlsmem.stats.timed_selection import TimedSeries
-from tlsmem.tables.table import Cell, hole, percent
 
 LEAST = 3  # repeats that an interval needs
 FEW = f"fewer than {LEAST} repeats: no interval"
@@ -22,7 +20,6 @@ APART = "not made side by side, but {} apart: the quotient of the medians; the m
 SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
 OFF = 0.05  # of the quotient of the medians
 OFF_NOTE = f"more than {OFF:.0%} off the quotient of the medians, which are of different repeats".replace("%", " %")
-NOUGHT = "no time passed that the clock could see"
 
 
 @dataclass(frozen=True)
@@ -64,44 +61,6 @@ def figure(runs: Iterable[Record], quantity: Quantity) -> Figure | None:
     if not values or None in values:
         return None
     return Figure(values, tuple(run.repeat for run in runs), tuple(map(Span.of, runs)))
-
-
-def of_series(series: TimedSeries, quantity: Quantity, lacking: str = NOUGHT) -> Figure | Cell:
-    """Or a hole with its reason: of the run, or `lacking` where it was measured and does not have this."""
-    runs = series.runs()
-    return figure(runs, quantity) or hole(lacking if runs else series.reason())
-
-
-def number(value: float) -> str:
-    """At least four digits."""
-    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
-    return f"{value:,.{digits}f}"
-
-
-def median_cell(found: Figure | Cell) -> Cell:
-    return found if isinstance(found, Cell) else Cell(number(found.median), round(found.median, 4))
-
-
-def interval_cell(found: Figure | Cell) -> Cell:
-    """How far the ends of the interval are from the median, the wider half; its ends for programs."""
-    if isinstance(found, Cell):
-        return found
-    interval = found.interval
-    if not interval:
-        return hole(FEW)
-    half = max(interval.high - found.median, found.median - interval.low)
-    ends = {"low": round(interval.low, 4), "high": round(interval.high, 4)}
-    return Cell(percent(half / found.median), ends)
-
-
-def pair(found: Figure | Cell) -> list[Cell]:
-    return [median_cell(found), interval_cell(found)]
-
-
-def share_cell(found: Figure | Cell, digits: int = 1) -> Cell:
-    if isinstance(found, Cell):
-        return found
-    return Cell(f"{100 * found.median:,.{digits}f} %", round(100 * found.median, 4))
 
 
 @dataclass(frozen=True)
@@ -156,24 +115,7 @@ class Factor:
         enough = min(len(self.before.values), len(self.after.values)) >= LEAST
         return bootstrap.ratio(self.before.values, self.after.values) if self.unpaired and enough else None
 
-    def cell(self) -> Cell:
-        """ "no change" where nothing says that the two differ."""
-        interval = self.interval
-        if not interval:
-            return Cell(f"{self.value:.2f}", {"factor": round(self.value, 4)}, self.note or FEW)
-        data = {"factor": round(self.value, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
-        same = interval.low <= 1 <= interval.high
-        return Cell("no change", data, self.note) if same else Cell(f"{self.value:.2f}", data, self.note or self.off)
-
     @property
     def off(self) -> str | None:
         """Why it is not what a reader finds by dividing the two medians."""
         return OFF_NOTE if abs(self.value * self.before.median / self.after.median - 1) > OFF else None
-
-
-def factor_cell(before: Figure | Cell, after: Figure | Cell) -> Cell:
-    """A hole where either is one, for its reason."""
-    for one in (after, before):
-        if isinstance(one, Cell):
-            return one
-    return Factor(before, after).cell()

@@ -8,6 +8,7 @@ from tlsmem.stats import repeats, session_cost
 from tlsmem.stats.repeats import Change
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, in_common
+from tlsmem.tables.change_cell import change_cell
 from tlsmem.tables.heap import heap_cell, heap_holes
 from tlsmem.tables.settings import cells_of, columns_of, constant
 from tlsmem.tables.table import Cell, Column, Table, hole, word
@@ -40,7 +41,7 @@ def compared(end: End, figures: Callable[[Series], list[float]], exact: bool) ->
     before, after = figures(end.alone), figures(end.mixed)
     if not before or not after:
         return hole(f"no split runs of {end.stack} with itself as peer among these")
-    return Change(tuple(before), tuple(after), exact).cell()
+    return change_cell(Change(tuple(before), tuple(after), exact))
 
 
 def heap_cells(end: End) -> list[Cell]:

@@ -11,16 +11,13 @@ from typing import NamedTuple
 
 from tlsmem.base import regex_timeout
 from tlsmem.explore import folded_stacks, profile_selection
-from tlsmem.explore.diff import match_callstacks, preconditions, sentences
+from tlsmem.explore.diff import match_callstacks, preconditions
 from tlsmem.explore.diff.match_callstacks import Joined, Stack, innermost, inside, join
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, Figures, Part, Row, summed
-from tlsmem.explore.diff.tables import tables
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile.frames import OWNERS, Frame, callers
 from tlsmem.profile.heap_profile import BASE, Held, Profile, total
 from tlsmem.stats.comparability import named
-
-__all__ = ["Diff", "Part", "Row", "Side", "compare", "tables"]
 
 
 class Side(NamedTuple):
@@ -87,9 +84,6 @@ class Diff:
         for line, (old, new) in sums.items():
             if old > 0 or new > 0:
                 yield line, max(old, 0), max(new, 0)
-
-    def sentences(self) -> list[str]:
-        return sentences.all_of(self)
 
 
 def compare(old: Profile, new: Profile, moment: str | None = None, force: bool = False) -> Diff:

@@ -1,23 +1,18 @@
 """A diff in words. OLD and NEW are said each time: which is which must not be guessed from a sign."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tlsmem.explore import profile_selection, short_names
 from tlsmem.explore.diff.match_callstacks import INNERMOST, inside
+from tlsmem.explore.diff.profile_diff import Diff, Side
 from tlsmem.explore.diff.rows import SESSIONS, Figures, Part, Row, summed
 from tlsmem.profile.frames import callers
 from tlsmem.profile.heap_profile import BASE, END, PEAK, called
 from tlsmem.stats.comparability import named
 from tlsmem.tables.table import percent
-
-if TYPE_CHECKING:
-    from tlsmem.explore.diff.profile_diff import Diff, Side
 
 LARGEST, LINES = 3, 4  # sites of a part, lines of a site
 WHERE = {

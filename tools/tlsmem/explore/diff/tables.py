@@ -1,19 +1,14 @@
 """A diff as tables: what is held in all, the sites that grew and shrank, and how they were joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from tlsmem.explore.diff.match_callstacks import INNERMOST, STAGES
+from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.diff.rows import Row, summed
 from tlsmem.explore.diff.sentences import absent, amount, at, path
 from tlsmem.profile.frames import callers, said
 from tlsmem.tables.table import Cell, Column, Table, hole, word
-
-if TYPE_CHECKING:
-    from tlsmem.explore.diff.profile_diff import Diff
 
 ROWS = 10  # that grew, and as many that shrank, of a part
 FIGURES = [

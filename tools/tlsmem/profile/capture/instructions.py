@@ -5,9 +5,10 @@ that name their role, and callgrind_annotate tells what was executed inside of e
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlsmem.profile.capture import profilers
@@ -16,7 +17,7 @@ from tlsmem.profile.capture.profiled_run import end_of
 from tlsmem.profile.capture.store import SCRATCH, sweep
 from tlsmem.run.harness import now
 from tlsmem.run.process import started
-from tlsmem.run.validate import judge
+from tlsmem.run.validate import Outcome, judge
 from tlsmem.schema.harness_output import PartName, ThreadLine
 from tlsmem.schema.timed_record import Instructions
 
@@ -25,6 +26,7 @@ CALLGRIND = ("valgrind", "--quiet", "--vgdb=no", "--tool=callgrind")
 ANNOTATE = ("callgrind_annotate", "--inclusive=yes", "--threshold=100", "--show-percs=no", "--auto=no")
 ROUNDS = {"handshake": (32, 64), "throughput": (8, 16)}  # OpenSSL makes a new blinding every 32 operations of a key
 WARMUP = 2
+SLOWER = 10  # under callgrind
 FRAMES: dict[PartName, tuple[str, ...]] = {
     "client_new": ("client_session_new", "client_resume"),
     "client": ("client_handshake",),
@@ -59,6 +61,17 @@ class Counted:
     frames: dict[str, int]
     rounds: int
     parts: list[PartName]
+
+
+async def count_after(outcome: Outcome, argv: Sequence[str], variables: Mapping[str, str], limit_s: float) -> Outcome:
+    """Add the instructions of one round to the outcome of a plain run; what cannot be counted says why.
+
+    `limit_s` is the plain run's; runs under callgrind get ten times as long."""
+    counted = await count(argv, variables, SLOWER * limit_s)
+    if isinstance(counted, str):
+        there = all(map(shutil.which, (CALLGRIND[0], ANNOTATE[0])))  # else it is counted once they are installed
+        return replace(outcome, status="unsupported" if there else "failed", reason=counted)
+    return replace(outcome, instructions=counted)
 
 
 async def count(argv: Sequence[str], variables: Mapping[str, str], limit_s: float) -> Instructions | str:

@@ -2,12 +2,13 @@
 construction and the freeing of sessions."""
 
 from tlsmem.schema.harness_output import Role
-from tlsmem.stats import timed_rates, timed_summary
+from tlsmem.stats import timed_rates
 from tlsmem.stats.timed_rates import Quantity
 from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.stats.timed_summary import number, of_series
 from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import published, shared_columns
+from tlsmem.tables.timed.cells import number, of_series
 
 ROLES: tuple[Role, ...] = ("client", "server")
 COLUMNS = {
@@ -43,7 +44,7 @@ def hits(series: TimedSeries) -> Cell:
     found = of_series(series, timed_rates.hit_rate)
     if isinstance(found, Cell):
         return found
-    return Cell("none", 0.0) if not found.median else timed_summary.share_cell(found)
+    return Cell("none", 0.0) if not found.median else timed_cells.share_cell(found)
 
 
 def faults(series: TimedSeries, part: str) -> Cell:
@@ -52,8 +53,8 @@ def faults(series: TimedSeries, part: str) -> Cell:
 
 
 def row(series: TimedSeries, role: Role) -> list[Cell]:
-    cells = timed_summary.pair(of_series(series, timed_rates.per_second(role)))
-    cells += [timed_summary.median_cell(of_series(series, timed_rates.with_construction(role))), hits(series)]
+    cells = timed_cells.pair(of_series(series, timed_rates.per_second(role)))
+    cells += [timed_cells.median_cell(of_series(series, timed_rates.with_construction(role))), hits(series)]
     return [*cells, faults(series, role), published.beside(series.stack, series.work.suite, role, series.cpu)]
 
 
@@ -70,10 +71,10 @@ def around(series: TimedSeries, role: Role) -> list[Cell]:
     times = [of_series(series, microseconds(timed_rates.each_ns(f"{role}{part}"))) for part in ("_new", "_free", "")]
     made, freed, steps = times
     return [
-        *timed_summary.pair(made),
+        *timed_cells.pair(made),
         faults(series, f"{role}_new"),
-        *timed_summary.pair(freed),
-        timed_summary.median_cell(steps),
+        *timed_cells.pair(freed),
+        timed_cells.median_cell(steps),
     ]
 
 

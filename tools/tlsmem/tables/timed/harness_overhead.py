@@ -4,9 +4,11 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.timed_rates import Quantity
 from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.stats.timed_summary import Figure, of_series
+from tlsmem.stats.timed_summary import Figure
 from tlsmem.tables.table import Cell, Column, Table, percent, word
+from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import shared_columns
+from tlsmem.tables.timed.cells import of_series
 
 STEPS = 4  # that a role takes in a handshake, at most: each is between two readings of the clock
 HEADINGS = {
@@ -70,7 +72,7 @@ def copying(timed: Timed) -> str:
 
 def row(series: TimedSeries) -> list[Cell]:
     quantities = [wire_us(part) for part in WIRES] + [timed_rates.each_ns("clock")]
-    cells = [timed_summary.median_cell(of_series(series, quantity, NOT_MEASURED)) for quantity in quantities]
+    cells = [timed_cells.median_cell(of_series(series, quantity, NOT_MEASURED)) for quantity in quantities]
     shares = [share(*part) for part in SHARES[series.work.scenario]]
     return cells + [at_most(of_series(series, quantity, NOT_MEASURED)) for quantity in shares]
 

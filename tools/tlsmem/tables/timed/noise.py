@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from tlsmem.schema.records import Record
-from tlsmem.stats import timed_summary
 from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.stats.timed_summary import of_series
 from tlsmem.tables.table import Cell, Column, Table, hole, percent, word
+from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import shared_columns, warnings
+from tlsmem.tables.timed.cells import of_series
 from tlsmem.tables.timed.latency import PARTS
 from tlsmem.tables.timed.threads import quantity
 
@@ -57,14 +57,14 @@ def clock(runs: Sequence[Record], why: str) -> Cell:
 
 def preempted(runs: Sequence[Record], why: str) -> Cell:
     each = [warnings.preempted_per_s(run) for run in runs]
-    return Cell(timed_summary.number(max(each)), round(max(each), 4)) if each else hole(why)
+    return Cell(timed_cells.number(max(each)), round(max(each), 4)) if each else hole(why)
 
 
 def row(series: TimedSeries) -> list[Cell]:
     runs, why = series.runs(), series.reason()
     cells = [Cell(str(len(runs)), len(runs)), *(spread(series, part) for part in PARTS[series.work.scenario])]
-    cells += [most(runs, lambda run: run.noise.load, timed_summary.number, why)]
-    cells += [most(runs, warnings.busy, timed_summary.number, why)]
+    cells += [most(runs, lambda run: run.noise.load, timed_cells.number, why)]
+    cells += [most(runs, warnings.busy, timed_cells.number, why)]
     cells += [most(runs, lambda run: 100 * warnings.steal(run), percentage, why)]
     return [*cells, clock(runs, why), preempted(runs, why)]
 

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
-from tlsmem.stats.timed_summary import number
 from tlsmem.tables.table import Cell, hole
+from tlsmem.tables.timed.cells import number
 
 OF_2023 = ROOT / "data/published/throughput-2023-12-18.csv"
 REPORTS = ROOT / "data/published/throughput-reports.csv"

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from tlsmem.stats import timed_summary
 from tlsmem.stats.timed_selection import Timed, TimedSeries, Work
-from tlsmem.stats.timed_summary import of_series
 from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import published, shared_columns
+from tlsmem.tables.timed.cells import of_series
 from tlsmem.tables.timed.latency import PARTS
 from tlsmem.tables.timed.published import named
 from tlsmem.tables.timed.threads import UNITS, quantity
@@ -53,12 +53,12 @@ def published_factor(first: TimedSeries, other: TimedSeries, part: str) -> Cell:
 def row(timed: Timed, work: Work, part: str) -> list[Cell]:
     first, *others = (timed.series(stack, work) for stack in timed.stacks)
     base = of_series(first, quantity(work, part))
-    cells = [timed_summary.median_cell(base)]
+    cells = [timed_cells.median_cell(base)]
     for other in others:
         found = of_series(other, quantity(work, part))
         cells += [
-            timed_summary.median_cell(found),
-            timed_summary.factor_cell(base, found),
+            timed_cells.median_cell(found),
+            timed_cells.factor_cell(base, found),
             published_factor(first, other, part),
         ]
     return cells
@@ -143,7 +143,7 @@ def configurations(timed: Timed) -> Table:
                 word(first.stack),
                 word(name),
             ]
-            rates = [*map(timed_summary.median_cell, found), word(UNITS[first.work.scenario])]
+            rates = [*map(timed_cells.median_cell, found), word(UNITS[first.work.scenario])]
             values = [word(settings(one)[name]) for one in (first, second)]
-            made.rows.append([*head, *values, *rates, timed_summary.factor_cell(*found)])
+            made.rows.append([*head, *values, *rates, timed_cells.factor_cell(*found)])
     return made

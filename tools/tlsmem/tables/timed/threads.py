@@ -6,9 +6,11 @@ from dataclasses import replace
 from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.timed_rates import Quantity
 from tlsmem.stats.timed_selection import Timed, TimedSeries, Work
-from tlsmem.stats.timed_summary import Factor, Figure, of_series
+from tlsmem.stats.timed_summary import Factor, Figure
 from tlsmem.tables.table import Cell, Column, Table, hole, noted, percent, word
+from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import shared_columns
+from tlsmem.tables.timed.cells import of_series
 from tlsmem.tables.timed.latency import PARTS
 
 UNITS = {"throughput": "MiB/s", "handshake": "handshakes/s"}
@@ -54,7 +56,7 @@ def by_one(timed: Timed, work: Work, part: str) -> Iterator[Factor]:
 def row(timed: Timed, series: TimedSeries, part: str) -> list[Cell]:
     work = series.work
     count = noted(Cell(str(work.threads), work.threads), shared_columns.too_many(work, series.runs()))
-    rate = timed_summary.pair(of_series(series, quantity(work, part)))
+    rate = timed_cells.pair(of_series(series, quantity(work, part)))
     of_one = share(series, timed.series(series.stack, replace(work, threads=1)), part)
     return [count, word(UNITS[work.scenario]), *rate, *of_one]
 

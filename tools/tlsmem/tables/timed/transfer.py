@@ -1,10 +1,11 @@
 """Bulk transfer: how fast a stack sends and receives, and how much of its own cipher's speed is left."""
 
-from tlsmem.stats import timed_rates, timed_summary
+from tlsmem.stats import timed_rates
 from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.stats.timed_summary import number, of_series
 from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import harness_overhead, published, shared_columns
+from tlsmem.tables.timed.cells import number, of_series
 
 COLUMNS = {
     "send_mib_per_s": "sending, MiB/s",
@@ -26,7 +27,7 @@ NO_SEALER = "its driver has no AEAD to call directly"
 
 
 def share(series: TimedSeries) -> Cell:
-    return timed_summary.share_cell(of_series(series, timed_rates.share_of_cipher, NO_SEALER))
+    return timed_cells.share_cell(of_series(series, timed_rates.share_of_cipher, NO_SEALER))
 
 
 def faults(series: TimedSeries, part: str) -> Cell:
@@ -36,7 +37,7 @@ def faults(series: TimedSeries, part: str) -> Cell:
 
 def row(series: TimedSeries) -> list[Cell]:
     rate = {part: of_series(series, timed_rates.mebibytes_per_second(part)) for part in ("send", "receive")}
-    cells = [*timed_summary.pair(rate["send"]), *timed_summary.pair(rate["receive"]), share(series)]
+    cells = [*timed_cells.pair(rate["send"]), *timed_cells.pair(rate["receive"]), share(series)]
     cells += [faults(series, part) for part in rate]
     return cells + [published.beside(series.stack, series.work.suite, part, series.cpu) for part in rate]
 
