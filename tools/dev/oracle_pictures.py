@@ -14,6 +14,7 @@ from matplotlib import axes, collections, image, lines, patches, spines
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
+
 from oracle_commands import NUMBER
 
 

@@ -57,8 +57,8 @@ async def made(
 ) -> Outcome:
     """Runs on `cpu`; with several threads on as many CPUs as there are, from that one on.
 
-    A run whose meter is instructions needs `count_instructions`: it gets a plain run's outcome, argv, variables and time
-    limit in seconds."""
+    A run whose meter is instructions needs `count_instructions`: it gets a plain run's outcome, argv, variables and
+    time limit in seconds."""
     cpus = [cpu, *(other for other in cores_first() if other != cpu)][: run.threads]
     words = [*argv, f"cpus={','.join(map(str, cpus))}"]
     before = machine_noise.read(cpus)
