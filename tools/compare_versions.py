@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """Walk a library's releases."""
 
+from tlsmem.cli.compare_versions import main
+
 if __name__ == "__main__":
-    from tlsmem.base import venv
-
-    venv.activate()
-
-    from tlsmem.compare.compare_releases import main
-
     main()

@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """Every stack that is known."""
 
+from tlsmem.cli.list_stacks import main
+
 if __name__ == "__main__":
-    from tlsmem.base import venv
-
-    venv.activate()
-
-    from tlsmem.tables.stack_list import main
-
     main()

@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """How much memory TLS connections need."""
 
+from tlsmem.cli.plan import main
+
 if __name__ == "__main__":
-    from tlsmem.base import venv
-
-    venv.activate()
-
-    from tlsmem.plan.answer import main
-
     main()

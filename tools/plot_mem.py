@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
 
+from tlsmem.cli.plot_mem import main
+
 if __name__ == "__main__":
-    from tlsmem.base import venv
-
-    venv.activate()
-
-    from tlsmem.plots.memory import main
-
     main()

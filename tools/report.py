@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """One page of recordings that needs nothing else."""
 
+from tlsmem.cli.report import main
+
 if __name__ == "__main__":
-    from tlsmem.base import venv
-
-    venv.activate()
-
-    from tlsmem.report.build_report import main
-
     main()

@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """Tables of a recording. Of memory."""
 
+from tlsmem.cli.tabulate import main
+
 if __name__ == "__main__":
-    from tlsmem.base import venv
-
-    venv.activate()
-
-    from tlsmem.tables.tabulate import main
-
     main()

@@ -1,14 +1,4 @@
-"""The heap meter on any program: follow a command and all that it starts, or a process that is already metered.
-
-    tools/heap.py -- nginx -g 'daemon off;'     run it under the meter; what the meter says goes to stderr
-    tools/heap.py --json --out heap.ndjson -- sh -c 'make | tail'
-    tools/heap.py 1234                          process 1234, started under the meter, and its children
-    tools/heap.py --once 1234                   as it is now
-
-Shown are the bytes and blocks that each program requested: live, at their peak, and in all. With a command the exit
-status is the command's (128 + the signal's number if one ended it), and signals are passed on to it; it is followed
-to its end though nobody reads the reports any more.
-"""
+"""The heap meter on a command and all that it starts, or on a process that is already metered."""
 
 import argparse
 import io
@@ -92,30 +82,6 @@ def drawn(table: tables.Table, width: int) -> rich.text.Text:
     return rich.text.Text.from_ansi(canvas.file.getvalue())
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pid", nargs="?", type=int, metavar="PID", help="a process under the meter")
-    parser.add_argument("--interval", type=seconds, default=1.0, metavar="S", help="between reports (default: 1 s)")
-    parser.add_argument("--once", action="store_true", help="one report: now, or of a command at its end")
-    parser.add_argument("--json", action="store_true", help="NDJSON: an object for each program and one for all")
-    parser.add_argument("--out", metavar="FILE", help="where to (default: stderr with a command, else stdout)")
-    words, command = sys.argv[1:], []
-    if "--" in words:
-        words, command = words[: words.index("--")], words[words.index("--") + 1 :]
-    given = parser.parse_args(words)
-    given.command = command
-    if bool(command) == (given.pid is not None):
-        parser.error("either PID, or -- and a COMMAND")
-    return given
-
-
-def seconds(text: str) -> float:
-    value = float(text)
-    if not 0.01 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text}: from 0.01 to 3600 seconds")
-    return value
-
-
 @contextmanager
 def opened(given: argparse.Namespace) -> Iterator[Listener]:
     """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
@@ -177,8 +143,8 @@ def lost(tree: Tree) -> bool:
     return bool(found)
 
 
-def main() -> None:
-    given = arguments()
+def run(given: argparse.Namespace) -> None:
+    """Exits as the command did, or with 1 when something could not be followed."""
     with opened(given) as out:
         status = (follow if given.command else attach)(given, out)
     sys.exit(status)

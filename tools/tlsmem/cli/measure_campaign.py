@@ -1,6 +1,6 @@
-"""Run a campaign of memtest/campaigns.toml and record every run; what is recorded already is not run again."""
+"""A campaign, measured and recorded run by run; or what of it is recorded."""
 
-import signal
+import argparse
 import sys
 from pathlib import Path
 
@@ -21,11 +21,8 @@ from tlsmem.schema.machine import allowed_cpus, default_recording
 JOBS = 2  # memory runs do not disturb each other's figures
 
 
-def main() -> None:
-    for number in (signal.SIGINT, signal.SIGPIPE):  # nothing is lost by dying of them, and harnesses go along
-        signal.signal(number, signal.SIG_DFL)
-    arguments = campaign_options.parser(__doc__).parse_args()
-    campaign_options.check(arguments)
+def run(arguments: argparse.Namespace) -> None:
+    """Exits as it went."""
     runner = Runner(
         Provenance(definitions.suites(), definitions.allocators()), arguments.timeout, instructions.count_after
     )

@@ -1,8 +1,4 @@
-"""Profile one run of a stack: which call stacks hold the bytes, at the end of every phase.
-
-The run is made under a profiler, on the system's allocator and without address randomisation; it is no measurement of
-RSS or time. What it comes to is kept beside a recording, in OUT/profiles: the tool's own file, compressed, and the
-record of the run. A profile of the same run that is there already is not taken again."""
+"""A profile of one run of a stack, taken or found beside a recording, and what can be asked of it."""
 
 import argparse
 import sys
@@ -12,8 +8,7 @@ from pathlib import Path
 from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.measure_campaign import slots_cpus
-from tlsmem.config import definitions, option_check
-from tlsmem.config.campaign_options import seconds
+from tlsmem.config import definitions
 from tlsmem.config.matrix import SYSTEM, Run, tls
 from tlsmem.explore import profile_tables
 from tlsmem.profile import open_profile, profile_metadata
@@ -28,34 +23,9 @@ from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import Provenance, manifest
 from tlsmem.schema.machine import default_recording
 from tlsmem.tables import render
-
-EXAMPLES = """examples:
-  tools/profile_heap.py                                     OpenSSL's sessions under heaptrack
-  tools/profile_heap.py --stack rustls+aws-lc@0.23.46 --tool massif
-  tools/profile_heap.py --tool dhat --n 100 --out /tmp/mine  minutes: a run for each phase"""
+from tlsmem.tables.forms import MARKDOWN, TABLE
 
 TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 5), "dhat": (120, 1 / 2)}  # a session
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for knob, default in option_check.PROFILE.items():
-        if knob == "FRESH":
-            parser.add_argument("--fresh", action="store_true", help="take a profile again that is there already")
-        else:
-            meaning = f"{option_check.EVERY[knob]} (default: {default})"
-            given = None if knob in ("OUT", "PREFIX") else default
-            parser.add_argument(f"--{knob.lower()}", metavar=knob, default=given, help=meaning)
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
-    parser.add_argument(
-        "--format", choices=render.FORMATS, help="of tables; default: table on a terminal, else markdown"
-    )
-    given = parser.parse_args()
-    asked = {knob: getattr(given, knob.lower()) for knob in option_check.PROFILE if knob != "FRESH"}
-    option_check.insist({knob: value for knob, value in asked.items() if value is not None}, list(option_check.PROFILE))
-    return given
 
 
 def subject(given: argparse.Namespace) -> Subject:
@@ -113,8 +83,8 @@ def tell(place: Place, record: ProfileRecord) -> None:
             print(f"what changed: tools/inspect_heaptrack.py --diff {paths.shorten(other)} {paths.shorten(file)}")
 
 
-def main() -> None:
-    given = arguments()
+def run(given: argparse.Namespace) -> None:
+    """Exits with a sentence when the profile cannot be taken."""
     recording = Path(given.out) if given.out else default_recording()
     repository.insist(recording, named=bool(given.out))
     try:
@@ -137,5 +107,5 @@ def main() -> None:
     for warning in profile.warnings:
         print(f"memtest: {profile.file}: {warning}", file=sys.stderr)
     render.print_all(profile_tables.overview(profile), given.format)
-    if given.format in (None, *render.FORMATS[:2]):
+    if given.format in (None, TABLE, MARKDOWN):
         tell(place, record)

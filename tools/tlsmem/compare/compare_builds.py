@@ -1,71 +1,27 @@
-"""Build a library twice, measure both, and say what changed: a commit against another, or against a directory.
+"""Two builds of a library, built, measured and compared; the exit status says whether anything changed."""
 
-A side is a stack of memtest/stacks.toml, or LIBRARY@git:REVISION, or LIBRARY@path:DIRECTORY, where LIBRARY may have
-variants (rustls+ring). Both are built at a time, each tree once; nothing is written where they come from.
-
-Exit status: 0 no change, 3 changed, 1 a side could not be built or measured, 2 usage. With --bisect, for
-`git bisect run`: 0 as A is, 1 otherwise, 125 if that cannot be told."""
-
-import argparse
 import os
-import signal
 import sys
 import time
-from typing import NoReturn
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import CONSOLE, Failed
 from tlsmem.compare import delivery, two_builds
-from tlsmem.config import definitions, option_check
-from tlsmem.config.options import COMPARE, OF_COMPARE
+from tlsmem.compare.names import Usage
+from tlsmem.config import definitions
 
-EXAMPLES = """examples:
-  tools/compare_builds.py --a openssl@git:openssl-3.5.5 --b openssl@path:. --role server    from within the clone
-  tools/compare_builds.py --a openssl@3.4.1 --b openssl@3.5.5 --suites tls13-rsa-aes256
-  tools/compare_builds.py --a rustls+ring@git:v/0.23.46 --b rustls+ring@git:main --git ~/src/rustls
-  git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD"""
-FAILED, SIGNALLED = 1, 128
-OF_BISECT = {delivery.UNCHANGED: 0, delivery.CHANGED: delivery.BAD}
-MEANINGS = option_check.KNOBS | OF_COMPARE
+FAILED, USAGE = 1, 2
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    for knob, default in COMPARE.items():
-        made.add_argument(f"--{knob.lower()}", metavar=knob, help=f"{MEANINGS[knob]} (default: {default})")
-    made.add_argument("--bisect", action="store_true", help="exit 0, 1 or 125, for `git bisect run`")
-    return made
-
-
-def asked(given: argparse.Namespace) -> dict[str, str]:
-    """Exits with 2 and a sentence for what cannot be."""
-    knobs = {knob: getattr(given, knob.lower()) for knob in COMPARE}
-    knobs = {knob: value for knob, value in knobs.items() if value is not None}
-    option_check.insist(knobs, list(COMPARE))
-    for knob in ("A", "B"):
-        if knob not in knobs:
-            usage(f"{knob}= is missing: {OF_COMPARE[knob]}")
-    if int(knobs.get("N", 200)) < 4:
-        usage(f"N={knobs['N']}: a cost per session needs two numbers of sessions, N/2 and N; the least N is 4")
-    return knobs
-
-
-def usage(sentence: str) -> NoReturn:
-    print(f"memtest: {sentence}", file=sys.stderr)
-    sys.exit(2)
-
-
-def run(given: argparse.Namespace) -> int:
-    """The exit status. ValueError, Failed and OSError with a sentence."""
-    knobs = asked(given)
+def run(knobs: dict[str, str]) -> int:
+    """The exit status. Usage, ValueError, Failed and OSError with a sentence."""
     if not (ROOT / "build/core/libheapmeter.so").is_file():
         raise Failed("build/core/libheapmeter.so is not there: run `make core` first")
     definitions.check()
     try:
         sides = two_builds.resolved(knobs)
     except ValueError as error:
-        usage(str(error))
+        raise Usage(str(error)) from None
     begun = time.monotonic()
     two_builds.build(sides, knobs)
     built = time.monotonic()
@@ -76,11 +32,13 @@ def run(given: argparse.Namespace) -> int:
     return delivery.status(found)
 
 
-def judged(arguments: list[str] | None = None) -> int:
+def ended(knobs: dict[str, str]) -> int:
     """The exit status, what went wrong as a sentence on stderr."""
-    given = parser().parse_args(arguments)
     try:
-        return run(given)
+        return run(knobs)
+    except Usage as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        return USAGE
     except (Failed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
     except OSError as error:
@@ -88,27 +46,3 @@ def judged(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return FAILED
-
-
-def bisected() -> int:
-    """No commit is bad by what went wrong here: git is told to skip it; but a signal ends the search."""
-    try:
-        status = judged()
-    except SystemExit as error:
-        if not isinstance(error.code, int):
-            print(error.code, file=sys.stderr)
-        status = error.code if isinstance(error.code, int) else FAILED
-    except Exception as error:
-        print(f"memtest: {type(error).__name__}: {error}", file=sys.stderr)
-        status = FAILED
-    return OF_BISECT.get(status, status if status > SIGNALLED else delivery.SKIP)
-
-
-def of_bisect(word: str) -> bool:
-    """Abbreviated too, as argparse has it: what cannot be parsed must not be a bad commit either."""
-    return "--bisect".startswith(word) and len(word) > len("--b")
-
-
-def main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
-    sys.exit(bisected() if any(map(of_bisect, sys.argv[1:])) else judged())

@@ -8,11 +8,9 @@ from tlsmem.base import stdout
 from tlsmem.compare import comparison_tables, largest_changes, pull_request
 from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import Comparison
+from tlsmem.compare.names import CHANGED, NOTHING, UNCHANGED
 from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, whole, word
-
-UNCHANGED, NOTHING, CHANGED, SKIP = 0, 1, 3, 125  # SKIP: of git bisect, a commit that cannot be judged
-BAD = 1  # of git bisect
 
 
 def status(comparison: Comparison) -> int:

@@ -3,24 +3,12 @@
 from typing import Literal, NamedTuple
 
 from tlsmem.base import phase_names
+from tlsmem.compare.names import METERS, PEAK, STAGES
 from tlsmem.schema.records import Record
 
 Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]
-PEAK = "peak"
-METERS: dict[str, str] = {  # meter to its unit
-    "heap": "B",  # live bytes a session
-    "blocks": "blocks",  # live blocks a session; at the peak those live at that moment
-    "allocations": "blocks",  # allocated since `contexts` up to the end of the phase, a session, whatever was freed
-    "rest": "B",  # tables of the library's own, of a process: what the larger run has more of than the smaller
-    "rss": "B",  # a session: the slope over N; of roles together a pair: two sessions
-    "peak-rss": "B",  # of the process, at an N
-    "handshakes": "handshakes/s",  # of a role's own work
-    "send": "MiB/s",
-    "receive": "MiB/s",
-}
 EXACT = ("heap", "blocks", "allocations", "rest")
 TIMED = ("handshakes", "send", "receive")
-STAGES = ("created", PEAK, "established", "reply", "idle", "closed")  # that are compared unless others are asked for
 WORDS = {"created": "sessions"}  # of people: as records have it
 AFTER = {"reply": "after 1 KiB each way"}  # on pages
 

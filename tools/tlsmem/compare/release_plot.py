@@ -1,4 +1,4 @@
-"""One picture of a library release by release: what a session holds, stacked by what it is for, with its peak."""
+"""The picture of a library release by release: what a session holds, by bucket, with its peak."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,17 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tlsmem.base.text_colours import INK
-from tlsmem.compare import release_panel, release_walk
-from tlsmem.compare.release_walk import STAGES, Walk
-from tlsmem.config import option_check
-from tlsmem.plots import bucket_panel, plot_command
+from tlsmem.compare import release_names, release_panel, release_walk
+from tlsmem.compare.release_names import STAGES
+from tlsmem.compare.release_walk import Walk
+from tlsmem.plots import bucket_panel
 from tlsmem.plots.picture import STYLE, frame, save
 from tlsmem.tables import table_command
 from tlsmem.tables.settings import dates, machine_of
 
-EXAMPLES = """examples:
-  tools/plot_versions.py data/local/2026-01-31-some-cpu -o versions --library openssl
-  tools/plot_versions.py data/local/2026-01-31-some-cpu -o idle.svg --library rustls+ring --stage idle --role server"""
 HATCHES = {"hatch.linewidth": 0.7}
 
 
@@ -78,26 +75,7 @@ def saved(walks: Sequence[Walk], library: str, stage: str, output: Path) -> list
 def drawn(given: argparse.Namespace) -> list[Path]:
     runs = table_command.loaded(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    stacks = release_walk.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
-    roles = release_walk.ROLES if given.role == "both" else (given.role,)
+    stacks = release_names.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
+    roles = release_names.ROLES if given.role == "both" else (given.role,)
     walks = release_walk.walks(release_walk.selected(runs, stacks, given.suites), stacks, roles)
     return saved(walks, given.library, given.stage, given.output)
-
-
-def main() -> None:
-    kept = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    parser.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
-    parser.add_argument("--library", required=True, metavar="NAME", help="as before the @ of its stacks")
-    parser.add_argument(
-        "--versions", type=option_check.listed, metavar="NAMES", help="only these releases: 3.0.22,3.5.5"
-    )
-    parser.add_argument(
-        "--suites", type=option_check.listed, metavar="NAMES", help=f"default: {' '.join(release_walk.SUITES)}"
-    )
-    parser.add_argument(
-        "--role", choices=(*release_walk.ROLES, "both"), default="both", help="whose sessions (default: both)"
-    )
-    parser.add_argument("--stage", choices=release_walk.PHASES, default="established", help="whose bars are drawn")
-    plot_command.end("plot_versions", parser.parse_args(), drawn)

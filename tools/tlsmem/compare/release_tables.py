@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from tlsmem.compare.release_walk import PHASES, STAGES, UNEXPLAINED, Release, Walk
+from tlsmem.compare.release_names import PHASES, STAGES, TABLES
+from tlsmem.compare.release_walk import UNEXPLAINED, Release, Walk
 from tlsmem.compare.site_changes import Sites
 from tlsmem.explore.diff.sentences import amount, path
 from tlsmem.profile.buckets.rules import bucket_of, buckets
 from tlsmem.tables.table import Cell, Column, Table, hole, word
 
-NAMES = ("versions", "buckets", "changes")
 NO_SITES = "no sites run, so its total is all that is known"
 NO_SITE = "no single call site changed that way"
 CALLERS = 2
@@ -31,7 +31,7 @@ CHANGED = (
 
 def tables(walks: Sequence[Walk], library: str, stage: str, names: Sequence[str] | None = None) -> list[Table]:
     made = {"versions": by_stage, "buckets": by_bucket, "changes": changes}
-    return [made[name](walks, library, stage) for name in names or NAMES]
+    return [made[name](walks, library, stage) for name in names or TABLES]
 
 
 def heads() -> list[Column]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from tlsmem.compare.release_names import PHASES, ROLES, SUITES
 from tlsmem.config import releases
-from tlsmem.config.option_check import nearest
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import Sums
 from tlsmem.schema.harness_output import Role
@@ -18,11 +18,7 @@ from tlsmem.stats.session_cost import HeapCost
 from tlsmem.tables.heap import heap_holes
 from tlsmem.tables.settings import machine_of
 
-STAGES = {"created": "created", "peak": "at the peak", "established": "established", "idle": "idle"}
-PHASES = {"created": "sessions", "established": "established", "idle": "idle"}  # at whose end a stage is, but the peak
-SUITES = ("tls13-rsa-aes256", "tls12-rsa-aes256")  # unless others are asked for
 UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair
-ROLES: tuple[Role, ...] = ("client", "server")
 
 
 @dataclass(frozen=True)
@@ -89,21 +85,6 @@ class Walk:
     absent: tuple[str, ...]
 
 
-def stacks_of(library: str, known: Sequence[str], versions: Sequence[str] | None = None) -> list[str]:
-    """In order of release. ValueError with a sentence where there are none, or fewer than two."""
-    there = releases.libraries(known)
-    if library not in there:
-        raise ValueError(f"no releases of {library}{nearest(library, there) or one_of(there)}")
-    named = {releases.version(stack): stack for stack in there[library]}
-    for version in versions or ():
-        if version not in named:
-            raise ValueError(f"no release {version} of {library}; there are: {', '.join(named)}")
-    kept = [stack for version, stack in named.items() if not versions or version in versions]
-    if len(kept) < 2:
-        raise ValueError(f"{kept[0]} is the only release of {library}: a walk needs two")
-    return kept
-
-
 def ordered(stacks: Iterable[str]) -> list[str]:
     """Of one library, by release."""
     return [stack for several in releases.libraries(stacks).values() for stack in several]
@@ -117,10 +98,6 @@ def selected(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str
     there = {run.suite for run in of_library}
     usual = [suite for suite in SUITES if suite in there]
     return select(of_library, stacks, suites or usual or None)
-
-
-def one_of(there: Sequence[str]) -> str:
-    return f"; there are: {', '.join(there) or 'none'}"
 
 
 def walks(selection: Selection, stacks: Sequence[str], roles: Sequence[Role] = ROLES) -> list[Walk]:

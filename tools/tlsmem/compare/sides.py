@@ -5,17 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.compare import declared_settings
+from tlsmem.compare.names import NARROWED, Usage
 from tlsmem.config.option_check import nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
 from tlsmem.tables.table import clean
-
-NARROWED = ("suite", "allocator", "window", "roles", "env", "cpu")  # by options of these names, as of tabulate
-
-
-class Usage(ValueError):
-    """What was asked for cannot be."""
 
 
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:

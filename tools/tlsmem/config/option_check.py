@@ -51,15 +51,19 @@ DEFINITIONS = ROOT / "memtest"
 ALL = "all"  # stacks
 
 
+class Unreadable(ValueError):
+    """A file of memtest/*.toml that cannot be read, or is not TOML."""
+
+
 def table(kind: str) -> dict:
-    """The tables of memtest/KIND.toml by name, whole; ValueError naming file and line when it is not TOML."""
+    """The tables of memtest/KIND.toml by name, whole; Unreadable naming file and line when it is not TOML."""
     path = DEFINITIONS / f"{kind}.toml"
     try:
         return whole(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValueError as error:
-        raise ValueError(f"memtest/{path.name}: {error}") from None
+        raise Unreadable(f"memtest/{path.name}: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"memtest/{path.name} cannot be read: {error}") from None
+        raise Unreadable(f"memtest/{path.name} cannot be read: {error}") from None
 
 
 def nearest(name: str, known) -> str:

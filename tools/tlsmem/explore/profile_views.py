@@ -9,12 +9,10 @@ import rich.text
 
 from tlsmem.base import stdout
 from tlsmem.explore import callers_tree, folded_stacks, profile_output, profile_selection, profile_tables, top_sites
+from tlsmem.explore.names import FILES, ROWS, VIEWS
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
-
-VIEWS = ("callers", "sizes", "buckets")
-FILES = ("folded", "speedscope", "flamegraph")
 
 
 def show(profile: Profile, given: argparse.Namespace) -> str:
@@ -29,7 +27,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
         render.print_all(made, given.format)
     if given.callers and not given.format:
         root = callers_tree.tree(profile, moment, given.role, given.filter)
-        draw(root, title(moment), given.top or top_sites.ROWS)
+        draw(root, title(moment), given.top or ROWS)
     if given.buckets and form(given) in (render.TABLE, render.MARKDOWN):
         tell(reasons(profile), form(given))
     write(profile, given, moment)
@@ -47,7 +45,7 @@ def item(sentence: str) -> str:
 
 def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
     """All where nothing is chosen; the sites where some are, or --by asks for them; and what has its own option."""
-    rows = given.top or top_sites.ROWS
+    rows = given.top or ROWS
     alone = not any(getattr(given, name) for name in (*VIEWS, *FILES))
     if given.by or (alone and (given.phase or given.role or given.filter)):
         by = given.by or "bytes"
@@ -135,9 +133,9 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
             f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}"
         )
     if given.into:
-        return page(tables.tables(found, given.top or top_sites.ROWS), sentences.all_of(found))
+        return page(tables.tables(found, given.top or ROWS), sentences.all_of(found))
     if not (given.folded or given.flamegraph):
-        render.print_all(tables.tables(found, given.top or top_sites.ROWS), given.format)
+        render.print_all(tables.tables(found, given.top or ROWS), given.format)
         if form(given) in (render.TABLE, render.MARKDOWN):
             tell(sentences.all_of(found), form(given))
     if given.folded:

@@ -1,21 +1,14 @@
 """Who allocated, by call site: what is live at a moment, or what was allocated over the run."""
 
-from typing import Literal, get_args
-
 from tlsmem.explore import profile_selection
 from tlsmem.explore.call_sites import BY_WHOM, Figures, Site, grouped, ranked, said, share, sums
+from tlsmem.explore.names import LIVE, OF_RUN, ROWS, By, Live, OfRun
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, Held, Profile, total
 from tlsmem.tables.reconciliation import in_blocks
 from tlsmem.tables.table import Cell, Column, Table, hole, quotient, whole
 
-Live = Literal["bytes", "blocks"]
-OfRun = Literal["allocations", "allocated", "temporary"]
-By = Literal["bytes", "blocks", "allocations", "allocated", "temporary"]
-LIVE, OF_RUN, BY = get_args(Live), get_args(OfRun), get_args(By)
-
-ROWS = 10
 NOT_COUNTED = "{} does not count blocks"
 NOBODY = "what the harness and the contexts hold is no session's"
 HOW_MANY = "how many sessions there were is not known; --sessions N says it"

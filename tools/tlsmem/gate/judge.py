@@ -1,7 +1,4 @@
-"""Hold what sessions cost against budgets: measure what BUDGET.toml needs, print each limit, value and verdict.
-
-Exit 0 when all are held, 3 when one is exceeded or cannot be judged, 2 when the budgets or a file that is
-named cannot be used, 1 when runs or builds failed. With --into 0 when it is written."""
+"""What sessions cost against budgets: the runs that are needed, each limit, value and verdict, and the exit status."""
 
 import argparse
 import os
@@ -14,7 +11,6 @@ from pathlib import Path
 
 from tlsmem.base import markdown_embedding, paths, stdout
 from tlsmem.build.commands import Failed
-from tlsmem.config import option_check
 from tlsmem.gate import baselines, budget, builds, ci_outputs, growth, measuring, needed_runs, verdict_table, verdicts
 from tlsmem.gate.budget import Budget, Budgets, Unusable
 from tlsmem.gate.evidence import Recording
@@ -22,34 +18,9 @@ from tlsmem.tables import render
 from tlsmem.tables.table import clean
 
 HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
-EXAMPLES = """examples:
-  tools/gate.py BUDGET.toml                                 measure here and now, and judge
-  tools/gate.py BUDGET.toml --junit gate.xml --out runs     for a CI: JUnit XML, and the runs are kept
-  tools/gate.py BUDGET.toml --recording data/local/DATE-CPU judge a recording that is there
-  tools/gate.py BUDGET.toml --new-baseline baselines/DATE   record what budgets like "+1%" are held against
-  tools/gate.py BUDGET.toml --list                          what would be measured
-
-docs/ci.md has a BUDGET.toml, and workflows. GITHUB_STEP_SUMMARY in the environment is appended to."""
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("budget", type=Path, metavar="BUDGET.toml")
-    where = made.add_mutually_exclusive_group()
-    where.add_argument("--recording", type=Path, metavar="DIR", help="judge this recording, and measure nothing")
-    where.add_argument("--out", type=Path, metavar="DIR", help="keep what is measured (default: a temporary directory)")
-    where.add_argument("--new-baseline", type=Path, metavar="DIR", help="measure into DIR, and judge nothing")
-    where.add_argument("--list", action="store_true", help="print the runs that would be made")
-    made.add_argument("--git", type=Path, metavar="DIR", help="the clone that has the commits of stacks @git:REF")
-    made.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
-    made.add_argument("--summary", type=Path, metavar="FILE", help="append a summary in Markdown to this file too")
-    made.add_argument("--format", choices=render.FORMATS, help="default: a table on a terminal, else Markdown")
-    made.add_argument("--into", type=Path, metavar="FILE", help="write the summary where this command stands in FILE")
-    return made
-
-
-def run(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """The exit status. Unusable, with a sentence."""
     asked = budget.load(given.budget)
     ci_outputs.check([given.junit, given.summary], given.budget)
@@ -65,10 +36,10 @@ def run(given: argparse.Namespace) -> int:
     if given.recording:
         measured = baselines.judged(given.recording, baseline, given.budget.parent / (asked.baseline or ""))
         baselines.tell_left_out(measured, {(one.stack, one.place.suite) for one in found})
-        return judge(given, found, measured, baseline)
+        return judge(given, parser, found, measured, baseline)
     with ExitStack() as until_done:
         folder = given.out or Path(until_done.enter_context(tempfile.TemporaryDirectory(prefix="memtest-gate-")))
-        return judge(given, found, measure(asked, found, folder), baseline)
+        return judge(given, parser, found, measure(asked, found, folder), baseline)
 
 
 def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
@@ -106,12 +77,18 @@ def failures(measured: Recording) -> int:
     return len(failed)
 
 
-def judge(given: argparse.Namespace, budgets: Sequence[Budget], measured: Recording, baseline: Recording | None) -> int:
+def judge(
+    given: argparse.Namespace,
+    parser: argparse.ArgumentParser,
+    budgets: Sequence[Budget],
+    measured: Recording,
+    baseline: Recording | None,
+) -> int:
     """Everything that is told, and the exit status."""
     rulings = [verdicts.ruling(one, measured, baseline) for one in budgets]
     explained = growth.of_rulings(rulings, measured.records, baseline.records if baseline else [])
     if given.into:
-        return into(given, ci_outputs.summary(rulings, explained))
+        return into(given, parser, ci_outputs.summary(rulings, explained))
     render.print_all([verdict_table.table(rulings), *(one.table() for one in explained)], given.format)
     for one in rulings:
         if one.verdict != verdicts.HELD:
@@ -124,9 +101,9 @@ def judge(given: argparse.Namespace, budgets: Sequence[Budget], measured: Record
     return HELD if all(one.verdict == verdicts.HELD for one in rulings) else EXCEEDED
 
 
-def into(given: argparse.Namespace, text: str) -> int:
+def into(given: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> int:
     try:
-        markdown_embedding.replace(given.into, given, parser(), text)
+        markdown_embedding.replace(given.into, given, parser, text)
     except ValueError as error:
         raise Unusable(str(error)) from None
     return HELD
@@ -137,13 +114,11 @@ def tell(sentence: object) -> None:
     print(f"gate: {clean(str(sentence))}", file=sys.stderr)
 
 
-def main() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Exits as `run` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends with it
-    given = parser().parse_args()
-    option_check.insist({})
     try:
-        sys.exit(run(given))
+        sys.exit(run(given, parser))
     except Unusable as error:
         tell(error)
         sys.exit(USAGE)

@@ -1,16 +1,11 @@
-"""How much memory TLS connections need: by the measured law, memory = fixed + N (E + K) + H x most handshakes at once.
-
-E, H and fixed are from recordings, K (the kernel's part) and a full record in flight are assumed or given; each answer
-says which, and what it leaves out."""
+"""Answers of plan.py: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
 
 import argparse
 import math
 import signal
 import sys
-from collections.abc import Sequence
 
 from tlsmem.plan import (
-    arguments,
     assumptions,
     find_model,
     fleet_answer,
@@ -32,27 +27,8 @@ from tlsmem.schema import records
 from tlsmem.tables import table_command
 from tlsmem.tables.table import Table, clean
 
-EXAMPLES = """examples:
-  tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
-  tools/plan.py memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms     W by Little's law
-  tools/plan.py memory --connections 50k --stalled-rate 200/s --timeout 60s             peers that never go on
-  tools/plan.py fit --memory 16GiB --handshaking 5% --in-flight 20% --role both
-  tools/plan.py storm --clients 100000 --within 10s -o storm
-  tools/plan.py storm --clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5
-  tools/plan.py fleet --clients 10M --hosts 40 --fail 1
-  tools/plan.py haproxy --memory 16GiB --role both
-  tools/plan.py check                                       how far off the law is where it was not fitted"""
-
-
 QUIET = Demand()  # nobody in the handshake, nothing in flight
 SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
-
-
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(prog="plan.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    arguments.add(made)
-    return made
 
 
 def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> list[Table]:
@@ -152,15 +128,13 @@ def shown(made: list[Table], names: list[str] | None) -> list[Table]:
     return [one for one in made if not names or one.name in names]
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as it went."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    asked = parser()
-    given = asked.parse_args(words)
     try:
-        table_command.deliver(shown(ANSWERS[given.answer](given), given.table), given, asked)
+        table_command.deliver(shown(ANSWERS[given.answer](given), given.table), given, parser)
     except Impossible as error:
-        asked.error(clean(str(error)))
+        parser.error(clean(str(error)))
     except ValueError as error:
         sys.exit(clean(f"plan: {error}"))
     except OSError as error:

@@ -1,9 +1,8 @@
-"""One picture of what a session's bytes are for: by bucket and phase, a panel for each stack and role on one scale."""
+"""The picture of what a session's bytes are for: by bucket and phase."""
 
 import argparse
 import signal
 import sys
-from pathlib import Path
 
 import matplotlib
 from matplotlib import pyplot
@@ -18,10 +17,6 @@ from tlsmem.profile.unreadable import Unreadable
 from tlsmem.tables.bucket_sources import profiles
 from tlsmem.tables.settings import dates, machine_of
 
-EXAMPLES = """examples:
-  tools/plot_buckets.py data/local/2026-01-31-some-cpu -o buckets --suite tls13-rsa-aes256  both buckets.png and .svg
-  tools/plot_buckets.py data/local/2026-01-31-some-cpu -o ring.png --suite tls12-rsa-aes256 --stack rustls+ring@0.23.46
-  tools/plot_buckets.py old.heaptrack.zst new.heaptrack.zst -o both.svg                   profiles of any tool"""
 TITLE = "What a TLS session's bytes are for"
 
 
@@ -72,14 +67,7 @@ def of_what(profile: Profile) -> str:
     return f"{said}; {called(profile.tool)}{' run' * profile.of_one_pair} of N = {run.sessions:,} sessions"
 
 
-def main() -> None:
-    kept = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    parser.add_argument("source", type=Path, nargs="+", help="a recording below data/, or profiles, a stack each")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
-    parser.add_argument("--suite", help="of a recording with several")
-    parser.add_argument("--stack", action="append", help="of a recording; may be repeated, in this order")
-    given = parser.parse_args()
+def run(given: argparse.Namespace) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.7}):

@@ -1,4 +1,4 @@
-"""One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
+"""The picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
 
 import argparse
 from pathlib import Path
@@ -13,14 +13,6 @@ from tlsmem.stats import allocator_statistics
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables.settings import constant, dates, machine_of
-
-EXAMPLES = """examples:
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory.png
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory    both memory.png and memory.svg
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o pq.svg --suite tls13-rsa-aes256-pq --n 1000
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o roles.png --roles split  clients and servers beside each other
-  tools/plot_mem.py data/local/2026-01-31-some-cpu -o env.png --env lab --env deployed  each repeat beside the lab's"""
-
 
 TITLE = "What a TLS session costs in memory"
 
@@ -88,13 +80,3 @@ def drawn(given: argparse.Namespace) -> list[Path]:
         given, "plot_mem", suites=given.suite, roles=given.roles, envs=given.env, cpus=given.cpu
     )
     return draw(selection, given.output, given.n)
-
-
-def main() -> None:
-    parser = plot_command.parser(__doc__, EXAMPLES)
-    parser.add_argument("--suite", action="append", help="one panel each; may be repeated")
-    parser.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
-    parser.add_argument("--env", action="append", help="lab, deployed or deployed-thp: panels beside each other")
-    parser.add_argument("--cpu", action="append", help="all, no-avx512, no-aes or baseline: one panel each")
-    parser.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
-    plot_command.end("plot_mem", parser.parse_args(), drawn)

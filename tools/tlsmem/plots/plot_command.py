@@ -15,16 +15,6 @@ from tlsmem.stats.selection import Selection, of_campaign, select
 from tlsmem.tables import table_command
 
 
-def parser(about: str, examples: str) -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=about, epilog=examples, formatter_class=kept)
-    made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
-    made.add_argument("-o", "--output", type=Path, required=True, help="FILE.png, FILE.svg, or FILE for both")
-    made.add_argument("--stack", action="append", help="may be repeated, in this order")
-    made.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
-    return made
-
-
 def selected(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
     """The runs that were asked for; what stands in no line is said on stderr. ValueError with a sentence."""
     loaded = table_command.loaded(given.recording, "recordings are directories under data/")

@@ -1,4 +1,4 @@
-"""One picture of libraries release by release: what an established session keeps, and its peak in the handshake."""
+"""The picture of libraries release by release: what an established session keeps, and its peak."""
 
 import argparse
 from collections.abc import Sequence
@@ -12,18 +12,14 @@ from tlsmem.config import releases
 from tlsmem.plots import plot_command, release_panel
 from tlsmem.plots.memory_panels import style
 from tlsmem.plots.picture import frame, save
+from tlsmem.plots.release_limits import LEAST, MOST
 from tlsmem.plots.release_panel import Line
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.tables.settings import dates, machine_of
 
-EXAMPLES = """examples:
-  tools/plot_releases.py data/local/2026-01-31-some-cpu -o releases --library openssl --library rustls+ring
-  tools/plot_releases.py data/local/2026-01-31-some-cpu -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq"""
 TITLE = "Memory of a TLS session, release by release"
-LEAST = 3  # releases of a library that was not asked for
-MOST = 3  # suites: lines of a panel
 ROLES: tuple[Role, ...] = ("client", "server")
 
 
@@ -96,13 +92,3 @@ def keys() -> list[Line2D]:
 def drawn(given: argparse.Namespace) -> list[Path]:
     selection = plot_command.selected(given, "plot_releases", suites=given.suite, roles=given.roles)
     return save(figure(selection, given.library), given.output)
-
-
-def main() -> None:
-    parser = plot_command.parser(__doc__, EXAMPLES)
-    parser.add_argument(
-        "--library", action="append", help=f"default: all of {LEAST} releases; may be repeated, in order"
-    )
-    parser.add_argument("--suite", action="append", help=f"a line each; may be repeated, up to {MOST}")
-    parser.add_argument("--roles", action="append", help="together or split, where there are both")
-    plot_command.end("plot_releases", parser.parse_args(), drawn)

@@ -1,9 +1,8 @@
-"""One picture of every stack in one suite: what an established session keeps, the smallest first, and its peak."""
+"""The picture of every stack in one suite: what an established session keeps, and its peak."""
 
 import argparse
 import textwrap
 from pathlib import Path
-from typing import get_args
 
 import matplotlib
 from matplotlib import pyplot
@@ -24,9 +23,6 @@ from tlsmem.tables.settings import dates, machine_of
 from tlsmem.tables.stacks import RUNTIME, absent, exact, ranked
 from tlsmem.tables.table import Cell
 
-EXAMPLES = """examples:
-  tools/plot_stacks.py data/local/2026-01-31-some-cpu -o stacks --suite tls13-rsa-aes128  both stacks.png and .svg
-  tools/plot_stacks.py data/local/2026-01-31-some-cpu -o clients.png --suite tls12-rsa-aes256 --role client"""
 ROW = 0.235  # inches
 WIDE = 190  # characters of a line of what has no bar
 KEPT, PEAK = 1.09, 1.16  # where their columns of figures end, in parts of the scale
@@ -130,11 +126,3 @@ def drawn(given: argparse.Namespace) -> list[Path]:
     suites = [given.suite] if given.suite else None
     selection = plot_command.selected(given, "plot_stacks", suites=suites, roles=given.roles)
     return save(figure(selection, given.role), given.output)
-
-
-def main() -> None:
-    parser = plot_command.parser(__doc__, EXAMPLES)
-    parser.add_argument("--suite", help="of a recording with several")
-    parser.add_argument("--roles", action="append", help="together or split, where there are both")
-    parser.add_argument("--role", choices=get_args(Role), default="server", help="default: server")
-    plot_command.end("plot_stacks", parser.parse_args(), drawn)

@@ -1,11 +1,6 @@
-"""One page of recordings that needs nothing else: what was measured and on what machine, what a session costs by stack,
-suite, role, phase and meter, throughput and handshakes, and the command that makes each figure again.
-
-The same tables as Markdown, CSV or JSON go to stdout (--format markdown|csv|json), or into the file -o; --format files
-writes Markdown and CSV of every table, PNG and SVG of every picture into the directory -o."""
+"""One page of recordings that needs nothing else, its tables as text, or tables and pictures as files."""
 
 import argparse
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -28,21 +23,14 @@ from tlsmem.report import (
     timed_runs,
     waterfall,
 )
+from tlsmem.report.forms import FILES, HTML, TEXTS
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section
 from tlsmem.schema import records
 from tlsmem.tables import render
 from tlsmem.tables.table import clean
 
-EXAMPLES = """examples:
-  tools/report.py -o report.html                   your newest recording, and the newest with memory, all stacks, time
-  tools/report.py data/local/2026-01-31-some-cpu -o report.html
-  tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  machines are told apart
-  tools/report.py data/local/2026-01-31-some-cpu --format csv --table cost-heap
-  tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""
 MAKERS = (summary, cost, phases, residuals, waterfall, timed_runs, measured_runs)
-HTML, FILES = "html", "files"
-TEXTS = (render.MARKDOWN, render.CSV, render.JSON)
 OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(TEXTS, Path(profile_output.STDOUT))
 
 
@@ -58,23 +46,6 @@ def subtitle(read: Sequence[Recording]) -> str:
     counted = {"stack": {one.stack for one in records}, "suite": {one.suite for one in records}}
     counts = [f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in counted.items()]
     return f"{len(records):,} runs of {' in '.join(counts)}, recorded {measured_runs.dates(records)}"
-
-
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("recording", type=Path, nargs="*", help="directories under data/, or files of them")
-    made.add_argument("--recordings", type=listed, metavar="NAMES", default=[], help="the same in one word, as of make")
-    where = "a file or directory; default: report.html, report, or stdout"
-    made.add_argument("-o", "--out", dest="output", type=Path, help=where)
-    made.add_argument("--format", choices=(HTML, *TEXTS, FILES), default=HTML, help="default: html")
-    made.add_argument("--table", action="append", metavar="NAME", help="only this one, as text; may be repeated")
-    return made
-
-
-def listed(names: str) -> list[Path]:
-    """`a b` and `a,b` alike."""
-    return [Path(name) for name in re.split(r"[\s,]+", names) if name]
 
 
 def run(given: argparse.Namespace) -> None:
@@ -111,9 +82,8 @@ def is_file(output: Path) -> bool:
     return output.suffix == ".html" or (output.exists() and not output.is_dir())
 
 
-def main() -> None:
+def ended(given: argparse.Namespace) -> None:
     """Exits with 1 after a sentence, and where a line of a recording was cut off."""
-    given = parser().parse_args()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         run(given)

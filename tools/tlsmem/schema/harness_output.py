@@ -17,12 +17,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from tlsmem.schema.names import Process, Role
+
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
 Scenario = Literal["memory", "throughput", "handshake"]
 Meter = Literal["rss", "heap", "sites", "time", "instructions"]
-Role = Literal["client", "server"]
-Process = Literal["both", "client", "server"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
 Env = Literal["lab", "deployed", "deployed-thp"]
 Cpu = Literal["all", "no-avx512", "no-aes", "baseline"]

@@ -1,6 +1,5 @@
 """Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
 
-import argparse
 import hashlib
 import json
 import sys
@@ -175,10 +174,3 @@ def parse(line: bytes, place: str) -> Record:
         return Record.model_validate_json(line)
     except ValidationError as error:
         sys.exit(f"{place} is not a record of schema {SCHEMA}: {sentence(error)}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--schema", action="store_true", required=True, help="print the JSON schema of a record")
-    parser.parse_args()
-    print(json.dumps(Record.model_json_schema(), indent=2))

@@ -8,11 +8,10 @@ from typing import get_args
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.option_check import nearest
 from tlsmem.schema.harness_output import Env, Meter, Process, Roles
+from tlsmem.schema.names import ITSELF
 from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import by_start, comparable, missing_from, of_latest_builds
 from tlsmem.stats.series import Series, Setting, cpu_name, of_process, peer_name
-
-ITSELF = "itself"  # the peer of a stack that is at both ends of a pair
 
 
 def declared(record: Record) -> tuple:

@@ -10,6 +10,7 @@ from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import deployed
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.mixed_pairs import interop
+from tlsmem.tables.names import NEEDS
 from tlsmem.tables.nonlinearity import bending, bent
 from tlsmem.tables.published import published
 from tlsmem.tables.reconciliation import closings, closings_in_short
@@ -40,34 +41,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "call-sites": call_sites,
     "law": peaks_and_model.laws,
 }
-TABLES = tuple(MAKERS)
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
-
-BOOKS = "RSS runs with the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
-TOGETHER = "clients and servers in one process (make mem without ROLES=split, KEEP, CLIENT and SERVER)"
-ONE_STACK = "pairs with the same stack at both ends (make mem without CLIENT and SERVER)"
-SITES = "sites runs, which are of the laboratory and the system's allocator (make mem)"
-NEEDS = {  # what no run has of which the table is asked, and how it is recorded
-    "settings": "runs",
-    "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
-    "peaks": f"RSS runs of {TOGETHER}",
-    "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
-    "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/measure.py 2023-account)",
-    "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
-    "rss": TOGETHER,
-    "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
-    "c10k": ONE_STACK,
-    "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
-    "deployed": "pairs of one stack both in the laboratory and as deployed (make mem ENV=both)",
-    "waterfall": BOOKS,
-    "accounts": BOOKS,
-    "bends": "a line that bends, and none does",
-    "sites": SITES,
-    "closings": SITES,
-    "buckets": SITES,
-    "call-sites": SITES,
-    "law": TOGETHER,
-}
 
 
 def build(
@@ -78,7 +52,7 @@ def build(
 
     ValueError when one that was asked for has no rows."""
     makers = MAKERS | {"peaks": lambda chosen: peaks_and_model.peaks(chosen, sessions)}
-    made = [makers[name](selection) for name in TABLES if name in (names or unasked(selection))]
+    made = [makers[name](selection) for name in MAKERS if name in (names or unasked(selection))]
     for table in made:
         if names and not table.rows:
             raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
@@ -96,4 +70,4 @@ def unasked(selection: Selection) -> list[str]:
     where_they_tell |= dict.fromkeys(["stacks", "published", "account"], False)  # for who asks; others tell all of few
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite
-    return [name for name in TABLES if where_they_tell.get(name, True)]
+    return [name for name in MAKERS if where_they_tell.get(name, True)]

@@ -8,10 +8,9 @@ from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, chosen
 from tlsmem.stats.timed_selection import Timed
 from tlsmem.tables import catalogue
+from tlsmem.tables.names import NEEDS, TIMED_NEEDS
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time
-
-TABLES = tuple(dict.fromkeys([*catalogue.TABLES, *of_time.TABLES]))
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
 
@@ -33,13 +32,13 @@ class Contents:
     def tables(self, names: Sequence[str] | None, sessions: Sequence[int] | None) -> list[Table]:
         """ValueError when one that was asked for has no rows."""
         wanted = names or []
-        ours = [name for name in wanted if name in catalogue.TABLES and (self.memory or name not in of_time.TABLES)]
+        ours = [name for name in wanted if name in NEEDS and (self.memory or name not in TIMED_NEEDS)]
         theirs = [name for name in wanted if name not in ours]
         made: list[Table] = []
         if ours or (self.memory and not wanted):
-            made += catalogue.build(needed(self.memory, ours, catalogue.NEEDS), ours, sessions)
+            made += catalogue.build(needed(self.memory, ours, NEEDS), ours, sessions)
         if theirs or (self.timed and not wanted):
-            made += of_time.build(needed(self.timed, theirs, of_time.NEEDS), theirs)
+            made += of_time.build(needed(self.timed, theirs, TIMED_NEEDS), theirs)
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
 
 

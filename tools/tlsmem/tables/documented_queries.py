@@ -1,6 +1,5 @@
-"""Run the DuckDB queries that stand on a page, over data/, and put what each finds below it."""
+"""DuckDB queries that stand on a page, run over data/, each with a table of what it finds below it."""
 
-import argparse
 import re
 import signal
 import sys
@@ -13,11 +12,6 @@ from tlsmem.base.paths import ROOT
 from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, clean
 
-EXAMPLES = """example:
-  tools/query.py docs/records.md
-
-A query is a block of sql. What it found is the table below it; of a block without a table, which makes what others
-ask, nothing is shown. Paths in queries are relative to the root of the repository."""
 QUERY = re.compile(r"```sql\n(?P<text>.*?)```\n(?P<found>\n(?:\|[^\n]*\n)+)?", re.DOTALL)
 
 
@@ -53,11 +47,8 @@ def answered(page: str, database: duckdb.DuckDBPyConnection) -> str:
     return made
 
 
-def main() -> None:
-    kept = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    parser.add_argument("page", type=Path, help="a Markdown file, which is written anew")
-    page = parser.parse_args().page
+def run(page: Path) -> None:
+    """Writes the page anew; what goes wrong is a sentence on stderr."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # while a query runs DuckDB may not hear of it
         found = answered(page.read_text(), opened())

@@ -1,20 +1,13 @@
-"""In words, why a session of one stack holds more bytes than one of another, by what the bytes are for: sentences in
-Markdown, with figures of a recording's sites runs, or of profiles, and the reasons of memtest/buckets.toml."""
+"""In words, why a session of one stack holds more bytes than one of another, by what the bytes are for."""
 
 import argparse
 import signal
 import sys
-from pathlib import Path
 
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.profile.buckets import reasons
 from tlsmem.profile.unreadable import Unreadable
-from tlsmem.tables import bucket_sources, table_command
-
-EXAMPLES = """examples:
-  tools/explain_buckets.py data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256
-  tools/explain_buckets.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+ring@0.23.46
-  tools/explain_buckets.py openssl.heaptrack.zst rustls.heaptrack.zst        of what make profile keeps"""
+from tlsmem.tables import bucket_sources
 
 NOTHING = (
     "nothing to compare: it needs sites runs of two families of stacks in one suite (make mem), or profiles of them "
@@ -22,20 +15,12 @@ NOTHING = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
-    made = table_command.parser(__doc__, EXAMPLES)
-    made.add_argument("recording", type=Path, nargs="+", help="a recording below data/, or profiles, a stack each")
-    made.add_argument("--stack", action="append", help="may be repeated; the first is compared with each other")
-    made.add_argument("--suite", action="append", help="may be repeated")
-    return made
-
-
 def markdown(sentences: list[str]) -> str:
     """What leads is a paragraph, what it leads is a list."""
     return "".join(f"\n{one}\n\n" if one.endswith(":") else f"- {one}\n" for one in sentences).removeprefix("\n")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     found = list(bucket_sources.profiles(given.recording, given.stack, given.suite))
     for profile in found:
@@ -45,18 +30,18 @@ def run(given: argparse.Namespace) -> int:
     if not text:
         raise ValueError(f"{' '.join(map(str, given.recording))}: {NOTHING}")
     if given.into:
-        markdown_embedding.replace(given.into, given, parser(), text)
+        markdown_embedding.replace(given.into, given, parser, text)
     else:
         with stdout.checked():
             print(text, end="")
     return 0
 
 
-def main() -> None:
-    given = parser().parse_args()
+def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Exits as `run` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        sys.exit(run(given))
+        sys.exit(run(given, parser))
     except (ValueError, Unreadable) as error:
         sys.exit(f"explain_buckets: {error}")
     except OSError as error:

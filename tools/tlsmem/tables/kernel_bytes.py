@@ -1,7 +1,6 @@
-"""What an idle TCP connection costs the kernel: loopback connections, both ends in an epoll set, against the slabs.
+"""Kernel memory of an idle TCP connection: loopback connections, both ends in an epoll set, against the slabs.
 
-A connection is one end; both ends are alike, so it is half of what a pair adds. Pages of slabs, not only objects, from
-/proc/slabinfo, which only root may read. Socket buffers are empty here: under load they are the larger part."""
+Pages of slabs, not only objects, from /proc/slabinfo, which only root may read."""
 
 import argparse
 import platform
@@ -70,13 +69,7 @@ def table(pairs: int, found: dict[str, float]) -> Table:
     return made
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=8_000, help="default: 8000")
-    parser.add_argument("--format", choices=render.FORMATS, help="default: table on a terminal, else markdown")
-    given = parser.parse_args()
-    if not 0 < given.pairs <= 100_000:
-        parser.error("--pairs is from 1 to 100000")
+def run(given: argparse.Namespace) -> None:
     try:
         render.print_all([table(given.pairs, measured(given.pairs))], given.format)
     except (OSError, ValueError) as error:

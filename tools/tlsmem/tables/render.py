@@ -16,11 +16,11 @@ import rich.text
 
 from tlsmem.base import stdout
 from tlsmem.tables.column_widths import UNBROKEN, widths
+from tlsmem.tables.forms import JSON, MARKDOWN, TABLE
 from tlsmem.tables.table import HOLE, Cell, Column, Table, clean
 
 WITHOUT = "Without a row:"
 BESIDE = 2  # blanks beside each column
-TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 
 
 def slim(table: Table) -> Table:

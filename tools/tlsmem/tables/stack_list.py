@@ -1,11 +1,7 @@
-"""Every stack that is known: whether it is built, its licence, and which suites it can do, by its harness's own word.
-
-Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. --sources is where each comes from,
-from the definitions alone; --into replaces what is between <!-- begin: COMMAND --> and <!-- end --> in a page."""
+"""The table of every stack: whether it is built, its licence, and what it can do; or where each comes from."""
 
 import argparse
 import sys
-from pathlib import Path
 
 from tlsmem.base import markdown_embedding
 from tlsmem.config import definitions, option_check
@@ -18,26 +14,6 @@ from tlsmem.tables.table import Cell, Column, Table, word
 
 BLANK = Cell("", None)
 HEADINGS = {"stack": "stack", "what": "what it is", "source": "source", "licence": "licence", "compiler": "compiler"}
-EXAMPLES = """examples:
-  tools/list_stacks.py                                       all of them
-  tools/list_stacks.py --stacks "openssl@3.5.5 null@c" --format json
-  tools/list_stacks.py --sources --into docs/stacks.md       the table in the documentation again"""
-
-
-def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--stacks", metavar="STACKS", default=option_check.ALL, help="these only (default: all)")
-    parser.add_argument("--sources", action="store_true", help="what they are, where they come from, how they are made")
-    parser.add_argument("--format", choices=render.FORMATS, help="default: table on a terminal, else markdown")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="put the table into this Markdown file, in its place")
-    given = parser.parse_args()
-    try:
-        option_check.check_names("STACKS", given.stacks)
-    except ValueError as error:
-        parser.error(str(error))
-    return given, parser
 
 
 def state(name: str) -> Cell:
@@ -107,9 +83,8 @@ def sources(stacks: list[str]) -> Table:
     return table
 
 
-def main() -> None:
+def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     definitions.check()
-    given, parser = arguments()
     table = (sources if given.sources else what_they_can)(option_check.stacks(given.stacks, "any"))
     if not given.into:
         render.print_all([table], given.format)

@@ -20,15 +20,6 @@ def loaded(recording: Path, where: str) -> list[Record]:
     return records.load(recording)
 
 
-def parser(about: str, examples: str) -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=about, epilog=examples, formatter_class=kept)
-    made.add_argument(
-        "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
-    )
-    return made
-
-
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
     """Into the page that was named, else on stdout. ValueError and OSError with a sentence."""
     if given.into:

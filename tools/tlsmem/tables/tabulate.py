@@ -1,36 +1,15 @@
-"""Tables of a recording. Of memory: peak RSS side by side, cost per session and role, C10K figures, mixed pairs, the
-laboratory beside what is deployed, from requested to resident, accounts of RSS, law of memory, what was held equal. Of
-time: rates side by side, latencies, threads, instructions, noise.
-
-Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. JSON is
-{"tables": [{"name", "title", "caption", "rows": [{COLUMN: VALUE}], "notes"}]}; a hole is {"hole": WHY}, and a value of
-several parts an object: {"bytes", "bytes_remainder", "blocks", "blocks_remainder", "over_sessions"}."""
+"""The tables of a recording that were asked for, and what a reader of them must know first."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
 from tlsmem.schema import records
-from tlsmem.schema.harness_output import Process
-from tlsmem.stats.selection import ITSELF, Selection, of_campaign
-from tlsmem.tables import contents, render, table_command
+from tlsmem.stats.selection import Selection, of_campaign
+from tlsmem.tables import contents, table_command
 from tlsmem.tables import table as tables
 from tlsmem.tables.contents import Contents
-
-PROCESSES = get_args(Process)
-EXAMPLES = """examples:
-  tools/tabulate.py data/local/2026-01-31-some-cpu
-  tools/tabulate.py data/local/2026-01-31-some-cpu --table peaks --n 10000 --format csv
-  tools/tabulate.py data/local/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
-  tools/tabulate.py data/local/2026-01-31-some-cpu --table c10k --into README.md
-  tools/tabulate.py data/local/2026-01-31-some-cpu --roles split --process server  what a server's process holds
-  tools/tabulate.py data/local/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
-  tools/tabulate.py data/local/2026-01-31-some-cpu --table deployed --format json
-  tools/tabulate.py data/local/2026-01-31-some-cpu --campaign handshake --table factor --table latency  of time
-
---into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
 
 def remarks(recording: Path, found: Contents) -> list[str]:
@@ -49,29 +28,6 @@ def too_little(found: Contents) -> list[str]:
     return []
 
 
-def parser() -> argparse.ArgumentParser:
-    made = table_command.parser(__doc__, EXAMPLES)
-    made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
-    made.add_argument("--table", choices=contents.TABLES, action="append", help="only this one; may be repeated")
-    made.add_argument("--format", choices=render.FORMATS, help="default: table on a terminal, else markdown")
-    made.add_argument("--n", type=int, action="append", metavar="N", help="rows of the table of peaks; may be repeated")
-    made.add_argument("--stack", action="append", help="may be repeated; the first is what others are compared with")
-    made.add_argument("--suite", action="append", help="may be repeated")
-    made.add_argument("--allocator", action="append", help="may be repeated")
-    made.add_argument("--window", action="append", help="pairs in the handshake at once, or all; may be repeated")
-    made.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
-    made.add_argument("--peer", action="append", help=f"of mixed pairs, the client's stack; {ITSELF}: no mixed pairs")
-    made.add_argument("--cpu", action="append", help="all, no-avx512, no-aes or baseline; may be repeated")
-    made.add_argument("--env", action="append", help="lab, deployed or deployed-thp; may be repeated")
-    made.add_argument(
-        "--process",
-        choices=PROCESSES,
-        help="only rows of this process (a role of split runs, or both), in tables that tell them apart",
-    )
-    made.add_argument("--campaign", metavar="NAME", help="only runs of this table of memtest/campaigns.toml")
-    return made
-
-
 def of_process(made: Sequence[tables.Table], process: str) -> list[tables.Table]:
     """The rows of this process, of the tables that tell processes apart. ValueError when there is none."""
     told = [table for table in made if any(column.key == "process" for column in table.columns)]
@@ -88,7 +44,7 @@ def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
         raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     loaded = table_command.loaded(arguments.recording, "recordings are directories under data/")
     if not loaded:
@@ -104,10 +60,6 @@ def run(arguments: argparse.Namespace) -> int:
     for remark in remarks(arguments.recording, found):
         print(f"tabulate: {remark}", file=sys.stderr)
     made = found.tables(arguments.table, arguments.n)
-    table_command.deliver(of_process(made, arguments.process) if arguments.process else made, arguments, parser())
+    table_command.deliver(of_process(made, arguments.process) if arguments.process else made, arguments, parser)
     measured = any(record.status == "measured" for record in found.records)
     return 0 if measured and not records.skipped else 1
-
-
-def main() -> None:
-    table_command.end("tabulate", parser().parse_args(), run)

@@ -14,13 +14,13 @@ from tlsmem.explore import profile_output, profile_selection
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.flamegraph import call_tree, profile_page
 from tlsmem.explore.folded_stacks import safe
+from tlsmem.explore.names import flamegraph_suffix
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import Held, Profile
 from tlsmem.tables.table import clean
 
 CRATE = ROOT / "tools/tlsmem/explore/flamegraph/svg"
 BINARY = ROOT / "build/cargo/release/flamegraph"
-SUFFIXES = (".html", ".svg")
 
 
 def write(
@@ -32,7 +32,7 @@ def write(
 ) -> None:
     """ValueError with a sentence for another suffix, an unknown moment, a pattern that finds nothing; Failed without
     cargo or npm; OSError with the file's name."""
-    if suffix(file) == ".html":
+    if flamegraph_suffix(file) == ".html":
         picture = profile_page.page(profile, moment, owner, pattern)
     else:
         picture = of_moment(profile, profile_selection.moment(profile, moment).name, owner, pattern)
@@ -41,7 +41,7 @@ def write(
 
 def write_diff(diff: Diff, file: Path | str) -> None:
     """As write."""
-    picture = profile_page.diff_page(diff) if suffix(file) == ".html" else of_diff(diff)
+    picture = profile_page.diff_page(diff) if flamegraph_suffix(file) == ".html" else of_diff(diff)
     profile_output.put(picture, str(file))
 
 
@@ -86,12 +86,6 @@ def path(tree: call_tree.Tree, node: int) -> Iterator[int]:
     while node:
         yield node
         node = tree.callers[node]
-
-
-def suffix(file: Path | str) -> str:
-    if (found := Path(file).suffix.lower()) not in SUFFIXES:
-        raise ValueError(f"{file}: a flamegraph is a .svg of one moment or a .html of all: name the file so")
-    return found
 
 
 def drawn(lines: Iterable[str], title: str, subtitle: str) -> str:

@@ -7,6 +7,7 @@ from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import Timed
 from tlsmem.tables import settings
+from tlsmem.tables.names import TIMED_NEEDS
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import ratios
 from tlsmem.tables.timed.handshakes import handshakes, sessions
@@ -41,31 +42,15 @@ MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they ar
     "harness": harness,
     "noise": noise,
 }
-TABLES = tuple(MAKERS)
-HANDSHAKES = "runs of the scenario handshake (make handshake)"
-ANY = "timed runs (make throughput, make handshake)"
-NEEDS = {  # what no run has of which the table is asked, and how it is recorded
-    "settings": ANY,
-    "factor": f"{ANY} of two stacks",
-    "transfer": "runs of the scenario throughput (make throughput)",
-    "handshakes": HANDSHAKES,
-    "sessions": HANDSHAKES,
-    "configurations": f"{ANY} of one library that differ in one setting (make throughput ALLOCATOR=jemalloc)",
-    "threads": "timed runs with several numbers of threads (make threads)",
-    "latency": ANY,
-    "instructions": "runs under callgrind (make throughput, make handshake)",
-    "harness": ANY,
-    "noise": ANY,
-}
 
 
 def build(timed: Timed, names: Sequence[str] | None = None) -> list[Table]:
     """The tables of these names; without names all that have rows, side by side only what fits.
 
     ValueError when one that was asked for has no rows."""
-    chosen = names or [name for name in TABLES if name != "factor" or len(timed.stacks) <= ratios.MOST]
-    made = [MAKERS[name](timed) for name in TABLES if name in chosen]
+    chosen = names or [name for name in MAKERS if name != "factor" or len(timed.stacks) <= ratios.MOST]
+    made = [MAKERS[name](timed) for name in MAKERS if name in chosen]
     for table in made:
         if names and not table.rows:
-            raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
+            raise ValueError(f"no table {table.name} of these runs: it needs {TIMED_NEEDS[table.name]}")
     return [table for table in made if table.rows]

@@ -1,12 +1,28 @@
-"""What can be asked: the arguments of each answer."""
+"""How much memory TLS connections need: by the measured law, memory = fixed + N (E + K) + H x most handshakes at once.
+
+E, H and fixed are from recordings, K (the kernel's part) and a full record in flight are assumed or given; each answer
+says which, and what it leaves out."""
 
 import argparse
+import signal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+from tlsmem.base import venv
 from tlsmem.plan import amounts
-from tlsmem.tables import render
+from tlsmem.tables.forms import FORMATS
 
+EXAMPLES = """examples:
+  tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
+  tools/plan.py memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms     W by Little's law
+  tools/plan.py memory --connections 50k --stalled-rate 200/s --timeout 60s             peers that never go on
+  tools/plan.py fit --memory 16GiB --handshaking 5% --in-flight 20% --role both
+  tools/plan.py storm --clients 100000 --within 10s -o storm
+  tools/plan.py storm --clients 100000 --within 10s --limit 1000 --cores 8 --stack openssl@3.5.5
+  tools/plan.py fleet --clients 10M --hosts 40 --fail 1
+  tools/plan.py haproxy --memory 16GiB --role both
+  tools/plan.py check                                       how far off the law is where it was not fitted"""
 SUITE = "tls13-rsa-aes256"
 TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "estimates", "terms", "left-out")
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
@@ -24,7 +40,7 @@ def common() -> argparse.ArgumentParser:
     add("--kernel-bytes", type=amounts.extra, metavar="K", help="kernel memory of a connection")
     add("--record-bytes", type=amounts.extra, metavar="BYTES", help="what a full record in flight adds")
     add("--table", choices=TABLES, action="append", help="only this one; may be repeated")
-    add("--format", choices=render.FORMATS, help="default: table on a terminal, else markdown")
+    add("--format", choices=FORMATS, help="default: table on a terminal, else markdown")
     add("--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands")
     return made
 
@@ -68,14 +84,14 @@ def crowd() -> argparse.ArgumentParser:
     return made
 
 
-def add(to: argparse.ArgumentParser) -> None:
+def add_answers(to: argparse.ArgumentParser) -> None:
     found = to.add_subparsers(dest="answer", required=True, metavar="ANSWER")
     shared = common()
 
     def command(name: str, about: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
         return found.add_parser(name, parents=[shared, *parents], help=about, description=about)
 
-    size = {"type": amounts.size, "metavar": "SIZE"}
+    size: dict[str, Any] = {"type": amounts.size, "metavar": "SIZE"}
     one = command("memory", "the memory of so many connections", load())
     one.add_argument("--connections", type=amounts.count, required=True, metavar="N")
     one = command("fit", "how many connections fit into so much memory", load())
@@ -86,9 +102,26 @@ def add(to: argparse.ArgumentParser) -> None:
     one.add_argument("--clients", type=amounts.count, required=True, metavar="N", help="of all hosts together")
     one.add_argument("--hosts", type=amounts.count, required=True)
     one.add_argument("--fail", type=amounts.count, default=1, help="default: 1")
-    usual = {"type": amounts.share, "metavar": "SHARE", "default": Fraction(0)}
+    usual: dict[str, Any] = {"type": amounts.share, "metavar": "SHARE", "default": Fraction(0)}
     one.add_argument("--handshaking", help="of a host's connections at any time, as 1%% or so many", **usual)
     one.add_argument("--in-flight", help="of a host's connections, with a full record in flight", **usual)
     one = command("haproxy", "the two constants of HAProxy's automatic maxconn")
     one.add_argument("--memory", default=16 * 2**30, help="of -m (default: 16GiB)", **size)
     command("check", "the law against recorded runs that it was not fitted to")
+
+
+def parser() -> argparse.ArgumentParser:
+    kept = argparse.RawDescriptionHelpFormatter
+    made = argparse.ArgumentParser(prog="plan.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
+    add_answers(made)
+    return made
+
+
+def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    asked = parser()
+    given = asked.parse_args()
+    venv.activate()
+    from tlsmem.plan import answer
+
+    answer.ended(given, asked)

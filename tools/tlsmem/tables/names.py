@@ -1,0 +1,44 @@
+"""The names of tables, and what runs each needs. A table is added here and in its catalogue. Standard library only."""
+
+BOOKS = "RSS runs with the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
+TOGETHER = "clients and servers in one process (make mem without ROLES=split, KEEP, CLIENT and SERVER)"
+ONE_STACK = "pairs with the same stack at both ends (make mem without CLIENT and SERVER)"
+SITES = "sites runs, which are of the laboratory and the system's allocator (make mem)"
+NEEDS = {  # what no run has of which the table is asked, and how it is recorded
+    "settings": "runs",
+    "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
+    "peaks": f"RSS runs of {TOGETHER}",
+    "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
+    "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/measure.py 2023-account)",
+    "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
+    "rss": TOGETHER,
+    "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
+    "c10k": ONE_STACK,
+    "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
+    "deployed": "pairs of one stack both in the laboratory and as deployed (make mem ENV=both)",
+    "waterfall": BOOKS,
+    "accounts": BOOKS,
+    "bends": "a line that bends, and none does",
+    "sites": SITES,
+    "closings": SITES,
+    "buckets": SITES,
+    "call-sites": SITES,
+    "law": TOGETHER,
+}
+
+HANDSHAKES = "runs of the scenario handshake (make handshake)"
+ANY = "timed runs (make throughput, make handshake)"
+TIMED_NEEDS = {  # of timed runs
+    "settings": ANY,
+    "factor": f"{ANY} of two stacks",
+    "transfer": "runs of the scenario throughput (make throughput)",
+    "handshakes": HANDSHAKES,
+    "sessions": HANDSHAKES,
+    "configurations": f"{ANY} of one library that differ in one setting (make throughput ALLOCATOR=jemalloc)",
+    "threads": "timed runs with several numbers of threads (make threads)",
+    "latency": ANY,
+    "instructions": "runs under callgrind (make throughput, make handshake)",
+    "harness": ANY,
+    "noise": ANY,
+}
+TABLES = tuple(dict.fromkeys([*NEEDS, *TIMED_NEEDS]))
