@@ -11,7 +11,7 @@ sys.path.insert(0, str(TOOLS))
 
 from tlsmem.report import build_report, newest_recordings, page, recordings
 from tlsmem.report.recordings import Recording
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 
@@ -29,7 +29,7 @@ def main() -> None:
     write(folder, "report-small", small)
     (folder / "report-small").mkdir(exist_ok=True)
     for shown in (shown for section in build_report.sections(small) for shown in section.tables):
-        for form, ending in ((render.MARKDOWN, "md"), (render.CSV, "csv")):
+        for form, ending in ((forms.MARKDOWN, "md"), (forms.CSV, "csv")):
             file = folder / "report-small" / f"{shown.table.name}.{ending}"
             file.write_text(render.text_of([shown.table], form))
 

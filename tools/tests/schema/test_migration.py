@@ -9,7 +9,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.schema import records
 from tlsmem.schema.records import SCHEMA, Record
 from tlsmem.stats.selection import ASPECTS
-from tlsmem.tables import contents, render
+from tlsmem.tables import contents, forms, render
 from tlsmem.tables.table import Table
 
 COMMITTED = sorted((ROOT / "data").glob("*/*.jsonl"))
@@ -75,7 +75,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
     tables, others = shown(old), shown(new)
     assert len(tables) > 2
     for name, table in tables.items():
-        assert render.text_of([table], render.JSON) == render.text_of([others[name]], render.JSON)
+        assert render.text_of([table], forms.JSON) == render.text_of([others[name]], forms.JSON)
 
 
 def of(recording: str, stack: str) -> list[Record]:

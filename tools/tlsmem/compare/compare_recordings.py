@@ -12,7 +12,7 @@ from tlsmem.compare.places import of_people, recorded
 from tlsmem.config.option_check import nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
-from tlsmem.tables import render
+from tlsmem.tables import forms
 from tlsmem.tables.table import clean
 
 
@@ -59,7 +59,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     found = compared(given)
     if given.into:
-        text = delivery.text_of(found, render.MARKDOWN)
+        text = delivery.text_of(found, forms.MARKDOWN)
         markdown_embedding.replace(given.into, given, parser, text)
         return int(bool(records.skipped))
     delivery.show(found, given.format)

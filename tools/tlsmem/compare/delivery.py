@@ -9,7 +9,7 @@ from tlsmem.compare import comparison_tables, largest_changes, pull_request
 from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.names import CHANGED, NOTHING, UNCHANGED
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 from tlsmem.tables.table import Cell, Column, Table, whole, word
 
 
@@ -23,7 +23,7 @@ def status(comparison: Comparison) -> int:
 def text_of(comparison: Comparison, form: str, explained: Explained | None = None) -> str:
     """Markdown, CSV or JSON."""
     explained = explained or Explained(comparison)
-    if form == render.MARKDOWN:
+    if form == forms.MARKDOWN:
         return pull_request.markdown(comparison, explained)
     made = [summary(comparison), largest(comparison, explained), *comparison_tables.tables(comparison, explained)]
     made += [listed("not-compared", "Not compared", pull_request.refused(comparison))]
@@ -33,11 +33,11 @@ def text_of(comparison: Comparison, form: str, explained: Explained | None = Non
 
 def show(comparison: Comparison, form: str | None = None) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for."""
-    form = form or (render.TABLE if stdout.is_terminal() else render.MARKDOWN)
+    form = form or (forms.TABLE if stdout.is_terminal() else forms.MARKDOWN)
     explained = Explained(comparison)
     with stdout.checked():
         console = rich.console.Console()
-        if form == render.TABLE:
+        if form == forms.TABLE:
             pull_request.terminal(comparison, explained, console)
         else:
             console.file.write(text_of(comparison, form, explained))

@@ -12,7 +12,7 @@ from tlsmem.compare import comparison_tables, largest_changes
 from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import Comparison
 from tlsmem.stats.change import CHANGED, UNKNOWN
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 from tlsmem.tables.table import Cell, Table, clean
 
 SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
@@ -63,7 +63,7 @@ def literal(text: str) -> str:
 
 def table(one: Table) -> str:
     shown = shortened(one)
-    text = render.text_of([shown], render.MARKDOWN).strip() if shown.rows or shown.without else said(shown)
+    text = render.text_of([shown], forms.MARKDOWN).strip() if shown.rows or shown.without else said(shown)
     return folded(summary(one), literal(text), len(shown.rows) + len(shown.without))
 
 
@@ -106,7 +106,7 @@ def terminal(comparison: Comparison, explained: Explained, console: rich.console
         paragraph(title, said, console)
     console.print()
     made = [shortened(one) for one in comparison_tables.tables(comparison, explained)]
-    render.show([one for one in made if one.rows or one.without], render.TABLE, console)
+    render.show([one for one in made if one.rows or one.without], forms.TABLE, console)
     paragraph(UNCHANGED, [f"{one.title}: {one.caption}" for one in made if not one.rows and not one.without], console)
     for title, said in last(comparison).items():
         paragraph(title, said, console)

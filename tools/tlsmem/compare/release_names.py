@@ -1,6 +1,6 @@
 """What a walk along a library's releases is told: stages, suites, tables, and its stacks. Standard library only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tlsmem.config import releases
 from tlsmem.config.option_check import nearest
@@ -28,5 +28,5 @@ def stacks_of(library: str, known: Sequence[str], versions: Sequence[str] | None
     return kept
 
 
-def one_of(there: Sequence[str]) -> str:
+def one_of(there: Iterable[str]) -> str:
     return f"; there are: {', '.join(there) or 'none'}"

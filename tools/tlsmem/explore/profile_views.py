@@ -11,7 +11,7 @@ from tlsmem.base import stdout
 from tlsmem.explore import callers_tree, folded_stacks, profile_output, profile_selection, profile_tables, top_sites
 from tlsmem.explore.names import FILES, ROWS, VIEWS
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 from tlsmem.tables.table import Table
 
 
@@ -28,7 +28,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     if given.callers and not given.format:
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         draw(root, title(moment), given.top or ROWS)
-    if given.buckets and form(given) in (render.TABLE, render.MARKDOWN):
+    if given.buckets and form(given) in (forms.TABLE, forms.MARKDOWN):
         tell(reasons(profile), form(given))
     write(profile, given, moment)
     return ""
@@ -36,7 +36,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
 
 def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
     """Markdown, as a page takes it."""
-    return "\n".join([render.text_of(made, render.MARKDOWN), *map(item, sentences)])
+    return "\n".join([render.text_of(made, forms.MARKDOWN), *map(item, sentences)])
 
 
 def item(sentence: str) -> str:
@@ -53,7 +53,7 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
     elif alone:
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
     if given.sizes:
-        yield profile_tables.sizes(profile, bars=form(given) == render.TABLE)
+        yield profile_tables.sizes(profile, bars=form(given) == forms.TABLE)
     if given.callers and (given.format or given.into):
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         yield callers_tree.table(profile, root, title(moment), rows)
@@ -77,7 +77,7 @@ def reasons(profile: Profile) -> list[str]:
 
 
 def form(given: argparse.Namespace) -> str:
-    return given.format or (render.TABLE if stdout.is_terminal() and not given.into else render.MARKDOWN)
+    return given.format or (forms.TABLE if stdout.is_terminal() and not given.into else forms.MARKDOWN)
 
 
 def title(moment: str) -> str:
@@ -101,7 +101,7 @@ def tell(sentences: Sequence[str], form: str) -> None:
     if not sentences:
         return
     with stdout.checked():
-        if form == render.MARKDOWN:
+        if form == forms.MARKDOWN:
             print("", *map(item, sentences), sep="\n")
         else:
             for sentence in sentences:
@@ -136,7 +136,7 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
         return page(tables.tables(found, given.top or ROWS), sentences.all_of(found))
     if not (given.folded or given.flamegraph):
         render.print_all(tables.tables(found, given.top or ROWS), given.format)
-        if form(given) in (render.TABLE, render.MARKDOWN):
+        if form(given) in (forms.TABLE, forms.MARKDOWN):
             tell(sentences.all_of(found), form(given))
     if given.folded:
         profile_output.put("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)

@@ -9,10 +9,10 @@ from tlsmem.explore import profile_output
 from tlsmem.plots.picture import save
 from tlsmem.report.embedded_pictures import DRAWN, drawn
 from tlsmem.report.sections import Section, identifier
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 from tlsmem.tables.table import Table
 
-ENDINGS = {render.MARKDOWN: ".md", render.CSV: ".csv"}
+ENDINGS = {forms.MARKDOWN: ".md", forms.CSV: ".csv"}
 
 
 def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from tlsmem.config.definitions import Source, Stack
 from tlsmem.run import stack_abilities
 from tlsmem.run.provenance import built, manifest, unavailable
 from tlsmem.run.stack_abilities import Ability
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 from tlsmem.tables.table import Cell, Column, Table, word
 
 BLANK = Cell("", None)
@@ -90,7 +90,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         render.print_all([table], given.format)
         return
     try:
-        markdown_embedding.replace(given.into, given, parser, render.text_of([table], render.MARKDOWN))
+        markdown_embedding.replace(given.into, given, parser, render.text_of([table], forms.MARKDOWN))
     except ValueError as error:
         sys.exit(f"memtest: {error}")
     except OSError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tlsmem.base import markdown_embedding
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
-from tlsmem.tables import render
+from tlsmem.tables import forms, render
 from tlsmem.tables.table import Table, clean
 
 
@@ -23,7 +23,7 @@ def loaded(recording: Path, where: str) -> list[Record]:
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
     """Into the page that was named, else on stdout. ValueError and OSError with a sentence."""
     if given.into:
-        markdown_embedding.replace(given.into, given, asked, render.text_of(made, render.MARKDOWN))
+        markdown_embedding.replace(given.into, given, asked, render.text_of(made, forms.MARKDOWN))
     else:
         render.print_all(made, getattr(given, "format", None))
 
