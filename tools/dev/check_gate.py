@@ -3,22 +3,17 @@
 
 Heap and RSS must be held every time; time, on a machine where nothing else runs, 48 times of 50."""
 
-# ruff: noqa: E402
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from tlsmem.base import venv
-
-venv.activate()
 
 import argparse
 import shutil
 import subprocess
 import tempfile
 
-from tlsmem.base import stdout
+from tlsmem.base import stdout, venv
 from tlsmem.base.paths import ROOT
 
 ROUNDS = 50
@@ -61,6 +56,7 @@ def held(budget: Path, number: int) -> bool:
 
 def main() -> None:
     given = arguments()
+    venv.activate()
     least = round(given.rounds * LEAST) if given.time else given.rounds
     with tempfile.TemporaryDirectory(prefix="memtest-check-gate-") as folder:
         budget = Path(shutil.copy(ROOT / "tools/dev" / BUDGETS[given.time], folder))

@@ -2,8 +2,7 @@
 """The style and the tests of what is written in Go. Without Go of the version that go.mod names, one line says so: no
 toolchain is fetched for a check, and the exit status is 0."""
 
-# ruff: noqa: E402
-
+import argparse
 import sys
 from pathlib import Path
 
@@ -11,50 +10,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
 
-venv.activate()
-
-import argparse
-import os
-import subprocess
-
-from tlsmem.base.paths import ROOT
-from tlsmem.build import go_stack
-from tlsmem.build.commands import Failed
-
-COMMANDS = {"style": [["gofmt", "-l", "."], ["go", "vet", "./..."]], "tests": [["go", "test", "./..."]]}
-
-
-def variables(root: Path) -> dict[str, str]:
-    """As a build has them, and the pinned toolchain's own programs first; Failed where it is not there."""
-    os.environ["GOPROXY"] = "off"
-    go_stack.compiled(root)
-    settings = os.environ | go_stack.variables(root)
-    goroot = subprocess.run(["go", "env", "GOROOT"], env=settings, capture_output=True, text=True, check=True).stdout
-    return settings | {"PATH": f"{goroot.strip()}/bin:{settings['PATH']}"}
-
-
-def passes(command: list[str], settings: dict[str, str], module: Path) -> bool:
-    """gofmt lists what it would change, and is content."""
-    done = subprocess.run(
-        command, cwd=module, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    if done.returncode == 0 and not (command[0] == "gofmt" and done.stdout):
-        return True
-    print(f"memtest: `{' '.join(command)}` in {module.name}:\n{done.stdout}", end="", file=sys.stderr)
-    return False
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=COMMANDS)
-    what = parser.parse_args().what
-    try:
-        settings = variables(ROOT)
-    except Failed as error:
-        print(f"check: left out: {what} of {go_stack.MODULE}: {error}")
-        return
-    passed = [passes(command, settings, ROOT / go_stack.MODULE) for command in COMMANDS[what]]
-    sys.exit(0 if all(passed) else 1)
+    parser.add_argument("what", choices=("style", "tests"))
+    given = parser.parse_args()
+    venv.activate()
+    import go_checks
+
+    go_checks.run(given.what)
 
 
 if __name__ == "__main__":

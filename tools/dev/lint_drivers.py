@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Every driver in C must compile without a warning, against each library that is here. Nothing is fetched or built."""
 
-# ruff: noqa: E402
-
+import argparse
 import sys
 from pathlib import Path
 
@@ -10,61 +9,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
 
-venv.activate()
-
-import argparse
-import shlex
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
-
-from tlsmem.base.paths import ROOT
-from tlsmem.build import c_stack, commands, shared_resources, sources
-from tlsmem.config.definitions import Stack, check, stacks
-
-
-def headers(name: str, stack: Stack, root: Path) -> list[str] | None:
-    """The flags that find those of its library; None where they are not here."""
-    if stack.source:
-        folder, tree = (
-            root / "build/stacks" / c_stack.first(name, stack),
-            sources.tree(stack.source, root / "build/sources"),
-        )
-        built = folder.with_name(f"{folder.name}.stamp").is_file() and tree.is_dir()
-        return c_stack.includes(stack, folder, tree, root) if built else None
-    if stack.prefix:
-        return None
-    try:
-        return shlex.split(commands.output(["pkg-config", "--cflags", stack.pkg_config])) if stack.pkg_config else []
-    except commands.Failed:
-        return None
-
-
-def complaints(stack: Stack, cflags: list[str], root: Path) -> str:
-    """What the compiler says: of whole compilations, as it looks for what is unused at their end."""
-    command = [*c_stack.compiling(stack, cflags, root), "-Werror", "-c", "-o", "/dev/null"]
-    files = [root / "harness-c/main.c", *c_stack.drivers(stack, root)]
-    try:
-        return "".join(subprocess.run([*command, file], capture_output=True, text=True).stderr for file in files)
-    except FileNotFoundError:
-        return f"memtest: {stack.compiler} is not installed\n"
-
-
-def left_out(drivers: set[str]) -> str:
-    named = ", ".join(f"{driver}.c" for driver in sorted(drivers))
-    return f"check: left out, as the headers of its library are not here: {named}; `tools/build.py STACK` makes them"
-
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    check()
-    found = {name: (stack, headers(name, stack, ROOT)) for name, stack in stacks().items() if stack.harness == "c"}
-    here = [(stack, cflags) for stack, cflags in found.values() if cflags is not None]
-    with ThreadPoolExecutor(shared_resources.jobs()) as pool:
-        said = {*pool.map(lambda one: complaints(*one, ROOT), here)} - {""}
-    print(*sorted(said), sep="", end="", file=sys.stderr)
-    if without := {stack.driver for stack, _ in found.values()} - {stack.driver for stack, _ in here}:
-        print(left_out(without))
-    sys.exit(1 if said else 0)
+    venv.activate()
+    import driver_warnings
+
+    driver_warnings.run()
 
 
 if __name__ == "__main__":

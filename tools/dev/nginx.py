@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from nginx_limits import MOST, SPARE
 from tlsmem.base.paths import ROOT
 from tlsmem.run import heap_process, heap_tree
 from tlsmem.run.heap_page import Counts
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
-MOST = 4000  # connections; nginx allocates for as many when it starts: a constant
-SPARE = 100  # descriptors besides those of connections
 LIMIT_S = 20  # for each wait
 STILL_S = 0.2  # at rest: nothing counted for as long
 CONFIG = """\

@@ -5,90 +5,18 @@ live bytes at the end of every phase, to the byte.
 Asked are the heap meter, its sites run, heaptrack, massif and DHAT (one run per phase). What a tool sees of itself is
 subtracted by name. Results go to stdout, progress and what does not agree to stderr; exit 1 when anything differs."""
 
-# ruff: noqa: E402
-
+import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
-
-venv.activate()
-
-import argparse
-import asyncio
-import tempfile
-from collections import ChainMap
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import Any
-
-import rich.console
-
-from tlsmem.config import definitions, option_check
-from tlsmem.profile.capture.failed import Failed
-from tlsmem.profile.unreadable import Unreadable
-from tlsmem.run import preload, stack_abilities
-from tlsmem.selfcheck import agreement, reference_profilers, sparse_arrays
-from tlsmem.selfcheck.reference_profilers import Statement, Subject
-from tlsmem.stats.remainders import repeats
-from tlsmem.tables import render
+from tlsmem.config import option_check
+from tlsmem.tables.forms import FORMATS
 
 DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}
 QUICK = ["contexts", "established"]
-
-Work = Callable[[Path], Awaitable[Any]]
-
-
-class Runs:
-    """So many at a time, each told on stderr and in a folder of its own."""
-
-    def __init__(self, jobs: int, folder: Path):
-        self.slots, self.folder, self.made = asyncio.Semaphore(jobs), folder, 0
-        self.console = rich.console.Console(stderr=True, highlight=False)
-
-    async def one(self, name: str, work: Work) -> Any:
-        async with self.slots:
-            self.made += 1
-            place = self.folder / str(self.made)
-            place.mkdir()
-            self.console.print(f"selfcheck: {name}")
-            return await work(place)
-
-    async def all(self, works: dict[str, Work]) -> list[Any]:
-        """In their order; when one fails the others are ended, and Failed or Unreadable is what it said."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self.one(name, work)) for name, work in works.items()]
-        except* (Failed, Unreadable) as failures:
-            raise failures.exceptions[0] from None
-        return [task.result() for task in tasks]
-
-
-async def hear(runs: Runs, subject: Subject, meter: Path, quick: bool) -> list[Statement]:
-    """Of all tools; the heap meter is first, since its phases are DHAT's."""
-    first = await runs.one(f"{subject}: heap meter", lambda _: reference_profilers.heap_meter(subject, meter))
-    works: dict[str, Work] = {
-        f"{subject}: {reference_profilers.SITES}": lambda _: reference_profilers.sites(subject, meter),
-        f"{subject}: heaptrack": partial(reference_profilers.heaptrack, subject),
-        f"{subject}: massif": partial(reference_profilers.massif, subject),
-    }
-    phases = QUICK if quick else list(first.by_phase)
-    up_to = {phase: list(first.by_phase)[: at + 1] for at, phase in enumerate(first.by_phase)}
-    works |= {
-        f"{subject}: DHAT until {phase}": partial(reference_profilers.dhat, subject, up_to[phase]) for phase in phases
-    }
-    sites, heaptrack, massif, *dhat = await runs.all(works)
-    by_phase, sparse = ChainMap(*(one.by_phase for one in dhat)), ChainMap(*(one.sparse for one in dhat))
-    whole = Statement(reference_profilers.DHAT, {phase: by_phase[phase] for phase in phases}, sparse=dict(sparse))
-    return [first, sites, heaptrack, *(sparse_arrays.levelled(one, heaptrack) for one in (massif, whole))]
-
-
-async def ask(subjects: list[Subject], jobs: int, meter: Path, quick: bool) -> dict[Subject, list[Statement]]:
-    with tempfile.TemporaryDirectory(prefix="selfcheck.") as folder:
-        runs = Runs(jobs, Path(folder))
-        return {subject: await hear(runs, subject, meter, quick) for subject in subjects}
 
 
 def arguments() -> argparse.Namespace:
@@ -97,44 +25,24 @@ def arguments() -> argparse.Namespace:
         meaning = f"{option_check.KNOBS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
     parser.add_argument("--prefix", metavar="PREFIX", help=option_check.KNOBS["PREFIX"])
-    parser.add_argument("--quick", action="store_true", help=f"DHAT, one run per phase, at {' and '.join(QUICK)} only")
+    quick = f"DHAT, one run per phase, at {' and '.join(QUICK)} only"
+    parser.add_argument("--quick", action="store_const", const=QUICK, help=quick)
     parser.add_argument("--leave-out", action="store_true", help="what cannot be checked is left out, and not refused")
-    parser.add_argument("--format", choices=render.FORMATS, help="default: table on a terminal, else markdown")
-    meter = definitions.ROOT / preload.HEAP_METER
-    parser.add_argument("--meter", type=Path, default=meter, metavar="LIBRARY", help="another build of the heap meter")
+    parser.add_argument("--format", choices=FORMATS, help="default: table on a terminal, else markdown")
+    parser.add_argument("--meter", type=Path, metavar="LIBRARY", help="another build of the heap meter")
     given = parser.parse_args()
     asked = {knob: getattr(given, knob.lower()) for knob in ("STACKS", "PREFIX", *DEFAULTS)}
     option_check.insist({knob: value for knob, value in asked.items() if value is not None})
     return given
 
 
-def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
-    """Exits with a sentence at a suite whose bytes differ from run to run."""
-    for suite in suites:
-        if not repeats(definitions.suites()[suite].model_dump()):
-            sys.exit(f"memtest: {suite}: its live bytes differ from run to run; RSA suites without tickets repeat")
-    return [Subject(stack, suite, sessions) for stack, suite in stack_abilities.able(stacks, suites)]
-
-
 def main() -> None:
     option_check.insist({})  # the defaults are read from the definitions
     given = arguments()
-    stacks = stack_abilities.asked(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
-    chosen = subjects(stacks, option_check.listed(given.suites), int(given.n))
-    if not chosen:
-        sys.exit(None if given.leave_out else "memtest: none of the stacks does any of the suites")
-    try:
-        reference_profilers.ready(given.meter.resolve())
-        found = asyncio.run(ask(chosen, int(given.jobs), given.meter.resolve(), given.quick))
-    except (Failed, Unreadable) as error:
-        sys.exit(f"memtest: {error}")
-    render.print_all([agreement.table(found)], given.format)
-    for said in agreement.subtracted(found):
-        print(f"selfcheck: subtracted: {said}", file=sys.stderr)
-    wrong = [said for subject, told in found.items() for said in agreement.disagreements(subject, told)]
-    for said in wrong:
-        print(f"memtest: {said}", file=sys.stderr)
-    sys.exit(bool(wrong))
+    venv.activate()
+    import meter_check
+
+    meter_check.run(given)
 
 
 if __name__ == "__main__":

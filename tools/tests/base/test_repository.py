@@ -12,7 +12,7 @@ from tlsmem.base import repository
 from tlsmem.base.paths import ROOT
 from tlsmem.plan import recordings
 from tlsmem.schema import store
-from tlsmem.schema.machine import default_recording
+from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import documented_queries
 
 COMMITTED, NEW, LOCAL = "data/2026-01-31-a-cpu", "data/2026-02-01-a-cpu", "data/local/2026-02-01-a-cpu"

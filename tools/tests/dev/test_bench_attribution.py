@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import attribution_cost
 import bench_attribution
 
-PLAIN, SITES = bench_attribution.WAYS[0], next(way for way in bench_attribution.WAYS if way.name == "sites")
+PLAIN, SITES = attribution_cost.WAYS[0], next(way for way in attribution_cost.WAYS if way.name == "sites")
 SLOW_PLAIN, MASSIF = (
-    next(way for way in bench_attribution.WAYS if way.part > 1 and way.name == name) for name in ("plain", "massif")
+    next(way for way in attribution_cost.WAYS if way.part > 1 and way.name == name) for name in ("plain", "massif")
 )
 WITHIN = {PLAIN: [1.0, 2.0, 1.0], SITES: [1.1, 2.0, 1.3]}
 BEYOND = {PLAIN: [1.0, 2.0, 1.0], SITES: [1.2, 2.0, 1.3]}
@@ -23,8 +24,8 @@ def run(monkeypatch, capsys):
     def main(taken, stack="openssl@3.5.5", n="10000"):
         words = ["bench_attribution.py", "--stacks", stack, "--suites", "tls13-rsa-aes256", "--n", n]
         monkeypatch.setattr(sys, "argv", words)
-        monkeypatch.setattr(bench_attribution, "rounds", lambda *_: taken)
-        monkeypatch.setattr(bench_attribution, "WAYS", tuple(taken))
+        monkeypatch.setattr(attribution_cost, "rounds", lambda *_: taken)
+        monkeypatch.setattr(attribution_cost, "WAYS", tuple(taken))
         try:
             bench_attribution.main()
         except SystemExit as ended:
@@ -46,7 +47,7 @@ def test_a_cost_beyond_the_limit_fails_with_a_sentence(run):
 
 
 def test_slow_profilers_stand_beside_a_plain_run_of_their_own(run, monkeypatch):
-    monkeypatch.setattr(bench_attribution.Way, "missing", None)
+    monkeypatch.setattr(attribution_cost.Way, "missing", None)
     status, table = run(WITHIN | {SLOW_PLAIN: [0.5] * 3, MASSIF: [20.0] * 3})
     assert status == 0 and "40.000" in table
     assert "stand beside a plain run of their own" in " ".join(table.split())
@@ -86,12 +87,12 @@ def test_a_profiler_is_called_as_for_a_profile(monkeypatch, tool, words):
         async with bench_started(["echo", '"status":"measured"'], variables) as process:
             yield process
 
-    bench_started = bench_attribution.process.started
-    monkeypatch.setattr(bench_attribution.process, "started", started)
-    monkeypatch.setattr(bench_attribution, "interpret", interpret)
-    way = next(way for way in bench_attribution.WAYS if way.tool == tool)
+    bench_started = attribution_cost.process.started
+    monkeypatch.setattr(attribution_cost.process, "started", started)
+    monkeypatch.setattr(attribution_cost, "interpret", interpret)
+    way = next(way for way in attribution_cost.WAYS if way.tool == tool)
     assert (
-        bench_attribution.seconds(way, bench_attribution.matrix.Run("null@c", "none", "system", "all", 2, "rss", 1), 0)
+        attribution_cost.seconds(way, attribution_cost.matrix.Run("null@c", "none", "system", "all", 2, "rss", 1), 0)
         >= 0
     )
     assert [word for word in words if word in given] == words
@@ -99,8 +100,8 @@ def test_a_profiler_is_called_as_for_a_profile(monkeypatch, tool, words):
 
 
 def test_what_a_way_lacks_is_said_with_what_brings_it(monkeypatch):
-    monkeypatch.setattr(bench_attribution, "MARKS", "build/core/none.so")
-    if bench_attribution.shutil.which("valgrind"):
+    monkeypatch.setattr(attribution_cost, "MARKS", "build/core/none.so")
+    if attribution_cost.shutil.which("valgrind"):
         assert MASSIF.missing == "no build/core/none.so here: make build/core/none.so"
     monkeypatch.setenv("PATH", "")
     assert MASSIF.missing == "no valgrind here: apt install valgrind"

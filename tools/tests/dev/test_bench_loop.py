@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import bench_loop
+import loop_cost
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import stacks
 
@@ -22,7 +23,7 @@ def loop(tmp_path_factory):
     if not (ROOT / f"build/stacks/{STACK}.stamp").is_file():
         pytest.skip(f"{STACK} is not built: tools/build.py {STACK}")
     made = tmp_path_factory.mktemp("loops")
-    bench_loop.openssl_loop(STACK, stacks()[STACK], made / "loop", made / "log")
+    loop_cost.openssl_loop(STACK, stacks()[STACK], made / "loop", made / "log")
     assert "warning" not in (made / "log").read_text()
     return made / "loop"
 
@@ -62,7 +63,7 @@ def test_a_transfer_is_of_whole_writes_that_make_64_kib(loop, size, each):
 
 def test_a_ratio_is_of_rates_and_of_neighbours():
     pairs = [(100.0, 99.0), (200.0, 197.0), (400.0, 380.0)]  # nanoseconds, the harness's first
-    part, harness, loop, ratio, between, smallest, largest, judged = bench_loop.row("client_ns", "count", pairs)
+    part, harness, loop, ratio, between, smallest, largest, judged = loop_cost.row("client_ns", "count", pairs)
     assert (part, harness, loop) == ("client", "5,000,000 /s", "5,076,142 /s")
     assert (ratio, smallest, largest) == ("0.985", "0.950", "0.990")
     assert (between, judged) == ("0.950 to 0.990", "not known")  # of three the median may be any
@@ -70,8 +71,8 @@ def test_a_ratio_is_of_rates_and_of_neighbours():
 
 @pytest.mark.parametrize(("loop_ns", "judged"), [(0.97, "no"), (0.98, "yes"), (1.2, "yes")])
 def test_what_does_not_vary_is_judged_by_itself(loop_ns, judged):
-    assert bench_loop.row("send_ns", "bytes", [(1.0, loop_ns)])[-1] == judged
-    assert bench_loop.row("send_ns", "bytes", [(1.0, loop_ns)] * 9)[-1] == judged
+    assert loop_cost.row("send_ns", "bytes", [(1.0, loop_ns)])[-1] == judged
+    assert loop_cost.row("send_ns", "bytes", [(1.0, loop_ns)] * 9)[-1] == judged
 
 
 def test_a_stack_without_a_loop_is_refused():
@@ -93,3 +94,7 @@ def test_nothing_is_compiled_beside_a_campaign():
     os.close(other)
     assert done.returncode == 1 and done.stderr.endswith("alone: wait until it has ended\n")
     assert before == (log.stat().st_mtime_ns if log.is_file() else None)
+
+
+def test_every_stack_that_may_be_named_has_a_loop():
+    assert tuple(loop_cost.LOOPS) == bench_loop.STACKS

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-import check_go
+import go_checks
 from tests.build.test_go_stack import clone, needs_go, repin  # noqa: F401
 from tlsmem.base.paths import ROOT
 
@@ -14,13 +14,12 @@ def checked(clone, monkeypatch, capfd):  # noqa: F811
     """checked(what): the exit status, and what was said."""
     (clone / "build").mkdir()
     (clone / "build/go").symlink_to(ROOT / "build/go")  # its cache, by content
-    monkeypatch.setattr(check_go, "ROOT", clone)
+    monkeypatch.setattr(go_checks, "ROOT", clone)
     monkeypatch.setattr(os, "environ", dict(os.environ))
 
     def check(what):
-        monkeypatch.setattr("sys.argv", ["check_go.py", what])
         try:
-            check_go.main()
+            go_checks.run(what)
         except SystemExit as done:
             return done.code, capfd.readouterr()
         return 0, capfd.readouterr()

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 import check_nginx
+import idle_connections
 import nginx
-from check_nginx import Held
+from idle_connections import Held
 from nginx import Level
 from tlsmem.run.heap_page import Counts
 
@@ -21,7 +22,7 @@ def held(connections: int, each: int = 14148, extra: int = 0, left: int = 0, blo
 
 
 def test_the_same_integer_everywhere_is_right():
-    assert not list(check_nginx.wrong([held(500), held(1000), held(2000)]))
+    assert not list(idle_connections.wrong([held(500), held(1000), held(2000)]))
 
 
 @pytest.mark.parametrize(
@@ -34,17 +35,17 @@ def test_the_same_integer_everywhere_is_right():
     ],
 )
 def test_what_is_not_so_is_one_sentence(runs, sentence):
-    (found,) = check_nginx.wrong(runs)
+    (found,) = idle_connections.wrong(runs)
     assert sentence in found
 
 
 def test_a_remainder_is_shown_in_the_table():
-    (row,) = check_nginx.table([held(500, extra=1)], "nginx").rows
+    (row,) = idle_connections.table([held(500, extra=1)], "nginx").rows
     assert [cell.text for cell in row[:4]] == ["TLS 1.3, RSA-2048", "500", "14,148.002", "41"]
 
 
 def test_a_pipe_gets_markdown_which_has_no_width(monkeypatch, capsys):
-    monkeypatch.setattr(check_nginx, "hold", lambda kind, connections: replace(held(connections), kind=kind))
+    monkeypatch.setattr(idle_connections, "hold", lambda kind, connections: replace(held(connections), kind=kind))
     monkeypatch.setattr(nginx, "allow_descriptors", lambda _: None)
     monkeypatch.setattr(nginx, "version", lambda: "nginx/1.2.3")
     monkeypatch.setattr("sys.argv", ["check_nginx.py", "500"])

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-import lint_drivers
+import driver_warnings
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import stacks
 
@@ -19,22 +19,22 @@ def clone(tmp_path):
 @pytest.mark.parametrize("place", ["harness-c/main.c", "harness-c/drivers/null.c"])
 def test_a_warning_is_a_complaint(clone, place):
     stack = stacks()["null@c"]
-    assert lint_drivers.complaints(stack, [], clone) == ""
+    assert driver_warnings.complaints(stack, [], clone) == ""
     with (clone / place).open("a") as file:
         file.write("static int unused;\n")
-    assert "unused" in lint_drivers.complaints(stack, [], clone)
+    assert "unused" in driver_warnings.complaints(stack, [], clone)
 
 
 def test_headers_are_those_of_a_library_that_is_built(tmp_path):
     name, stack = "openssl@3.5.5", stacks()["openssl@3.5.5"]
-    assert lint_drivers.headers(name, stack, tmp_path) is None
+    assert driver_warnings.headers(name, stack, tmp_path) is None
     assert not list(tmp_path.iterdir())
     (tmp_path / "build/sources/openssl-src-300.5.5+3.5.5/openssl").mkdir(parents=True)
     (tmp_path / "build/stacks" / name).mkdir(parents=True)
-    assert lint_drivers.headers(name, stack, tmp_path) is None
+    assert driver_warnings.headers(name, stack, tmp_path) is None
     (tmp_path / "build/stacks" / f"{name}.stamp").touch()
-    assert lint_drivers.headers(name, stack, tmp_path)[0] == f"-I{tmp_path}/build/stacks/{name}/include"
+    assert driver_warnings.headers(name, stack, tmp_path)[0] == f"-I{tmp_path}/build/stacks/{name}/include"
 
 
 def test_a_driver_without_a_library_needs_no_headers(tmp_path):
-    assert lint_drivers.headers("null@c", stacks()["null@c"], tmp_path) == []
+    assert driver_warnings.headers("null@c", stacks()["null@c"], tmp_path) == []

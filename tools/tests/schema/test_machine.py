@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tlsmem.base.repository import ROOT
-from tlsmem.schema import machine
+from tlsmem.schema import machine, recording_name
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,12 @@ from tlsmem.schema import machine
     ],
 )
 def test_a_recording_is_named_by_day_and_cpu(cpu, name):
-    assert machine.recording_name(date(2026, 11, 21), cpu) == name
+    assert recording_name.recording_name(date(2026, 11, 21), cpu) == name
 
 
 def test_runs_go_to_the_users_own_directory_by_default():
-    name = machine.recording_name(date.today(), machine.cpu_model())
-    assert machine.default_recording().relative_to(ROOT) == Path("data/local") / name
+    name = recording_name.recording_name(date.today(), recording_name.cpu_model())
+    assert recording_name.default_recording().relative_to(ROOT) == Path("data/local") / name
 
 
 def test_this_machine():

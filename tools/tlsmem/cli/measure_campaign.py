@@ -16,7 +16,8 @@ from tlsmem.run.provenance import Provenance, built, manifest, missing
 from tlsmem.run.runner import Runner
 from tlsmem.run.slots import complete
 from tlsmem.schema import store
-from tlsmem.schema.machine import allowed_cpus, default_recording
+from tlsmem.schema.machine import allowed_cpus
+from tlsmem.schema.recording_name import default_recording
 
 JOBS = 2  # memory runs do not disturb each other's figures
 

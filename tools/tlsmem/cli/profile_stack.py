@@ -21,7 +21,7 @@ from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.profile.unreadable import Unreadable
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import Provenance, manifest
-from tlsmem.schema.machine import default_recording
+from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import render
 from tlsmem.tables.forms import MARKDOWN, TABLE
 

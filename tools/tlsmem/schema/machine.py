@@ -3,10 +3,9 @@
 import os
 import platform
 import re
-from datetime import date
 from pathlib import Path
 
-from tlsmem.base.repository import LOCAL, ROOT
+from tlsmem.schema.recording_name import cpu_model
 from tlsmem.schema.run_origins import Machine
 
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -24,23 +23,6 @@ def machine() -> Machine:
         governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else None,
         thp_host=chosen(THP.read_text()) if THP.exists() else "none",
     )
-
-
-def recording_name(day: date, cpu: str) -> str:
-    """`<date>-<cpu>`, for instance 2026-11-21-amd-epyc."""
-    slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
-    return f"{day.isoformat()}-{slug}"
-
-
-def default_recording() -> Path:
-    """Where this machine's runs of today go unless the user names another directory."""
-    return ROOT / LOCAL / recording_name(date.today(), cpu_model())
-
-
-def cpu_model() -> str:
-    """As the kernel says it; not every architecture has the line."""
-    found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found[1].strip() if found else platform.machine()
 
 
 def chosen(options: str) -> str:

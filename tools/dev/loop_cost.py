@@ -1,0 +1,158 @@
+"""Rates of the harness over those of a minimal loop around the same library."""
+
+import argparse
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from rich.console import Console
+from rich.table import Table
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build import c_stack, commands, rust_stack
+from tlsmem.build.commands import Failed
+from tlsmem.config import definitions, option_check, timed_rounds
+from tlsmem.config.definitions import Stack
+from tlsmem.config.run import SYSTEM, argv
+from tlsmem.config.timed_matrix import ALONE, TimedRun
+from tlsmem.run import exclusive, harness
+from tlsmem.run.provenance import built, missing
+from tlsmem.stats import bootstrap
+from tlsmem.stats.bootstrap import Interval
+
+AIM, LIMIT_S = 0.98, 600
+FOLDER = ROOT / "build/loops"
+MIB = 2**20
+WORKS = {  # scenario, suite, and bytes of a write
+    "full handshake": ("handshake", "tls13-rsa-aes256", None),
+    "resumed by ticket": ("handshake", "tls13-rsa-aes256-ticket", None),
+    "transfer": ("throughput", "tls13-rsa-aes256", MIB),
+}
+PARTS = {  # in the loop's words the harness's, and by what they are divided
+    "handshake": {
+        "client_ns": (("client_new", "client", "client_free"), "count"),
+        "server_ns": (("server_new", "server", "server_free"), "count"),
+    },
+    "throughput": {"send_ns": (("send",), "bytes"), "receive_ns": (("receive",), "bytes")},
+}
+
+
+def openssl_loop(name: str, stack: Stack, binary: Path, log: Path) -> None:
+    """By the harness's compiler and flags, with the library that the harness has."""
+    library = c_stack.library(name, stack, ROOT, log)
+    source = ROOT / "harness-c/loops/openssl_loop.c"
+    compiler = c_stack.compiling(stack, library.cflags, ROOT)
+    commands.run([*compiler, str(source), *library.libraries, "-o", str(binary)], log, f"{name}: loop", ROOT)
+
+
+def rustls_loop(name: str, stack: Stack, binary: Path, log: Path) -> None:
+    loop = stack.model_copy(update={"binary": "rustls_loop", "features": [*stack.features, "loop"]})
+    rust_stack.build(name, loop, binary, ROOT, log)
+
+
+LOOPS = {"openssl@3.5.5": openssl_loop, "rustls+aws-lc@0.23.46": rustls_loop}  # the stacks of bench_loop.py
+
+
+@dataclass(frozen=True)
+class Both:
+    """A harness and its loop, at one kind of work on one CPU."""
+
+    stack: str
+    scenario: str
+    words: list[str]
+
+    def harness_ns(self) -> dict[str, float]:
+        """A handshake's, or a byte's, by part."""
+        outcome = asyncio.run(harness.run([f"build/harness/{self.stack}", *self.words], {}, LIMIT_S))
+        if outcome.status != "measured":
+            sys.exit(f"memtest: {self.stack}: {outcome.status}: {outcome.reason}")
+        parts = {part.part: part for part in outcome.threads[0].parts}
+        return {
+            key: sum(parts[one].total_ns for one in of) / getattr(parts[of[-1]], by)
+            for key, (of, by) in PARTS[self.scenario].items()
+        }
+
+    def loop_ns(self) -> dict[str, float]:
+        command = [str(FOLDER / self.stack), *self.words]
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env={"LC_ALL": "C"}, capture_output=True, text=True, check=True, timeout=LIMIT_S
+            )
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"memtest: {FOLDER.name}/{self.stack}: {' '.join(error.stderr.split()) or 'failed'}")
+        except subprocess.TimeoutExpired:
+            sys.exit(f"memtest: {FOLDER.name}/{self.stack}: killed at the time limit of {LIMIT_S} s")
+        said = json.loads(done.stdout)
+        return {key: said[key] / said[by] for key, (_, by) in PARTS[self.scenario].items()}
+
+    def taken_in_turn(self, repeats: int) -> dict[str, list[tuple[float, float]]]:
+        """Of each part the harness's and the loop's, run after run."""
+        pairs = [(self.harness_ns(), self.loop_ns()) for _ in range(repeats)]
+        return {key: [(of_harness[key], of_loop[key]) for of_harness, of_loop in pairs] for key in pairs[0][0]}
+
+
+def median(ratios: Sequence[float], axis: int = -1) -> float:
+    return numpy.median(ratios, axis=axis)
+
+
+def rate(ns: float, by: str) -> str:
+    return f"{1e9 / ns:,.0f} /s" if by == "count" else f"{1e9 / ns / MIB:,.0f} MiB/s"
+
+
+def row(key: str, by: str, pairs: list[tuple[float, float]]) -> list[str]:
+    ratios = [of_loop / of_harness for of_harness, of_loop in pairs]  # of rates: the less time the more
+    spread = bootstrap.bootstrap([ratios], median) if len(ratios) > 1 else Interval(*ratios, *ratios)
+    rates = [rate(float(numpy.median(of_one)), by) for of_one in zip(*pairs, strict=True)]
+    ends = [f"{value:.3f}" for value in (min(ratios), max(ratios))]
+    between = f"{spread.low:.3f} to {spread.high:.3f}"
+    return [key.removesuffix("_ns"), *rates, f"{median(ratios):.3f}", between, *ends, judged(spread)]
+
+
+def judged(spread: Interval) -> str:
+    return "yes" if spread.low >= AIM else "no" if spread.high < AIM else "not known"
+
+
+def both(stack: str, work: str, cpu: int) -> Both:
+    scenario, name, size = WORKS[work]
+    suite = definitions.suites()[name]
+    count = timed_rounds.rounds(suite, size)
+    run = TimedRun(stack, name, SYSTEM, ALONE, 2, "time", 1, scenario=scenario, size_bytes=size, rounds=count)
+    # Both with addresses randomised: else one lucky layout of one binary is measured, in every repeat again.
+    return Both(stack, scenario, [*argv(run, suite)[1:], "aslr=on", f"cpus={cpu}"])
+
+
+def make_loops(stacks: list[str]) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in stacks:
+        try:
+            LOOPS[name](name, definitions.stacks()[name], FOLDER / name, ROOT / f"build/logs/{name}.loop.log")
+        except Failed as error:
+            sys.exit(f"memtest: {error}")
+
+
+def run(given: argparse.Namespace) -> None:
+    """Makes the loops, measures, and prints the table."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what it has started ends with it
+    stacks, repeats = option_check.listed(given.stacks), int(given.repeats)
+    for stack in stacks:
+        if not built(stack):
+            sys.exit(f"memtest: {missing(stack)}")
+    exclusive.claim(timed=True)  # before they are compiled, which would disturb a campaign
+    make_loops(stacks)
+    cpu = exclusive.cores_first()[0]
+    headings = "stack", "work", "part", "harness", "loop", "ratio", "95 %", "smallest", "largest", f"at least {AIM}"
+    table = Table(*headings, box=None)
+    with Console(stderr=True).status("measuring, one run at a time") as status:
+        for stack in stacks:
+            for work in WORKS:
+                status.update(f"{stack}, {work}: {repeats} pairs of runs")
+                taken = both(stack, work, cpu).taken_in_turn(repeats)
+                for key, (_, by) in PARTS[WORKS[work][0]].items():
+                    table.add_row(stack, work, *row(key, by, taken[key]))
+    Console(highlight=False, width=160).print(table)
