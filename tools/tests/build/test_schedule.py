@@ -115,7 +115,8 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "build_stacks.ROOT, build_stacks.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
         "build_stacks.definitions.check = build_stacks.system_packages.require_cargo_for = lambda *_: None\n"
         "sources.get = lambda *_: root\n"
-        "build_stacks.main()\n"
+        "import argparse\n"
+        "build_stacks.ended(argparse.Namespace(stacks=sys.argv[1:], campaign=None, prefix=None))\n"
     )
     running = subprocess.Popen(
         [sys.executable, program, "a@1", "b@1"],

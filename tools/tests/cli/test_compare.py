@@ -14,7 +14,8 @@ import pytest
 
 from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
-from tlsmem.compare import compare_recordings, delivery, largest_changes
+from tlsmem.cli import compare as command
+from tlsmem.compare import delivery, largest_changes
 from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import Comparison, Wanted, compare
 from tlsmem.schema import records
@@ -35,13 +36,14 @@ class Done(NamedTuple):
 
 
 @pytest.fixture
-def run(capsys) -> Callable[..., Done]:
+def run(capsys, monkeypatch) -> Callable[..., Done]:
     """As the script does it, in this process."""
 
     def made(*words: str | Path) -> Done:
-        said = ""
+        status, said = 0, ""
+        monkeypatch.setattr(sys, "argv", ["compare.py", *map(str, words)])
         try:
-            status = compare_recordings.ended(compare_recordings.parser().parse_args([*map(str, words)]))
+            command.main()
         except SystemExit as end:
             status, said = (end.code, "") if isinstance(end.code, int) else (1, str(end.code))
         captured = capsys.readouterr()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.compare import compare_builds
+from tlsmem.cli import compare_builds
 from tlsmem.config import option_check
 
 needed = pytest.mark.skipif(not (ROOT / "build/harness/null@c").is_file(), reason="not built: tools/build.py null@c")

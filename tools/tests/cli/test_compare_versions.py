@@ -15,7 +15,8 @@ from matplotlib import pyplot
 from tests.support import synthetic
 from tests.support.pictured import overlaps
 from tlsmem.base.paths import ROOT
-from tlsmem.compare import compare_releases, release_plot, release_tables, release_walk
+from tlsmem.cli import compare_versions
+from tlsmem.compare import release_names, release_plot, release_tables, release_walk
 from tlsmem.compare.release_walk import Walk
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
@@ -73,7 +74,7 @@ def recorded() -> list[Record]:
 
 
 def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> Walk:
-    stacks = release_walk.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
+    stacks = release_names.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
     return release_walk.walks(select(runs), stacks, [role])[0]
 
 
@@ -84,7 +85,7 @@ def column(table, key: str) -> list:
 
 def test_releases_stand_in_their_order_and_variants_are_libraries_of_their_own(recorded):
     assert [one.version for one in walked(recorded).releases] == ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"]
-    assert release_walk.stacks_of("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
+    assert release_names.stacks_of("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
 
 
 def test_each_stage_has_its_exact_size_and_the_change_in_words(recorded):
@@ -200,7 +201,7 @@ def here(monkeypatch, capsys):
         words = [TOOL.name, *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", words)
         with pytest.raises(SystemExit) as end:
-            compare_releases.main()
+            compare_versions.main()
         code, (out, err) = end.value.code, capsys.readouterr()
         if isinstance(code, str):
             code, err = 1, f"{err}{code}\n"
@@ -306,7 +307,7 @@ def test_make_checks_the_library_before_anything_else():
 @pytest.fixture
 def made(recorded):
     one = of("openssl@3.0.9", None, "tls12-rsa-aes256")
-    walks = release_walk.walks(select([*recorded, *one]), release_walk.stacks_of("openssl", list(KNOWN)))
+    walks = release_walk.walks(select([*recorded, *one]), release_names.stacks_of("openssl", list(KNOWN)))
     made = release_plot.figure(walks, "openssl", "established")
     made.canvas.draw()
     yield made

@@ -11,8 +11,8 @@ import pytest
 from tests.gate.test_budget import ONE, text_of
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
-from tlsmem.gate import baselines
-from tlsmem.gate import judge as gate
+from tlsmem.cli import gate
+from tlsmem.gate import baselines, judge
 from tlsmem.gate.budget import Unusable
 from tlsmem.schema.records import Record
 
@@ -71,7 +71,9 @@ def judged(tmp_path, capsys):
             head["baseline"] = "old"
         (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
         where = ["--recording", str(tmp_path / "new")]
-        status = gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]))
+        status = judge.run(
+            gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]), gate.parser()
+        )
         return status, *capsys.readouterr()
 
     return judge
@@ -250,7 +252,7 @@ def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tm
         ("--out", folder / "../old", "is the baseline; --new-baseline with another directory"),
     ):
         with pytest.raises(Unusable, match=f"{option}={way}:? {why}"):
-            gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]))
+            judge.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]), gate.parser())
 
 
 def test_what_would_be_measured_is_listed(tmp_path, capsys):
@@ -258,7 +260,7 @@ def test_what_would_be_measured_is_listed(tmp_path, capsys):
     heap = rss | {"role": ["client", "server"], "meter": "heap", "limit": "4,072 B"}
     budgets = text_of(rss | {"role": ["pair", "server"]}, heap, RATE | {"limit": "1/s"}, repeats=1)
     (tmp_path / "BUDGET.toml").write_text(budgets)
-    assert gate.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"])) == 0
+    assert judge.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"]), gate.parser()) == 0
     assert capsys.readouterr().out.splitlines() == [
         "null@c none 2,000 sessions rss",
         "null@c none 2,000 sessions rss split",

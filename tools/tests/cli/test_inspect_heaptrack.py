@@ -18,7 +18,8 @@ from tests.tables.test_call_sites import frame
 from tlsmem.base import phase_names
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import Failed
-from tlsmem.explore import inspect_profile, profile_output
+from tlsmem.cli import inspect_heaptrack
+from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import write_flamegraph
 from tlsmem.profile import profile_metadata
 from tlsmem.profile.profile_metadata import ProfileRecord
@@ -431,6 +432,6 @@ def test_pictures_are_of_what_was_chosen(massif, monkeypatch):
     words = [str(massif), "--flamegraph", "x.svg", "--filter", "grow", "--phase", "peak", "--role", "harness"]
     monkeypatch.setattr(sys, "argv", ["inspect_heaptrack.py", *words])
     with pytest.raises(SystemExit) as ended:
-        inspect_profile.main()
+        inspect_heaptrack.main()
     assert ended.value.code == "memtest: npm: not installed"
     assert asked == [("massif", "x.svg", {"moment": "peak", "owner": "harness", "pattern": re.compile("grow")})]

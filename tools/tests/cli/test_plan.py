@@ -14,6 +14,7 @@ from hypothesis import given, strategies
 
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
+from tlsmem.cli import plan as command
 from tlsmem.plan import amounts, answer, arithmetic, find_model, handshake_rates, haproxy_answer
 from tlsmem.plan.arithmetic import Demand, Price
 from tlsmem.plan.assumptions import haproxy
@@ -245,7 +246,8 @@ def plan(*words, where=None) -> subprocess.CompletedProcess:
     asked = [*words, *(["--recording", str(where[0])] if where else [])]
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
-        answer.main(asked)
+        given = command.parser().parse_args(asked)
+        answer.ended(given, command.parser())
     said, code = ended.value.code, ended.value.code
     if isinstance(said, str):
         print(said, file=err)

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
+from tlsmem.cli import report as command
 from tlsmem.report import (
     build_report,
     differing_settings,
@@ -394,4 +395,4 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
 @pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
 def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
-    assert [*map(str, build_report.listed(words))] == paths
+    assert [*map(str, command.listed(words))] == paths

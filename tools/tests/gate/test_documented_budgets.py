@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
-from tlsmem.gate import judge
+from tlsmem.cli import gate
 from tlsmem.schema.records import Record
 
 PAGE = (ROOT / "docs/ci.md").read_text()
@@ -56,7 +56,7 @@ def test_the_verdict_that_is_shown_is_that_of_the_recording(tmp_path):
 
 
 def test_the_options_that_are_shown_are_the_gates():
-    known = {option for action in judge.parser()._actions for option in action.option_strings}
+    known = {option for action in gate.parser()._actions for option in action.option_strings}
     shown = {word for line in PAGE.splitlines() if "gate.py" in line for word in re.findall(r"--[a-z-]+", line)}
     assert shown - {"--time"} <= known
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.gate.test_budget import text_of
 from tlsmem.base.paths import ROOT
+from tlsmem.cli.gate import parser
 from tlsmem.gate import judge
 
 NULL = {"stack": "null@c", "suite": "none", "role": ["client", "server"], "phase": "established"}
@@ -76,7 +77,7 @@ def holding(project, capsys) -> None:
     """Without a baseline the call sites that hold the bytes are named: of the runs that were kept."""
     (project.root / "HOLDS.toml").write_text(text_of(BYTES | {"limit": "4,071 B", "role": "server"}))
     words = [str(project.root / "HOLDS.toml"), "--recording", str(project.root / "runs")]
-    assert judge.run(judge.parser().parse_args(words)) == 3
+    assert judge.run(parser().parse_args(words), parser()) == 3
     said = capsys.readouterr().out
     assert "server session, established: call sites that hold most" in said
     assert "| 4,072 |      3 | session_new < server_session_new" in said

@@ -54,7 +54,7 @@ def judged(words: list[str] | None = None) -> int:
         knobs = knobs_of(given)
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
-        return 2
+        sys.exit(2)
     venv.activate()
     from tlsmem.compare import compare_builds
 
