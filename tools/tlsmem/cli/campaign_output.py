@@ -6,6 +6,7 @@ from pathlib import Path
 from tlsmem.base import stdout
 from tlsmem.base.paths import shorten
 from tlsmem.cli import campaign_conclusion
+from tlsmem.cli.campaign_plan import Plan
 from tlsmem.config.matrix import distinct
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
@@ -13,18 +14,18 @@ from tlsmem.schema.records import Record
 Shown = tuple[list[Path], list[str], list[str]]  # pictures, sentences, findings
 
 
-def results(plan) -> bool:
+def results(plan: Plan, title: str) -> bool:
     """False with any finding, and without tables, with a sentence."""
     keys = {plan.provenance.key(run) for run in plan.runs}
     made = [record for record in records.load(plan.recording) if record.key in keys]
     show = of_memory if plan.campaign.scenario == "memory" else of_time
     try:
-        pictures, told, found = show(made, plan)
+        pictures, told, found = show(made, plan, title)
     except ValueError as error:
         print(f"memtest: {plan.name}: {error}", file=sys.stderr)
         return False
     except OSError as error:
-        where = error.filename or plan.recording / plan.title
+        where = error.filename or plan.recording / title
         print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
         return False
     with stdout.checked():
@@ -34,7 +35,7 @@ def results(plan) -> bool:
     return not found
 
 
-def of_memory(made: list[Record], plan) -> Shown:
+def of_memory(made: list[Record], plan: Plan, title: str) -> Shown:
     from tlsmem.plots import (
         memory,  # slow to import, and not needed before
         stacks,
@@ -46,7 +47,7 @@ def of_memory(made: list[Record], plan) -> Shown:
     selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
     render.print_all(catalogue.build(selection))
     draw = stacks.each_suite if catalogue.many(selection) else memory.draw
-    pictures = draw(selection, plan.recording / plan.title)
+    pictures = draw(selection, plan.recording / title)
     found = audit.findings(made)
     told = []
     if any(record.meter == "sites" and record.status == "measured" for record in made):
@@ -56,7 +57,7 @@ def of_memory(made: list[Record], plan) -> Shown:
     return pictures, told, found
 
 
-def of_time(made: list[Record], plan) -> Shown:
+def of_time(made: list[Record], plan: Plan, title: str) -> Shown:
     """A noisy machine is no finding, but a warning."""
     from tlsmem.plots.timed import pictures
     from tlsmem.stats.timed_selection import select
@@ -68,4 +69,4 @@ def of_time(made: list[Record], plan) -> Shown:
     render.print_all(catalogue.build(timed))
     for warning in warnings(made):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
-    return pictures.draw_selected(timed, plan.recording / plan.title), [], []
+    return pictures.draw_selected(timed, plan.recording / title), [], []

@@ -65,6 +65,11 @@ def main() -> None:
     given = parser().parse_args()
     check(given)
     venv.activate()
+    if given.list and not given.verify:
+        from tlsmem.cli import campaign_plan
+
+        campaign_plan.show(given)
+        return
     from tlsmem.cli import measure_campaign
 
     measure_campaign.run(given)

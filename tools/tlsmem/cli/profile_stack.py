@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
-from tlsmem.cli.measure_campaign import slots_cpus
+from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
 from tlsmem.config.matrix import SYSTEM, Run, tls
 from tlsmem.explore import profile_tables

@@ -1,0 +1,71 @@
+"""The runs of a campaign, and which of them a recording has already. Listing them imports no more than it needs."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from tlsmem.base import paths, stdout
+from tlsmem.config import campaign_options, definitions
+from tlsmem.config.campaigns import AnyCampaign
+from tlsmem.config.matrix import matrix, unmetered
+from tlsmem.config.run import Run
+from tlsmem.run.provenance import Provenance, built
+from tlsmem.schema import store
+from tlsmem.schema.machine import allowed_cpus
+from tlsmem.schema.recording_name import default_recording
+
+JOBS = 2  # memory runs do not disturb each other's figures
+
+
+class Plan:
+    """The runs of a campaign, and which of them a recording has already."""
+
+    def __init__(self, campaign: AnyCampaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
+        self.campaign, self.runs, self.recording = campaign, matrix(campaign), recording
+        self.name, self.provenance = paths.shorten(recording), provenance
+        self.states = {} if fresh else {record.key: record.status for record in store.existing(recording)}
+        self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
+
+    def state(self, run: Run) -> str:
+        if not all(map(built, run.stacks)):
+            return "to go (not built)"
+        state = self.states.get(self.provenance.key(run), "to go")
+        return "to go (failed before)" if state == "failed" else state
+
+    def summary(self) -> str:
+        recorded = len(self.runs) - len(self.to_go)
+        return f"{len(self.runs)} runs, {recorded} already recorded in {self.name}, {len(self.to_go)} to go"
+
+    def show(self) -> None:
+        for run in self.runs:
+            print(f"{self.state(run):<21} {run}")
+        print(self.summary())
+
+
+def show(given: argparse.Namespace) -> None:
+    """Prints the runs that were asked for; nothing is run or written."""
+    campaign = campaign_options.campaign(given)
+    if campaign.scenario == "memory":
+        slots_cpus(given.jobs)
+    tell_unmetered(given, campaign)
+    provenance = Provenance(definitions.suites(), definitions.allocators())
+    plan = Plan(campaign, recording(given), provenance, given.fresh)
+    with stdout.checked():
+        plan.show()
+
+
+def recording(given: argparse.Namespace) -> Path:
+    return Path(given.out) if given.out else default_recording()
+
+
+def tell_unmetered(given: argparse.Namespace, campaign: AnyCampaign) -> None:
+    if given.heap and (where := unmetered(campaign)):
+        print(f"memtest: heap runs are made {where}", file=sys.stderr)
+
+
+def slots_cpus(jobs: str | None) -> list[int]:
+    """One CPU for each job."""
+    cpus = allowed_cpus()
+    if jobs and int(jobs) > len(cpus):
+        print(f"memtest: JOBS={jobs}, but this process has {len(cpus)} CPUs: JOBS={len(cpus)}", file=sys.stderr)
+    return cpus[: int(jobs or JOBS)]
