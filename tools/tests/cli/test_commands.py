@@ -1,8 +1,9 @@
-"""Every script answers as it stands, by a Python without packages too, and is listed."""
+"""Every script answers as it stands, --help and wrong arguments without any package, and is listed."""
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,16 +30,55 @@ def run(tmp_path_factory):
     return by_bare_python
 
 
+@pytest.fixture(scope="module")
+def run_alone(tmp_path_factory):
+    """Runs a script of a clone without .venv, by a Python that finds no package: run_alone(script, argument, ...)."""
+    clone = tmp_path_factory.mktemp("clone")
+    unwanted = shutil.ignore_patterns("tests", "browser-tests", "__pycache__", "node_modules")
+    shutil.copytree(TOOLS, clone / "tools", ignore=unwanted)
+    (clone / "memtest").mkdir()
+    for file in (ROOT / "memtest").glob("*.toml"):
+        shutil.copy(file, clone / "memtest")
+
+    def by_python_alone(script, *arguments):
+        command = [sys.executable, "-S", clone / "tools" / script, *arguments]
+        return subprocess.run(command, cwd="/", capture_output=True, text=True)
+
+    return by_python_alone
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_script_says_what_it_is_for(run, script):
-    done = run(script, "--help")
+def test_help_needs_no_package(run_alone, script):
+    done = run_alone(script, "--help")
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"usage: {Path(script).name}")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_an_option_that_is_not_there_is_refused(run, script):
-    done = run(script, "--no-such-option")
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, script):
+    done = run_alone(script, "--no-such-option")
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(f"usage: {Path(script).name}")
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "said"),
+    [
+        ("build.py", ["nosuch@1"], "no stack nosuch@1 among those"),
+        ("build.py", ["--campaign=mme"], "did you mean mem?"),
+        ("compare.py", ["a", "b", "--by", "stakc", "x", "y"], "did you mean stack?"),
+        ("compare_builds.py", ["--a=null@c"], "B= is missing"),
+        ("compare_versions.py", ["--library=opnssl"], "did you mean openssl"),
+        ("inspect_heaptrack.py", ["profile", "--flamegraph=x.png"], "a flamegraph is a .svg"),
+        ("kernel_bytes.py", ["--pairs=0"], "--pairs is from 1 to 100000"),
+        ("list_stacks.py", ["--stacks=opnssl@3.5.5"], "did you mean openssl@3.5.5"),
+        ("measure.py", ["mem", "--suites=nosuch"], "no suite nosuch"),
+        ("plan.py", ["memory", "--connections=0"], "whole number from 1"),
+        ("profile_heap.py", ["--tool=nosuch"], "TOOL=nosuch must be"),
+        ("tabulate.py", ["data", "--table=nosuch"], "invalid choice: 'nosuch'"),
+    ],
+)
+def test_a_wrong_argument_is_told_without_a_package(run_alone, script, arguments, said):
+    done = run_alone(script, *arguments)
+    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_readme_lists_the_scripts():

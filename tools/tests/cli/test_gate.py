@@ -12,8 +12,9 @@ from tests.gate.test_budget import ONE, text_of
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import gate
-from tlsmem.gate import baselines, judge
+from tlsmem.gate import baselines
 from tlsmem.gate.budget import Unusable
+from tlsmem.gate.judge import run
 from tlsmem.schema.records import Record
 
 SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
@@ -71,9 +72,7 @@ def judged(tmp_path, capsys):
             head["baseline"] = "old"
         (tmp_path / "BUDGET.toml").write_text(text_of(*entries, **head))
         where = ["--recording", str(tmp_path / "new")]
-        status = judge.run(
-            gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]), gate.parser()
-        )
+        status = run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), *where, *map(str, words)]), gate.parser())
         return status, *capsys.readouterr()
 
     return judge
@@ -252,7 +251,7 @@ def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tm
         ("--out", folder / "../old", "is the baseline; --new-baseline with another directory"),
     ):
         with pytest.raises(Unusable, match=f"{option}={way}:? {why}"):
-            judge.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]), gate.parser())
+            run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]), gate.parser())
 
 
 def test_what_would_be_measured_is_listed(tmp_path, capsys):
@@ -260,7 +259,7 @@ def test_what_would_be_measured_is_listed(tmp_path, capsys):
     heap = rss | {"role": ["client", "server"], "meter": "heap", "limit": "4,072 B"}
     budgets = text_of(rss | {"role": ["pair", "server"]}, heap, RATE | {"limit": "1/s"}, repeats=1)
     (tmp_path / "BUDGET.toml").write_text(budgets)
-    assert judge.run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"]), gate.parser()) == 0
+    assert run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), "--list"]), gate.parser()) == 0
     assert capsys.readouterr().out.splitlines() == [
         "null@c none 2,000 sessions rss",
         "null@c none 2,000 sessions rss split",

@@ -1,12 +1,10 @@
 """The project's Python environment, for scripts that are run as they stand: `tools/plot_mem.py ...`, from anywhere.
 
-A script that needs installed packages says, before it imports them:
+A command parses its arguments with the standard library, and imports what must be installed after that:
 
-    import environment
-
-    environment.activate()
-
-    import rich  # ruff: noqa: E402
+    given = parser().parse_args()
+    venv.activate()
+    from tlsmem.tables import tabulate
 
 Inside .venv this does nothing. Outside, the script starts again with .venv/bin/python, same arguments, same directory;
 without a .venv it says how to make one and exits with 2.

@@ -38,7 +38,7 @@ def ended(knobs: dict[str, str]) -> int:
         return run(knobs)
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
-        return USAGE
+        sys.exit(USAGE)
     except (Failed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
     except OSError as error:
