@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.config import definitions, matrix
+from tlsmem.config import definitions
+from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.run import harness, preload, provenance
 from tlsmem.selfcheck import audit
 
@@ -54,9 +55,9 @@ def faulty(tmp_path, monkeypatch):
 def recorded(program, fault, meter, sessions, **variables):
     """One run of it, as it would stand in data/."""
     origin = provenance.Provenance(definitions.suites(), definitions.allocators())
-    run = matrix.Run(STACK, "none", matrix.SYSTEM, "all", sessions, meter, 1)
-    asked = [str(program), *matrix.argv(run, origin.suites["none"])[1:]]
-    environment = preload.variables(meter, origin.allocator(run), origin.allocators[matrix.SYSTEM])
+    run = Run(STACK, "none", SYSTEM, "all", sessions, meter, 1)
+    asked = [str(program), *argv(run, origin.suites["none"])[1:]]
+    environment = preload.variables(meter, origin.allocator(run), origin.allocators[SYSTEM])
     outcome = asyncio.run(harness.run(asked, environment | {"FAULT": fault} | variables, 60))
     return origin.record(run, outcome)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run import stale_heap_pages
+from tlsmem.run import heap_page
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAP = ROOT / "tools/heap.py"
@@ -125,10 +125,10 @@ def test_pages_of_the_dead_are_their_living_parents_to_remove():
     with subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE) as parent:
         child = int(parent.stdout.readline())
         mine = [Path(f"/dev/shm/heapmeter.{pid}") for pid in (parent.pid, child)]
-        stale_heap_pages.sweep()
+        heap_page.sweep()
         there = [page.exists() for page in mine]
         parent.kill()
-    stale_heap_pages.sweep()
+    heap_page.sweep()
     removed = [not page.exists() for page in mine]
     for page in mine:
         page.unlink(missing_ok=True)

@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from meter_cost import LIMIT_S, children, cpu_time
-from tlsmem.config import definitions, matrix, option_check
+from tlsmem.config import definitions, option_check
+from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.profile.capture import profilers
-from tlsmem.profile.capture.failed import Failed
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
 from tlsmem.profile.capture.profilers import MARKS, PROFILERS
+from tlsmem.profile.errors import Failed
 from tlsmem.profile.heap_profile import Tool
 from tlsmem.run import process, stack_abilities
 from tlsmem.schema.harness_output import Meter
@@ -61,7 +62,7 @@ WAYS = (
 )
 
 
-def seconds(way: Way, run: matrix.Run, cpu: int) -> float:
+def seconds(way: Way, run: Run, cpu: int) -> float:
     """CPU time of one run, of all its processes; exits with a sentence when it is no measurement.
 
     A profiler is told of phases (marks=1): the harness then does without an allocator's books, which it may not see."""
@@ -69,7 +70,7 @@ def seconds(way: Way, run: matrix.Run, cpu: int) -> float:
         return cpu_time(run, cpu)
     before = children()
     with tempfile.TemporaryDirectory() as name:  # what it writes is thrown away
-        harness = [*matrix.argv(run, definitions.suites()[run.suite]), f"cpu={cpu}", "marks=1"]
+        harness = [*argv(run, definitions.suites()[run.suite]), f"cpu={cpu}", "marks=1"]
         try:
             ended = asyncio.run(profiled(way.tool, Path(name), harness))
         except Failed as failed:
@@ -94,7 +95,7 @@ async def profiled(tool: Tool, folder: Path, harness: list[str]) -> process.Ende
 def rounds(stack: str, suite: str, sessions: int, repeats: int, cpu: int) -> dict[Way, list[float]]:
     """By way the CPU seconds of its runs; a round runs each once, every other backwards."""
     ways = [way for way in WAYS if not way.missing]
-    run = matrix.Run(stack, suite, matrix.SYSTEM, "all", sessions, "rss", 1)
+    run = Run(stack, suite, SYSTEM, "all", sessions, "rss", 1)
     runs = {way: replace(run, sessions=even(sessions / way.part), meter=way.meter) for way in ways}
     seconds(WAYS[0], runs[WAYS[0]], cpu)  # the first run reads the binary from the disk
     taken: dict[Way, list[float]] = {way: [] for way in ways}

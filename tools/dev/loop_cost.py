@@ -17,7 +17,7 @@ from rich.table import Table
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, commands, rust_stack
 from tlsmem.build.commands import Failed
-from tlsmem.config import definitions, option_check, timed_rounds
+from tlsmem.config import definitions, option_check, timed_matrix
 from tlsmem.config.definitions import Stack
 from tlsmem.config.run import SYSTEM, argv
 from tlsmem.config.timed_matrix import ALONE, TimedRun
@@ -121,7 +121,7 @@ def judged(spread: Interval) -> str:
 def both(stack: str, work: str, cpu: int) -> Both:
     scenario, name, size = WORKS[work]
     suite = definitions.suites()[name]
-    count = timed_rounds.rounds(suite, size)
+    count = timed_matrix.rounds(suite, size)
     run = TimedRun(stack, name, SYSTEM, ALONE, 2, "time", 1, scenario=scenario, size_bytes=size, rounds=count)
     # Both with addresses randomised: else one lucky layout of one binary is measured, in every repeat again.
     return Both(stack, scenario, [*argv(run, suite)[1:], "aslr=on", f"cpus={cpu}"])

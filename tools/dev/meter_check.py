@@ -14,10 +14,9 @@ import rich.console
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, option_check
-from tlsmem.profile.capture.failed import Failed
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Failed, Unreadable
 from tlsmem.run import preload, stack_abilities
-from tlsmem.selfcheck import agreement, reference_profilers, sparse_arrays
+from tlsmem.selfcheck import meter_agreement, reference_profilers
 from tlsmem.selfcheck.reference_profilers import Statement, Subject
 from tlsmem.stats.remainders import repeats
 from tlsmem.tables import render
@@ -66,7 +65,7 @@ async def hear(runs: Runs, subject: Subject, meter: Path, phases: list[str] | No
     sites, heaptrack, massif, *dhat = await runs.all(works)
     by_phase, sparse = ChainMap(*(one.by_phase for one in dhat)), ChainMap(*(one.sparse for one in dhat))
     whole = Statement(reference_profilers.DHAT, {phase: by_phase[phase] for phase in phases}, sparse=dict(sparse))
-    return [first, sites, heaptrack, *(sparse_arrays.levelled(one, heaptrack) for one in (massif, whole))]
+    return [first, sites, heaptrack, *(reference_profilers.levelled(one, heaptrack) for one in (massif, whole))]
 
 
 async def ask(
@@ -97,10 +96,10 @@ def run(given: argparse.Namespace) -> None:
         found = asyncio.run(ask(chosen, int(given.jobs), meter, given.quick))
     except (Failed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
-    render.print_all([agreement.table(found)], given.format)
-    for said in agreement.subtracted(found):
+    render.print_all([meter_agreement.table(found)], given.format)
+    for said in meter_agreement.subtracted(found):
         print(f"selfcheck: subtracted: {said}", file=sys.stderr)
-    wrong = [said for subject, told in found.items() for said in agreement.disagreements(subject, told)]
+    wrong = [said for subject, told in found.items() for said in meter_agreement.disagreements(subject, told)]
     for said in wrong:
         print(f"memtest: {said}", file=sys.stderr)
     sys.exit(bool(wrong))

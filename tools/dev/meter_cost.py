@@ -9,7 +9,8 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from tlsmem.config import definitions, matrix, option_check
+from tlsmem.config import definitions, option_check
+from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.run import harness, preload, stack_abilities
 from tlsmem.schema.machine import allowed_cpus
 
@@ -17,9 +18,9 @@ LIMIT_S = 600
 AIM = 1.05
 
 
-def cpu_time(run: matrix.Run, cpu: int) -> float:
+def cpu_time(run: Run, cpu: int) -> float:
     """Seconds of user and system time of one run; exits with a sentence when it is no measurement."""
-    arguments = [*matrix.argv(run, definitions.suites()[run.suite]), f"cpu={cpu}"]
+    arguments = [*argv(run, definitions.suites()[run.suite]), f"cpu={cpu}"]
     allocator = definitions.allocators()[run.allocator]
     variables = preload.variables(run.meter, preload.allocator_record(run.allocator, allocator), allocator)
     before = children()
@@ -37,7 +38,7 @@ def children() -> float:
 
 def ratios(stack: str, suite: str, sessions: int, repeats: int, cpu: int) -> list[float]:
     """Metered over plain, of neighbours in time: what slows the machine down slows both."""
-    plain, metered = (matrix.Run(stack, suite, matrix.SYSTEM, "all", sessions, meter, 1) for meter in ("rss", "heap"))
+    plain, metered = (Run(stack, suite, SYSTEM, "all", sessions, meter, 1) for meter in ("rss", "heap"))
     cpu_time(plain, cpu)  # the first run reads the binary from the disk
     return sorted(1 / (cpu_time(plain, cpu) / cpu_time(metered, cpu)) for _ in range(repeats))
 

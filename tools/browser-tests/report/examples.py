@@ -9,7 +9,7 @@ sys.path.insert(0, str(TOOLS))
 
 # ruff: noqa: E402
 
-from tlsmem.report import build_report, newest_recordings, page, recordings
+from tlsmem.report import build_report, page, recordings
 from tlsmem.report.recordings import Recording
 from tlsmem.tables import forms, render
 
@@ -24,8 +24,8 @@ def write(folder: Path, name: str, read: list[Recording]) -> None:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder, "report", list(recordings.by_machine(newest_recordings.loaded(TOOLS.parent / "data"))))
-    small = list(recordings.by_machine(recordings.loaded([RECORDING])))
+    write(folder, "report", list(recordings.by_machine(recordings.load_newest(TOOLS.parent / "data"))))
+    small = list(recordings.by_machine(recordings.load_named([RECORDING])))
     write(folder, "report-small", small)
     (folder / "report-small").mkdir(exist_ok=True)
     for shown in (shown for section in build_report.sections(small) for shown in section.tables):

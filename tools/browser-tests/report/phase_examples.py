@@ -16,7 +16,7 @@ venv.activate()
 import json
 
 from tlsmem.base.paths import ROOT
-from tlsmem.report import page, phases, recordings, residuals, waterfall
+from tlsmem.report import page, phase_section, recordings, residuals_section, waterfall_section
 from tlsmem.schema import records
 from tlsmem.stats import session_cost
 
@@ -50,8 +50,8 @@ def by_phase(runs: list[records.Record], role: str) -> dict[str, list[int]]:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    read = list(recordings.by_machine(recordings.loaded([RECORDING])))
-    sections = [maker.section(read) for maker in (phases, residuals, waterfall)]
+    read = list(recordings.by_machine(recordings.load_named([RECORDING])))
+    sections = [maker.section(read) for maker in (phase_section, residuals_section, waterfall_section)]
     (folder / "phases.html").write_text(page.page("Phases", "a page to test", sections), encoding="utf-8")
     facts: dict = {"rss": {}}
     for stack in STACKS:

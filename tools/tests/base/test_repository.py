@@ -11,7 +11,7 @@ import pytest
 from tlsmem.base import repository
 from tlsmem.base.paths import ROOT
 from tlsmem.plan import recordings
-from tlsmem.schema import store
+from tlsmem.schema import append_records
 from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import documented_queries
 
@@ -131,7 +131,7 @@ def test_the_directories_of_recordings_are_none_themselves(place):
 
 def test_whatever_records_is_held_to_it(capsys):
     with pytest.raises(SystemExit, match="2"):
-        store.prepare(ROOT / "data/local")
+        append_records.prepare(ROOT / "data/local")
     assert "is where recordings are" in capsys.readouterr().err
 
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.build.test_harness import clone
-from tlsmem.build import compiler_cache, harness, tree_copy, tree_files, tree_manifest
+from tlsmem.build import compiler_cache, harness, rust_stack, tree_files
 from tlsmem.build.commands import Failed
 from tlsmem.config.definitions import TreeSource, TreeStack, tree_place
 
@@ -32,7 +32,7 @@ def tree(root, files=FILES, **more):
         (made / path).write_text(text)
     listing = tree_files.of_directory(made)
     source = TreeSource(library="tiny", tree=tree_files.tree_hash(listing), release="1.2.3", **more)
-    tree_copy.copy(listing, made, tree_place(root / "build", source.tree) / "sources/tiny")
+    tree_files.copy(listing, made, tree_place(root / "build", source.tree) / "sources/tiny")
     stack = {"harness": "c", "driver": "null", "licence": "MIT", "libraries": ["libtiny.a"], "steps": STEPS}
     return TreeStack(**stack, source=source)
 
@@ -105,7 +105,7 @@ def test_a_rustls_of_a_tree_is_patched_into_our_manifest_with_its_own_version(ro
     crates |= {"rustls-fuzz/Cargo.toml": '[package]\nname = "rustls-fuzz"\nversion = "0.0.1"\npublish = false\n'}
     source = tree(root, crates).source.model_copy(update={"library": "tiny"})
     stack = {"harness": "rust", "licence": "MIT", "manifest": "harness-rust/rustls-9/Cargo.toml", "binary": "rustls"}
-    made = tree_manifest.make("rustls+ring@path-1", TreeStack(**stack, source=source), root)
+    made = rust_stack.write_tree_manifest("rustls+ring@path-1", TreeStack(**stack, source=source), root)
     place, text = tree_place(root / "build", source.tree) / "sources/tiny", made.read_text()
     assert 'rustls = { version = "=9.1.0", default-features = false }' in text
     assert f'path = "{root}/harness-rust/src/v.rs"' in text and made.with_name("Cargo.lock").is_file()

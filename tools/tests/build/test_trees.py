@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.planted_history import git
 from tlsmem.base.paths import ROOT
-from tlsmem.build import tree_copy, tree_definition, tree_files, trees
+from tlsmem.build import tree_definition, tree_files, trees
 from tlsmem.config import definitions
 
 DAT = 'MAJOR=3\nMINOR=5\nPATCH=5\nPRE_RELEASE_TAG=\nRELEASE_DATE="27 Jan 2026"\n'
@@ -143,7 +143,7 @@ def test_a_tree_that_changes_while_it_is_copied_is_not_copied(clone, root):
     listing = tree_files.of_directory(clone)
     (clone / "VERSION.dat").write_text(DAT + "#\n")
     with pytest.raises(ValueError, match=r"VERSION\.dat was changed while it was copied"):
-        tree_copy.copy(listing, clone, root / "copy")
+        tree_files.copy(listing, clone, root / "copy")
     assert not (root / "copy").exists() and list(root.iterdir()) == []
 
 

@@ -15,9 +15,9 @@ import pytest
 from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare as command
-from tlsmem.compare import delivery, largest_changes
-from tlsmem.compare.changed_call_sites import Explained
+from tlsmem.compare import comparison_output, largest_changes
 from tlsmem.compare.comparison import Comparison, Wanted, compare
+from tlsmem.compare.site_changes import Explained
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 
@@ -217,7 +217,7 @@ def test_runs_whose_settings_differ_are_not_compared_unless_told(name: str):
     changes = changes | ({"machine": machine | changes["machine"]} if "machine" in changes else {})
     after = planted.counted(**changes)
     refused = compare(planted.counted(), after)
-    assert refused.rows == () and delivery.status(refused) == 1
+    assert refused.rows == () and comparison_output.status(refused) == 1
     assert said in "; ".join(map(str, refused.refused[0].apart))
     forced = compare(planted.counted(), after, force=True)
     assert forced.rows and said in "; ".join(map(str, forced.forced))
@@ -293,7 +293,7 @@ def test_of_one_n_the_quotient_is_marked():
     before, after = ([run for run in planted.counted(sites) if run.sessions == 200] for sites in (planted.SITES, MORE))
     (sentence,) = sentences(compare(before, after))
     assert "(+16 B, exact, a quotient of N = 200, 40 -> 40 blocks)" in sentence
-    assert "a quotient, not a slope" in delivery.text_of(compare(before, after), "markdown")
+    assert "a quotient, not a slope" in comparison_output.text_of(compare(before, after), "markdown")
 
 
 def test_nothing_but_failures_is_a_sentence(run, tmp_path, new):
@@ -360,12 +360,12 @@ def test_into_a_page(run, tmp_path, old, new):
 
 def test_as_many_bytes_in_more_blocks_are_a_change():
     found = compare(planted.counted(), planted.counted(planted.with_sites("client", SSL_new=(9_000, 5))))
-    assert delivery.status(found) == 3
+    assert comparison_output.status(found) == 3
     assert sentences(found) == [
         "More in tls13-rsa-aes256: client session, established, blocks: 40 -> 42 blocks (+2 blocks, exact)",
         "More in tls13-rsa-aes256: client session, established, allocations: 40 -> 42 blocks (+2 blocks, exact)",
     ]
-    text = delivery.text_of(found, "markdown")
+    text = comparison_output.text_of(found, "markdown")
     assert "Live heap per session: 10 of 18 changed" in text
     assert "| as much | 2 more |" in text
 

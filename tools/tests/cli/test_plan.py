@@ -15,9 +15,9 @@ from hypothesis import given, strategies
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan as command
-from tlsmem.plan import amounts, answer, arithmetic, find_model, handshake_rates, haproxy_answer
-from tlsmem.plan.arithmetic import Demand, Price
+from tlsmem.plan import amounts, answer, capacity, find_model, handshake_rates, haproxy_answer
 from tlsmem.plan.assumptions import haproxy
+from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.connection_model import BY_HEAP, BY_RATIO, MEASURED, QUOTIENT, SessionLaw
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.haproxy_answer import Constants
@@ -108,17 +108,17 @@ def test_another_allocator_is_a_quotient_of_peaks_and_gives_back_as_recorded(tmp
 
 def test_the_arithmetic_by_hand():
     price, demand = Price(1_000, 100, 50, 20, 7), Demand(Fraction(5, 100), Fraction(20, 100))
-    assert arithmetic.memory(price, demand, 1000) == 1_000 + 1000 * 107 + 50 * 50 + 200 * 20
+    assert capacity.memory(price, demand, 1000) == 1_000 + 1000 * 107 + 50 * 50 + 200 * 20
     held = SessionLaw(STACK, SUITE, "system", "server", MEASURED, 1_000, 100, 50, None, 0, False, 10, 0.5, 0.25)
-    assert arithmetic.after_handshakes(price, held, demand, 1000) == 1_000 + 100_000 + 1_250 + 4_000
-    assert arithmetic.after_closing(price, held, demand, 1000) == 1_000 + (100_000 + 1_250 + 4_000) // 4 + 1
+    assert capacity.after_handshakes(price, held, demand, 1000) == 1_000 + 100_000 + 1_250 + 4_000
+    assert capacity.after_closing(price, held, demand, 1000) == 1_000 + (100_000 + 1_250 + 4_000) // 4 + 1
 
 
 def test_littles_law():
-    assert arithmetic.little(500, 0.12) == 60
-    assert arithmetic.little(200, 60) == 12_000
-    assert arithmetic.little(0.1, 1) == 1
-    assert arithmetic.little(100, 1.1) == 110  # and not 111: the product of floats is 110.00000000000001
+    assert capacity.little(500, 0.12) == 60
+    assert capacity.little(200, 60) == 12_000
+    assert capacity.little(0.1, 1) == 1
+    assert capacity.little(100, 1.1) == 110  # and not 111: the product of floats is 110.00000000000001
 
 
 prices = strategies.builds(Price, *[strategies.integers(0, 10**6)] * 5).filter(lambda one: one.kept + one.kernel)
@@ -128,16 +128,16 @@ demands = strategies.builds(Demand, parts, parts)
 
 @given(prices, demands, strategies.integers(0, 10**13))
 def test_what_fits_fits_and_one_more_does_not(price, demand, size):
-    most = arithmetic.fitting(price, demand, size)
+    most = capacity.fitting(price, demand, size)
     if most is None:
-        assert arithmetic.memory(price, demand, 0) > size
+        assert capacity.memory(price, demand, 0) > size
     else:
-        assert arithmetic.memory(price, demand, most) <= size < arithmetic.memory(price, demand, most + 1)
+        assert capacity.memory(price, demand, most) <= size < capacity.memory(price, demand, most + 1)
 
 
 @given(prices, demands, strategies.integers(0, 10**7))
 def test_fitting_is_the_inverse_of_memory(price, demand, sessions):
-    assert arithmetic.fitting(price, demand, arithmetic.memory(price, demand, sessions)) == sessions
+    assert capacity.fitting(price, demand, capacity.memory(price, demand, sessions)) == sessions
 
 
 def test_a_record_in_flight_is_all_of_a_session_that_has_its_buffers_else_assumed():

@@ -20,8 +20,8 @@ from tlsmem.cli import profile_stack
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.capture import profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpreting
+from tlsmem.profile.capture.profile_store import Place
 from tlsmem.profile.capture.profilers import PROFILERS
-from tlsmem.profile.capture.store import Place
 from tlsmem.profile.compressed_file import chunks
 
 BUILT = [ROOT / "build/harness/null@c", ROOT / profilers.MARKS, ROOT / "build/core/libheapmeter.so"]

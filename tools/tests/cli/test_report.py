@@ -18,15 +18,7 @@ import pytest
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report as command
-from tlsmem.report import (
-    build_report,
-    differing_settings,
-    measured_runs,
-    newest_recordings,
-    page,
-    recordings,
-    table_html,
-)
+from tlsmem.report import build_report, differing_settings, inventory_section, page, recordings, table_html
 from tlsmem.report.recordings import letters
 from tlsmem.report.sections import Picture, Section, Shown, identifier
 from tlsmem.schema import records
@@ -43,7 +35,7 @@ MACHINE |= {"governor": None, "thp_host": "madvise"}
 def read(tmp_path, *several):
     """Recordings of these runs."""
     paths = [synthetic.write(tmp_path / f"2026-01-3{at}-example", runs) for at, runs in enumerate(several)]
-    return list(recordings.by_machine(recordings.loaded(paths)))
+    return list(recordings.by_machine(recordings.load_named(paths)))
 
 
 def rows(table: Table) -> list[dict]:
@@ -106,7 +98,7 @@ def test_one_n_has_quotients_marked_and_no_slope(tmp_path):
     assert heap.note.startswith("a quotient, not a slope: what N = 200 holds")
     rss = row(made["cost-rss"], role="pair")["established"]
     assert rss.text.startswith("≈ ") and rss.note == heap.note
-    assert any("only N = 200 was measured and a slope needs two" in said for said in measured_runs.warnings(found))
+    assert any("only N = 200 was measured and a slope needs two" in said for said in inventory_section.warnings(found))
     assert "only N = 200 was measured" in text_page(found)
 
 
@@ -225,7 +217,7 @@ def test_what_a_recording_says_stays_text(tmp_path):
     runs = [one.model_copy(update={"reported": WICKED, "compiler": WICKED}) for one in runs]
     lines = [one.line() for one in (*runs, synthetic.failed(WICKED, WICKED, 100, WICKED))]
     (tmp_path / "wicked.jsonl").write_bytes(b"".join(lines))
-    found = list(recordings.by_machine(recordings.loaded([tmp_path / "wicked.jsonl"])))
+    found = list(recordings.by_machine(recordings.load_named([tmp_path / "wicked.jsonl"])))
     text = text_page(found)
     loads = Loads()
     loads.feed(text)
@@ -239,7 +231,7 @@ def test_a_recordings_name_becomes_no_markup_and_no_style(tmp_path):
     )
     other = synthetic.write(tmp_path / "other", synthetic_timed.campaign([OPENSSL], [SUITE]))
     third = synthetic.write(tmp_path / "third", synthetic_timed.campaign([RUSTLS], [SUITE]))
-    found = list(recordings.by_machine(recordings.loaded([folder, other, third])))
+    found = list(recordings.by_machine(recordings.load_named([folder, other, third])))
     loads = Loads()
     loads.feed(text_page(found))
     assert loads.handlers == []
@@ -304,7 +296,7 @@ def test_the_most_frequent_is_usual_and_the_first_of_equals():
 
 
 def test_newest_recordings_are_read_until_all_is_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(newest_recordings, "NEEDED", ("mem", "handshake"))
+    monkeypatch.setattr(recordings, "NEEDED", ("mem", "handshake"))
     for name in ("2026-01-01-cpu", "2026-01-02-cpu", "2026-01-02-cpu-2", "2026-01-02-cpu-10", "published"):
         (tmp_path / name).mkdir()
     mem = definitions_of("mem")
@@ -312,16 +304,16 @@ def test_newest_recordings_are_read_until_all_is_there(tmp_path, monkeypatch):
     synthetic.write(tmp_path / "2026-01-02-cpu", mem)
     synthetic.write(tmp_path / "2026-01-02-cpu-2", synthetic.campaign([OPENSSL], [SUITE]))
     stacks = [OPENSSL, "boringssl@5.4.0", RUSTLS]
-    suites = newest_recordings.definitions.campaigns()["handshake"].suites
+    suites = recordings.definitions.campaigns()["handshake"].suites
     synthetic.write(tmp_path / "2026-01-02-cpu-10", synthetic_timed.campaign(stacks, suites))
-    assert [path.rpartition("/")[2] for path in newest_recordings.loaded(tmp_path)] == [
+    assert [path.rpartition("/")[2] for path in recordings.load_newest(tmp_path)] == [
         "2026-01-02-cpu-10",
         "2026-01-02-cpu",
     ]
 
 
 def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_path, monkeypatch):
-    monkeypatch.setattr(newest_recordings, "NEEDED", ("mem",))
+    monkeypatch.setattr(recordings, "NEEDED", ("mem",))
     small = synthetic.campaign([OPENSSL], [SUITE])
     for name, runs in {
         "2026-01-02-cpu": definitions_of("mem"),
@@ -334,12 +326,12 @@ def test_the_users_newest_recording_is_always_read_and_others_where_needed(tmp_p
         (tmp_path / name).mkdir(parents=True, exist_ok=True)
         synthetic.write(tmp_path / name, runs)
     data, local = tmp_path, tmp_path / "local"
-    assert names(newest_recordings.loaded(data, local), tmp_path) == ["local/2026-01-03-cpu"]
+    assert names(recordings.load_newest(data, local), tmp_path) == ["local/2026-01-03-cpu"]
     shutil.rmtree(local / "2026-01-03-cpu")
-    assert names(newest_recordings.loaded(data, local), tmp_path) == ["local/2026-01-02-cpu", "2026-01-02-cpu"]
+    assert names(recordings.load_newest(data, local), tmp_path) == ["local/2026-01-02-cpu", "2026-01-02-cpu"]
     (local / "2026-01-02-cpu").rename(local / "2025-12-31-cpu")
-    assert names(newest_recordings.loaded(data, local), tmp_path) == ["2026-01-02-cpu", "local/2026-01-01-cpu"]
-    assert names(newest_recordings.loaded(data), tmp_path) == ["2026-01-02-cpu"]
+    assert names(recordings.load_newest(data, local), tmp_path) == ["2026-01-02-cpu", "local/2026-01-01-cpu"]
+    assert names(recordings.load_newest(data), tmp_path) == ["2026-01-02-cpu"]
 
 
 def names(loaded: dict, folder) -> list[str]:
@@ -347,13 +339,13 @@ def names(loaded: dict, folder) -> list[str]:
 
 
 def definitions_of(name: str) -> list[records.Record]:
-    found = newest_recordings.definitions.campaigns()[name]
+    found = recordings.definitions.campaigns()[name]
     return synthetic.campaign(found.stacks, found.suites)
 
 
 def test_without_any_recording_there_is_a_sentence(tmp_path):
     with pytest.raises(ValueError, match="no recording there; make mem"):
-        newest_recordings.loaded(tmp_path)
+        recordings.load_newest(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import planted, synthetic, synthetic_timed
+from tlsmem.compare.figure_places import Place, order, owner, said
 from tlsmem.compare.figures import figures
-from tlsmem.compare.places import Place, order, owner, said
 from tlsmem.schema.records import Record
-from tlsmem.stats.change import Change, change
-from tlsmem.stats.figure import Figure
+from tlsmem.stats.change import Change, Figure, change
 
 SUITE = planted.SUITE
 

@@ -7,10 +7,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support import planted
-from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import compare
-from tlsmem.compare.site_changes import UNEXPLAINED, Sites, in_words, of_runs
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.compare.site_changes import UNEXPLAINED, Explained, Sites, in_words, of_runs
+from tlsmem.profile.errors import Unreadable
 
 HELLO = "tls_construct_server_hello"
 MORE = planted.with_sites("server", **{HELLO: (4_132, 20)})

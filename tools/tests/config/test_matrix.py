@@ -6,7 +6,7 @@ import pytest
 
 from tlsmem.config import matrix
 from tlsmem.config.definitions import Campaign, Suite, campaigns, suites
-from tlsmem.config.matrix import Run
+from tlsmem.config.run import Run, argv
 
 MEM = campaigns()["mem"]
 
@@ -121,20 +121,20 @@ def test_a_stack_with_an_allocator_of_its_own_is_not_metered():
 def test_arguments_say_roles_and_environment(changes, more):
     run = Run("openssl@3.5.5", "tls13-rsa-aes256", "system", 100, 1000, "rss", 1)
     suite = suites()["tls13-rsa-aes256"]
-    assert matrix.argv(replace(run, **changes), suite) == [*matrix.argv(run, suite), *more.split()]
+    assert argv(replace(run, **changes), suite) == [*argv(run, suite), *more.split()]
 
 
 def test_the_client_of_a_mixed_pair_is_the_peers_harness():
     run = Run("a@1", "none", "system", "all", 2, "rss", 1, roles="split", peer="b@1")
     suite = suites()["none"]
     for role, stack in (("server", "a@1"), ("client", "b@1")):
-        words = matrix.argv(run, suite, role)
+        words = argv(run, suite, role)
         assert (words[0], words[-1]) == (f"build/harness/{stack}", f"role={role}")
 
 
 def test_arguments_say_the_whole_suite():
     run = Run("openssl@3.5.5", "tls13-rsa-aes256", "system", 100, 1000, "rss", 1)
-    assert " ".join(matrix.argv(run, suites()["tls13-rsa-aes256"])) == (
+    assert " ".join(argv(run, suites()["tls13-rsa-aes256"])) == (
         "build/harness/openssl@3.5.5 memory sessions=1000 protocol=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 group=X25519 "
         "certs=memtest/certs/rsa-2048 auth=server tickets=0 store=off resume=off knobs=default "
         "window=100"
@@ -144,4 +144,4 @@ def test_arguments_say_the_whole_suite():
 def test_no_certificates_are_no_directory():
     run = Run("null@c", "none", "system", "all", 2, "rss", 1)
     none = Suite(protocol="none", cipher="none", group="none", certs="none", auth="none")
-    assert "certs=none" in matrix.argv(run, none)
+    assert "certs=none" in argv(run, none)

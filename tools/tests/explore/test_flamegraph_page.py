@@ -11,7 +11,7 @@ from concurrent import futures
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import first_use, stamps
+from tlsmem.build import shared_resources, stamps
 from tlsmem.build.commands import Failed
 from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import call_tree, page_scripts, profile_page
@@ -185,7 +185,7 @@ def test_what_another_process_is_fetching_is_waited_for(tmp_path, monkeypatch):
     (tmp_path / "page").mkdir()
     pins = [page_scripts.PINNED / "package.json", page_scripts.PINNED / "package-lock.json"]
     with futures.ThreadPoolExecutor() as pool:
-        with first_use.locked(tmp_path / "page.lock"):
+        with shared_resources.hold_lock(tmp_path / "page.lock"):
             second = pool.submit(page_scripts.fetch)
             with pytest.raises(TimeoutError):
                 second.result(timeout=0.5)

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tests.explore.test_flamegraph_page import asked_of, made, of_sites, script
 from tests.support.pairs import AT, BUFFER, OTHER, profile
 from tlsmem.base.phase_names import READABLE
-from tlsmem.base.text_colours import text_on
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff.profile_diff import compare
 from tlsmem.explore.flamegraph import profile_page
 from tlsmem.explore.profile_tables import COLUMNS
-from tlsmem.plots import bucket_style
+from tlsmem.plots import bucket_panel
+from tlsmem.plots.bucket_panel import text_on
 from tlsmem.profile.heap_profile import BASE, PEAK
 
 
@@ -41,7 +41,7 @@ def test_phases_are_said_as_in_pictures(about):
 
 def test_buckets_have_the_colours_of_the_picture(about):
     colours = {bucket: look["colour"] for bucket, look in about["looks"].items()}
-    assert colours == {look.bucket: look.colour for look in (*bucket_style.LOOKS, bucket_style.LEFT)}
+    assert colours == {look.bucket: look.colour for look in (*bucket_panel.LOOKS, bucket_panel.LEFT)}
 
 
 def test_without_rules_there_are_no_buckets_to_colour():

@@ -8,7 +8,7 @@ from tests.support import handmade
 from tlsmem.explore import profile_selection, profile_tables
 from tlsmem.explore.names import BY, LIVE
 from tlsmem.explore.profile_tables import by_phase, sizes, summary
-from tlsmem.explore.short_names import short
+from tlsmem.explore.short_function_names import short
 from tlsmem.explore.top_sites import top
 from tlsmem.profile.frames import OWNERS, Frame
 from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, total

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tlsmem.compare.places import METERS
-from tlsmem.gate import limits, meters
+from tlsmem.compare.figure_places import METERS
+from tlsmem.gate import budget_meters, limits
 from tlsmem.gate.limits import Limit
 
 KNOWN = [
@@ -67,7 +67,7 @@ def test_what_is_no_limit_is_a_sentence(text, meter, why):
 
 
 def test_every_meter_has_units_roles_and_an_example():
-    assert limits.UNITS.keys() == METERS.keys() - {"rest"} == meters.ROLES.keys()
+    assert limits.UNITS.keys() == METERS.keys() - {"rest"} == budget_meters.ROLES.keys()
     for meter in limits.UNITS:
         for text in limits.EXAMPLES[next(iter(limits.UNITS[meter]))]:
             limits.read(text, meter)

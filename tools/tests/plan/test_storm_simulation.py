@@ -6,7 +6,7 @@ import numpy
 import pytest
 from hypothesis import given, settings, strategies
 
-from tlsmem.plan.arithmetic import Price, little
+from tlsmem.plan.capacity import Price, little
 from tlsmem.plan.connection_model import SessionLaw
 from tlsmem.plan.storm_memory import Memory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate

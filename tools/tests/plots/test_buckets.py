@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot
 
 from tlsmem.base.paths import ROOT
-from tlsmem.plots import bucket_panel, bucket_style, buckets
+from tlsmem.plots import bucket_panel, buckets
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.sums import Sums
 from tlsmem.stats.session_cost import KIB
@@ -61,7 +61,7 @@ def test_panels_have_one_scale_and_small_ones_are_drawn_once_more(made):
 
 
 def test_every_bucket_has_a_look_of_its_own():
-    looks = {look.bucket: look for look in (*bucket_style.LOOKS, bucket_style.LEFT)}
+    looks = {look.bucket: look for look in (*bucket_panel.LOOKS, bucket_panel.LEFT)}
     assert set(looks) == set(rules.buckets())
     assert len({(look.colour, look.hatch) for look in looks.values()}) == len(looks)
 
@@ -71,7 +71,7 @@ def test_neighbours_differ_in_grey():
         red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
         return 0.299 * red + 0.587 * green + 0.114 * blue
 
-    kept = [look for look in bucket_style.LOOKS if look.bucket not in ("context", "transport", "session and tickets")]
+    kept = [look for look in bucket_panel.LOOKS if look.bucket not in ("context", "transport", "session and tickets")]
     for below, above in pairwise(kept):
         apart = abs(luminance(below.colour) - luminance(above.colour))
         assert apart > 0.1 or bool(below.hatch) != bool(above.hatch), (below.short, above.short)

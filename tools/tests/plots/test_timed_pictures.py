@@ -13,7 +13,7 @@ from tests.support import synthetic, synthetic_timed
 from tests.support.pictured import overlaps, shown
 from tlsmem.base.paths import ROOT
 from tlsmem.plots.picture import STYLE
-from tlsmem.plots.timed import bar_pictures, curve_pictures, frame, panels, pictures, stack_style
+from tlsmem.plots.timed import frame, panels, pictures, stack_style
 from tlsmem.plots.timed.curves import apart
 from tlsmem.schema.records import Record
 from tlsmem.stats.timed_selection import Timed, select
@@ -64,7 +64,7 @@ def texts(made: Figure) -> str:
 
 
 def test_bars_of_transfer_are_medians_whiskers_their_intervals_and_marks_the_cipher():
-    made = drawn(bar_pictures.transfer(of(transfers(), "throughput")))
+    made = drawn(pictures.transfer(of(transfers(), "throughput")))
     sending, receiving = made.axes
     assert heights(sending) == [2500, 4000, 4000, 5000, 5000]
     assert heights(receiving) == [2000, 4000, 4000, 5000, 5000]
@@ -79,13 +79,13 @@ def test_bars_of_transfer_are_medians_whiskers_their_intervals_and_marks_the_cip
 
 def test_without_a_sealer_no_bar_is_marked():
     runs = synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", factors=[1.0], without=["seal"])
-    made = drawn(bar_pictures.transfer(of(runs, "throughput")))
+    made = drawn(pictures.transfer(of(runs, "throughput")))
     assert "the library's own AEAD by itself" not in [text.get_text() for text in made.legends[0].get_texts()]
     assert "Medians of 1 run: too few for an interval." in texts(made)
 
 
 def test_handshakes_have_a_panel_for_each_role_and_kind_and_one_scale_for_both_roles():
-    made = drawn(bar_pictures.handshakes(of(shaken(), "handshake")))
+    made = drawn(pictures.handshakes(of(shaken(), "handshake")))
     assert [axes.get_title() for axes in made.axes] == [
         "client, full",
         "server, full",
@@ -104,7 +104,7 @@ def test_threads_are_in_percent_of_one_and_more_than_the_cpus_are_shaded():
         synthetic_timed.record(OPENSSL, SUITE, threads=count, factor=factor) for count, factor in ((2, 1.25), (3, 2.0))
     ]
     runs += [synthetic_timed.record(RUSTLS, SUITE, threads=2)]
-    made = drawn(curve_pictures.threads(pictures.several(select(runs), "handshake", "threads")))
+    made = drawn(pictures.threads(pictures.several(select(runs), "handshake", "threads")))
     client, _ = made.axes
     curves = [line for line in client.lines if line.get_marker() == stack_style.look(0).marker]
     assert [tuple(map(round, line.get_ydata())) for line in curves] == [(100, 80, 50)]  # none of a stack without one
@@ -130,7 +130,7 @@ def test_a_distribution_is_the_intervals_and_each_nine_takes_as_much_room():
 def test_sizes_of_a_write_are_on_one_axis():
     runs = [synthetic_timed.record(OPENSSL, SUITE, "throughput", size=size, factor=2.0) for size in (64, 16_384)]
     runs += [synthetic_timed.record(OPENSSL, SUITE, "throughput")]
-    made = drawn(curve_pictures.sizes(pictures.several(select(runs), "throughput", "size_bytes")))
+    made = drawn(pictures.sizes(pictures.several(select(runs), "throughput", "size_bytes")))
     sending, _ = made.axes
     (line,) = [one for one in sending.lines if one.get_marker() == stack_style.look(0).marker]
     assert list(line.get_xdata()) == [64, 16_384, 2**20] and line.get_ydata()[-1] == pytest.approx(4000)
@@ -141,7 +141,7 @@ def test_curves_of_several_repeats_have_whiskers_and_say_when_one_thread_was_mea
     runs = synthetic_timed.campaign([OPENSSL], [SUITE])
     later = {"started_at": "2026-01-31T12:10:00Z"}
     runs += synthetic_timed.campaign([OPENSSL], [SUITE], threads=(2,), factors=(1.0, 1.1, 1.2), **later)
-    made = drawn(curve_pictures.threads(pictures.several(select(runs), "handshake", "threads")))
+    made = drawn(pictures.threads(pictures.several(select(runs), "handshake", "threads")))
     (whisker,) = [line for line in made.axes[0].lines if line.get_marker() == "_"]
     assert [*map(round, whisker.get_ydata())] == [83, 100] and list(whisker.get_xdata()) == [2, 2]
     assert "Held against one thread: not made side by side, but 10 min apart" in texts(made).replace("\n", " ")

@@ -8,7 +8,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import profile_stack
-from tlsmem.profile import dhat_reader, truncated_stacks
+from tlsmem.profile import dhat_reader, unresolved_stacks
 from tlsmem.profile.capture import profiled_run, profilers
 from tlsmem.profile.frames import owner
 from tlsmem.profile.heap_profile import END, total
@@ -47,6 +47,6 @@ def test_what_is_live_is_what_the_heap_meter_says(taken):
 def test_call_stacks_are_whole(taken):
     """OpenSSL's are deeper than the twelve calls that DHAT keeps unless asked for more."""
     stacks = [taken.stacks.frames(stack) for stack in taken.live(END)]
-    assert truncated_stacks.warnings(taken) == []
+    assert unresolved_stacks.truncated_stack_warnings(taken) == []
     assert max(map(len, stacks)) > 24
     assert {owner(stack) for stack in stacks} == {"client", "server", "client context", "server context", "harness"}

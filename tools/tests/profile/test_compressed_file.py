@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tlsmem.profile import compressed_file
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 
 ZSTD = zstandard.ZstdCompressor().compress
 PACKS = {"plain": bytes, "gzip": gzip.compress, "zstd": ZSTD}

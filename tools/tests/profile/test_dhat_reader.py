@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tlsmem.profile import dhat_reader
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, total
-from tlsmem.profile.unreadable import Unreadable
 
 FRAMES = [
     "[root]",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.heaptrack_text import END_COUNTS, TABLES, moments, written
 from tlsmem.profile import heaptrack_reader
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 
 PACKS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress, "plain": bytes}
 LONG = "".join(f"+ {n % 4}\n- {n % 4}\nc {n:x}\n" for n in range(999))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tlsmem.profile import massif_reader
 from tlsmem.profile.capture import massif_merge
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 
 HEADER = "desc: --threshold=0 --massif-out-file=/tmp/scratch/whole\ncmd: build/harness/null@c memory\ntime_unit: B\n"
 ROOT = Path("/somewhere")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import massif_reader, massif_tree
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import PEAK, Held, total
-from tlsmem.profile.unreadable import Unreadable
 
 HEAD = "desc: --time-unit=B\ncmd: ./harness\ntime_unit: B\n"
 EMPTY = """\

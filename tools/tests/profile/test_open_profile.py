@@ -17,10 +17,10 @@ from tests.support import synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import open_profile as profile_files
 from tlsmem.profile import profile_metadata
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Held, total
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.profile.unreadable import Unreadable
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
 HEAPTRACK = "v 10400 3\nX ./app\ns 1 m\ns 4 main\ni 100 1 2\nt 1 0\na 10 1\n+ 0\n+ 0\n# strings: 2\n# ips: 1\n"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tlsmem.profile.capture import heaptrack_interpreter
 from tlsmem.profile.capture.portable_paths import portable
-from tlsmem.run.symbols import shorter
+from tlsmem.run.symbolizer import shorter
 
 ROOT = Path("/work of/mine+yours")
 HOST = "cargo/registry/src/some-host.example-1949cf8c6b5b557f"

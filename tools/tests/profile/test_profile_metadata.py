@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from tests.support.synthetic import failed, record
 from tlsmem.profile import profile_metadata
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.profile.unreadable import Unreadable
 
 CONTENT = b"a profile"
 RUN = record("null@c", "none", 2)

@@ -6,10 +6,10 @@ from tests.support import synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.explore import callers_tree
 from tlsmem.profile import sites_reader
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import BASE, Held, total
-from tlsmem.profile.unreadable import Unreadable
 from tlsmem.schema import records
-from tlsmem.schema.callstacks import Frame as Recorded
+from tlsmem.schema.records import Frame as Recorded
 from tlsmem.schema.records import Record
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"

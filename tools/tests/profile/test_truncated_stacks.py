@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tlsmem.profile import dhat_reader, massif_reader, truncated_stacks
+from tlsmem.profile import dhat_reader, massif_reader, unresolved_stacks
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import PEAK, Held, Moment, Profile, Stacks
 
@@ -45,9 +45,9 @@ def test_stacks_that_were_ended_are_told_with_the_option(tmp_path, program, tool
         file = tmp_path / str(ends)
         argv = ["valgrind", "-q", f"--tool={tool.lower()}", f"{to}={file}", f"{option}={ends}", *more, str(program)]
         subprocess.run(argv, check=True, capture_output=True, timeout=120)
-        found = truncated_stacks.warnings(read(file))
+        found = unresolved_stacks.truncated_stack_warnings(read(file))
         assert len(found) == expected
-    (wrong,) = truncated_stacks.warnings(read(tmp_path / str(callers)))
+    (wrong,) = unresolved_stacks.truncated_stack_warnings(read(tmp_path / str(callers)))
     assert wrong.endswith(f" have call stacks that end after {callers} calls, before main: run {tool} with {advice}")
     assert wrong.startswith("100% of the bytes at ")
 
@@ -62,19 +62,21 @@ def profile(ended: int, other: int, outermost: str = "f") -> Profile:
 
 
 def test_a_small_share_is_not_worth_a_word():
-    assert truncated_stacks.warnings(profile(10, 300)) and not truncated_stacks.warnings(profile(10, 400))
+    assert unresolved_stacks.truncated_stack_warnings(
+        profile(10, 300)
+    ) and not unresolved_stacks.truncated_stack_warnings(profile(10, 400))
 
 
 def test_stacks_that_begin_where_a_thread_does_are_whole():
-    assert not truncated_stacks.warnings(profile(10, 0, "start_thread"))
+    assert not unresolved_stacks.truncated_stack_warnings(profile(10, 0, "start_thread"))
 
 
 def test_stacks_of_other_depths_were_not_ended_by_valgrind():
     made = profile(10, 0)
     live = made.moments[PEAK].live
     made.moments[PEAK].live = {**live, made.stacks.add(1, next(iter(live))): Held(1, None)}
-    assert not truncated_stacks.warnings(made)
+    assert not unresolved_stacks.truncated_stack_warnings(made)
 
 
 def test_an_empty_profile_has_no_shallow_stacks():
-    assert not truncated_stacks.warnings(Profile("massif", "file", "", Stacks(), {}))
+    assert not unresolved_stacks.truncated_stack_warnings(Profile("massif", "file", "", Stacks(), {}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tlsmem.profile import unnamed_functions
+from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, Held, Moment, Profile, Stacks
 
@@ -27,7 +27,7 @@ OTHER = (50, [(None, CRYPTO), ("main", "a")])
 
 @pytest.mark.parametrize("moment", [PEAK, END, "snapshot 4"])
 def test_the_libraries_are_named_with_their_share(moment):
-    (sentence,) = unnamed_functions.warnings(profile(moment, 1000, NAMED, UNNAMED, OTHER))
+    (sentence,) = unresolved_stacks.unnamed_function_warnings(profile(moment, 1000, NAMED, UNNAMED, OTHER))
     held = f"the functions that hold 20% of the bytes at {moment}, in libssl.so.3 (15%), libcrypto.so.3 (5%): "
     assert sentence.startswith(f"no names for {held}build it with -g1 -fno-omit-frame-pointer, ")
     assert "-dbgsym" in sentence
@@ -37,42 +37,53 @@ def test_the_libraries_are_named_with_their_share(moment):
 def test_it_is_the_peak_that_counts():
     whole = profile(PEAK, 1000, NAMED, UNNAMED, OTHER)
     whole.moments = {"mark 1": Moment("mark 1", 5000, {}), **whole.moments, END: Moment(END, 0, {})}
-    assert len(unnamed_functions.warnings(whole)) == 1
+    assert len(unresolved_stacks.unnamed_function_warnings(whole)) == 1
 
 
 def test_a_tenth_is_not_too_much():
-    assert unnamed_functions.warnings(profile(PEAK, 1500, (1300, NAMED[1]), UNNAMED, (0, OTHER[1]))) == []
-    assert unnamed_functions.warnings(profile(PEAK, 1499, (1299, NAMED[1]), UNNAMED, (0, OTHER[1]))) != []
+    assert (
+        unresolved_stacks.unnamed_function_warnings(profile(PEAK, 1500, (1300, NAMED[1]), UNNAMED, (0, OTHER[1]))) == []
+    )
+    assert (
+        unresolved_stacks.unnamed_function_warnings(profile(PEAK, 1499, (1299, NAMED[1]), UNNAMED, (0, OTHER[1]))) != []
+    )
 
 
 def test_who_called_an_unnamed_function_does_not_count():
-    assert unnamed_functions.warnings(profile(PEAK, 100, (100, [("SSL_new", SSL), (None, None)]))) == []
+    assert (
+        unresolved_stacks.unnamed_function_warnings(profile(PEAK, 100, (100, [("SSL_new", SSL), (None, None)]))) == []
+    )
 
 
 def test_of_allocators_alone_the_innermost_counts():
-    assert unnamed_functions.warnings(profile(PEAK, 100, (100, [("malloc", None), ("CRYPTO_malloc", CRYPTO)]))) == []
+    assert (
+        unresolved_stacks.unnamed_function_warnings(
+            profile(PEAK, 100, (100, [("malloc", None), ("CRYPTO_malloc", CRYPTO)]))
+        )
+        == []
+    )
     stacks = profile(PEAK, 100, (100, [("CRYPTO_malloc", CRYPTO), ("malloc", None)])).stacks
-    assert unnamed_functions.caller(stacks, 2).function == "CRYPTO_malloc"
+    assert unresolved_stacks.caller(stacks, 2).function == "CRYPTO_malloc"
 
 
 def test_few_modules_are_named_and_one_may_be_unknown():
     unknown = [(100, [(None, module)]) for module in (None, "/a/b", "/c", "/d")]
-    (sentence,) = unnamed_functions.warnings(profile(PEAK, 400, *unknown))
+    (sentence,) = unresolved_stacks.unnamed_function_warnings(profile(PEAK, 400, *unknown))
     assert "in no module (25%), b (25%), c (25%), others: " in sentence
 
 
 def test_a_profile_of_nothing_has_names_enough():
-    assert unnamed_functions.warnings(Profile("massif", "a", "a", Stacks(), {})) == []
-    assert unnamed_functions.warnings(profile(PEAK, 0)) == []
+    assert unresolved_stacks.unnamed_function_warnings(Profile("massif", "a", "a", Stacks(), {})) == []
+    assert unresolved_stacks.unnamed_function_warnings(profile(PEAK, 0)) == []
 
 
 def test_bytes_without_any_call_stack_are_not_said_to_lack_names():
-    assert unnamed_functions.warnings(profile(PEAK, 100, (100, []))) == []
+    assert unresolved_stacks.unnamed_function_warnings(profile(PEAK, 100, (100, []))) == []
 
 
 def test_the_pool_that_heaptrack_brings_is_not_the_program_s():
     pool = (900, [(None, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"), (None, "/lib64/ld-linux-x86-64.so.2")])
     found = profile(PEAK, 1000, pool, (100, [(None, SSL)]))
-    assert unnamed_functions.warnings(found) == []
+    assert unresolved_stacks.unnamed_function_warnings(found) == []
     found.tool = "massif"
-    assert len(unnamed_functions.warnings(found)) == 1
+    assert len(unresolved_stacks.unnamed_function_warnings(found)) == 1

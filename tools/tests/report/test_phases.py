@@ -13,12 +13,11 @@ import pytest
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import Failed
 from tlsmem.explore.flamegraph import page_scripts
-from tlsmem.report import phases, residuals
-from tlsmem.report import waterfall as requested
+from tlsmem.report import phase_section, residuals_section, waterfall_section
 from tlsmem.report.recordings import EVERYTHING
 from tlsmem.schema import records
 from tlsmem.stats import session_cost, timed_selection
-from tlsmem.tables import contents, waterfall
+from tlsmem.tables import recording_contents, waterfall
 from tlsmem.tables import rss as rss_costs
 
 TOGETHER, SPLIT = "data/2026-11-21-amd-epyc-2", "data/2026-11-22-amd-epyc/wolfssl@5.9.4.jsonl"
@@ -28,7 +27,7 @@ ROLES = {"client": "client", "server": "server", "pair": "total"}
 
 def recording(runs, path=TOGETHER):
     """What the sections ask of one."""
-    found = contents.select(runs, EVERYTHING)
+    found = recording_contents.select(runs, EVERYTHING)
     return SimpleNamespace(name="one", path=path, records=runs, contents=found, machine="A")
 
 
@@ -39,7 +38,7 @@ def runs(path):
 
 @cache
 def known(path):
-    return list(phases.places(0, recording(runs(path), path)))
+    return list(phase_section.places(0, recording(runs(path), path)))
 
 
 def unpacked(section):
@@ -48,7 +47,7 @@ def unpacked(section):
 
 @cache
 def page():
-    return unpacked(phases.section([recording(runs(TOGETHER))]))
+    return unpacked(phase_section.section([recording(runs(TOGETHER))]))
 
 
 def heap_runs(path, stack, suite, process):
@@ -144,7 +143,7 @@ def test_openssl_and_rustls_stand_beside_each_other_with_call_stacks():
 def test_what_a_page_opens_with_is_a_picture_of_files_too():
     """The same stacks, and the command that draws them."""
     opened = [page()["entries"][at] for at in page()["opens"]]
-    (picture,) = phases.section([recording(runs(TOGETHER))]).files
+    (picture,) = phase_section.section([recording(runs(TOGETHER))]).files
     stacks = " ".join(f"--stack {one['stack']}" for one in opened)
     assert picture.command.endswith(f"-o phases --suite {SUITE} {stacks}")
     assert all(one["stack"] in picture.says for one in opened)
@@ -169,14 +168,14 @@ def test_rss_lines_are_the_slopes_of_the_tables():
 
 def test_where_there_is_no_room_trees_are_left_out_and_each_stack_keeps_one():
     where, found = [recording(runs(TOGETHER))], known(TOGETHER)
-    whole = len(phases.fitting(where, found, 10**7))
-    text = phases.fitting(where, found, whole - 2_000)
+    whole = len(phase_section.fitting(where, found, 10**7))
+    text = phase_section.fitting(where, found, whole - 2_000)
     entries = json.loads(zlib.decompress(base64.b64decode(text)))["entries"]
     assert len(text) <= whole - 2_000
     assert any(one["left_out"] and one["tree"] is None for one in entries)
     assert {one["stack"] for one in entries if one["tree"] is not None} == {OPENSSL, "rustls+aws-lc@0.23.46"}
     with pytest.raises(ValueError, match="needs more than 1,000 bytes"):
-        phases.fitting(where, found, 1_000)
+        phase_section.fitting(where, found, 1_000)
 
 
 def of_one_n():
@@ -190,12 +189,12 @@ def of_one_n():
 
 
 def test_of_one_n_there_is_no_slope_which_is_said():
-    (one,) = phases.places(0, of_one_n())
+    (one,) = phase_section.places(0, of_one_n())
     of = one.figures["client"]
     assert of["sessions"] == 1 and of["live"][one.names.index("client 1")] == [81_056, 39]
     assert "a total divided by N is not a slope" in of["one_pair"]
     assert "a total divided by N is not a slope" in one.figures["pair"]["rss"]["system"]["why"]
-    (group, *_) = unpacked(residuals.section([of_one_n()]))["groups"]
+    (group, *_) = unpacked(residuals_section.section([of_one_n()]))["groups"]
     fit = group["lines"][0]["fits"]["peak of the run"]
     assert "slope" not in fit and "only, so there is no line and no slope" in fit["said"]
 
@@ -203,9 +202,9 @@ def test_of_one_n_there_is_no_slope_which_is_said():
 def test_of_failures_alone_it_is_said_why():
     failed = [run.model_copy(update={"status": "failed", "reason": "killed", "phases": []}) for run in runs(SPLIT)]
     found = recording(failed)
-    entries = unpacked(phases.section([found]))["entries"]
+    entries = unpacked(phase_section.section([found]))["entries"]
     assert {role["why"] for entry in entries for role in entry["roles"].values()} == {"failed: killed"}
-    assert residuals.section([found]) is None and requested.section([found]) is None
+    assert residuals_section.section([found]) is None and waterfall_section.section([found]) is None
 
 
 def test_residuals_are_said_with_their_direction():
@@ -214,14 +213,14 @@ def test_residuals_are_said_with_their_direction():
     series = selection.series(OPENSSL, setting)
     line = session_cost.line(session_cost.medians(series.full("rss"), session_cost.peak_rss))
     assert line.points > 2
-    said = residuals.words(series, 0.004, replace(line, residual=-1234.0, residual_share=-0.0125))
+    said = residuals_section.words(series, 0.004, replace(line, residual=-1234.0, residual_share=-0.0125))
     assert "± 0.20 % over repeats" in said and "1,234 bytes less, 1.25 % of" in said
-    assert "1,234 bytes more" in residuals.words(series, None, replace(line, residual=1234.0))
-    assert "spread is not known" in residuals.words(series, None, line)
+    assert "1,234 bytes more" in residuals_section.words(series, None, replace(line, residual=1234.0))
+    assert "spread is not known" in residuals_section.words(series, None, line)
 
 
 def test_lines_of_residuals_go_through_the_medians():
-    for group in unpacked(residuals.section([recording(runs(TOGETHER))]))["groups"]:
+    for group in unpacked(residuals_section.section([recording(runs(TOGETHER))]))["groups"]:
         for fit in (fit for line in group["lines"] for fit in line["fits"].values() if "slope" in fit):
             medians = {point[0]: sorted(point[1:])[len(point[1:]) // 2] for point in fit["points"]}
             if all(len(point) % 2 == 0 for point in fit["points"]):
@@ -233,8 +232,8 @@ def test_bars_of_the_waterfall_are_the_table_s_figures():
     keys = [column.key for column in table.columns]
     rows = [dict(zip(keys, row, strict=True)) for row in table.rows]
     rows = [row for row in rows if not row["books"].text.startswith("of these")]
-    drawn = unpacked(requested.section([recording(runs(TOGETHER))]))["rows"]
-    assert [one["steps"] for one in drawn] == [[row[key].value for key in requested.STAGES] for row in rows]
+    drawn = unpacked(waterfall_section.section([recording(runs(TOGETHER))]))["rows"]
+    assert [one["steps"] for one in drawn] == [[row[key].value for key in waterfall_section.STAGES] for row in rows]
     assert all(why for one in drawn for step, why in zip(one["steps"], one["whys"], strict=True) if step is None)
 
 
@@ -243,6 +242,6 @@ def test_without_npm_the_page_has_no_flamegraphs_and_says_why(monkeypatch, capsy
         raise Failed("npm is not installed")
 
     monkeypatch.setattr(page_scripts, "libraries", missing)
-    section = phases.section([of_one_n()])
+    section = phase_section.section([of_one_n()])
     assert section.data["unflamed"] == "No flamegraph, since npm is not installed."
     assert "npm is not installed" in capsys.readouterr().err

@@ -4,19 +4,19 @@ import shlex
 
 from tests.support import synthetic, synthetic_timed
 from tests.tables.test_accounts import heap_runs, rss_runs
-from tlsmem.report import build_report, files, recordings, residuals, residuals_picture, waterfall
+from tlsmem.report import build_report, files, recordings, residuals_section, waterfall_section
 from tlsmem.stats.session_cost import KIB, MIB
 
 
 def read(tmp_path, *several, name="2026-01-3{}-example"):
     """Recordings of these runs."""
     paths = [synthetic.write(tmp_path / name.format(at), runs) for at, runs in enumerate(several)]
-    return list(recordings.by_machine(recordings.loaded(paths)))
+    return list(recordings.by_machine(recordings.load_named(paths)))
 
 
 def test_bars_of_requested_to_resident_are_the_data_of_the_page(tmp_path):
     """116,000 bytes are requested, 120,000 usable, 150,000 held, of which 20,000 are untouched."""
-    (picture,) = waterfall.section(read(tmp_path, [*rss_runs(), *heap_runs()])).files
+    (picture,) = waterfall_section.section(read(tmp_path, [*rss_runs(), *heap_runs()])).files
     (axes,) = picture.draw().axes
     bars = [tuple(round(edge * KIB) for edge in bar.get_bbox().intervalx) for bar in axes.patches]
     wanted = [(0, 116_000), (0, 116_000), (116_000, 120_000), (0, 120_000), (120_000, 150_000)]
@@ -28,7 +28,7 @@ def test_bars_of_requested_to_resident_are_the_data_of_the_page(tmp_path):
 
 
 def test_what_is_not_known_of_a_stage_is_said_in_its_picture(tmp_path):
-    (picture,) = waterfall.section(read(tmp_path, rss_runs())).files
+    (picture,) = waterfall_section.section(read(tmp_path, rss_runs())).files
     texts = [text.get_text() for text in picture.draw().axes[0].texts]
     assert texts[1].startswith("not known: no heap runs at two N") and texts[2] == "120,000"
 
@@ -37,7 +37,10 @@ def test_pictures_of_scripts_are_files_under_their_sections_names(tmp_path):
     """Of each recording its own."""
     books = read(tmp_path / "books", *[[*rss_runs(), *heap_runs()]] * 2)
     lines = read(tmp_path / "lines", *[synthetic.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"])] * 2)
-    sections = [made.section(found)._replace(tables=()) for made, found in ((waterfall, books), (residuals, lines))]
+    sections = [
+        made.section(found)._replace(tables=())
+        for made, found in ((waterfall_section, books), (residuals_section, lines))
+    ]
     written = {path.name for path in files.write(sections, tmp_path / "out")}
     names = [f"{made}-2026-01-3{at}-example" for made in ("waterfall", "residuals") for at in (0, 1)]
     assert written == {f"{name}{ending}" for name in names for ending in (".png", ".svg")}
@@ -57,11 +60,11 @@ def test_commands_name_a_recording_with_a_blank_in_its_name(tmp_path):
 
 def test_residuals_are_what_the_line_leaves_of_the_page_s_points():
     line = {"stack": "openssl@3.5.5", "fits": {"established": fit(slope=1024.0, intercept=float(MIB))}}
-    upper, lower = residuals_picture.figure([line], "established", "suite, process", "machine").axes
+    upper, lower = residuals_section.figure([line], "established", "suite, process", "machine").axes
     (runs, drawn), (rest, _) = upper.lines, lower.lines
     assert [*runs.get_xdata()] == [100, 100, 1000] and drawn.get_ydata()[0] == 1
     assert [round(off, 6) for off in rest.get_ydata()] == [3.0, -5.0, 0.0]
-    assert [residuals_picture.directed(off) for off in (3.0, 0.0, -5.0)] == ["3 more", "0", "5 less"]
+    assert [residuals_section.directed(off) for off in (3.0, 0.0, -5.0)] == ["3 more", "0", "5 less"]
     assert any("1,024 bytes per session" in text.get_text() for text in upper.texts)
 
 
@@ -72,15 +75,15 @@ def fit(**line: float) -> dict:
 
 def test_of_one_n_there_are_dots_and_no_line(tmp_path):
     runs = synthetic.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"], counts=(200,))
-    (picture,) = residuals.section(read(tmp_path, runs)).files
+    (picture,) = residuals_section.section(read(tmp_path, runs)).files
     upper, lower = picture.draw().axes
     assert picture.name == "residuals" and len(upper.lines) == 1
     assert len(lower.lines) == 1  # of zero
 
 
 def test_what_opens_are_the_newest_of_two_families_or_the_first():
-    assert residuals.opens(["null@c", "rustls+ring@0.22.0", "openssl@3.5.5", "openssl@4.0.3"]) == [
+    assert residuals_section.opens(["null@c", "rustls+ring@0.22.0", "openssl@3.5.5", "openssl@4.0.3"]) == [
         "openssl@4.0.3",
         "rustls+ring@0.22.0",
     ]
-    assert residuals.opens(["null@c", "openssl@3.5.5", "gnutls@3.8.9"]) == ["null@c", "openssl@3.5.5"]
+    assert residuals_section.opens(["null@c", "openssl@3.5.5", "gnutls@3.8.9"]) == ["null@c", "openssl@3.5.5"]

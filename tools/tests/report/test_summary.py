@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.test_report import MACHINE, OPENSSL, RUSTLS, SUITE, read, text_page
 from tests.support import synthetic, synthetic_timed
-from tlsmem.report import page, ranking, summary, table_html
+from tlsmem.report import page, ranking, summary_section, table_html
 from tlsmem.report.sections import Section, Shown, coded
 from tlsmem.tables.table import Cell, Column, Table, word
 
@@ -20,7 +20,7 @@ def three(tmp_path):
 
 
 def words(recordings) -> str:
-    return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", str(summary.section(recordings).html)))
+    return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", str(summary_section.section(recordings).html)))
 
 
 def test_it_says_the_ends_and_openssl_beside_rustls(three):
@@ -32,7 +32,7 @@ def test_it_says_the_ends_and_openssl_beside_rustls(three):
 
 
 def test_bars_are_of_the_widest_peak_the_smallest_first(three):
-    (shown,) = summary.section(three).tables
+    (shown,) = summary_section.section(three).tables
     made = table_html.of(shown)
     assert [row[0].text for row in made.rows] == [RUSTLS, BORINGSSL, OPENSSL]
     ends = [row[1].bar for row in made.rows]
@@ -50,7 +50,7 @@ def test_the_machine_is_said_and_a_second_one_warned_of(tmp_path, three):
 
 def test_of_failures_only_the_machine_is_said(tmp_path):
     found = read(tmp_path, [synthetic.failed(OPENSSL, SUITE, 100, "killed by SIGKILL")])
-    section = summary.section(found)
+    section = summary_section.section(found)
     assert section.tables == () and "no run was measured" in words(found) and "KiB of live heap" not in words(found)
 
 

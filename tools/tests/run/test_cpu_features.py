@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.synthetic import record
 from tlsmem.config import definitions, matrix
-from tlsmem.config.matrix import Run
+from tlsmem.config.run import Run
 from tlsmem.run import cpu_features
 from tlsmem.schema import records
 from tlsmem.stats.series import Setting

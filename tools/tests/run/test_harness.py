@@ -13,7 +13,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import Allocator
-from tlsmem.run import harness, stale_heap_pages
+from tlsmem.run import harness, heap_page
 from tlsmem.run.preload import allocator_record, find, variables
 
 NULL = "build/harness/null@c"
@@ -34,7 +34,7 @@ def script(folder: Path, text: str) -> str:
 def gone(pid: int) -> bool:
     """Waits a little: a signal sent is not yet a process ended."""
     for _ in range(100):
-        if not stale_heap_pages.alive(pid):
+        if not heap_page.alive(pid):
             return True
         time.sleep(0.1)
     return False
@@ -59,8 +59,8 @@ def test_children_of_a_script_that_hangs_are_killed_too(tmp_path):
     assert gone(int((tmp_path / "pid").read_text()))
 
 
-def page(pid: int, magic: int = stale_heap_pages.MAGIC) -> bytes:
-    return struct.pack("=QI", magic, pid).ljust(stale_heap_pages.BYTES, b"\0")
+def page(pid: int, magic: int = heap_page.MAGIC) -> bytes:
+    return struct.pack("=QI", magic, pid).ljust(heap_page.BYTES, b"\0")
 
 
 def test_pages_of_the_dead_are_swept_and_nothing_else(tmp_path):
@@ -71,7 +71,7 @@ def test_pages_of_the_dead_are_swept_and_nothing_else(tmp_path):
     swept = {f"heapmeter.{dead.pid}": page(dead.pid), "heapmeter.99999997": page(99999997)}
     for name, content in (kept | swept).items():
         (tmp_path / name).write_bytes(content)
-    stale_heap_pages.sweep(tmp_path)
+    heap_page.sweep(tmp_path)
     dead.wait()
     assert {file.name for file in tmp_path.iterdir()} == set(kept)
 

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tlsmem.config.matrix import SYSTEM, Run
+from tlsmem.config.run import SYSTEM, Run
 from tlsmem.run import huge_pages
+from tlsmem.run.cpu_slots import complete
 from tlsmem.run.runner import Runner
-from tlsmem.run.slots import complete
 from tlsmem.run.validate import Outcome
-from tlsmem.schema import store
+from tlsmem.schema import append_records
 
 HOLDER = """
 import asyncio, sys
@@ -95,7 +95,7 @@ def test_a_host_that_is_left_changed_is_exit_1_with_the_command(monkeypatch):
     made = []
     runner = Runner(SimpleNamespace(record=lambda *_: "a record"), None)
     monkeypatch.setattr(huge_pages, "always", stuck)
-    monkeypatch.setattr(store, "append", lambda _, record: made.append(record))
+    monkeypatch.setattr(append_records, "append", lambda _, record: made.append(record))
     monkeypatch.setattr(runner, "run", nothing)
     monkeypatch.setattr(runner, "look_again", nothing)
     run = Run("null@c", "none", SYSTEM, "all", 20, "rss", 1, env="deployed-thp")

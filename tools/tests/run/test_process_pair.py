@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run import harness, stale_heap_pages
+from tlsmem.run import harness, heap_page
 from tlsmem.schema.harness_output import Meter
 
 SUITE = ["protocol=TLSv1.3", "cipher=C", "group=X25519", "certs=none", "window=all", "cpu=0"]
@@ -121,5 +121,5 @@ def test_nothing_is_left_of_a_pair_that_is_cancelled(tmp_path):
 
     before = len(os.listdir("/proc/self/fd"))
     asyncio.run(cancelled())
-    assert not any(stale_heap_pages.alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
+    assert not any(heap_page.alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
     assert len(os.listdir("/proc/self/fd")) <= before

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.support import synthetic_timed
-from tlsmem.config import definitions, timed_matrix, timed_rounds
+from tlsmem.config import definitions, timed_matrix
 from tlsmem.config.run import argv
 from tlsmem.run import machine_noise, progress
 from tlsmem.run.validate import Outcome
@@ -56,7 +56,7 @@ def test_instructions_are_counted_last_of_each_stack_at_some_suites_and_of_no_hu
 
 @pytest.mark.parametrize(("size", "count"), [(2**30, 1), (2**20, 1024), (65536, 16384), (16, 256), (1, 16)])
 def test_transfers_are_a_gibibyte_or_a_million_writes(size, count):
-    assert timed_rounds.transfers(size) == count
+    assert timed_matrix.transfers(size) == count
 
 
 @pytest.mark.skipif(not (definitions.ROOT / NULL).exists(), reason="null@c is not built")
@@ -67,7 +67,7 @@ def test_a_round_has_as_many_writes_as_the_cores(size, writes):
     lines = map(json.loads, subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout.splitlines())
     (parts,) = (line["parts"] for line in lines if line["record"] == "thread")
     (moved,) = (part["bytes"] for part in parts if part["part"] == "send")
-    assert moved == size * writes == size * timed_rounds.writes(size)
+    assert moved == size * writes == size * timed_matrix.writes(size)
 
 
 def test_rounds_and_seconds_are_more_by_the_multiplier(monkeypatch):
@@ -75,7 +75,7 @@ def test_rounds_and_seconds_are_more_by_the_multiplier(monkeypatch):
     found = []
     for value in ("", "0.01", "4"):
         monkeypatch.setenv("BENCH_MULTIPLIER", value)
-        found.append((timed_rounds.rounds(suite, None), timed_rounds.seconds()))
+        found.append((timed_matrix.rounds(suite, None), timed_matrix.seconds()))
     assert found == [(4096, 5), (41, 1), (16384, 20)]
 
 

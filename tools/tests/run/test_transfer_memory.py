@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from tlsmem.config import definitions
-from tlsmem.run import transfer_memory
+from tlsmem.run import preflight
 
 MIB = 2**20
 
@@ -20,16 +20,16 @@ def asked(campaign: str, **changes):
 )
 def test_the_largest_size_counts_four_times_in_each_thread(monkeypatch, sizes, threads, need_mib):
     transfers = asked("throughput", sizes=sizes, threads=threads)
-    monkeypatch.setattr(transfer_memory, "available_bytes", lambda: need_mib * MIB + 1)
-    transfer_memory.check(transfers)
-    monkeypatch.setattr(transfer_memory, "available_bytes", lambda: need_mib * MIB - 1)
+    monkeypatch.setattr(preflight, "available_bytes", lambda: need_mib * MIB + 1)
+    preflight.check(transfers)
+    monkeypatch.setattr(preflight, "available_bytes", lambda: need_mib * MIB - 1)
     with pytest.raises(SystemExit, match=f"need {need_mib:,.0f} MiB, .*smaller SIZES or fewer THREADS fit$"):
-        transfer_memory.check(transfers)
+        preflight.check(transfers)
 
 
 def test_handshakes_need_none(monkeypatch):
-    monkeypatch.setattr(transfer_memory, "available_bytes", lambda: 0)
-    transfer_memory.check(asked("handshake", threads=[256]))
+    monkeypatch.setattr(preflight, "available_bytes", lambda: 0)
+    preflight.check(asked("handshake", threads=[256]))
 
 
 def test_a_campaign_that_does_not_fit_is_not_begun(project):

@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tlsmem.config.matrix import SYSTEM, THREADS, Run
-from tlsmem.run.validate import how
-from tlsmem.run.validate_request import deployment
+from tlsmem.config.run import SYSTEM, THREADS, Run
+from tlsmem.run.validate import deployment, how
 
 
 def wrong(env: str, thp_host: str, thp: str) -> list[str]:

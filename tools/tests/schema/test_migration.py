@@ -9,7 +9,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.schema import records
 from tlsmem.schema.records import SCHEMA, Record
 from tlsmem.stats.selection import ASPECTS
-from tlsmem.tables import contents, forms, render
+from tlsmem.tables import forms, recording_contents, render
 from tlsmem.tables.table import Table
 
 COMMITTED = sorted((ROOT / "data").glob("*/*.jsonl"))
@@ -39,7 +39,7 @@ def upgraded(line: bytes) -> Record:
 
 def shown(runs: list[Record]) -> dict[str, Table]:
     """Every table that these runs have by themselves, by name."""
-    tables = contents.select(runs, dict.fromkeys(ASPECTS)).tables(None, None)
+    tables = recording_contents.select(runs, dict.fromkeys(ASPECTS)).tables(None, None)
     return {table.name: table for table in tables}
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tests.support.synthetic import failed, record
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import records, store
+from tlsmem.schema import append_records, records
 from tlsmem.schema.harness_output import Phase, sentence
 from tlsmem.schema.records import Record
 
@@ -74,7 +74,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_records_and_takes_more(cut, again):
             file.write_bytes(before)
             kept = records.load(file)
             assert kept == [run for run in kept if run in RUNS]
-            store.append(file.parent, RUNS[0])
+            append_records.append(file.parent, RUNS[0])
             assert file.read_bytes().startswith(before)
             assert records.load(file) == [*kept, RUNS[0]]
 
@@ -94,7 +94,7 @@ def test_a_cut_loses_only_the_record_it_cuts(cut):
 def test_a_torn_mark_is_healed_too(tmp_path):
     file = tmp_path / f"{STACK}.jsonl"
     file.write_bytes(FILE + FILE[:100] + b"\n" + records.TORN[:7])
-    store.append(tmp_path, RUNS[0])
+    append_records.append(tmp_path, RUNS[0])
     assert records.load(tmp_path) == [*RUNS, RUNS[0]]
 
 
@@ -104,7 +104,7 @@ def test_a_torn_last_line_is_told_once_until_it_is_marked(tmp_path, capsys, monk
     assert records.load(tmp_path) == records.load(tmp_path) == RUNS[:2]
     assert capsys.readouterr().err.count("line 3 was cut off") == len(records.skipped) == 1
     monkeypatch.setattr(records, "skipped", [])
-    store.append(tmp_path, RUNS[2])
+    append_records.append(tmp_path, RUNS[2])
     records.skipped.clear()
     assert records.load(tmp_path) == RUNS
     assert (capsys.readouterr().err, records.skipped) == ("", [])
@@ -209,7 +209,7 @@ def test_a_full_disk_is_told_and_changes_nothing(small_disk):
     written = []
     with pytest.raises(SystemExit, match=r"No space left on device; what was recorded before is unchanged"):
         for run in RUNS * 100:
-            store.append(small_disk, run)
+            append_records.append(small_disk, run)
             written.append(run)
     assert written
     assert (small_disk / f"{STACK}.jsonl").read_bytes() == b"".join(run.line() for run in written)

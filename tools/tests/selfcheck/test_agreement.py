@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlsmem.selfcheck import agreement
+from tlsmem.selfcheck import meter_agreement
 from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Reading, Statement, Subject
 from tlsmem.tables import render
 
@@ -29,32 +29,32 @@ def statements(wrong: str = "", phase: str = "established", more: int = 0, block
 
 
 def test_tools_that_agree_give_no_sentence():
-    assert agreement.disagreements(SUBJECT, statements()) == []
+    assert meter_agreement.disagreements(SUBJECT, statements()) == []
 
 
 @given(st.sampled_from(TOOLS), st.sampled_from(["sessions", "established"]), st.integers(-50, 50).filter(bool))
 def test_whoever_differs_by_a_byte_is_named(tool, phase, more):
-    (said,) = agreement.disagreements(SUBJECT, statements(tool, phase, more))
+    (said,) = meter_agreement.disagreements(SUBJECT, statements(tool, phase, more))
     assert said.startswith(f"{tool}: openssl@3.5.5, tls13-rsa-aes256: {phase}: ")
 
 
 @pytest.mark.parametrize("tool", ["heap meter", SITES, "heaptrack", DHAT])
 def test_whoever_differs_by_a_block_is_named(tool):
-    (said,) = agreement.disagreements(SUBJECT, statements(tool, blocks=1))
+    (said,) = meter_agreement.disagreements(SUBJECT, statements(tool, blocks=1))
     assert said.startswith(f"{tool}: ")
 
 
 def test_the_sentence_says_what_was_told_and_how_often():
     told = statements("heap meter", more=16)
     told[0].by_phase["sessions"] = Reading(1101, 11)
-    assert agreement.disagreements(SUBJECT, told) == [
+    assert meter_agreement.disagreements(SUBJECT, told) == [
         "heap meter: openssl@3.5.5, tls13-rsa-aes256: sessions: 1,101 B in 11 blocks, but most tell 1,100 B in 11 "
         "blocks; and so in 1 more phases"
     ]
 
 
 def test_contexts_of_a_tool_that_is_off_do_not_make_the_sites_run_wrong():
-    (said,) = agreement.disagreements(SUBJECT, statements("heap meter", "contexts", 7))
+    (said,) = meter_agreement.disagreements(SUBJECT, statements("heap meter", "contexts", 7))
     assert said.startswith("heap meter: ")
 
 
@@ -62,7 +62,7 @@ def test_without_a_majority_nobody_is_believed():
     told = statements("heap meter", more=1)
     told[2].by_phase["established"] = Reading(3102, 31)
     told[3].by_phase["established"] = Reading(3103, None)
-    (said,) = agreement.disagreements(SUBJECT, told)
+    (said,) = meter_agreement.disagreements(SUBJECT, told)
     assert said.startswith(
         "no two agree: openssl@3.5.5, tls13-rsa-aes256: established: heap meter 3,101 B in 31 blocks, "
     )
@@ -71,26 +71,26 @@ def test_without_a_majority_nobody_is_believed():
 def test_dhat_is_judged_by_the_phases_that_it_was_asked_for():
     told = statements()
     del told[4].by_phase["sessions"]
-    assert agreement.disagreements(SUBJECT, told) == []
+    assert meter_agreement.disagreements(SUBJECT, told) == []
 
 
 def test_the_sites_run_tells_of_pairs_and_has_no_vote():
     told = statements("heap meter", "sessions", 7)
     del told[4].by_phase["sessions"]  # two are right and one is wrong
-    (said,) = agreement.disagreements(SUBJECT, told)
+    (said,) = meter_agreement.disagreements(SUBJECT, told)
     assert said.startswith("heap meter: ")
 
 
 def test_another_tool_that_is_silent_is_named():
     told = statements()
     del told[2].by_phase["sessions"]
-    assert agreement.disagreements(SUBJECT, told) == [
+    assert meter_agreement.disagreements(SUBJECT, told) == [
         "heaptrack: openssl@3.5.5, tls13-rsa-aes256: sessions: nothing, but most tell 1,100 B in 11 blocks"
     ]
 
 
 def test_the_table_shows_every_tool_and_what_a_pair_holds():
-    made = agreement.table({SUBJECT: statements("massif", more=2)})
+    made = meter_agreement.table({SUBJECT: statements("massif", more=2)})
     rows = render.structure(made)["rows"]
     by_phase = {row["phase"]: row for row in rows}
     assert by_phase["established"]["massif_bytes"] == 3102
@@ -104,5 +104,5 @@ def test_a_constant_is_told_once_with_its_name_and_sign():
     told = statements()
     told[2] = Statement("heaptrack", told[2].by_phase, [Constant("a pool", 72704, 1)])
     other = Subject("null@c", "none", 4)
-    said = agreement.subtracted({SUBJECT: told, other: told})
+    said = meter_agreement.subtracted({SUBJECT: told, other: told})
     assert said == ["heaptrack: -72,704 B in -1 block: a pool"]

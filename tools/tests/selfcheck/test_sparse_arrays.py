@@ -2,9 +2,18 @@
 
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks
-from tlsmem.selfcheck import agreement
-from tlsmem.selfcheck.reference_profilers import DHAT, SPARSE, Constant, Reading, Statement, Subject, within
-from tlsmem.selfcheck.sparse_arrays import NAME, levelled
+from tlsmem.selfcheck import meter_agreement
+from tlsmem.selfcheck.reference_profilers import (
+    DHAT,
+    NAME,
+    SPARSE,
+    Constant,
+    Reading,
+    Statement,
+    Subject,
+    levelled,
+    within,
+)
 
 OUTSIDE = Statement(
     "heaptrack",
@@ -25,7 +34,7 @@ def test_what_counts_no_blocks_has_bytes():
     said = {"contexts": Reading(8_488, None), "freed": Reading(5_000, None)}
     found = levelled(Statement("massif", said, sparse=bytes_alone), OUTSIDE)
     assert [one.live_bytes for one in found.by_phase.values()] == [9_000, 5_000]
-    sentences = agreement.subtracted({Subject("openssl@4.0.3", "a suite", 2): [found]})
+    sentences = meter_agreement.subtracted({Subject("openssl@4.0.3", "a suite", 2): [found]})
     assert sentences == [f"massif: +512 B: {NAME}"]
 
 

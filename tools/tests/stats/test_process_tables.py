@@ -5,7 +5,7 @@ import pytest
 from tests.support.synthetic import PHASES, record
 from tests.tables.test_reconciliation import with_sites
 from tlsmem.schema.records import Record
-from tlsmem.selfcheck import account_misfits, agreement, audit
+from tlsmem.selfcheck import audit, meter_agreement
 from tlsmem.selfcheck.reference_profilers import SITES, Reading, Statement, Subject
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.process_tables import Rest
@@ -87,7 +87,7 @@ def of_sites(phases=GROWN, alike: int = 48) -> Record:
 
 
 def test_a_sites_run_has_the_rest_and_no_finding():
-    assert list(account_misfits.findings(of_sites())) == []
+    assert list(audit.account_findings(of_sites())) == []
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_sites_run_has_the_rest_and_no_finding():
     ],
 )
 def test_pairs_and_rests_that_no_table_explains_are_sentences(run, said):
-    assert any(said in one for one in account_misfits.findings(run))
+    assert any(said in one for one in audit.account_findings(run))
 
 
 LIVE = {"contexts": (100, 1), "sessions": (1100, 11), "client 1": (2892, 12), "closed": (1892, 2), "freed": (50, 0)}
@@ -116,11 +116,11 @@ def told(at_closed: tuple[int, int] = LIVE["closed"]) -> list[Statement]:
 
 def test_a_selfcheck_tells_tables_from_what_the_sites_run_does_not_see():
     subject = Subject(STACK, SUITE, 4)
-    assert agreement.disagreements(subject, told()) == []
-    rows = agreement.table({subject: told()}).rows
+    assert meter_agreement.disagreements(subject, told()) == []
+    rows = meter_agreement.table({subject: told()}).rows
     assert [row[7].text for row in rows] == ["0", "0", "1,792", "1,792", "0"]
     assert [row[9].text for row in rows][1:4] == ["500", "500", "0"]  # per pair
-    (said,) = agreement.disagreements(subject, told(at_closed=(100, 1)))  # gone with its session
+    (said,) = meter_agreement.disagreements(subject, told(at_closed=(100, 1)))  # gone with its session
     assert said == (
         "sites run: openssl@3.5.5, tls13-rsa-aes256: client 1: 1,000 B in 10 blocks, but most tell 2,792 B in 11 blocks"
     )

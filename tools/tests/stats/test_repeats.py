@@ -12,7 +12,7 @@ from tlsmem.stats import repeats, session_cost
 from tlsmem.stats.repeats import Change
 from tlsmem.stats.selection import select
 from tlsmem.tables import nonlinearity
-from tlsmem.tables.change_cell import change_cell
+from tlsmem.tables.mixed_pairs import change_cell
 from tlsmem.tables.peaks_and_model import peaks
 
 # Bytes per pair: the slopes of rustls with aws-lc in TLS 1.2, as five repeats had them.

@@ -7,10 +7,9 @@ import pytest
 from tests.support import synthetic_timed
 from tests.support.synthetic_timed import FACTORS
 from tlsmem.schema.records import Record
-from tlsmem.stats import back_to_back, bootstrap, timed_rates, timed_selection
-from tlsmem.stats.back_to_back import Span
+from tlsmem.stats import bootstrap, timed_rates, timed_selection, timed_summary
 from tlsmem.stats.session_cost import MIB
-from tlsmem.stats.timed_summary import Factor, Figure
+from tlsmem.stats.timed_summary import Factor, Figure, Span
 from tlsmem.tables.table import HOLE, Cell
 from tlsmem.tables.timed import cells as timed_cells
 
@@ -172,7 +171,7 @@ def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are
     ("seconds", "text"), [(0.4, "0 s"), (119, "119 s"), (230, "4 min"), (10_000, "3 h"), (400_000, "5 days")]
 )
 def test_a_duration_is_in_a_unit_of_which_there_are_two(seconds, text):
-    assert back_to_back.duration(seconds) == text
+    assert timed_summary.duration(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from tests.support import synthetic
-from tlsmem.config import timed_rounds
-from tlsmem.schema import histogram
+from tlsmem.config import timed_matrix
+from tlsmem.schema import timed_record
 from tlsmem.schema.records import Record
 
 MIB = 1024 * 1024
@@ -31,7 +31,7 @@ def part(name: str, intervals: dict[int, int], size: int | None = None) -> dict:
     made = {"part": name, "count": sum(intervals.values()), "total_ns": sum(ns * n for ns, n in intervals.items())}
     made |= {"bytes": size * made["count"]} if size and name not in OWN else {}
     made |= {"faults": 64 * FAULTS[name], "faults_count": 64} if name in FAULTS else {}
-    return made | ({"histogram": histogram.text(intervals.items())} if name not in OWN and name != "seal" else {})
+    return made | ({"histogram": timed_record.text(intervals.items())} if name not in OWN and name != "seal" else {})
 
 
 def timing(thread: int, parts: Iterable[dict], rounds: int, resumed: bool = False) -> dict:
@@ -42,7 +42,7 @@ def timing(thread: int, parts: Iterable[dict], rounds: int, resumed: bool = Fals
 
 def moved(size: int) -> int:
     """Bytes of a round."""
-    return timed_rounds.writes(size) * size
+    return timed_matrix.writes(size) * size
 
 
 def intervals_of(stack: str, scenario: str, size: int, factor: float, tail: dict[int, int]) -> dict[str, dict]:

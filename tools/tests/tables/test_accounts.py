@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.support import synthetic
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.selection import select
-from tlsmem.tables import accounts, waterfall
+from tlsmem.tables import rss_accounts, waterfall
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 AMOUNT = st.integers(0, 10**13)
-COLUMNS = [key for key, _ in accounts.COLUMNS]
+COLUMNS = [key for key, _ in rss_accounts.COLUMNS]
 
 
 @dataclass(frozen=True)
@@ -75,22 +75,22 @@ recorded = st.lists(st.tuples(st.integers(1, 10**6), ends), min_size=2, max_size
 @settings(deadline=None)
 @given(recorded.filter(lambda runs: len({pairs for pairs, _ in runs}) > 1))
 def test_an_account_closes_to_the_last_fraction_of_a_byte(measured):
-    found = accounts.account([run(2 * pairs, end) for pairs, end in measured])
+    found = rss_accounts.account([run(2 * pairs, end) for pairs, end in measured])
     assert found.total == found.rss
     assert found.total + found.rest == found.walked
 
 
 def test_the_rest_is_what_the_walk_finds_beyond_the_counters():
     runs = [run(n, straight(n // 2), {"rollup_rss_bytes": 130_010 * (n // 2) + 3}) for n in (100, 1000)]
-    found = accounts.account(runs)
+    found = rss_accounts.account(runs)
     assert (found.rss, found.rest, found.walked) == (130_000, 10, 130_010)
-    row = row_of(accounts.accounts(select(runs)), stack=STACK)
+    row = row_of(rss_accounts.accounts(select(runs)), stack=STACK)
     assert [row[key].text for key in COLUMNS[-3:]] == ["130,000", "10", "130,010"]
 
 
 def test_without_a_walk_there_is_no_rest():
     runs = [run(n, straight(n // 2), {"rollup_rss_bytes": None}) for n in (100, 1000)]
-    row = row_of(accounts.accounts(select(runs)), stack=STACK)
+    row = row_of(rss_accounts.accounts(select(runs)), stack=STACK)
     assert [row[key].note for key in COLUMNS[-3:]] == [None, *["smaps_rollup could not be read"] * 2]
 
 
@@ -100,7 +100,7 @@ def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):
     book = {2 * pairs: (one, other) for pairs, one, other in points}
     runs = [synthetic.record(STACK, SUITE, sessions) for sessions in book]
     one, other, both = (
-        accounts.slope_per_pair(runs, lambda record, of=of: of(*book[record.sessions]))
+        rss_accounts.slope_per_pair(runs, lambda record, of=of: of(*book[record.sessions]))
         for of in (lambda a, b: a, lambda a, b: b, lambda a, b: a + b)
     )
     assert one + other == both
@@ -109,11 +109,11 @@ def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):
 
 
 def test_one_n_has_no_slope():
-    assert accounts.slope_per_pair([run(100, straight(50))], session_cost.peak_rss) is None
+    assert rss_accounts.slope_per_pair([run(100, straight(50))], session_cost.peak_rss) is None
 
 
 def test_a_row_of_accounts():
-    table = accounts.accounts(select([*rss_runs(), *heap_runs()]))
+    table = rss_accounts.accounts(select([*rss_runs(), *heap_runs()]))
     row = row_of(table, stack=STACK)
     said = [row[key].text for key in COLUMNS]
     assert said == ["116,000", "34,000", "40,000", "20,000", "0", "0", "130,000", "0", "130,000"]
@@ -121,25 +121,25 @@ def test_a_row_of_accounts():
 
 def test_requested_bytes_are_the_systems_under_any_allocator():
     allocator = {"name": "jemalloc", "version": None, "settings": None, "library": "libjemalloc.so.2"}
-    table = accounts.accounts(select([*rss_runs(allocator=allocator), *rss_runs(), *heap_runs()]))
+    table = rss_accounts.accounts(select([*rss_runs(allocator=allocator), *rss_runs(), *heap_runs()]))
     assert row_of(table, allocator="jemalloc")["requested_bytes"].value == 116_000
 
 
 def test_without_heap_runs_the_account_still_closes():
-    row = row_of(accounts.accounts(select(rss_runs())), stack=STACK)
+    row = row_of(rss_accounts.accounts(select(rss_runs())), stack=STACK)
     assert (row["requested_bytes"].text, row["allocator_bytes"].text) == ("–", "150,000")
-    assert row["requested_bytes"].note == accounts.UNREQUESTED
+    assert row["requested_bytes"].note == rss_accounts.UNREQUESTED
 
 
 def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason():
     old = [one.model_copy(update={"schema_": 1}) for one in synthetic.campaign([STACK], [SUITE])]
-    assert accounts.accounts(select(old)).rows == waterfall.waterfall(select(old)).rows == []
-    table = accounts.accounts(select([*old, *(one.model_copy(update={"suite": "other"}) for one in rss_runs())]))
+    assert rss_accounts.accounts(select(old)).rows == waterfall.waterfall(select(old)).rows == []
+    table = rss_accounts.accounts(select([*old, *(one.model_copy(update={"suite": "other"}) for one in rss_runs())]))
     assert {cell.note for cell in table.rows[0][-len(COLUMNS) :]} == {"the records have no VmData"}
 
 
 def test_a_single_n_is_a_hole_with_the_reason():
-    table = accounts.accounts(select([run(100, straight(50)), *heap_runs()]))
+    table = rss_accounts.accounts(select([run(100, straight(50)), *heap_runs()]))
     assert row_of(table, stack=STACK)["rss_bytes"].note == "N = 100 only, and a total divided by N is not a slope"
 
 
@@ -160,7 +160,7 @@ def with_books(named: dict):
 @pytest.mark.parametrize(("held", "known"), [(116_000, True), (115_999, False)])
 def test_an_allocator_that_seems_to_hold_less_than_was_requested_has_no_figure(held, known):
     runs = with_books({"mimalloc": {"committed_bytes": held}})
-    row = row_of(accounts.accounts(select([*runs, *heap_runs()])), stack=STACK)
+    row = row_of(rss_accounts.accounts(select([*runs, *heap_runs()])), stack=STACK)
     assert [row[key].note for key in ("allocator_bytes", "outside_bytes")] == [
         None if known else allocator_statistics.COARSE
     ] * 2
@@ -204,4 +204,4 @@ def test_what_all_allocators_hold_is_the_sum(amounts):
 
 def test_a_slope_through_uneven_repeats_is_of_their_means():
     runs = [run(n, End(0, 0, 0, 0, anon, 0, 0, anon)) for n, anon in ((100, 50), (100, 52), (200, 151))]
-    assert accounts.slope_per_pair(runs, session_cost.rss_at_end("established")) == Fraction(100, 50)
+    assert rss_accounts.slope_per_pair(runs, session_cost.rss_at_end("established")) == Fraction(100, 50)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tlsmem.tables import column_widths
+from tlsmem.tables import render
 from tlsmem.tables.table import Column
 
 COLUMNS = [Column("what", "what is it", left=True), Column("bytes", "bytes in all"), Column("suite", "of", left=True)]
@@ -24,20 +24,18 @@ ROWS = [["one two", "1,234 in 5", "tls13 rsa"], ["group"], ["three\n< four", "6"
     ],
 )
 def test_headings_are_broken_first_then_texts_then_figures_and_names(room, found):
-    assert column_widths.widths(COLUMNS, ROWS, room) == found
+    assert render.widths(COLUMNS, ROWS, room) == found
 
 
 @given(st.lists(st.lists(st.text("ab \n", max_size=20), max_size=3), max_size=5), st.integers(1, 90))
 def test_no_word_is_wider_than_its_column_and_all_have_room(rows, room):
-    found = column_widths.widths(COLUMNS, rows, room)
+    found = render.widths(COLUMNS, rows, room)
     words = [
         [*column.heading.split(), *(word for row in rows for word in "".join(row[at : at + 1]).split())]
         for at, column in enumerate(COLUMNS)
     ]
     needed = [max(map(len, of)) for of in words]
-    least = [
-        min(width, column_widths.LEAST) if column.left else width for column, width in zip(COLUMNS, needed, strict=True)
-    ]
+    least = [min(width, render.LEAST) if column.left else width for column, width in zip(COLUMNS, needed, strict=True)]
     assert (found is None) == (sum(least) > room)
     needed = least if sum(needed) > room else needed
     assert found is None or (sum(found) <= room and all(a >= b for a, b in zip(found, needed, strict=True)))
@@ -45,5 +43,5 @@ def test_no_word_is_wider_than_its_column_and_all_have_room(rows, room):
 
 def test_where_words_do_not_fit_texts_are_broken_and_figures_are_not():
     rows = [["a" * 40, "1" * 20, "x"]]
-    assert column_widths.widths(COLUMNS, rows, 40) == [18, 20, 2]
-    assert column_widths.widths(COLUMNS, rows, column_widths.LEAST + 20 + 1) is None
+    assert render.widths(COLUMNS, rows, 40) == [18, 20, 2]
+    assert render.widths(COLUMNS, rows, render.LEAST + 20 + 1) is None

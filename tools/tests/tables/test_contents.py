@@ -9,7 +9,7 @@ import pytest
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.stats.selection import of_campaign
-from tlsmem.tables import contents
+from tlsmem.tables import recording_contents
 
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 SUITE, RESUMED = "tls13-rsa-aes256", "tls13-rsa-aes256-id"
@@ -80,14 +80,14 @@ def test_what_is_not_there_is_one_sentence(recording, arguments, sentence):
 
 
 def test_a_recording_of_memory_alone_says_what_a_table_of_time_needs():
-    found = contents.select(synthetic.campaign([OPENSSL], [SUITE]), NOTHING)
+    found = recording_contents.select(synthetic.campaign([OPENSSL], [SUITE]), NOTHING)
     with pytest.raises(ValueError, match="no table transfer of these runs: it needs runs of the scenario throughput"):
         found.tables(["transfer"], None)
     assert found.timed is None
 
 
 def test_a_recording_of_time_alone_has_the_settings_too():
-    found = contents.select(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput"), NOTHING)
+    found = recording_contents.select(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput"), NOTHING)
     assert found.memory is None
     assert found.tables(None, None)[0].name == "settings"
     assert [table.name for table in found.tables(["settings"], None)] == ["settings"]
@@ -97,7 +97,7 @@ def test_left_out_is_said_of_both_kinds():
     old = {"binary_sha256": "1" * 64, "started_at": "2026-01-30T12:00:00Z"}
     runs = synthetic.campaign([OPENSSL], [SUITE]) + synthetic_timed.campaign([OPENSSL], [SUITE])
     runs += [synthetic.record(OPENSSL, SUITE, 20_000, **old), synthetic_timed.record(OPENSSL, SUITE, repeat=9, **old)]
-    assert contents.select(runs, NOTHING).left_out == [f"1 run of another build of {OPENSSL} is left out"] * 2
+    assert recording_contents.select(runs, NOTHING).left_out == [f"1 run of another build of {OPENSSL} is left out"] * 2
 
 
 def test_a_timed_campaign_has_all_its_repeats_in_its_order_of_stacks():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support.synthetic import record
 from tlsmem.schema.records import Record
-from tlsmem.selfcheck import account_misfits
+from tlsmem.selfcheck import audit
 from tlsmem.stats.selection import select
 from tlsmem.tables import reconciliation
 
@@ -65,40 +65,40 @@ def test_what_grows_beside_the_pair_is_the_rest(more):
 
 
 def test_a_sound_run_has_no_findings():
-    assert list(account_misfits.findings(sites_run(), heap_runs())) == []
+    assert list(audit.account_findings(sites_run(), heap_runs())) == []
 
 
 def test_a_rest_above_one_part_in_a_hundred_is_a_sentence():
-    assert list(account_misfits.findings(sites_run(explained=0.995, argv=ECDSA))) == []
-    (found,) = account_misfits.findings(sites_run(explained=0.98, argv=ECDSA))
+    assert list(audit.account_findings(sites_run(explained=0.995, argv=ECDSA))) == []
+    (found,) = audit.account_findings(sites_run(explained=0.98, argv=ECDSA))
     assert found == (
         "sites: openssl@3.5.5, tls13-rsa-aes256: `sessions`: 50 pairs of 17,738 B in 390 blocks leave a rest of "
         "18,100 B in 0 blocks"
     )
-    (found,) = account_misfits.findings(sites_run(lost=2, argv=ECDSA))
+    (found,) = audit.account_findings(sites_run(lost=2, argv=ECDSA))
     assert found.endswith("50 pairs of 18,100 B in 386 blocks leave a rest of 0 B in 200 blocks")
 
 
 def test_where_runs_repeat_exactly_any_rest_is_a_sentence():
-    (found,) = account_misfits.findings(sites_run(explained=0.9999))
+    (found,) = audit.account_findings(sites_run(explained=0.9999))
     assert found.endswith("50 pairs of 18,098 B in 390 blocks leave a rest of 100 B in 0 blocks")
-    (found,) = account_misfits.findings(sites_run(lost=1))
+    (found,) = audit.account_findings(sites_run(lost=1))
     assert found.endswith("leave a rest of 0 B in 100 blocks")
 
 
 def test_pairs_that_are_not_like_the_chosen_one_are_a_sentence():
-    (found,) = account_misfits.findings(sites_run(alike=1))
+    (found,) = audit.account_findings(sites_run(alike=1))
     assert found == "sites: openssl@3.5.5, tls13-rsa-aes256: `sessions`: 49 of 50 pairs are not like the chosen one"
-    (found,) = account_misfits.findings(sites_run(alike=49, argv=ECDSA))
+    (found,) = audit.account_findings(sites_run(alike=49, argv=ECDSA))
     assert found.endswith("1 of 50 pairs are not like the chosen one")
-    (found,) = account_misfits.findings(
+    (found,) = audit.account_findings(
         sites_run(alike=1, window=10)
     )  # of sessions of other windows nothing is known before
     assert "`established`: 49 of 50" in found
 
 
 def test_a_pair_that_costs_more_in_heap_runs_is_a_sentence():
-    found = list(account_misfits.findings(sites_run(), heap_runs(extra=450 * 2000)))
+    found = list(audit.account_findings(sites_run(), heap_runs(extra=450 * 2000)))
     assert [one.split("`: ")[1] for one in found] == [
         "the pair holds 18,100 B, one more pair costs 20,100 B in heap runs"
     ]

@@ -1,12 +1,51 @@
-"""The harness of a stack written in Rust: cargo builds it, and the C inside it, with the flags of all."""
+"""The harness of a stack in Rust: cargo builds it and the C inside it; a user's rustls tree gets its own manifest."""
 
 import os
+import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
-from tlsmem.build import commands, compiler_flags, shared_resources, stamps, tree_manifest
-from tlsmem.config.definitions import Stack, TreeStack
+from tlsmem.build import commands, compiler_flags, shared_resources, sources, stamps
+from tlsmem.build.commands import Failed
+from tlsmem.config.definitions import SOURCES, Stack, TreeStack, tree_place
+
+
+def write_tree_manifest(name: str, stack: TreeStack, root: Path) -> Path:
+    """The manifest, beside a lock file in which cargo changes what it must. Its files are those of harness-rust/."""
+    ours = root / stack.manifest
+    crates = packages(sources.tree(stack.source, root / "build" / SOURCES))
+    text = ours.read_text().replace('"../', f'"{ours.parent.parent}/')
+    for crate, (_, version) in crates.items():
+        text = re.sub(rf'(?m)^({re.escape(crate)} = \{{ version = )"[^"]*"', rf'\1"={version}"', text)
+    patches = "".join(f'{crate} = {{ path = "{place}" }}\n' for crate, (place, _) in crates.items())
+    folder = tree_place(root / "build", stack.source.tree) / name.partition("@")[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ours.with_name("Cargo.lock"), folder / "Cargo.lock")
+    made = folder / "Cargo.toml"
+    made.write_text(f"{text}\n[patch.crates-io]\n{patches}")
+    return made
+
+
+def packages(tree: Path) -> dict[str, tuple[Path, str]]:
+    """rustls and what is released with it: the places of these crates, and their versions."""
+    found = {}
+    for manifest in (tree / "Cargo.toml", *sorted(tree.glob("rustls*/Cargo.toml"))):
+        package = read(manifest).get("package", {}) if manifest.is_file() else {}
+        crate, version = package.get("name", ""), package.get("version")
+        if crate.split("-")[0] == "rustls" and package.get("publish") is not False:
+            if not isinstance(version, str):  # the workspace's
+                version = read(tree / "Cargo.toml").get("workspace", {}).get("package", {}).get("version", "")
+            found[crate] = manifest.parent, version
+    return found
+
+
+def read(manifest: Path) -> dict:
+    try:
+        return tomllib.loads(manifest.read_text())
+    except (OSError, ValueError) as error:
+        raise Failed(f"{manifest}: {error}") from None
 
 
 def inputs(stack: Stack, root: Path) -> dict[str, str]:
@@ -23,7 +62,7 @@ def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
         return
     target = root / "build/trees/cargo" / name.partition("@")[0]  # of all trees: what they stand on is the same
     with shared_resources.alone(root / "build/locks" / f"{target.name}.cargo", name):
-        make(name, stack, [], tree_manifest.make(name, stack, root), target, binary, root, log)
+        make(name, stack, [], write_tree_manifest(name, stack, root), target, binary, root, log)
 
 
 def make(

@@ -47,3 +47,12 @@ def locked(file: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def hold_lock(file: Path) -> Iterator[None]:
+    """The file stays; the kernel takes the lock from a process that ends."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with open(file, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import shared_resources, tree_copy, tree_definition, tree_files
+from tlsmem.build import shared_resources, tree_definition, tree_files
 from tlsmem.build.tree_files import Listing
 from tlsmem.config import definitions
 from tlsmem.config.definitions import TreeSource, TreeStack
@@ -103,7 +103,7 @@ def kept(asked: Asked, listing: Listing, folder: Path | None, root: Path, commit
         root / "build/locks" / f"tree-{sum[:DIGITS]}", f"{asked.kind}@{asked.how}:{asked.what}"
     ):
         if not place.is_dir():
-            tree_copy.copy(listing, folder, place)
+            tree_files.copy(listing, folder, place)
     lacking = tuple(tree_files.submodules(listing))
     return TreeSource(library=first, tree=sum, git=commit, release=release, lacking=lacking)
 
@@ -115,7 +115,7 @@ def reader(listing: Listing, folder: Path | None) -> Callable[[str], str | None]
         if path not in listing:
             return None
         one = {path: listing[path]}
-        return next(content for _, content in tree_copy.contents(one, folder)).decode(errors="replace")
+        return next(content for _, content in tree_files.contents(one, folder)).decode(errors="replace")
 
     return read
 

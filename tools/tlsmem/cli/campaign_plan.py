@@ -10,7 +10,7 @@ from tlsmem.config.campaigns import AnyCampaign
 from tlsmem.config.matrix import matrix, unmetered
 from tlsmem.config.run import Run
 from tlsmem.run.provenance import Provenance, built
-from tlsmem.schema import store
+from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.recording_name import default_recording
 
@@ -23,7 +23,7 @@ class Plan:
     def __init__(self, campaign: AnyCampaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
         self.campaign, self.runs, self.recording = campaign, matrix(campaign), recording
         self.name, self.provenance = paths.shorten(recording), provenance
-        self.states = {} if fresh else {record.key: record.status for record in store.existing(recording)}
+        self.states = {} if fresh else {record.key: record.status for record in append_records.existing(recording)}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 
     def state(self, run: Run) -> str:

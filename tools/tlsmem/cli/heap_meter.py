@@ -16,7 +16,7 @@ from rich.live import Live
 
 from tlsmem.base import stdout
 from tlsmem.cli import heap_report
-from tlsmem.cli.heap_listener import Listener
+from tlsmem.cli.heap_report import Listener
 from tlsmem.run import heap_process, heap_tree
 from tlsmem.run.heap_tree import Tree
 from tlsmem.tables import render

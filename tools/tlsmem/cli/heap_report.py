@@ -1,7 +1,9 @@
-"""What the heap meter says of a tree of processes: lines as time goes by, a table, or NDJSON."""
+"""What the heap meter says of a tree of processes: lines over time, a table, or NDJSON."""
 
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from typing import TextIO
 
 from tlsmem.run import heap_tree
 from tlsmem.run.heap_page import Counts
@@ -89,3 +91,28 @@ def row_of_sums(title: str, programs: list[Program]) -> list[Cell]:
 
 def number(value: int) -> Cell:
     return Cell(f"{value:,}", value)
+
+
+class Listener:
+    """A stream whose first error is kept in `gone` and ends what is written to it: the rest is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.gone: OSError | None = None
+        self.encoding, self.isatty, self.fileno = stream.encoding, stream.isatty, stream.fileno
+
+    def write(self, text: str) -> int:
+        self.attempt(lambda: self.stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        self.attempt(self.stream.flush)
+
+    def attempt(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except OSError as error:
+            self.gone = error
+            nowhere = os.open(os.devnull, os.O_WRONLY)  # else Python tries again when it closes the stream
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)

@@ -10,11 +10,11 @@ from tlsmem.cli.campaign_plan import Plan, slots_cpus
 from tlsmem.config import campaign_options, definitions, option_check
 from tlsmem.config.campaigns import AnyCampaign
 from tlsmem.profile.capture import instructions
-from tlsmem.run import exclusive, memory_forecast, stale_heap_pages, transfer_memory, verify_stacks
+from tlsmem.run import exclusive, heap_page, preflight, verify_stacks
+from tlsmem.run.cpu_slots import complete
 from tlsmem.run.provenance import Provenance, built, manifest, missing
 from tlsmem.run.runner import Runner
-from tlsmem.run.slots import complete
-from tlsmem.schema import store
+from tlsmem.schema import append_records
 
 
 def run(given: argparse.Namespace) -> None:
@@ -56,9 +56,9 @@ def prepare(recording: Path, campaign: AnyCampaign) -> None:
     for stack in campaign.every_stack:
         manifest(stack)
     exclusive.claim(campaign.scenario != "memory")
-    transfer_memory.check(campaign)
-    store.prepare(recording)
-    stale_heap_pages.sweep()
+    preflight.check(campaign)
+    append_records.prepare(recording)
+    heap_page.sweep()
 
 
 def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
@@ -70,7 +70,7 @@ def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
     async def work() -> int:
         jobs = len(cpus)
         if plan.campaign.scenario == "memory":
-            jobs = memory_forecast.admit(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
+            jobs = preflight.admit(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
         return await runner.record_all(plan.to_go, cpus[:jobs], plan.recording)
 
     stopped = f"stopped; finished runs are kept in {plan.name}, and the same command goes on from there"

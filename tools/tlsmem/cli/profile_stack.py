@@ -9,16 +9,16 @@ from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
-from tlsmem.config.matrix import SYSTEM, Run, tls
+from tlsmem.config.matrix import tls
+from tlsmem.config.run import SYSTEM, Run
 from tlsmem.explore import profile_tables
 from tlsmem.profile import open_profile, profile_metadata
-from tlsmem.profile.capture import profilers, store
-from tlsmem.profile.capture.failed import Failed, TooLong
+from tlsmem.profile.capture import profile_store, profilers
+from tlsmem.profile.capture.profile_store import Place
 from tlsmem.profile.capture.profiled_run import Subject
 from tlsmem.profile.capture.profilers import MARKS, PROFILERS
-from tlsmem.profile.capture.store import Place
+from tlsmem.profile.errors import Failed, TooLong, Unreadable
 from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.profile.unreadable import Unreadable
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import Provenance, manifest
 from tlsmem.schema.recording_name import default_recording
@@ -89,8 +89,8 @@ def run(given: argparse.Namespace) -> None:
     repository.insist(recording, named=bool(given.out))
     try:
         asked = subject(given)
-        place = store.place(recording, asked)
-        record = None if given.fresh else store.kept(place, asked)
+        place = profile_store.place(recording, asked)
+        record = None if given.fresh else profile_store.kept(place, asked)
         if record:
             print(
                 f"memtest: {paths.shorten(place.record)} is there already; --fresh (make: FRESH=1) takes it again",
@@ -98,7 +98,7 @@ def run(given: argparse.Namespace) -> None:
             )
             profile = open_profile.open_profile(place.profile(record))
         else:
-            record, profile = store.take(place, asked, slots_cpus(given.jobs))
+            record, profile = profile_store.take(place, asked, slots_cpus(given.jobs))
     except TooLong as error:
         sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
     except (Failed, Unreadable) as error:

@@ -6,7 +6,7 @@ import time
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import CONSOLE, Failed
-from tlsmem.compare import delivery, two_builds
+from tlsmem.compare import comparison_output, two_builds
 from tlsmem.compare.names import Usage
 from tlsmem.config import definitions
 
@@ -26,10 +26,10 @@ def run(knobs: dict[str, str]) -> int:
     two_builds.build(sides, knobs)
     built = time.monotonic()
     found = two_builds.compared(sides, knobs)
-    delivery.show(found, knobs.get("FORMAT"))
+    comparison_output.show(found, knobs.get("FORMAT"))
     ended = time.monotonic()
     CONSOLE.print(f"compare: built in {built - begun:.1f} s, measured and compared in {ended - built:.1f} s")
-    return delivery.status(found)
+    return comparison_output.status(found)
 
 
 def ended(knobs: dict[str, str]) -> int:

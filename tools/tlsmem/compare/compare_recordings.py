@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 
 from tlsmem.base import markdown_embedding
-from tlsmem.compare import comparison, delivery, sides
+from tlsmem.compare import comparison, comparison_output, two_sides
 from tlsmem.compare.comparison import Comparison, Wanted
+from tlsmem.compare.figure_places import of_people, recorded
 from tlsmem.compare.names import ALL, PEAK, STAGES, Usage
-from tlsmem.compare.places import of_people, recorded
 from tlsmem.config.option_check import nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
@@ -29,10 +29,10 @@ def check_phases(given: argparse.Namespace, runs: Sequence[Record]) -> None:
 
 
 def compared(given: argparse.Namespace) -> Comparison:
-    old, new, labels = sides.of(given)
+    old, new, labels = two_sides.of(given)
     check_phases(given, [*old, *new])
     by = [given.by[0]] if given.by else []
-    found = comparison.compare(old, new, labels, by, sides.pairs(given) or None, given.force, wanted(given))
+    found = comparison.compare(old, new, labels, by, two_sides.pairs(given) or None, given.force, wanted(given))
     if not found.rows:
         raise ValueError(nothing(found, (old, new)))
     return found
@@ -59,11 +59,11 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     found = compared(given)
     if given.into:
-        text = delivery.text_of(found, forms.MARKDOWN)
+        text = comparison_output.text_of(found, forms.MARKDOWN)
         markdown_embedding.replace(given.into, given, parser, text)
         return int(bool(records.skipped))
-    delivery.show(found, given.format)
-    return 1 if records.skipped else delivery.status(found)
+    comparison_output.show(found, given.format)
+    return 1 if records.skipped else comparison_output.status(found)
 
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

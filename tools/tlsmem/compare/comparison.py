@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tlsmem.compare import declared_settings, run_matching
+from tlsmem.compare.figure_places import STAGES, TIMED, Place, order
 from tlsmem.compare.figures import Figure, figures
-from tlsmem.compare.places import STAGES, TIMED, Place, order
 from tlsmem.compare.run_matching import MEMORY, Match
 from tlsmem.schema.records import Record
 from tlsmem.stats.change import Change, change

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.compare import largest_changes
-from tlsmem.compare.changed_call_sites import ROLES, Explained
 from tlsmem.compare.comparison import SETTINGS, Comparison, Row, setting
-from tlsmem.compare.places import TIMED, said
+from tlsmem.compare.figure_places import TIMED, said
 from tlsmem.compare.run_matching import Match
-from tlsmem.compare.site_changes import UNEXPLAINED, WHY, SiteChange, more
+from tlsmem.compare.site_changes import ROLES, UNEXPLAINED, WHY, Explained, SiteChange, more
 from tlsmem.explore.diff.sentences import amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
 from tlsmem.tables.table import Cell, Column, Table, hole, word

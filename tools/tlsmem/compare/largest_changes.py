@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, zip_longest
 
-from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import HANDSHAKE, Comparison, Row
-from tlsmem.compare.places import TIMED, Place, owner, said
-from tlsmem.compare.site_changes import in_words
+from tlsmem.compare.figure_places import TIMED, Place, owner, said
+from tlsmem.compare.site_changes import Explained, in_words
 from tlsmem.explore.diff.sentences import amount
 from tlsmem.stats.change import Change
 from tlsmem.stats.repeats import ASSUMED

@@ -9,8 +9,8 @@ import rich.console
 import rich.text
 
 from tlsmem.compare import comparison_tables, largest_changes
-from tlsmem.compare.changed_call_sites import Explained
 from tlsmem.compare.comparison import Comparison
+from tlsmem.compare.site_changes import Explained
 from tlsmem.stats.change import CHANGED, UNKNOWN
 from tlsmem.tables import forms, render
 from tlsmem.tables.table import Cell, Table, clean

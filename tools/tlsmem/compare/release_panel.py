@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from tlsmem.base.text_colours import INK
 from tlsmem.compare.release_walk import Release, Walk
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.bucket_panel import Stacked
+from tlsmem.plots.bucket_panel import INK, Stacked
 from tlsmem.plots.line_labels import HALO
 from tlsmem.stats.session_cost import KIB
 

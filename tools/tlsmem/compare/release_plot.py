@@ -10,11 +10,11 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.base.text_colours import INK
 from tlsmem.compare import release_names, release_panel, release_walk
 from tlsmem.compare.release_names import STAGES
 from tlsmem.compare.release_walk import Walk
 from tlsmem.plots import bucket_panel
+from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.picture import STYLE, frame, save
 from tlsmem.tables import table_command
 from tlsmem.tables.settings import dates, machine_of

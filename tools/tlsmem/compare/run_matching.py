@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tlsmem.compare import declared_settings
 from tlsmem.compare.declared_settings import Difference
-from tlsmem.compare.places import timed_phase
+from tlsmem.compare.figure_places import timed_phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.series import Setting

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.explore import short_names
+from tlsmem.compare.comparison import Comparison, Row
+from tlsmem.compare.figure_places import PEAK, Place, recorded
+from tlsmem.compare.run_matching import Match
+from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import profile_diff, sentences
 from tlsmem.explore.diff.rows import Figures
 from tlsmem.explore.diff.rows import Row as Site
 from tlsmem.profile import sites_reader
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import callers
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
@@ -83,7 +87,7 @@ def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
 
 
 def of_site(figures: Figures, site: Site) -> SiteChange:
-    inner = tuple(map(short_names.named, callers(site.frames)[: sentences.INNERMOST]))
+    inner = tuple(map(short_function_names.named, callers(site.frames)[: sentences.INNERMOST]))
     blocks = figures.new_blocks - figures.old_blocks
     named = sentences.path(site).partition(" < ")[0]
     return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
@@ -113,3 +117,49 @@ def more(amount: Fraction, unit: str | None = None) -> str:
         return "as many" if unit is None else "as much"
     words = [sentences.amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
     return " ".join(filter(None, words))
+
+
+ROLES = ("client", "server")
+NO_RUN = "no sites run of {}"
+OTHER_PEAK = "the peak is in another phase: {} in OLD, {} in NEW"
+OF_BOTH = "call sites are known by role"
+
+
+class Explained:
+    """Asked by row; remembers what it read."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.at: dict[tuple[int, Place], Row] = {(id(row.match), row.place): row for row in comparison.rows}
+        self.known: dict[int, Sites] = {}
+
+    def beside(self, row: Row, meter: str) -> Row | None:
+        """The same place by another meter."""
+        return self.at.get((id(row.match), row.place._replace(meter=meter)))
+
+    def sites(self, row: Row) -> list[SiteChange]:
+        """Of a row of live heap, adding up to its difference. ValueError with half a sentence when it is not known."""
+        place = row.place
+        if place.role not in ROLES:
+            raise ValueError(OF_BOTH)
+        if place.phase == PEAK and row.old.at != row.new.at:
+            raise ValueError(OTHER_PEAK.format(row.old.at, row.new.at))
+        phase = row.new.at if place.phase == PEAK else recorded(place.phase)
+        more = row.change.amount, self.beside(row, "blocks").change.amount
+        return self.runs(row.match).changes(place.role, phase, *more)
+
+    def runs(self, match: Match) -> Sites:
+        if id(match) not in self.known:
+            old, new = (largest(side, name) for side, name in ((match.old, "OLD"), (match.new, "NEW")))
+            try:
+                self.known[id(match)] = Sites(old, new)
+            except Unreadable as error:
+                raise ValueError(str(error)) from None
+        return self.known[id(match)]
+
+
+def largest(runs: Sequence[Record], side: str) -> Record:
+    found = [run for run in runs if run.meter == "sites" and run.status == "measured"]
+    if not found:
+        raise ValueError(NO_RUN.format(side))
+    return max(found, key=lambda run: run.sessions)

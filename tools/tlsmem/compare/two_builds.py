@@ -13,10 +13,10 @@ from tlsmem.compare.comparison import Comparison, Wanted
 from tlsmem.config import definitions, matrix, option_check
 from tlsmem.config.definitions import Campaign, TreeSource
 from tlsmem.run import exclusive
+from tlsmem.run.cpu_slots import complete
 from tlsmem.run.provenance import Provenance, manifest
 from tlsmem.run.runner import Runner
-from tlsmem.run.slots import complete
-from tlsmem.schema import store
+from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.records import Record
 
@@ -88,11 +88,11 @@ def measured(sides: Sides, knobs: dict[str, str]) -> dict[str, list[Record]]:
     keys = {provenance.key(run): run.stack for run in runs}
     out = Path(knobs.get("OUT", ROOT / OUT))
     exclusive.claim(False)
-    store.prepare(out)
-    there = {one.key for one in store.existing(out) if one.status in ("measured", "unsupported")}
+    append_records.prepare(out)
+    there = {one.key for one in append_records.existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:
         complete(Runner(provenance, None).record_all(to_go, allowed_cpus()[:JOBS], out), STOPPED)
-    kept = {one.key: one for one in store.existing(out) if one.key in keys}
+    kept = {one.key: one for one in append_records.existing(out) if one.key in keys}
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 

@@ -5,10 +5,8 @@ from fractions import Fraction
 
 from tlsmem.config import timed_matrix
 from tlsmem.config.definitions import Campaign, TimedCampaign, stacks
-from tlsmem.config.run import EVERY_FEATURE, SYSTEM, THREADS, Run, argv
+from tlsmem.config.run import SYSTEM, Run
 from tlsmem.schema.harness_output import Meter
-
-__all__ = ["EVERY_FEATURE", "SYSTEM", "THREADS", "Run", "argv", "distinct", "matrix"]
 
 
 def session_counts(campaign: Campaign) -> list[int]:

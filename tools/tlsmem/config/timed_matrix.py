@@ -1,15 +1,52 @@
-"""The matrix of a timed campaign: repeats interleaved over stacks, so that none has the machine's better moments."""
+"""The runs of a timed campaign: how much work each does, with repeats interleaved over the stacks."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tlsmem.config import definitions, timed_rounds
+from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
+from tlsmem.config.definitions import Suite
+from tlsmem.config.options import MULTIPLIER
 from tlsmem.config.run import EVERY_FEATURE, SYSTEM, Run
 from tlsmem.schema.harness_output import Role, Scenario
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.records import Record
+
+FULL, RESUMED = 512, 4096  # handshakes
+TRANSFER_BYTES = 2**30
+ROUND_BYTES = 65536  # of small writes: as many as fit in; memtest/transfers.c's own
+MOST_WRITES = 2**20
+SECONDS = 5  # at most: what is slow does fewer
+
+
+def multiplier() -> float:
+    return float(os.environ.get(MULTIPLIER) or 1)
+
+
+def writes(size_bytes: int) -> int:
+    """Of one round."""
+    return max(1, ROUND_BYTES // size_bytes)
+
+
+def rounds(suite: Suite, size_bytes: int | None) -> int:
+    """Handshakes, or transfers of writes of this size."""
+    return max(1, round(multiplier() * (transfers(size_bytes) if size_bytes else handshakes(suite))))
+
+
+def seconds() -> int:
+    """After which a run ends, however many rounds it has done."""
+    return max(1, round(multiplier() * SECONDS))
+
+
+def handshakes(suite: Suite) -> int:
+    return RESUMED if suite.resume == "on" else FULL
+
+
+def transfers(size_bytes: int) -> int:
+    return min(TRANSFER_BYTES // size_bytes, MOST_WRITES) // writes(size_bytes)
+
 
 ASPECTS = {"stack": "the stacks", "suite": "the suites", "size_bytes": "writes, in bytes,", "threads": "threads"}
 ASPECTS |= {"allocator": "the allocators", "cpu": "the CPU’s features"}
@@ -31,7 +68,7 @@ class TimedRun(Run):
         """Generous: a library of 2 MB/s would do, and 5 handshakes a second.
 
         Warm-up, rounds, faults and cipher each end with a round, and none takes longer than what is timed."""
-        written = timed_rounds.writes(self.size_bytes) if self.size_bytes else 0
+        written = writes(self.size_bytes) if self.size_bytes else 0
         round_s = self.threads * (written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2)
         return 60 + 4 * ((self.seconds or self.rounds * round_s) + round_s)
 
@@ -55,8 +92,8 @@ def matrix(campaign: TimedCampaign) -> list[TimedRun]:
         for settings in compared(campaign):
             for stack in campaign.stacks:
                 of = settings if known[stack].tls else settings | {"suite": "none"}
-                count = timed_rounds.rounds(suites[of["suite"]], of["size_bytes"])
-                ends = {"rounds": count, "seconds": timed_rounds.seconds()}
+                count = rounds(suites[of["suite"]], of["size_bytes"])
+                ends = {"rounds": count, "seconds": seconds()}
                 runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=ALONE, **ends, **of))
     return [*runs, *counted(run for run in runs if run.suite in campaign.instructions)]
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import rich.text
 import rich.tree
 
-from tlsmem.explore import profile_selection, short_names
-from tlsmem.explore.call_sites import BY_WHOM, UNKNOWN, share
+from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import ROLES, Pattern
-from tlsmem.explore.top_sites import NOT_COUNTED, ROWS
+from tlsmem.explore.top_sites import BY_WHOM, NOT_COUNTED, ROWS, UNKNOWN, share
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, Owner, entrance
 from tlsmem.profile.heap_profile import Held, Profile
@@ -111,7 +110,7 @@ def named(node: Node) -> str:
     if node.frame and node.frame.function == BEYOND:
         return BEYOND
     if node.frame:
-        return short_names.said(node.frame)
+        return short_function_names.said(node.frame)
     return f"{len(node.callers):,} more" if node.callers else UNKNOWN
 
 

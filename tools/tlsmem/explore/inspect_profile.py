@@ -9,7 +9,7 @@ from tlsmem.base import markdown_embedding, phase_names
 from tlsmem.build.commands import Failed
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
 from tlsmem.explore.names import FILES
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -9,8 +9,8 @@ import rich.console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tlsmem.profile import open_profile
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.profile.unreadable import Unreadable
 
 
 def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:

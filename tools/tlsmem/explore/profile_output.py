@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.profile import open_profile, profile_metadata
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.profile_metadata import Replacement
-from tlsmem.profile.unreadable import Unreadable
 
 STDOUT = "-"
 

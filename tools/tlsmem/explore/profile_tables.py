@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlsmem.explore import profile_selection
-from tlsmem.explore.call_sites import share
-from tlsmem.explore.short_names import clean
-from tlsmem.explore.top_sites import HOW_MANY, ROWS, amount, per_session, top
+from tlsmem.explore.short_function_names import clean
+from tlsmem.explore.top_sites import HOW_MANY, ROWS, amount, per_session, share, top
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Moment, Profile, total
 from tlsmem.schema.records import Record

@@ -7,7 +7,7 @@ from pathlib import Path
 from tlsmem.base import paths
 from tlsmem.gate import builds
 from tlsmem.gate.budget import Budget, Budgets, Unusable, entry
-from tlsmem.gate.evidence import Recording
+from tlsmem.gate.budget_figure import Recording
 from tlsmem.schema import records
 from tlsmem.stats import comparability
 

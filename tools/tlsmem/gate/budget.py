@@ -7,10 +7,10 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
-from tlsmem.compare.places import Place
+from tlsmem.compare.figure_places import Place
 from tlsmem.config import option_check
 from tlsmem.config.campaigns import Definition
-from tlsmem.gate import limits, meters
+from tlsmem.gate import budget_meters, limits
 from tlsmem.gate.limits import Limit
 
 SESSIONS = 2000
@@ -42,17 +42,17 @@ class Entry(Definition):
         self.places()
         suites = option_check.table("suites")
         for suite in self.suite:
-            meters.check_suite(suite, self.meter, suites)
+            budget_meters.check_suite(suite, self.meter, suites)
         try:
             limit = limits.read(self.limit, self.meter)
         except ValueError as error:
             raise ValueError(f"limit: {error}") from None
-        meters.check_zero(limit, self.limit, self.meter, meters.phases(self.phase, self.meter))
+        budget_meters.check_zero(limit, self.limit, self.meter, budget_meters.phases(self.phase, self.meter))
         return self
 
     def places(self) -> list[Place]:
         """Peak RSS without its N."""
-        roles, phases = meters.roles(self.role, self.meter), meters.phases(self.phase, self.meter)
+        roles, phases = budget_meters.roles(self.role, self.meter), budget_meters.phases(self.phase, self.meter)
         return [
             Place(suite, role, phase, self.meter)
             for suite in dict.fromkeys(self.suite)

@@ -12,7 +12,7 @@ from tlsmem.build.commands import Failed
 from tlsmem.compare import two_builds
 from tlsmem.config import definitions
 from tlsmem.config.option_check import nearest
-from tlsmem.gate import meters
+from tlsmem.gate import budget_meters
 from tlsmem.gate.budget import Budget, Unusable, entry
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import built
@@ -30,7 +30,7 @@ def resolved(budgets: Sequence[Budget], file: Path, git: Path | None) -> list[Bu
             if one.stack not in names:
                 names[one.stack] = stack(texts[one.stack], found)
             name = names[one.stack]
-            meters.check_stack(name, definitions.stacks()[name], one.place)
+            budget_meters.check_stack(name, definitions.stacks()[name], one.place)
             if one.against and trees.parse(one.against) and one.against not in names:
                 names[one.against] = stack(texts[one.against], found, "against")
         except ValueError as error:

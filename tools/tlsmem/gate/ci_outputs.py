@@ -9,7 +9,7 @@ from tlsmem.compare import pull_request
 from tlsmem.explore import profile_output
 from tlsmem.gate import verdict_table
 from tlsmem.gate.budget import Unusable
-from tlsmem.gate.growth import Growth
+from tlsmem.gate.grown_call_sites import Growth
 from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
 from tlsmem.tables import render
 from tlsmem.tables.table import clean

@@ -11,9 +11,18 @@ from pathlib import Path
 
 from tlsmem.base import markdown_embedding, paths, stdout
 from tlsmem.build.commands import Failed
-from tlsmem.gate import baselines, budget, builds, ci_outputs, growth, measuring, needed_runs, verdict_table, verdicts
+from tlsmem.gate import (
+    baselines,
+    budget,
+    builds,
+    ci_outputs,
+    grown_call_sites,
+    measure_budgets,
+    verdict_table,
+    verdicts,
+)
 from tlsmem.gate.budget import Budget, Budgets, Unusable
-from tlsmem.gate.evidence import Recording
+from tlsmem.gate.budget_figure import Recording
 from tlsmem.tables import render
 from tlsmem.tables.table import clean
 
@@ -27,7 +36,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     found = builds.resolved(list(budget.spread(asked)), given.budget, given.git)
     if given.list:
         with stdout.checked():
-            print(*needed_runs.runs(found, asked.sessions, asked.repeats), sep="\n")
+            print(*measure_budgets.runs(found, asked.sessions, asked.repeats), sep="\n")
         return HELD
     if given.new_baseline:
         return record(given, asked, found)
@@ -51,9 +60,9 @@ def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
 
 def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path) -> Recording:
     """Failed, with a sentence, where a stack could not be built."""
-    runs = needed_runs.runs(budgets, asked.sessions, asked.repeats)
+    runs = measure_budgets.runs(budgets, asked.sessions, asked.repeats)
     builds.make(dict.fromkeys(run.stack for run in runs))
-    return Recording("this recording", measuring.measure(runs, folder))
+    return Recording("this recording", measure_budgets.measure(runs, folder))
 
 
 def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget]) -> int:
@@ -86,7 +95,7 @@ def judge(
 ) -> int:
     """Everything that is told, and the exit status."""
     rulings = [verdicts.ruling(one, measured, baseline) for one in budgets]
-    explained = growth.of_rulings(rulings, measured.records, baseline.records if baseline else [])
+    explained = grown_call_sites.of_rulings(rulings, measured.records, baseline.records if baseline else [])
     if given.into:
         return into(given, parser, ci_outputs.summary(rulings, explained))
     render.print_all([verdict_table.table(rulings), *(one.table() for one in explained)], given.format)

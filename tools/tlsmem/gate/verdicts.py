@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from tlsmem.compare.places import EXACT
-from tlsmem.gate import evidence
+from tlsmem.compare.figure_places import EXACT
+from tlsmem.gate import budget_figure
 from tlsmem.gate.budget import Budget
-from tlsmem.gate.evidence import Evidence, Recording
+from tlsmem.gate.budget_figure import Evidence, Recording
 from tlsmem.gate.limits import RATES
 from tlsmem.schema.harness_output import Roles
 from tlsmem.schema.records import Record
 from tlsmem.stats import change, repeats
-from tlsmem.stats.figure import Figure
+from tlsmem.stats.change import Figure
 
 HELD, EXCEEDED, UNKNOWN = "held", "exceeded", "cannot be judged"
 Verdict = Literal["held", "exceeded", "cannot be judged"]
@@ -54,8 +54,8 @@ class Ruling(NamedTuple):
 
 def ruling(budget: Budget, measured: Recording, baseline: Recording | None) -> Ruling:
     """A budget whose limit is relative needs the baseline."""
-    roles, new = evidence.arranged(measured.records, budget)
-    found = evidence.of_budget(new, budget.place, measured)
+    roles, new = budget_figure.arranged(measured.records, budget)
+    found = budget_figure.of_budget(new, budget.place, measured)
     if not found.figure:
         return Ruling(budget, UNKNOWN, note=found.why, new=found.runs)
     if budget.limit.relative:
@@ -65,13 +65,16 @@ def ruling(budget: Budget, measured: Recording, baseline: Recording | None) -> R
 
 def against(budget: Budget, new: list[Record], baseline: Recording, roles: Roles, measured: Recording) -> Ruling:
     """The baseline's runs in the same arrangement of roles."""
-    old = evidence.runs_of(baseline.records, budget.against or budget.stack, budget, roles)
+    old = budget_figure.runs_of(baseline.records, budget.against or budget.stack, budget, roles)
     if not any(run.status == "measured" for run in old):
-        why = evidence.of_budget(old, budget.place, baseline).why
+        why = budget_figure.of_budget(old, budget.place, baseline).why
         return Ruling(budget, UNKNOWN, note=f"the baseline does not have it: {why}", new=tuple(new))
     if budget.place.meter == "rss":
-        new, old = evidence.in_common(new, old)
-    before, after = evidence.of_budget(old, budget.place, baseline), evidence.of_budget(new, budget.place, measured)
+        new, old = budget_figure.in_common(new, old)
+    before, after = (
+        budget_figure.of_budget(old, budget.place, baseline),
+        budget_figure.of_budget(new, budget.place, measured),
+    )
     why = unlike(budget, after, before)
     return Ruling(budget, UNKNOWN, note=why, new=after.runs, old=before.runs) if why else judged(budget, after, before)
 
@@ -81,9 +84,9 @@ def unlike(budget: Budget, new: Evidence, old: Evidence) -> str | None:
     meter = budget.place.meter
     if not old.figure or not new.figure:
         return NO_LINE if meter == "rss" else f"the baseline does not have it: {old.why}"
-    if meter not in EXACT and (differs := evidence.apart(new.runs, old.runs, "machine")):
+    if meter not in EXACT and (differs := budget_figure.apart(new.runs, old.runs, "machine")):
         return MACHINE.format(differs, meter)
-    if differs := evidence.apart(new.runs, old.runs, *(COUNTED if meter in EXACT else MEASURED)):
+    if differs := budget_figure.apart(new.runs, old.runs, *(COUNTED if meter in EXACT else MEASURED)):
         return SETTINGS.format(differs)
     if meter == "rss" and (new.figure.quotient or old.figure.quotient):
         return NO_LINE
@@ -119,5 +122,5 @@ def once(figures: Sequence[Figure]) -> list[Figure]:
 
 def noted(new: Evidence, old: Evidence | None) -> str | None:
     """What a reader must know of the figure."""
-    differs = evidence.apart(new.runs, old.runs, "machine") if old else None
+    differs = budget_figure.apart(new.runs, old.runs, "machine") if old else None
     return "; ".join(filter(None, (new.figure.note, differs and SAME_COUNTS.format(differs)))) or None

@@ -15,7 +15,7 @@ from tlsmem.plan import (
     recordings,
     storm_answer,
 )
-from tlsmem.plan.arithmetic import Demand
+from tlsmem.plan.capacity import Demand
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.handshake_rates import Rate, rate_of
 from tlsmem.plan.memory_answer import Case

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.plan import arithmetic
+from tlsmem.plan import capacity
 from tlsmem.plan.amounts import memory_cell, readable
-from tlsmem.plan.arithmetic import Demand, Price
 from tlsmem.plan.assumptions import assumed
+from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.connection_model import BY_HEAP, BY_RATIO, BY_RSS, MEASURED, QUOTIENT, SessionLaw
 from tlsmem.plan.recordings import shown
 from tlsmem.tables.table import Cell, Column, Table, noted, whole, word
@@ -64,14 +64,14 @@ def memory_rows(case: Case, demand: Demand, sessions: int) -> list[list[Cell]]:
     blank = Cell("", None)
     rows = [
         [case.name, word(one.what), amount(one.count), whole(one.each), memory_cell(one.size)]
-        for one in (*arithmetic.process_terms(price, demand, sessions), arithmetic.kernel_term(price, sessions))
+        for one in (*capacity.process_terms(price, demand, sessions), capacity.kernel_term(price, sessions))
     ]
     rows[3][3] = noted(rows[3][3], case.record_note)
     totals = {
-        "peak": arithmetic.memory(price, demand, sessions),
-        "process alone": arithmetic.memory(price, demand, sessions) - arithmetic.kernel_term(price, sessions).size,
-        "process, handshakes complete": arithmetic.after_handshakes(price, law, demand, sessions),
-        "process, all closed": arithmetic.after_closing(price, law, demand, sessions),
+        "peak": capacity.memory(price, demand, sessions),
+        "process alone": capacity.memory(price, demand, sessions) - capacity.kernel_term(price, sessions).size,
+        "process, handshakes complete": capacity.after_handshakes(price, law, demand, sessions),
+        "process, all closed": capacity.after_closing(price, law, demand, sessions),
     }
     if (more := used_more(case)) > 0:
         totals["peak, once all have been used"] = totals["peak"] + round(more * (sessions - demand.flying(sessions)))
@@ -96,12 +96,12 @@ def fit(cases: Sequence[Case], demand: Demand, size: int) -> Table:
     columns += [Column("bytes", "memory"), Column("next_each_bytes", "bytes a connection")]
     made = Table("fit", f"Connections that fit into {readable(size)}", caption, columns)
     for case in cases:
-        most = arithmetic.fitting(case.price, demand, size)
+        most = capacity.fitting(case.price, demand, size)
         if most is None:
             raise ValueError(
                 f"{readable(size)} do not hold a process of {case.law.stack}: {readable(case.price.fixed)}"
             )
-        used = arithmetic.memory(case.price, demand, most)
+        used = capacity.memory(case.price, demand, most)
         parts = [amount(demand.shaking(most)), amount(demand.flying(most))]
         each = (used - case.price.fixed) / most if most else 0.0
         count = noted(whole(most), beyond(case.law, most))

@@ -3,8 +3,8 @@
 import argparse
 from fractions import Fraction
 
-from tlsmem.plan import arithmetic, assumptions, find_model, recordings
-from tlsmem.plan.arithmetic import Demand
+from tlsmem.plan import assumptions, capacity, find_model, recordings
+from tlsmem.plan.capacity import Demand
 from tlsmem.plan.connection_model import SessionLaw
 from tlsmem.plan.memory_answer import Case
 
@@ -23,7 +23,7 @@ def case(given: argparse.Namespace, stack: str) -> Case:
     assumed = {name: assumptions.assumed(name).value for name in ("kernel_bytes", "record_bytes")}
     kernel = assumed["kernel_bytes"] if given.kernel_bytes is None else given.kernel_bytes
     kernel *= 2 if law.role == "both" and given.kernel_bytes is None else 1
-    of = arithmetic.price(law, kernel, given.record_bytes, assumed["record_bytes"])
+    of = capacity.price(law, kernel, given.record_bytes, assumed["record_bytes"])
     return Case(law, of, law.record(0)[1] if given.record_bytes is None else None)
 
 
@@ -39,8 +39,8 @@ def demand(given: argparse.Namespace) -> Demand:
         raise Impossible("--stalled-rate and --timeout need each other")
     shaking = given.handshaking if given.handshaking is not None else Fraction(0)
     if given.rate is not None or given.stalled_rate is not None:
-        shaking = arithmetic.little(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
-        shaking += arithmetic.little(given.stalled_rate or 0, given.timeout or 0)
+        shaking = capacity.little(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
+        shaking += capacity.little(given.stalled_rate or 0, given.timeout or 0)
     return Demand(shaking, given.in_flight if given.in_flight is not None else Fraction(0))
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from tlsmem.plan.arithmetic import Price
+from tlsmem.plan.capacity import Price
 from tlsmem.plan.connection_model import SessionLaw
 from tlsmem.plan.storm_simulation import Course
 

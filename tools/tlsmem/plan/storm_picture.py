@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from tlsmem.base.text_colours import INK
 from tlsmem.plan.amounts import readable
 from tlsmem.plan.storm_answer import Storm, seconds
 from tlsmem.plots import picture
+from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.picture import STYLE, frame
 

@@ -1,15 +1,56 @@
 """One panel of the picture of buckets: what a session of one stack and role holds at the end of each phase, stacked."""
 
+from typing import NamedTuple
+
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from tlsmem.base.phase_names import READABLE, place
-from tlsmem.base.text_colours import INK
-from tlsmem.plots.bucket_style import LOOKS, Look, look_of
 from tlsmem.profile.buckets.sums import Sums
 from tlsmem.profile.frames import Owner
 from tlsmem.stats.session_cost import KIB
+
+INK = "#222222"
+
+
+def text_on(colour: str) -> str:
+    """Black or white on `#rrggbb`: the one that differs more, at least by 4.5 as WCAG counts."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#ffffff"
+
+
+class Look(NamedTuple):
+    """Of a bucket. Colours are Okabe and Ito's; for grey neighbours differ in luminance, and some are hatched."""
+
+    bucket: str
+    short: str
+    colour: str
+    text: str = INK
+    hatch: str = ""
+
+
+LOOKS = (  # from below: what stays longest first
+    Look("connection structure", "connection", "#0072B2", "white"),
+    Look("peer certificates", "certs", "#F0E442"),
+    Look("keys and cipher contexts", "keys", "#D55E00", "white"),
+    Look("session and tickets", "session", "#DDDDDD"),
+    Look("context", "context", "#777777", "white"),
+    Look("transport", "transport", "#BBBBBB"),
+    Look("caller's buffers", "caller's", "#CC79A7"),
+    Look("record buffers, read", "read", "#56B4E9", INK, "//"),
+    Look("record buffers, write", "write", "#009E73", "white", "\\\\"),
+    Look("handshake messages and transcript", "handshake", "#E69F00"),
+)
+LEFT = Look("other", "other", "#000000", "white")
+
+
+def look_of(bucket: str) -> Look:
+    """That of `other`, under its own name, for one that has none."""
+    return next((look for look in LOOKS if look.bucket == bucket), LEFT._replace(bucket=bucket))
+
 
 LAST = "idle"  # what comes after it is nobody's session
 THICK, ROOM = 0.04, 0.075  # of the axis: a part that has room for a name, and for its figure below the name

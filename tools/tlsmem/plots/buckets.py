@@ -12,8 +12,8 @@ from tlsmem.base import stdout
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.picture import STYLE, save
 from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile, called
-from tlsmem.profile.unreadable import Unreadable
 from tlsmem.tables.bucket_sources import profiles
 from tlsmem.tables.settings import dates, machine_of
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-from tlsmem.base.text_colours import INK
+from tlsmem.plots.bucket_panel import INK
 
 HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
 

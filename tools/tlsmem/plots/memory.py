@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
-from tlsmem.plots import environment_panel, line_labels, memory_legend, memory_panels, panel_grid, plot_command
+from tlsmem.plots import environment_panel, line_labels, memory_legend, memory_panels, picture, plot_command
 from tlsmem.plots.picture import STYLE, frame, save
 from tlsmem.schema.harness_output import Process
 from tlsmem.stats import allocator_statistics
@@ -32,8 +32,8 @@ def figure(selection: Selection, sessions: int | None = None) -> Figure:
     several; one scale for all panels of a kind."""
     wanted, compared = shown(selection), environment_panel.comparison(selection)
     apart = any(process != "both" for _, process in wanted)
-    made, axes_of = panel_grid.grid_of(
-        len(wanted), 2 if apart else panel_grid.COLUMNS
+    made, axes_of = picture.grid_of(
+        len(wanted), 2 if apart else picture.COLUMNS
     )  # clients and servers stand beside each other
     said, drawn, owners = {}, set(), memory_legend.owners(selection)
     lines = [[selection.series(stack, *one) for stack in selection.stacks] for one in wanted]
@@ -45,7 +45,7 @@ def figure(selection: Selection, sessions: int | None = None) -> Figure:
             environment_panel.by_environment(lower, selection, setting, process)
         else:
             drawn |= memory_panels.by_phase(lower, stacks, owners, sessions, highest)
-    panel_grid.level([lower for _, lower in axes_of], from_zero=not compared)
+    picture.level([lower for _, lower in axes_of], from_zero=not compared)
     for axes, of_panel in said.items():
         axes.set_ylim(0, max(map(line_labels.top, said.values())))
         line_labels.label(axes, of_panel)

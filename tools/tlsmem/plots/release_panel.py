@@ -6,8 +6,8 @@ from itertools import groupby
 
 from matplotlib.axes import Axes
 
-from tlsmem.base.text_colours import INK
 from tlsmem.config.releases import version
+from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import Style
 from tlsmem.schema.harness_output import Role

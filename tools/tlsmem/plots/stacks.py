@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tlsmem.base.text_colours import INK
 from tlsmem.config import definitions
 from tlsmem.plots import plot_command
+from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.picture import STYLE, frame, save
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection

@@ -1,11 +1,13 @@
-"""Call stacks as files have them, lists of frames by number, and how they become the stacks of a profile."""
+"""Call stacks as profile files hold them: lists of frames by number, and valgrind's lines of frames."""
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
 from tlsmem.profile.demangle import demangled
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import Stacks
+from tlsmem.run.symbolizer import shorter
 
 
 class StackLists:
@@ -50,3 +52,20 @@ class StackLists:
 
 def renamed(frame: Frame, names: dict[str, str]) -> Frame:
     return frame._replace(function=names[frame.function]) if frame.function else frame
+
+
+FRAME = re.compile(r"0x([0-9A-Fa-f]{1,16}): (.*?)(?: \(in (.+)\)| \(([^()]+)\))?")
+LINE = re.compile(r"(.+?):([1-9]\d{0,8})(?::\d+)?", re.ASCII)  # with a column, as the crate dhat writes
+UNNAMED = "???"
+
+
+def frame(text: str) -> Frame:
+    """What has not this form is a function's name."""
+    found = FRAME.fullmatch(text)
+    if not found:
+        return Frame(text, None, None, None, None)
+    address, function, module, where = found.groups()
+    numbered = LINE.fullmatch(where or "")
+    file, line = (numbered[1], int(numbered[2])) if numbered else (where, None)
+    known = function if function not in (UNNAMED, "") else None
+    return Frame(known, file and shorter(file), line, module, int(address, 16))

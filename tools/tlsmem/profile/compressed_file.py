@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 
 CHUNK = 1 << 18
 PIECE = 512  # of a zstd file: one may hold 128 KiB for each four of its bytes, so that no piece unpacks to over 16 MiB

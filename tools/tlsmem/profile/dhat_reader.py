@@ -11,12 +11,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, model_validator
 
-from tlsmem.profile import truncated_stacks, unnamed_functions
-from tlsmem.profile.callstack_lists import StackLists
+from tlsmem.profile import unresolved_stacks
+from tlsmem.profile.callstack_lists import StackLists, frame
 from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus, total
-from tlsmem.profile.unreadable import Unreadable
-from tlsmem.profile.valgrind_frames import frame
 from tlsmem.schema.harness_output import sentence
 
 ZIP = b"PK\x03\x04"
@@ -85,7 +84,9 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     found.allocated = points.allocated(content)
     if missing := points.lists.demangle():
         found.warnings.append(missing)
-    found.warnings += unnamed_functions.warnings(found) + truncated_stacks.warnings(found)
+    found.warnings += unresolved_stacks.unnamed_function_warnings(found) + unresolved_stacks.truncated_stack_warnings(
+        found
+    )
     return found
 
 

@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Iterable
 
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 
 
 class Events:

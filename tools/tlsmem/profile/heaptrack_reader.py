@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tlsmem.profile import demangle, unnamed_functions
+from tlsmem.profile import demangle, unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus
 from tlsmem.profile.heaptrack_tables import Place, Tables
-from tlsmem.profile.unreadable import Unreadable
-from tlsmem.run.symbols import shorter
+from tlsmem.run.symbolizer import shorter
 
 MARK = "meter_mark"  # of memtest/meter.c
 LONGEST_LINE = 1 << 20
@@ -36,7 +36,7 @@ def read(file: Path | str, progress: Progress | None = None, mark: str = MARK) -
     stacks, mangled = named(tables)
     found = profile(tables, stacks, str(file))
     found.torn = None if whole else said(torn, tables.events.count)
-    found.warnings = [*filter(None, (found.torn, mangled)), *unnamed_functions.warnings(found)]
+    found.warnings = [*filter(None, (found.torn, mangled)), *unresolved_stacks.unnamed_function_warnings(found)]
     return found
 
 

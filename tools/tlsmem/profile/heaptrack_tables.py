@@ -2,8 +2,8 @@
 
 import re
 
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heaptrack_events import Events
-from tlsmem.profile.unreadable import Unreadable
 
 FORMAT = 3
 NUMBERS = re.compile(rb"[0-9a-f]{1,16}(?: [0-9a-f]{1,16})*")  # of 64 bits; int() takes signs, spaces and 0x too

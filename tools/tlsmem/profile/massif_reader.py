@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.profile import truncated_stacks, unnamed_functions
+from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, chunks
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import PEAK, Held, Moment, Profile
 from tlsmem.profile.massif_tree import DIGITS, Cut, Lines, Trees, whole
-from tlsmem.profile.unreadable import Unreadable
 
 HEADER = ("desc", "cmd", "time_unit")
 NUMBERS = ("time", "mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")
@@ -69,7 +69,9 @@ def finished(found: Profile, reader: "Reader", time: int) -> Profile:
         found.moments[PEAK] = found.moments.pop(PEAK)
     if missing := reader.trees.lists.demangle():
         found.warnings.append(missing)
-    found.warnings += unnamed_functions.warnings(found) + truncated_stacks.warnings(found)
+    found.warnings += unresolved_stacks.unnamed_function_warnings(found) + unresolved_stacks.truncated_stack_warnings(
+        found
+    )
     found.command = reader.header["cmd"]
     found.runtime_s = time / 1000 if reader.header["time_unit"] == "ms" else None
     return found

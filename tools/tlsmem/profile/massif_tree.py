@@ -4,11 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from tlsmem.profile.callstack_lists import StackLists
+from tlsmem.profile.callstack_lists import StackLists, frame
 from tlsmem.profile.compressed_file import Torn
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Stacks
-from tlsmem.profile.unreadable import Unreadable
-from tlsmem.profile.valgrind_frames import frame
 
 LONGEST = 1 << 20  # bytes of a line: names of C++ are long
 DEEPEST = 500  # levels of a tree: massif's own --depth ends at 200, and inlined functions are levels too

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader, profile_metadata, sites_reader
 from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Profile, called
 from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.profile.unreadable import Unreadable
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 

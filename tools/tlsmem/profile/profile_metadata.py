@@ -12,8 +12,8 @@ from typing import BinaryIO, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from tlsmem.profile.compressed_file import regular
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Tool
-from tlsmem.profile.unreadable import Unreadable
 from tlsmem.schema.harness_output import Model, sentence
 from tlsmem.schema.records import Record
 from tlsmem.schema.run_origins import Sha256

@@ -3,17 +3,16 @@
 import shlex
 from collections import defaultdict
 
-from tlsmem.profile import unnamed_functions
+from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.callstack_lists import StackLists
 from tlsmem.profile.demangle import plain
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, plus
-from tlsmem.profile.unreadable import Unreadable
-from tlsmem.run.symbols import shorter
-from tlsmem.schema.callstacks import Frame as Recorded
-from tlsmem.schema.callstacks import Sites
+from tlsmem.run.symbolizer import shorter
 from tlsmem.schema.harness_output import Live, Process, Role
-from tlsmem.schema.records import Phase, Record
+from tlsmem.schema.records import Frame as Recorded
+from tlsmem.schema.records import Phase, Record, Sites
 from tlsmem.stats import session_cost
 
 
@@ -35,7 +34,7 @@ def profile(record: Record, process: Process | None = None) -> Profile:
     found = Profile("sites", session_cost.said(record), shlex.join(record.argv), stacks, moments)
     found.runtime_s, found.run = record.elapsed_ns / 1e9, record
     found.sessions_of_role, found.of_one_pair = 1, True
-    found.warnings += unnamed_functions.warnings(found)
+    found.warnings += unresolved_stacks.unnamed_function_warnings(found)
     return found
 
 

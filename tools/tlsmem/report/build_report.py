@@ -11,17 +11,16 @@ from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.explore import profile_output
 from tlsmem.report import (
-    cost,
+    cost_section,
     files,
-    measured_runs,
-    newest_recordings,
+    inventory_section,
     page,
-    phases,
+    phase_section,
     recordings,
-    residuals,
-    summary,
-    timed_runs,
-    waterfall,
+    residuals_section,
+    summary_section,
+    timed_section,
+    waterfall_section,
 )
 from tlsmem.report.forms import FILES, HTML, TEXTS
 from tlsmem.report.recordings import Recording
@@ -30,7 +29,15 @@ from tlsmem.schema import records
 from tlsmem.tables import render
 from tlsmem.tables.table import clean
 
-MAKERS = (summary, cost, phases, residuals, waterfall, timed_runs, measured_runs)
+MAKERS = (
+    summary_section,
+    cost_section,
+    phase_section,
+    residuals_section,
+    waterfall_section,
+    timed_section,
+    inventory_section,
+)
 OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(TEXTS, Path(profile_output.STDOUT))
 
 
@@ -45,7 +52,7 @@ def subtitle(read: Sequence[Recording]) -> str:
     records = [record for one in read for record in one.records]
     counted = {"stack": {one.stack for one in records}, "suite": {one.suite for one in records}}
     counts = [f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in counted.items()]
-    return f"{len(records):,} runs of {' in '.join(counts)}, recorded {measured_runs.dates(records)}"
+    return f"{len(records):,} runs of {' in '.join(counts)}, recorded {inventory_section.dates(records)}"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -53,7 +60,7 @@ def run(given: argparse.Namespace) -> None:
     output = placed(given)
     named = [*given.recording, *given.recordings]
     profile_output.check([str(output)] if given.format != FILES else [], map(str, named))
-    loaded = recordings.loaded(named) if named else newest_recordings.loaded(ROOT / DATA, ROOT / LOCAL)
+    loaded = recordings.load_named(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
     made = sections(read)
     if given.format == FILES:

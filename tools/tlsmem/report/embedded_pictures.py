@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
-from tlsmem.report.packing import deflated
-from tlsmem.report.sections import Picture, identifier
+from tlsmem.report.sections import Picture, deflated, identifier
 
 DRAWN = STYLE | stack_style.STYLE
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it

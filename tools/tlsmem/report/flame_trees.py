@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from tlsmem.explore.flamegraph import call_tree
 from tlsmem.explore.flamegraph.call_tree import Tree
 from tlsmem.explore.flamegraph.page_data import Numbers, changes
-from tlsmem.explore.short_names import short
+from tlsmem.explore.short_function_names import short
 from tlsmem.profile.buckets.rules import Rule
 from tlsmem.profile.buckets.sums import Sums
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.report.packing import deflated
+from tlsmem.report.sections import deflated
 
 ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
 ROLES = ("client", "server")

@@ -10,8 +10,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tlsmem.report import embedded_pictures, table_html
-from tlsmem.report.packing import deflated
-from tlsmem.report.sections import ROOM, Section, coded, own
+from tlsmem.report.sections import ROOM, Section, coded, deflated, own
 
 MOST = 3_000_000  # bytes of a page
 TOO_LARGE = f"it would make this page larger than {MOST / 1e6:g} MB; the command makes it"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tlsmem.base.phase_names import place
-from tlsmem.config.matrix import SYSTEM
+from tlsmem.config.run import SYSTEM
 from tlsmem.profile.buckets.sums import Sums
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema.harness_output import Process

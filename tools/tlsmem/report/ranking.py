@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tlsmem.config import releases
-from tlsmem.config.matrix import SYSTEM
+from tlsmem.config.run import SYSTEM
 from tlsmem.report.recordings import Recording
 from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record

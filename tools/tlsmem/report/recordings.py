@@ -1,5 +1,6 @@
-"""What a report is made of: recordings, each read once, and told apart by machine before anything is compared."""
+"""What a report is made of: the newest recordings or those named, each read once and told apart by machine."""
 
+import re
 import shlex
 import sys
 import time
@@ -8,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
+from tlsmem.config import definitions, matrix
 from tlsmem.schema.records import UNDECLARED, Record
-from tlsmem.stats.selection import ASPECTS
-from tlsmem.tables import contents, table_command
-from tlsmem.tables.contents import Contents
+from tlsmem.stats.selection import ASPECTS, run_of
+from tlsmem.tables import recording_contents, table_command
+from tlsmem.tables.recording_contents import Contents
 from tlsmem.tables.settings import machine_of
 
 EVERYTHING = dict.fromkeys(ASPECTS)  # nothing is asked for: all of it
@@ -33,7 +35,7 @@ def typed(*recordings: Recording) -> str:
     return shlex.join(dict.fromkeys(one.path for one in recordings))
 
 
-def loaded(paths: Sequence[Path]) -> dict[str, list[Record]]:
+def load_named(paths: Sequence[Path]) -> dict[str, list[Record]]:
     """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
     return {shown(path): records_of(path) for path in dict.fromkeys(path.resolve() for path in paths)}
 
@@ -64,7 +66,7 @@ def by_machine(loaded: dict[str, list[Record]]) -> Iterator[Recording]:
             own = [record for record in records if declared(record) == machine]
             letter = letters[machine]
             name = f"{names[path]} on {letter}" if len(there) > 1 else names[path]
-            yield Recording(name, path, own, contents.select(own, EVERYTHING), letter, machine_of(own[0]))
+            yield Recording(name, path, own, recording_contents.select(own, EVERYTHING), letter, machine_of(own[0]))
 
 
 def unique(paths: Iterable[str]) -> dict[str, str]:
@@ -86,3 +88,43 @@ def lettered(records: Iterable[Record]) -> dict[tuple, str]:
 def letters(number: int) -> str:
     before, at = divmod(number, 26)
     return (letters(before - 1) if before else "") + chr(ord("A") + at)
+
+
+NEEDED = ("mem", "stacks", "throughput", "handshake")  # campaigns: of each the newest recording with more than half
+
+
+def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]]:
+    """Path to its runs; no older ones are read once all are found. Where no recording has any of it, the newest alone.
+
+    `data` has the recordings of the repository, `local` the user's own, the newest of which is always read.
+    ValueError with a sentence when there is none at all."""
+    wanted = {name: set(matrix.matrix(definitions.campaigns()[name])) for name in NEEDED}
+    kept: dict[str, list[Record]] = {}
+    newest: dict[str, list[Record]] = {}
+    paths = by_age(data, local)
+    own = next((path for path in paths if path.parent == local), None)
+    for path in paths:
+        if not wanted and path != own:
+            continue
+        records = records_of(path)
+        newest = newest or {shown(path): records}
+        there = set(map(run_of, records))
+        found = [name for name, runs in wanted.items() if 2 * len(runs & there) > len(runs)]
+        if found or path == own:
+            kept[shown(path)] = records
+        wanted = {name: runs for name, runs in wanted.items() if name not in found}
+    if not newest:
+        raise ValueError(f"{shown(data)}: no recording there; make mem N=1000 makes one, or name others")
+    return kept or newest
+
+
+def by_age(data: Path, local: Path | None) -> list[Path]:
+    """Recordings by their names, DATE-CPU or DATE-CPU-2, the newest first; of one day the user's own first."""
+    folders = (data, local) if local else (data,)
+    dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if any(one.glob("*.jsonl"))]
+
+    def age(one: Path) -> tuple:
+        again = re.search(r"-(\d+)$", one.name[10:])
+        return one.name[:10], one.parent == local, int(again[1]) if again else 1, one.name
+
+    return sorted(dated, key=age, reverse=True)

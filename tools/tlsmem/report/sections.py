@@ -17,7 +17,9 @@ each text once however many sections have it, as the body of a function that is 
 
 Pictures and tables are also what `--format` writes: Markdown and CSV, PNG and SVG, of the same data."""
 
+import base64
 import re
+import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -79,3 +81,8 @@ def coded(text: str) -> Markup:
 def identifier(name: str) -> str:
     """Of an element or a file; recordings are called as anybody likes."""
     return re.sub(r"[^\w-]", "-", name, flags=re.ASCII)
+
+
+def deflated(text: str) -> str:
+    """zlib's format (RFC 1950) as base64; a browser's DecompressionStream("deflate") reads it."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

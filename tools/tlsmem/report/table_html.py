@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tlsmem.report.differing_settings import MARKS
-from tlsmem.report.packing import deflated
-from tlsmem.report.sections import Shown, identifier
+from tlsmem.report.sections import Shown, deflated, identifier
 from tlsmem.tables import render
 from tlsmem.tables.render import slim
 from tlsmem.tables.table import Cell, Column, Table

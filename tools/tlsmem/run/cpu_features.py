@@ -1,7 +1,7 @@
 """Which features of the CPU a run may use: the mask of its libraries, as variables of its process."""
 
 from tlsmem.config import definitions
-from tlsmem.config.matrix import EVERY_FEATURE, Run
+from tlsmem.config.run import EVERY_FEATURE, Run
 from tlsmem.schema.run_origins import CpuFeatures
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tlsmem.run import heap_page, heap_tree, stale_heap_pages
+from tlsmem.run import heap_page, heap_tree
 from tlsmem.run.preload import HEAP_METER, ROOT
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -84,7 +84,7 @@ def reason(command: str) -> str:
 
 def attached(pid: int) -> heap_tree.Tree:
     """The tree of a process that runs under the meter, without those that had ended before; exits with a sentence."""
-    if not stale_heap_pages.alive(pid):
+    if not heap_page.alive(pid):
         sys.exit(f"memtest: {pid}: there is no such process")
     page = heap_page.path(pid)
     try:
@@ -99,5 +99,5 @@ def attached(pid: int) -> heap_tree.Tree:
     if not mapped:
         way_out = "start it with: tools/heap.py -- COMMAND"
         sys.exit(f"memtest: {pid} is not under the heap meter, which must be there from the start; {way_out}")
-    dead = {(number, inode) for number, inode in heap_tree.present() if not stale_heap_pages.alive(number)}
+    dead = {(number, inode) for number, inode in heap_tree.present() if not heap_page.alive(number)}
     return heap_tree.Tree(pid, dead)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tlsmem.run import heap_page, stale_heap_pages
+from tlsmem.run import heap_page
 from tlsmem.run.heap_page import Foreign, Page
 
 RUNNING, ENDED, REPLACED = "running", "ended", "replaced"  # replaced: by exec, in the same process
@@ -59,9 +59,7 @@ class Tree:
         for page in new.values():
             page.close()
         for pid, program in list(self.current.items()):
-            program.update(
-                RUNNING if stale_heap_pages.alive(pid) else ENDED
-            )  # in this order: the final reading is final
+            program.update(RUNNING if heap_page.alive(pid) else ENDED)  # in this order: the final reading is final
             if program.state != RUNNING:
                 del self.current[pid]
 
@@ -92,7 +90,7 @@ class Tree:
 
 def present() -> set[tuple[int, int]]:
     """Process id and inode of every page there is."""
-    with os.scandir(stale_heap_pages.PAGES) as entries:
+    with os.scandir(heap_page.PAGES) as entries:
         named = [(entry.name.partition("heapmeter.")[2], entry) for entry in entries]
         return {(int(pid), entry.inode()) for pid, entry in named if pid.isdecimal()}
 

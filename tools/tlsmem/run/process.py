@@ -1,4 +1,4 @@
-"""One process of a harness, which may crash, hang or flood, and leaves nothing of itself behind."""
+"""One process of a harness, which may crash, hang or flood, and leaves nothing of itself behind; and what it prints."""
 
 import asyncio
 import contextlib
@@ -12,8 +12,50 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
-from tlsmem.run import stale_heap_pages
-from tlsmem.run.process_output import MIB, OUTPUT_BYTES, Output
+from tlsmem.run import heap_page
+
+MIB = 1024 * 1024
+OUTPUT_BYTES = 16 * MIB  # a memory run prints about 30 KB
+
+
+class Output:
+    """`content` is what was printed so far; what is still in the pipe is taken when the `with` ends."""
+
+    def __init__(self) -> None:
+        self.content, self.flooded = bytearray(), False
+        self.exit, self.entrance = os.pipe()
+        os.set_blocking(self.exit, False)
+
+    def __enter__(self) -> "Output":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self.exit)
+        while not self.flooded and self.take():
+            pass
+        for end in (self.exit, self.entrance):
+            os.close(end)
+
+    def follow(self, on_flood: Callable[[], None]) -> None:
+        """Reads as it comes."""
+
+        def ready() -> None:
+            self.take()
+            if self.flooded:
+                on_flood()
+
+        asyncio.get_running_loop().add_reader(self.exit, ready)
+
+    def take(self) -> bool:
+        """One chunk; False when there is none."""
+        try:
+            chunk = os.read(self.exit, 65536)
+        except BlockingIOError:
+            return False
+        self.content += chunk
+        self.flooded |= len(self.content) > OUTPUT_BYTES
+        return bool(chunk)
+
 
 PR_SET_PDEATHSIG = 1
 STOPPED, WAITING = ": it had been stopped by a signal", ": it waited for its peer"  # ends of reasons
@@ -64,8 +106,8 @@ class Process:
         """Kills what still runs of its group, and removes the pages of the heap meter, its own and its children's."""
         self.kill()
         await self.process.wait()
-        (stale_heap_pages.PAGES / f"heapmeter.{self.process.pid}").unlink(missing_ok=True)
-        stale_heap_pages.sweep()
+        (heap_page.PAGES / f"heapmeter.{self.process.pid}").unlink(missing_ok=True)
+        heap_page.sweep()
 
     @property
     def failed(self) -> bool:

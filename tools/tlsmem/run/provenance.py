@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -13,14 +14,39 @@ from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import changes, git
 from tlsmem.config.definitions import Allocator, Suite
 from tlsmem.config.run import Run, argv
-from tlsmem.run import cpu_features, timed_fields
+from tlsmem.config.timed_matrix import TimedRun
+from tlsmem.run import cpu_features
 from tlsmem.run.preload import HEAP_METER, HEAP_METERS, allocator_record
-from tlsmem.run.symbols import resolve
+from tlsmem.run.symbolizer import resolve
 from tlsmem.run.validate import Outcome
-from tlsmem.schema.harness_output import Environment, Model, sentence
+from tlsmem.schema import timed_record
+from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, sentence
 from tlsmem.schema.machine import machine
 from tlsmem.schema.records import SCHEMA, Record, key
 from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, Source
+
+
+def timed_run_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """None of memory. Of a run that was to be counted its times say nothing."""
+    if not isinstance(run, TimedRun):
+        return {}
+    known = {"threads": run.threads, "rounds": run.rounds, "size_bytes": run.size_bytes}
+    known |= {"noise": outcome.noise and outcome.noise.model_dump()}
+    if outcome.status != "measured":
+        return known
+    known |= {"sealed": outcome.end.sealed, "instructions": outcome.instructions and outcome.instructions.model_dump()}
+    return known | ({"timings": list(map(timing, outcome.threads))} if run.meter == "time" else {})
+
+
+def timing(line: Thread) -> dict[str, Any]:
+    said = line.model_dump(include=set(Thread.model_fields))
+    return said | {"parts": list(map(part, line.parts))}
+
+
+def part(one: CountedPart) -> dict[str, Any]:
+    said = one.model_dump(exclude={"histogram"})
+    return said | ({"histogram": timed_record.text(one.histogram)} if one.histogram else {})
+
 
 HARNESSES = ROOT / "build/harness"
 
@@ -91,7 +117,7 @@ class Provenance:
             "phases": [phase.model_dump() for phase in outcome.phases],
             "sites": resolve(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
         }
-        return Record.model_validate(fields | timed_fields.fields(run, outcome))
+        return Record.model_validate(fields | timed_run_fields(run, outcome))
 
 
 @cache

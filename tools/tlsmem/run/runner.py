@@ -7,13 +7,12 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.config.run import Run, argv
-from tlsmem.run import cpu_features, exclusive, harness, huge_pages, memory_forecast, preload
+from tlsmem.run import cpu_features, exclusive, harness, huge_pages, preflight, preload
+from tlsmem.run.cpu_slots import fill
 from tlsmem.run.progress import Board
 from tlsmem.run.provenance import Provenance
-from tlsmem.run.slots import fill
-from tlsmem.run.validate import Outcome
-from tlsmem.run.validate_request import differs
-from tlsmem.schema import store
+from tlsmem.run.validate import Outcome, differs
+from tlsmem.schema import append_records
 from tlsmem.schema.machine import machine
 
 
@@ -75,7 +74,7 @@ class Runner:
                 nonlocal failures
                 board.start(slot, run)
                 outcome = await self.run(run, cpu)
-                store.append(recording, self.provenance.record(run, outcome))
+                append_records.append(recording, self.provenance.record(run, outcome))
                 board.finish(slot, run, outcome)
                 failures += outcome.status == "failed"
 
@@ -108,6 +107,6 @@ class Runner:
         await fill(runs, cpus, work)
         return verdicts
 
-    async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, memory_forecast.Line]:
+    async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, preflight.Line]:
         await self.look_again(runs)
-        return await memory_forecast.lines(runs, lambda run: self.run(run, cpus[0]))
+        return await preflight.lines(runs, lambda run: self.run(run, cpus[0]))

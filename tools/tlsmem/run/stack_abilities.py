@@ -7,12 +7,13 @@ from typing import Literal
 
 from tlsmem.config import definitions, option_check
 from tlsmem.config.definitions import Suite
-from tlsmem.config.matrix import SYSTEM, Run, argv, tls
+from tlsmem.config.matrix import tls
+from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.config.timed_matrix import shortest
+from tlsmem.run.cpu_slots import complete, fill
 from tlsmem.run.harness import cannot_start
 from tlsmem.run.process import Ended, started
 from tlsmem.run.provenance import built, manifest, missing
-from tlsmem.run.slots import complete, fill
 from tlsmem.run.validate import UNSUPPORTED, how, last_sentence, of_any_suite, parse, refusal
 from tlsmem.schema.machine import allowed_cpus
 

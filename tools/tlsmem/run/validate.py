@@ -1,16 +1,66 @@
-"""What a harness process that has ended came to: measured, unsupported or failed, and why."""
+"""The outcome of a harness process: measured, unsupported or failed, and whether it did what was requested."""
 
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from tlsmem.run import validate_timed
+from tlsmem.config.definitions import Suite
+from tlsmem.config.run import THREADS, Run
+from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run.process import Ended
+from tlsmem.schema import timed_record
 from tlsmem.schema.harness_output import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, ThreadLine, sentence
 from tlsmem.schema.timed_record import Instructions, Noise
+
+NEARLY = 0.99  # of its seconds: the clock is read for their end before it is read for the time
+
+
+def threads(lines: list[Line]) -> list[ThreadLine]:
+    return [line for line in lines if isinstance(line, ThreadLine)]
+
+
+def incomplete_timed(lines: list[Line]) -> str | None:
+    """What is missing from a measurement: a run line, as many threads as it says with the parts of its scenario, an
+    end; nothing else."""
+    first, *inner, last = lines
+    if not isinstance(first, RunLine) or len(threads(inner)) != len(inner) or not isinstance(last, EndLine):
+        return "its output is not a run line, threads and an end line"
+    if [line.thread for line in inner] != list(range(first.threads)):
+        return f"its run line says {first.threads} threads, and its thread lines are not numbered so"
+    if last.status != "measured" or last.negotiated is None:
+        return f"exit 0, but its end line says {last.status} and not what was negotiated"
+    return next(filter(None, (wrong(line, first) for line in inner)), None)
+
+
+def wrong(line: ThreadLine, said: RunLine) -> str | None:
+    place = f"thread {line.thread}"
+    if not timed_record.whole(said.scenario, [part.part for part in line.parts]):
+        return f"{place}: its parts are not those of the scenario {said.scenario}, each once"
+    if line.rounds > said.rounds:
+        return f"{place}: {line.rounds} rounds, but all stop after {said.rounds}"
+    for part in line.parts:
+        counted = sum(count for _, count in part.histogram or ())
+        if part.part in timed_record.INTERVALS[said.scenario] and (counted, part.count) != (line.rounds, line.rounds):
+            return f"{place}: {part.part}: its histogram does not have an interval for each round"
+    return None
+
+
+def compared(
+    run: TimedRun, suite: Suite, said: RunLine, threads: list[ThreadLine]
+) -> Iterator[tuple[str, object, object]]:
+    """Name, asked for, answered."""
+    yield "meter", "time", said.meter  # which is what a harness says that is to be counted, too
+    for name in ("scenario", "rounds", "size_bytes", "threads", "sessions", "window"):
+        yield name, getattr(run, name), getattr(said, name)
+    for line in threads:
+        yield "CPU", said.cpus[line.thread % len(said.cpus)] if said.cpus else None, line.cpu
+        yield "resumed handshakes", line.rounds if suite.resume == "on" else 0, line.resumed
+    if not run.seconds or max(line.elapsed_ns for line in threads) < NEARLY * 1e9 * run.seconds:
+        yield "rounds of the thread that stopped all", run.rounds, max(line.rounds for line in threads)
+
 
 UNSUPPORTED = 77
 ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's reason
@@ -48,7 +98,7 @@ class Outcome:
 
     @property
     def threads(self) -> list[ThreadLine]:
-        return validate_timed.threads(self.lines)
+        return threads(self.lines)
 
     @property
     def stacks(self) -> list[StackLine]:
@@ -94,7 +144,7 @@ def incomplete(lines: list[Line]) -> str | None:
     if not lines or not isinstance(lines[-1], EndLine):
         return "no end line, so no measurement"
     if isinstance(lines[0], RunLine) and lines[0].scenario != "memory":
-        return validate_timed.incomplete(lines)
+        return incomplete_timed(lines)
     first, *inner, last = lines
     phases = [line for line in inner if isinstance(line, PhaseLine)]
     if (
@@ -167,3 +217,49 @@ def notes(stderr: bytes) -> list[str]:
 def noted(lines: list[Line], more: list[str]) -> list[Line]:
     """With more notes in the run line, which is the first."""
     return [lines[0].model_copy(update={"notes": [*lines[0].notes, *more]}), *lines[1:]]
+
+
+Compared = tuple[str, object, object]  # name, asked for, answered
+
+
+def differs(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | None:
+    """The first difference, as a sentence; names are compared without regard to case.
+
+    `thp_host` is the host's own setting of huge pages, as the record has it."""
+    said = outcome.run
+    if run.scenario == "memory":
+        scenario = of_memory(run, said, thp_host)
+    else:
+        scenario = compared(run, suite, said, outcome.threads)
+    for name, asked, answered in (*scenario, *of_suite(outcome, suite)):
+        if str(asked).lower() != str(answered).lower():
+            return f"{name}: asked for {asked}, but the harness says {answered}"
+    for meter, heap, sites in ((run.meter, phase.heap, phase.sites) for phase in outcome.phases):
+        if (heap is None) != (meter == "rss") or (sites is None) != (meter != "sites"):
+            return f"its phases are not those of a run under the {meter} meter"
+    return None
+
+
+def of_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
+    agreed = outcome.end.negotiated
+    yield "protocol", suite.protocol, agreed.protocol
+    yield "cipher", suite.cipher, agreed.cipher
+    yield "group", suite.group, agreed.group
+
+
+def of_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]:
+    window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
+    pairs = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
+    pairs += [("window", window, said.window), ("meter", run.meter, said.meter)]
+    pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
+    pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
+    return pairs + deployment(run, said, thp_host)
+
+
+def deployment(run: Run, said: RunLine, thp_host: str) -> list[Compared]:
+    """The laboratory is what a host gives, and what it does not give is noted."""
+    threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
+    if run.env == "lab":
+        return threads
+    host = "never" if thp_host == "none" else thp_host  # which is what a harness says of a kernel without them
+    return [*threads, ("aslr", "on", said.aslr), ("thp", "always" if run.env == "deployed-thp" else host, said.thp)]

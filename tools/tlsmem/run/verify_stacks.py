@@ -6,12 +6,12 @@ import sys
 from tlsmem.base import stdout
 from tlsmem.config import definitions, option_check
 from tlsmem.config.definitions import Campaign
-from tlsmem.config.matrix import SYSTEM, matrix
-from tlsmem.config.run import Run
+from tlsmem.config.matrix import matrix
+from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.timed_matrix import shortest
+from tlsmem.run.cpu_slots import complete
 from tlsmem.run.provenance import built, missing, unavailable
 from tlsmem.run.runner import Runner
-from tlsmem.run.slots import complete
 
 TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
 

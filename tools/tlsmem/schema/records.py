@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
 
-from tlsmem.schema import timed_completeness
-from tlsmem.schema.callstacks import Sites
+from tlsmem.schema import timed_record
 from tlsmem.schema.harness_output import (
     Env,
     Environment,
@@ -25,7 +24,57 @@ from tlsmem.schema.harness_output import (
 )
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, Source
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
-from tlsmem.schema.torn_lines import TORN, cut_off
+
+
+class Frame(Model):
+    """One function of a call stack, as its module's debug information names it."""
+
+    function: str | None
+    file: str | None
+    line: PositiveInt | None
+    module: str
+    offset: NonNegativeInt
+
+
+class Sites(Model):
+    """Call stacks of a sites run: frames are indices, innermost first; inlined functions are frames of their own."""
+
+    frames: list[Frame]
+    stacks: list[list[NonNegativeInt]]
+
+    @model_validator(mode="after")
+    def whole(self) -> Self:
+        if any(frame >= len(self.frames) for stack in self.stacks for frame in stack):
+            raise ValueError("a call stack has a frame that is not among its frames")
+        return self
+
+
+TORN = b'{"record":"torn"}'  # the line before this one was cut off while it was written
+
+
+def cut_off(lines: list[bytes]) -> set[int]:
+    """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
+
+    A mark may be cut off itself; it then is what is left of TORN, and marks nevertheless."""
+    found = set()
+    for number in range(len(lines), 0, -1):
+        after = lines[number] if number < len(lines) else TORN
+        marked = after == TORN or (number + 1 in found and TORN.startswith(after))
+        if marked and torn(lines[number - 1]):
+            found.add(number)
+    return found
+
+
+def torn(line: bytes) -> bool:
+    """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
+    try:
+        json.loads(line)
+    except RecursionError:  # no record is so deep, nor the beginning of one
+        return False
+    except ValueError:
+        return line.startswith(b"{")
+    return False
+
 
 SCHEMA = 4
 UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
@@ -90,7 +139,7 @@ class Record(Model):
             if bool(self.phases) != (self.scenario == "memory"):
                 raise ValueError("a measured run has phases in the scenario memory, and in no other")
             if self.scenario != "memory":
-                timed_completeness.check(self)
+                timed_record.check(self)
             if any((phase.heap is None) != (self.meter == "rss") for phase in self.phases):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")
             if any((phase.sites is None) != (self.meter != "sites") for phase in self.phases):

@@ -1,11 +1,37 @@
-"""What a record keeps of a timed run: times by part, the noise meanwhile, or instructions."""
+"""What a record keeps of a timed run: histograms and times by part, machine noise, and instruction counts."""
 
-from typing import Annotated
+import base64
+import binascii
+import zlib
+from collections.abc import Iterable
+from typing import Annotated, Any
 
+from hdrh.histogram import HdrHistogram
 from pydantic import AfterValidator, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from tlsmem.schema.harness_output import Model, Part, PartName, Thread
-from tlsmem.schema.histogram import intact
+from tlsmem.schema.harness_output import Model, Part, PartName, Scenario, Thread
+
+LONGEST_NS = 3_600 * 10**9
+DIGITS = 3  # as in memtest/histogram.c
+ENVELOPE_BYTES = 8  # a cookie and a length
+
+
+def text(counts: Iterable[tuple[int, int]]) -> str:
+    """Of nanoseconds and how many intervals took them; a longer one than an hour counts as an hour."""
+    made = HdrHistogram(1, LONGEST_NS, DIGITS)
+    for value_ns, count in counts:
+        made.record_value(min(value_ns, LONGEST_NS), count)
+    return made.encode().decode()
+
+
+def intact(text: str) -> str:
+    """ValueError when it is no such text: what it holds is compressed, with a checksum."""
+    try:
+        content = base64.b64decode(text, validate=True)
+        zlib.decompress(content[ENVELOPE_BYTES:])
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"not the text of an HdrHistogram: {error}") from None
+    return text
 
 
 class TimedPart(Part):
@@ -36,3 +62,41 @@ class Instructions(Model):
     hides: str  # what of the CPU it does not have
     rounds: tuple[PositiveInt, PositiveInt]
     parts: dict[PartName, NonNegativeFloat]
+
+
+INTERVALS: dict[Scenario, tuple[PartName, ...]] = {  # with a histogram
+    "handshake": ("client_new", "client", "client_free", "server_new", "server", "server_free"),
+    "throughput": ("send", "receive"),
+}
+OPTIONAL: dict[Scenario, tuple[PartName, ...]] = {"handshake": (), "throughput": ("seal",)}  # what a driver may lack
+OWN: tuple[PartName, ...] = ("wire_write", "wire_read", "clock")  # the harness's
+
+
+def whole(scenario: Scenario, names: Iterable[PartName]) -> bool:
+    """Each once."""
+    names = list(names)
+    there = [name for name in OPTIONAL[scenario] if name in names]
+    return sorted(names) == sorted([*INTERVALS[scenario], *there, *OWN])
+
+
+def check(record: Any) -> None:
+    """ValueError with a sentence at the first that is wrong; `record` is one of records.py, which asks."""
+    counted = record.meter == "instructions"
+    if None in (record.threads, record.rounds, record.noise) or record.meter not in ("time", "instructions"):
+        raise ValueError("a timed run has its meter, threads, rounds and the noise meanwhile")
+    if (record.size_bytes is None) != (record.scenario == "handshake"):
+        raise ValueError("a run of throughput has the size of a write, and one of handshakes has none")
+    if bool(record.timings) == counted or (record.instructions is None) == counted:
+        raise ValueError("a timed run has its timings, one under callgrind its instructions, and neither both")
+    if not counted and [one.thread for one in record.timings] != list(range(record.threads)):
+        raise ValueError("a timed run has as many timings as threads, in order")
+    for timing in record.timings or ():
+        check_parts(record.scenario, timing)
+
+
+def check_parts(scenario: str, timing: Any) -> None:
+    if not whole(scenario, [part.part for part in timing.parts]):
+        raise ValueError(f"thread {timing.thread}: its parts are not those of the scenario {scenario}, each once")
+    for part in timing.parts:
+        if (part.histogram is None) == (part.part in INTERVALS[scenario]):
+            raise ValueError(f"thread {timing.thread}: {part.part}: what has intervals has their histogram, no other")

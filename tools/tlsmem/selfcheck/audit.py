@@ -5,20 +5,99 @@ that are not alike. null: the null stack, whose answers are known. books: an all
 rss: counters that a walk of the pages belies. sites: call stacks that do not explain the heap. split: roles apart that
 do not add up to both together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from tlsmem.config.matrix import SYSTEM
+from tlsmem.config.run import SYSTEM
+from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
-from tlsmem.selfcheck import account_misfits
-from tlsmem.selfcheck.run_groups import Judged, every
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.process_tables import tables, without
-from tlsmem.stats.remainders import keeps_state, remainder_of
+from tlsmem.stats.remainders import given, keeps_state, remainder_of, repeats
 from tlsmem.stats.role_sums import split_adds_up
-from tlsmem.stats.selection import select
+from tlsmem.stats.selection import Selection, select
+from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
-from tlsmem.tables.accounts import AT, at_end, requested, slope_per_pair, without_slope
 from tlsmem.tables.nonlinearity import PAGE
+from tlsmem.tables.reconciliation import Closed, close, in_blocks, is_tables
+from tlsmem.tables.rss_accounts import AT, at_end, requested, slope_per_pair, without_slope
+
+SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables
+
+
+def account_findings(run: Record, heap: tuple[Record, Record] | None = None, where: str | None = None) -> Iterator[str]:
+    """What does not hold of a sites run, each said of the first phase where it does not."""
+    exact = repeats(given(run))
+    accounts = close(run, heap)
+    for judge in (unlike, unexplained_rest, off_slope):
+        found = ((one, judge(one, accounts, exact)) for one in accounts)
+        if first := next(((one, said) for one, said in found if said), None):
+            yield f"sites: {where or f'{run.stack}, {run.suite}'}: `{first[0].phase}`: {first[1]}"
+
+
+def unlike(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+    """The pair stands for all others: they have as many blocks from the same places, and about as many bytes. But a
+    pair may have enlarged a table, which counts for it."""
+    off = one.pairs - one.alike
+    if off <= one.rest_blocks and is_tables(accounts, exact):
+        return None
+    return f"{off:,} of {one.pairs:,} pairs are not like the chosen one" if off else None
+
+
+def unexplained_rest(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+    """A rest: any where runs repeat exactly, else above a share of what is live."""
+    most = share(accounts, one, "bytes"), share(accounts, one, "blocks")
+    allowed = (0, 0) if exact else most
+    if exact and is_tables(accounts, exact):
+        return None
+    if abs(one.rest_bytes) <= allowed[0] and abs(one.rest_blocks) <= allowed[1]:
+        return None
+    pair, rest = in_blocks(one.pair_bytes, one.pair_blocks), in_blocks(one.rest_bytes, one.rest_blocks)
+    return f"{one.pairs:,} pairs of {pair} leave a rest of {rest}"
+
+
+def off_slope(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+    if one.off_slope is None or abs(one.off_slope) * one.pairs <= share(accounts, one, "bytes"):
+        return None
+    return f"the pair holds {one.pair_bytes:,} B, one more pair costs {one.slope} B in heap runs"
+
+
+def share(accounts: Sequence[Closed], one: Closed, unit: str) -> float:
+    """What may be left over. Where a pair has nothing, nothing is a share of it, and the fullest phase counts."""
+    whole = [one] if one.pair_bytes else accounts
+    return SHARE * max(getattr(account, f"live_{unit}") for account in whole)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The runs of one process of one stack in one setting."""
+
+    selection: Selection
+    stack: str
+    setting: Setting
+    process: Process
+
+    @property
+    def series(self) -> Series:
+        return self.selection.series(self.stack, self.setting, self.process)
+
+    @property
+    def roles(self) -> list[str]:
+        return [role for role, process in self.setting.processes.items() if process == self.process]
+
+    def __str__(self) -> str:
+        kind = [] if self.setting.roles == "together" else [self.setting.roles]
+        others = [self.setting.allocator] * (self.setting.allocator != SYSTEM)
+        windowed = [f"window {self.setting.window}"] * (self.setting.window != "all")
+        return ", ".join([self.stack, self.setting.suite, *others, *windowed, *kind])
+
+
+def every(selection: Selection) -> Iterator[Judged]:
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for process in dict.fromkeys(setting.processes.values()):
+                yield Judged(selection, stack, setting, process)
+
 
 NULL_BYTES, NULL_BLOCKS, NULL_RESIDENT = 4072, 3, 4096  # a session of the null stack: harness-c/drivers/null.c
 COUNTED_BYTES, COUNTED_SHARE = (
@@ -183,7 +262,7 @@ def unexplained(judged: Judged) -> Iterator[str]:
     series, process = judged.series, judged.process
     where = str(judged) if process == "both" else f"{judged}, the {process}'s process"
     for run in series.runs("sites"):
-        yield from account_misfits.findings(run, series.heap_pair(), where)
+        yield from account_findings(run, series.heap_pair(), where)
 
 
 JUDGES = (leaks, states, unevens, nulls, null_pages, blind_books, uncounted, unexplained)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tlsmem.config import definitions, matrix
+from tlsmem.config import definitions
+from tlsmem.config.run import SYSTEM, Run
 from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
-from tlsmem.profile.capture import profiled_run, profilers, tools
-from tlsmem.profile.capture.failed import Failed
+from tlsmem.profile.capture import profiled_run, profilers, take_profile
+from tlsmem.profile.errors import Failed
 from tlsmem.profile.frames import callers
 from tlsmem.profile.heap_profile import END, PEAK, Held, Moment, Profile, total
 from tlsmem.run.provenance import Provenance
@@ -40,7 +41,7 @@ class Subject:
     sessions: int
 
     def under(self, tool: str, meter: Meter = "rss") -> profiled_run.Subject:
-        run = matrix.Run(self.stack, self.suite, matrix.SYSTEM, "all", self.sessions, meter, 1)
+        run = Run(self.stack, self.suite, SYSTEM, "all", self.sessions, meter, 1)
         return profiled_run.Subject(tool, run, provenance(), LIMIT_S)
 
     def __str__(self) -> str:
@@ -131,7 +132,7 @@ def pairs_of(phase: Phase) -> Reading:
 
 
 async def heaptrack(subject: Subject, folder: Path) -> Statement:
-    found = await tools.heaptrack(subject.under("heaptrack"), folder, ANY)
+    found = await take_profile.heaptrack(subject.under("heaptrack"), folder, ANY)
     profile, phases = heaptrack_reader.read(found.file), found.made.phases
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
@@ -183,7 +184,7 @@ def within(profile: Profile, moment: Moment, function: str) -> Held:
 
 
 async def massif(subject: Subject, folder: Path) -> Statement:
-    found = await tools.massif(subject.under("massif"), folder, ANY)
+    found = await take_profile.massif(subject.under("massif"), folder, ANY)
     profile = massif_reader.profile(found.file)
     at = dict(zip(found.made.phases, (one for name, one in profile.moments.items() if name != PEAK), strict=True))
     sparse = {phase: within(profile, moment, SPARSE) for phase, moment in at.items()}
@@ -192,7 +193,25 @@ async def massif(subject: Subject, folder: Path) -> Statement:
 
 async def dhat(subject: Subject, phases: list[str], folder: Path) -> Statement:
     """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
-    await tools.dhat_until(subject.under("dhat"), folder, *ANY, phases)
+    await take_profile.dhat_until(subject.under("dhat"), folder, *ANY, phases)
     end, profile = dhat_reader.end(folder / "dhat"), dhat_reader.profile(folder / "dhat")
     sparse = {phases[-1]: within(profile, profile.moments[END], SPARSE)}
     return Statement(DHAT, {phases[-1]: Reading(end.live_bytes, end.live_blocks)}, sparse=sparse)
+
+
+NAME = "levels of sparse arrays indexed by addresses, which are lower under valgrind"
+
+
+def levelled(one: Statement, outside: Statement) -> Statement:
+    """As if the program were placed as in the other run."""
+    readings, constants = {}, {}
+    for phase, said in one.by_phase.items():
+        here, there = one.sparse[phase], outside.sparse[phase]
+        blocks = None if said.live_blocks is None else here.blocks - there.blocks
+        found = Constant(NAME, here.bytes - there.bytes, blocks)
+        readings[phase] = Reading(
+            said.live_bytes - found.live_bytes, None if blocks is None else said.live_blocks - blocks
+        )
+        if found.live_bytes:
+            constants[found] = None
+    return Statement(one.tool, readings, [*one.constants, *constants], one.sparse)

@@ -7,6 +7,7 @@ from typing import get_args
 
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.option_check import nearest
+from tlsmem.config.run import Run
 from tlsmem.schema.harness_output import Env, Meter, Process, Roles
 from tlsmem.schema.names import ITSELF
 from tlsmem.schema.records import Record
@@ -82,12 +83,12 @@ def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
     return [record for record in records if run_of(record) in asked]
 
 
-def run_of(record: Record) -> matrix.Run:
+def run_of(record: Record) -> Run:
     if record.scenario != "memory":
         return timed_matrix.of_record(record)
     named = (record.stack, record.suite, record.allocator.name, record.window)
     kind = (record.roles, peer_name(record), record.env, cpu_name(record))
-    return matrix.Run(*named, record.sessions, record.meter, record.repeat, *kind)
+    return Run(*named, record.sessions, record.meter, record.repeat, *kind)
 
 
 ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection may be narrowed to, by argument

@@ -1,14 +1,56 @@
 """Which timed runs belong together: repeats of one stack at one work, the newest of each."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tlsmem.schema.harness_output import Scenario
 from tlsmem.schema.records import SLOTS, UNDECLARED, Record
-from tlsmem.stats import timed_left_out
-from tlsmem.stats.comparability import DECLARED, by_start, like_the_last, of_latest_builds
+from tlsmem.stats.comparability import DECLARED, by_start, like_the_last, missing_from, of_latest_builds
 from tlsmem.stats.series import allocator_name, cpu_name
+
+FEW = 3  # stacks by name
+
+
+def sentences(
+    records: Sequence[Record],
+    of_builds: Sequence[Record],
+    alike: Sequence[Record],
+    group: Callable[[Record], Hashable],
+    arguments: Callable[[Record], Iterable[str]],
+) -> tuple[str, ...]:
+    """Each is a part of the one before. `group`: of whose runs the last counts; `arguments`: what tells them apart."""
+    of_others = missing_from(records, of_builds, of_builds)
+    kept = {id(one) for one in alike}
+    dropped = [one for one in of_builds if id(one) not in kept]
+    if not dropped:
+        return of_others
+    last = {group(one): one for one in by_start(of_builds)}
+    pairs = [(one, last[group(one)]) for one in dropped]
+    theirs = dict.fromkeys(word for one, other in pairs for word in differing(one, other, arguments))
+    ours = dict.fromkeys(word for one, other in pairs for word in differing(other, one, arguments))
+    return (*of_others, f"{runs(dropped)} left out: made with {listed(theirs)}, and the last with {listed(ours)}")
+
+
+def differing(one: Record, other: Record, arguments: Callable[[Record], Iterable[str]]) -> Iterator[str]:
+    """What the one has and the other not."""
+    yield from (word for word in arguments(one) if word not in set(arguments(other)))
+    ours, others = one.machine.model_dump(), other.machine.model_dump()
+    for name, value in ours.items():
+        if name not in UNDECLARED and value != others[name]:
+            yield f"{name} {value}"
+
+
+def runs(dropped: Sequence[Record]) -> str:
+    stacks = dict.fromkeys(one.stack for one in dropped)
+    of = listed(stacks) if len(stacks) <= FEW else f"{len(stacks)} stacks"
+    return f"1 run of {of} is" if len(dropped) == 1 else f"{len(dropped):,} runs of {of} are"
+
+
+def listed(words: Iterable[str]) -> str:
+    *more, last = words
+    return f"{', '.join(more)} and {last}" if more else last
+
 
 SCENARIOS = ("throughput", "handshake")
 METERS = ("time", "instructions")
@@ -149,5 +191,5 @@ def select(
     names = [*(stacks or ()), *(one.stack for one in records)]
     order = [*(suites or ()), *(one.suite for one in records)]
     timed, counted = (grouped((one for one in kept if one.meter == meter), names, order) for meter in METERS)
-    said = timed_left_out.sentences(records, of_builds, alike, line_of, arguments)
+    said = sentences(records, of_builds, alike, line_of, arguments)
     return replace(timed, left_out=said, counted=counted)

@@ -1,18 +1,68 @@
-"""What the repeats of a series say together: a median, how sure it is, and how far they lie apart."""
+"""Summaries of timed repeats: medians with intervals, and ratios of runs that were made back to back."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import numpy
 
 from tlsmem.schema.records import Record
-from tlsmem.stats import back_to_back, bootstrap
-from tlsmem.stats.back_to_back import Span
+from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.session_cost import relative_range
 from tlsmem.stats.timed_rates import Quantity
+
+WITHIN = 30  # runs as long as the longer of the two: more of a campaign hardly lies between what it compares
+RESOLUTION_S = 1.0  # of a run's start, as it is recorded
+UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+@dataclass(frozen=True)
+class Span:
+    """When a run was made, in seconds."""
+
+    begin_s: float
+    end_s: float
+
+    @staticmethod
+    def of(record: Record) -> "Span":
+        begin_s = datetime.fromisoformat(record.started_at).timestamp()
+        return Span(begin_s, begin_s + record.elapsed_ns / 1e9)
+
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.begin_s
+
+    def gap_s(self, other: "Span") -> float:
+        """From the end of the earlier to the start of the later."""
+        return max(0.0, self.begin_s - other.end_s, other.begin_s - self.end_s)
+
+
+Spans = Mapping[int, Span]  # by repeat
+
+
+def are_neighbours(before: Spans, after: Spans, repeat: int) -> bool:
+    """Not far apart for their own lengths, and no other repeat of either between them, as where the one stack had all
+    its repeats before the other."""
+    one, other = before[repeat], after[repeat]
+    near = WITHIN * max(one.length_s, other.length_s, RESOLUTION_S)
+    first, last = sorted((one.begin_s, other.begin_s))
+    between = (span for spans in (before, after) for span in spans.values() if first < span.begin_s < last)
+    return one.gap_s(other) <= near and next(between, None) is None
+
+
+def apart_s(before: Spans, after: Spans, repeats: list[int]) -> float:
+    """Of these repeats, in the middle."""
+    return statistics.median(before[repeat].gap_s(after[repeat]) for repeat in repeats)
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit of which there are two."""
+    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 2 * size), UNITS[-1])
+    return f"{round(seconds / size)} {unit}"
+
 
 LEAST = 3  # repeats that an interval needs
 FEW = f"fewer than {LEAST} repeats: no interval"
@@ -83,7 +133,7 @@ class Factor:
         before, after = self.before.spans, self.after.spans
         if not before or not after:
             return self.shared
-        near = [repeat for repeat in self.shared if back_to_back.are_neighbours(before, after, repeat)]
+        near = [repeat for repeat in self.shared if are_neighbours(before, after, repeat)]
         return near if len(near) in (len(self.shared), *range(LEAST, len(self.shared))) else []
 
     @property
@@ -96,7 +146,7 @@ class Factor:
         far = [repeat for repeat in self.shared if repeat not in self.paired]
         if not far:
             return None
-        apart = back_to_back.duration(back_to_back.apart_s(self.before.spans, self.after.spans, far))
+        apart = duration(apart_s(self.before.spans, self.after.spans, far))
         return SOME_APART.format(len(self.paired), len(self.shared), apart) if self.paired else APART.format(apart)
 
     @cached_property

@@ -10,7 +10,7 @@ from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection
-from tlsmem.tables.accounts import names
+from tlsmem.tables.rss_accounts import names
 from tlsmem.tables.settings import columns_of
 from tlsmem.tables.table import Cell, Column, Table, whole, word
 

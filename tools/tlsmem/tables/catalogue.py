@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from tlsmem.stats.selection import Selection
 from tlsmem.tables import buckets, c10k, peaks_and_model
 from tlsmem.tables.account_2023 import account
-from tlsmem.tables.accounts import accounts
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import deployed
 from tlsmem.tables.heap import heap_costs
@@ -15,6 +14,7 @@ from tlsmem.tables.nonlinearity import bending, bent
 from tlsmem.tables.published import published
 from tlsmem.tables.reconciliation import closings, closings_in_short
 from tlsmem.tables.rss import role_costs, rss_costs
+from tlsmem.tables.rss_accounts import accounts
 from tlsmem.tables.settings import settings
 from tlsmem.tables.stacks import standings
 from tlsmem.tables.table import Table

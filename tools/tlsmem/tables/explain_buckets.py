@@ -6,7 +6,7 @@ import sys
 
 from tlsmem.base import markdown_embedding, stdout
 from tlsmem.profile.buckets import reasons
-from tlsmem.profile.unreadable import Unreadable
+from tlsmem.profile.errors import Unreadable
 from tlsmem.tables import bucket_sources
 
 NOTHING = (

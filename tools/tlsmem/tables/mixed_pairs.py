@@ -5,13 +5,20 @@ from dataclasses import dataclass, replace
 
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import repeats, session_cost
-from tlsmem.stats.repeats import Change
+from tlsmem.stats.repeats import INSIDE, ONCE, Change
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, in_common
-from tlsmem.tables.change_cell import change_cell
 from tlsmem.tables.heap import heap_cell, heap_holes
 from tlsmem.tables.settings import cells_of, columns_of, constant
 from tlsmem.tables.table import Cell, Column, Table, hole, word
+
+
+def change_cell(change: Change) -> Cell:
+    """Bytes and percent, or none."""
+    data = {"bytes": round(change.amount, 3), "percent": round(100 * change.share, 4)}
+    note = ONCE if change.once else INSIDE if change.amount and not change.beyond_spread else None
+    return Cell(f"{change.amount:+,.0f} ({100 * change.share:+.2f} %)" if change.beyond_spread else "none", data, note)
+
 
 STAGES: dict[str, str | None] = {"established": "established", "peak": None}  # None: the peak, whichever phase it is in
 

@@ -9,7 +9,7 @@ from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.repeats import ASSUMED
 from tlsmem.stats.selection import Selection, Series
 from tlsmem.stats.session_cost import KIB, Quantity
-from tlsmem.tables.accounts import AT, Measure, at_end, each, named, names
+from tlsmem.tables.rss_accounts import AT, Measure, at_end, each, named, names
 from tlsmem.tables.settings import constant
 from tlsmem.tables.table import Cell, Column, Table, hole, word
 

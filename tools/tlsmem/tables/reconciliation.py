@@ -12,7 +12,7 @@ from tlsmem.stats.process_tables import NAME, Rest, stays, without
 from tlsmem.stats.remainders import given, repeats
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.accounts import named, names
+from tlsmem.tables.rss_accounts import named, names
 from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go

@@ -9,7 +9,7 @@ from tlsmem.stats import allocator_statistics
 from tlsmem.stats.repeats import of_each
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
-from tlsmem.tables import accounts
+from tlsmem.tables import rss_accounts
 from tlsmem.tables.c10k import c10k_row
 from tlsmem.tables.heap import heap_row, of_one_stack
 from tlsmem.tables.rss import NO_INTERVAL, rss_row
@@ -68,12 +68,13 @@ def lent(series: Series, role: Role) -> str | None:
 
 def live_of_runtime(series: Series) -> list[Cell]:
     """The same by a runtime's own figure, which there is at the ends of phases only."""
-    if why := accounts.without_slope(series):
+    if why := rss_accounts.without_slope(series):
         return [hole(why)] * 3
     runs = series.full("rss")
     names = [phase.phase for phase in runs[0].phases]
     slopes = [
-        accounts.slope_per_pair(runs, accounts.at_end(allocator_statistics.live_of_runtime, name)) for name in names
+        rss_accounts.slope_per_pair(runs, rss_accounts.at_end(allocator_statistics.live_of_runtime, name))
+        for name in names
     ]
     ends = dict(zip(names, slopes, strict=True))
     told = [(ends["sessions"], RUNTIME), (max(slopes), RUNTIME_PEAK), (ends["established"], RUNTIME)]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tlsmem.schema import records
 from tlsmem.stats.selection import Selection, of_campaign
-from tlsmem.tables import contents, table_command
+from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables import table as tables
-from tlsmem.tables.contents import Contents
+from tlsmem.tables.recording_contents import Contents
 
 
 def remarks(recording: Path, found: Contents) -> list[str]:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         loaded = of_campaign(loaded, arguments.campaign)
     asked = {"stacks": arguments.stack, "suites": arguments.suite, "allocators": arguments.allocator}
     asked |= {"windows": arguments.window, "roles": arguments.roles, "peers": arguments.peer}
-    found = contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
+    found = recording_contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
     if not found.records:
         raise ValueError("no run has all of what was asked for")
     check_n(arguments.n, found.memory)

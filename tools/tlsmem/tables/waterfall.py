@@ -6,8 +6,8 @@ from itertools import pairwise, starmap
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.selection import Selection, Series
-from tlsmem.tables import accounts
-from tlsmem.tables.accounts import AT, Measure, at_end, slope_per_pair, without_slope
+from tlsmem.tables import rss_accounts
+from tlsmem.tables.rss_accounts import AT, Measure, at_end, slope_per_pair, without_slope
 from tlsmem.tables.settings import constant
 from tlsmem.tables.table import Cell, Column, Table, hole, word
 
@@ -49,11 +49,11 @@ def between(before: Step, after: Step) -> Cell:
     for amount, why in (before, after):
         if amount is None:
             return hole(why)
-    return accounts.figure(after[0] - before[0], "+")
+    return rss_accounts.figure(after[0] - before[0], "+")
 
 
 def reached(one: Step) -> Cell:
-    return hole(one[1]) if one[0] is None else accounts.figure(one[0])
+    return hole(one[1]) if one[0] is None else rss_accounts.figure(one[0])
 
 
 def row(series: Series, asked: Step, of: str | None = None) -> list[Cell]:
@@ -88,11 +88,11 @@ def waterfall(selection: Selection) -> Table:
         "the means of RSS runs. Usable and allocator-held are the allocator's own figures, resident is RssAnon. What "
         f"lies between two of them is named and signed. {constant(selection)}."
     )
-    columns = [*accounts.named(selection), Column("books", "books of", left=True), *starmap(Column, COLUMNS)]
+    columns = [*rss_accounts.named(selection), Column("books", "books of", left=True), *starmap(Column, COLUMNS)]
     table = Table("waterfall", "From requested to resident", caption, columns)
-    for stack, setting, process, series in accounts.each(selection) if accounts.have_books(selection) else ():
-        asked, told = accounts.requested(selection, stack, setting, process), allocators(series.full("rss"))
-        head = accounts.names(selection, series)
+    for stack, setting, process, series in rss_accounts.each(selection) if rss_accounts.have_books(selection) else ():
+        asked, told = rss_accounts.requested(selection, stack, setting, process), allocators(series.full("rss"))
+        head = rss_accounts.names(selection, series)
         table.rows.append([*head, word(" + ".join(told) or "none"), *row(series, (asked.amount, asked.why))])
         for one in told if len(told) > 1 else ():
             table.rows.append([*head, word(f"of these {one}"), *row(series, (None, APART), one)])

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tlsmem.explore import profile_selection, short_names
+from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.diff.match_callstacks import INNERMOST, inside
 from tlsmem.explore.diff.profile_diff import Diff, Side
 from tlsmem.explore.diff.rows import SESSIONS, Figures, Part, Row, summed
@@ -151,11 +151,11 @@ def path(row: Row) -> str:
     first, *others = [*callers(row.frames)[:INNERMOST]] or [None]
     if first is None:
         return UNEXPLAINED
-    text = short_names.said(first)
+    text = short_function_names.said(first)
     if len(row.lines) > 1:
         lines = ", ".join(map(str, sorted(row.lines)[:LINES])) + (", ..." if len(row.lines) > LINES else "")
         text = re.sub(r":\d+\)$", f":{lines})", text)
-    return " < ".join([text, *map(short_names.named, others)])
+    return " < ".join([text, *map(short_function_names.named, others)])
 
 
 def absent(row: Row) -> str | None:

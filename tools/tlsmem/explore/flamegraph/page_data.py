@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tlsmem.explore.flamegraph.call_tree import SMALLER, Tree
-from tlsmem.explore.short_names import short
+from tlsmem.explore.short_function_names import short
 from tlsmem.profile.heap_profile import Held
 
 NOTHING = Held(0, 0)

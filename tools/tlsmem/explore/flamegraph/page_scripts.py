@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, stamps
 from tlsmem.build.commands import Failed
-from tlsmem.build.first_use import locked
+from tlsmem.build.shared_resources import hold_lock
 
 PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
 FETCHED = ROOT / "build/page"
@@ -45,7 +45,7 @@ def fetch() -> None:
         return
     if not shutil.which("npm"):
         raise Failed("npm is not installed, and pages are drawn by what it fetches: install it, or write a .svg")
-    with locked(FETCHED.with_suffix(".lock")):
+    with hold_lock(FETCHED.with_suffix(".lock")):
         if stamps.holds(stamp, made_of):
             return
         FETCHED.mkdir(exist_ok=True)

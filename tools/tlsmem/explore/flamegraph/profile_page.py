@@ -8,14 +8,13 @@ from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
 from tlsmem.base.phase_names import READABLE
-from tlsmem.base.text_colours import text_on
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff import sentences
 from tlsmem.explore.diff.profile_diff import Diff, Side
 from tlsmem.explore.diff.rows import WARM_UP
 from tlsmem.explore.flamegraph import call_tree, page_data, page_scripts
 from tlsmem.explore.profile_tables import COLUMNS
-from tlsmem.plots.bucket_style import look_of
+from tlsmem.plots.bucket_panel import look_of, text_on
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, PEAK, Profile, called
 

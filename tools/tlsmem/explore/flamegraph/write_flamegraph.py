@@ -9,7 +9,7 @@ from pathlib import Path
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, stamps
 from tlsmem.build.commands import Failed
-from tlsmem.build.first_use import locked
+from tlsmem.build.shared_resources import hold_lock
 from tlsmem.explore import profile_output, profile_selection
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.flamegraph import call_tree, profile_page
@@ -112,7 +112,7 @@ def build() -> None:
         )
     command = ["cargo", "build", "--release", "--locked", "--manifest-path", str(CRATE / "Cargo.toml")]
     command += ["--target-dir", str(ROOT / "build/cargo")]
-    with locked(ROOT / "build/flamegraph.lock"):
+    with hold_lock(ROOT / "build/flamegraph.lock"):
         if not (stamps.holds(stamp, made_of) and BINARY.is_file()):
             commands.run(command, ROOT / "build/logs/flamegraph.log", "flamegraph: building what draws it", ROOT)
             stamps.write(stamp, made_of)

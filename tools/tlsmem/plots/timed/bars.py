@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-from tlsmem.base.text_colours import INK, text_on
+from tlsmem.plots.bucket_panel import INK, text_on
 from tlsmem.plots.timed.stack_style import Look, look
 
 FILLED, WIDEST = 0.84, 0.3  # of the place of a group: all bars together, and one

@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from tlsmem.base.text_colours import INK
+from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.timed import bars
 from tlsmem.plots.timed.bars import Bar
 from tlsmem.plots.timed.curves import Curve, Ends

@@ -1,19 +1,186 @@
-"""Every picture of timed runs: transfer, handshakes, latency, threads, sizes of a write; each if there are runs."""
+"""The figures of timed runs: transfer, handshakes, latency, threads, sizes of a write; each if there are runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
+from matplotlib import pyplot
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.picture import STYLE, save
-from tlsmem.plots.timed import handshake_kinds, stack_style
-from tlsmem.plots.timed.bar_pictures import handshakes, transfer
-from tlsmem.plots.timed.curve_pictures import latency, sizes, threads
-from tlsmem.schema.harness_output import Scenario
+from tlsmem.plots.timed import bars, curves, frame, handshake_kinds, panels, stack_style
+from tlsmem.plots.timed.bars import Bars
+from tlsmem.plots.timed.curves import Curve
+from tlsmem.plots.timed.panels import bars_of
+from tlsmem.plots.timed.stack_style import keys
+from tlsmem.schema.harness_output import Role, Scenario
 from tlsmem.schema.records import Record
+from tlsmem.stats import timed_rates
+from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import Timed, Work, select
+from tlsmem.tables.timed import harness_overhead
+from tlsmem.tables.timed.latency import PARTS
+from tlsmem.tables.timed.threads import by_one, quantity
+
+AROUND = 1.8  # inches: above and below the panels
+HEADINGS = {"send": "sending", "receive": "receiving"}
+Painter = Callable[[Axes, list[Work], str], list[Curve]]
+
+
+def threads(timed: Timed) -> Figure:
+    def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
+        axes.set_ylabel("% of one thread's rate", fontsize=8.5)
+        axes.set_xlabel("threads", fontsize=8.5)
+        return panels.over_threads(axes, timed, timed.stacks, works, quantity(works[0], part))
+
+    plotted = "What each thread does of what one does alone, by its part's own time; all share the server's context."
+    title = f"Rate per thread over threads: {handshake_kinds.base(timed.works[0].suite)}"
+    return picture(timed, title, " ".join([plotted, frame.repeats(timed), *apart(timed)]), painted)
+
+
+def apart(timed: Timed) -> list[str]:
+    """Where several threads were not measured beside one."""
+    found = (one.note for work in timed.works for part in PARTS[work.scenario] for one in by_one(timed, work, part))
+    return [f"Held against one thread: {note}." for note in dict.fromkeys(filter(None, found))]
+
+
+def sizes(timed: Timed) -> Figure:
+    def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
+        axes.set_ylabel("MiB/s")
+        axes.set_xlabel("bytes of one write")
+        return panels.over_sizes(axes, timed, timed.stacks, works, timed_rates.mebibytes_per_second(part))
+
+    plotted = "Of the server's writes, and of the client's reads; beside a name: MiB/s at the largest size."
+    title = f"Bulk transfer over the size of a write: {timed.works[0].suite}"
+    return picture(timed, title, f"{plotted} {frame.repeats(timed)}", painted)
+
+
+def latency(timed: Timed) -> Figure:
+    def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
+        axes.set_ylabel("time of one handshake", fontsize=8.5)
+        axes.set_xlabel("of handshakes took no longer", fontsize=8.5)
+        return panels.distribution(axes, timed, timed.stacks, works[0], part)
+
+    plotted = (
+        "All steps of the one role in one handshake; all intervals of all threads and repeats together, to the longest."
+    )
+    title = f"How long a handshake takes: {handshake_kinds.base(timed.works[0].suite)}"
+    return picture(timed, title, plotted, painted)
+
+
+def picture(timed: Timed, title: str, plotted: str, painted: Painter) -> Figure:
+    """A row for each part, a column for each kind of handshake; of one kind the parts beside each other."""
+    works = {
+        end: [one for one in timed.works if handshake_kinds.ending(one.suite) == end] for end in handshake_kinds.KINDS
+    }
+    ends, parts = [end for end, some in works.items() if some], PARTS[timed.works[0].scenario]
+    shape = (1, 2) if len(ends) == 1 else (2, len(ends))
+    high = max(7.2, AROUND + shape[0] * (0.7 + curves.inches(timed.stacks)))
+    made, grid = pyplot.subplots(*shape, figsize=(12.8, high), layout="constrained", squeeze=False)
+    drawn = []
+    for axes, (part, end) in zip(grid.flat, [(part, end) for part in parts for end in ends], strict=True):
+        found = painted(axes, works[end], part)
+        axes.set_title(heading(part, end, works[end][0]), fontsize=10, weight="bold")
+        axes.label_outer(remove_inner_ticks=False)
+        drawn.append((axes, found, curves.draw(axes, found)))
+    one_scale([axes for axes, found, _ in drawn if found])
+    frame.framed(made, title, [], timed, plotted, frame.holes(timed, "curve"))
+    frame.subtitled(made, timed)
+    for axes, found, names in drawn:
+        curves.spread(axes, found, names)
+    return made
+
+
+def heading(part: str, end: str, work: Work) -> str:
+    return f"{part}, {handshake_kinds.KINDS[end]}" if work.scenario == "handshake" else HEADINGS[part]
+
+
+def one_scale(drawn: Sequence[Axes]) -> None:
+    limits = [axes.get_ylim() for axes in drawn]
+    for axes in drawn:
+        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+BESIDE = 24  # bars of a panel that has another beside it
+NAMES = 6  # of its groups
+MANY = 48  # of one that has a wider page
+TRANSFER = "Bulk transfer: application data per second of one thread"
+HANDSHAKES = "Handshakes per second of one thread"
+ROLES: tuple[Role, ...] = ("client", "server")
+Panel = tuple[Axes, list[str], Bars]
+
+
+def transfer(timed: Timed) -> Figure:
+    """Sending and receiving; writes of 1 MiB, or of the largest size that there is."""
+    there = {work.size_bytes for work in timed.works}
+    size = MIB if MIB in there else max(there)
+    timed = timed.where(lambda work: work.size_bytes == size)
+    works = {work.suite: work for work in timed.works}
+    stacks, cipher = timed.stacks, timed_rates.mebibytes_per_second("seal")
+    made, grid = bar_grid(1, len(works), len(stacks))
+    drawn: list[Panel] = []
+    for axes, part, heading in zip(grid, ("send", "receive"), ("sending", "receiving"), strict=True):
+        found = bars_of(timed, works, stacks, timed_rates.mebibytes_per_second(part), cipher)
+        drawn.append((axes, list(works), found))
+        axes.set_title(heading, fontsize=11, weight="bold")
+        axes.set_ylabel("MiB/s")
+    marked = any(one.mark is not None for _, _, found in drawn for one in found.values())
+    mark = Line2D([], [], color=INK, linewidth=1.8, label="the library's own AEAD by itself, sealing")
+    handles = [*keys(stacks), *[mark] * marked]
+    plotted = f"Of the server's writes, and of the client's reads, the time of each by itself. {frame.repeats(timed)}"
+    copying = harness_overhead.copying(timed)
+    finish(made, drawn, TRANSFER, handles, timed, f"{plotted} {copying}{'.' * bool(copying)}".strip())
+    return made
+
+
+def handshakes(timed: Timed) -> Figure:
+    """A panel for each role and kind of handshake; both roles of a kind have one scale."""
+    groups = list(dict.fromkeys(handshake_kinds.base(work.suite) for work in timed.works))
+    there = [
+        end for end in handshake_kinds.KINDS if any(handshake_kinds.ending(work.suite) == end for work in timed.works)
+    ]
+    made, grid = bar_grid(len(there), len(groups), len(timed.stacks))
+    drawn: list[Panel] = []
+    for at, end in enumerate(there):
+        works: dict[str, Work] = {
+            handshake_kinds.base(one.suite): one for one in timed.works if handshake_kinds.ending(one.suite) == end
+        }
+        for role, axes in zip(ROLES, grid[2 * at : 2 * at + 2], strict=True):
+            drawn.append((axes, groups, bars_of(timed, works, timed.stacks, timed_rates.per_second(role))))
+            axes.set_title(f"{role}, {handshake_kinds.KINDS[end]}", fontsize=10, weight="bold")
+            axes.set_ylabel("handshakes/s")
+    plotted = "By the time of all steps of the one role, tickets included; construction is apart."
+    finish(made, drawn, HANDSHAKES, keys(timed.stacks), timed, f"{plotted} {frame.repeats(timed)}")
+    return made
+
+
+def bar_grid(pairs: int, groups: int, stacks: int) -> tuple[Figure, list[Axes]]:
+    """Two for each pair, beside each other where each has few bars, else below each other; on 16:9 while they fit."""
+    count = groups * stacks
+    rows, columns = (pairs, 2) if count <= BESIDE and groups <= NAMES else (2 * pairs, 1)
+    wide = 12.8 if count <= MANY else 17.6
+    high = max(9 / 16 * wide, 1.6 + 2.1 * rows)
+    made, grid = pyplot.subplots(rows, columns, figsize=(wide, high), layout="constrained", squeeze=False)
+    return made, list(grid.flat)
+
+
+def finish(made: Figure, drawn: list[Panel], title: str, handles: list, timed: Timed, plotted: str) -> None:
+    stacks: Sequence[str] = timed.stacks
+    for axes, groups, found in drawn:
+        bars.draw(axes, groups, stacks, found)
+    for pair in zip(drawn[::2], drawn[1::2], strict=True):
+        top = max(axes.get_ylim()[1] for axes, _, _ in pair)
+        for axes, _, _ in pair:
+            axes.set_ylim(0, top)
+    frame.framed(made, title, handles, timed, plotted, frame.holes(timed))
+    longest = max((len(bars.figure(one)) for *_, found in drawn for one in found.values()), default=0)
+    for axes, groups, found in drawn:
+        bars.write(axes, groups, stacks, found, longest)
+
 
 NOTHING = "no timed run was measured, so there is nothing to draw; tabulate.py shows why"
 

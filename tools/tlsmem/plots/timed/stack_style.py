@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.patches import Patch
 
-from tlsmem.base.text_colours import INK, text_on
+from tlsmem.plots.bucket_panel import INK, text_on
 from tlsmem.plots.memory_panels import COLOURS, MARKERS
 
 HATCHES = (

@@ -17,10 +17,10 @@ from pathlib import Path
 import zstandard
 
 from tlsmem.base.paths import ROOT
-from tlsmem.profile.capture.failed import Failed, TooLong
 from tlsmem.profile.capture.portable_paths import portable
 from tlsmem.profile.capture.profilers import interpreter
 from tlsmem.profile.compressed_file import Torn, chunks
+from tlsmem.profile.errors import Failed, TooLong
 from tlsmem.run.process import dies_with
 from tlsmem.run.validate import how
 

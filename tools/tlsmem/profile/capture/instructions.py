@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlsmem.profile.capture import profilers
-from tlsmem.profile.capture.failed import Failed
+from tlsmem.profile.capture.profile_store import SCRATCH, sweep
 from tlsmem.profile.capture.profiled_run import end_of
-from tlsmem.profile.capture.store import SCRATCH, sweep
+from tlsmem.profile.errors import Failed
 from tlsmem.run.harness import now
 from tlsmem.run.process import started
 from tlsmem.run.validate import Outcome, judge

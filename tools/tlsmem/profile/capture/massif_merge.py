@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from tlsmem.profile.capture.portable_paths import portable
+from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.massif_reader import HEADER, RULE, Reader
-from tlsmem.profile.unreadable import Unreadable
 
 OUT_FILE = b" --massif-out-file="
 

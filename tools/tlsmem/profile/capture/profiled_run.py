@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlsmem.config.definitions import Suite
-from tlsmem.config.matrix import Run, argv
+from tlsmem.config.run import Run, argv
 from tlsmem.profile.capture import profilers
-from tlsmem.profile.capture.failed import Failed, TooLong
+from tlsmem.profile.errors import Failed, TooLong
 from tlsmem.profile.heap_profile import called
 from tlsmem.run import harness
 from tlsmem.run.process import Ended, started
 from tlsmem.run.provenance import Provenance
-from tlsmem.run.validate import Outcome, judge
-from tlsmem.run.validate_request import differs
+from tlsmem.run.validate import Outcome, differs, judge
 
 ROUTINE = re.compile(  # what massif and heaptrack say on stderr of every run
     rb"==\d+== xtree memory report: .*\n|heaptrack stats:\n|\t?(leaked |temporary )?allocations:\s+\d+\n"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.profile.capture.failed import Failed
+from tlsmem.profile.errors import Failed
 from tlsmem.profile.heap_profile import Tool
 
 MARKS = "build/core/libmarks.so"  # below the root

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tlsmem.config import timed_rounds
+from tlsmem.config import timed_matrix
 from tlsmem.schema.records import Record
 from tlsmem.schema.timed_record import Instructions
 from tlsmem.stats.session_cost import MIB
@@ -34,7 +34,7 @@ def each(record: Record, part: str) -> float | None:
     if part not in counted or record.scenario == "handshake":
         return counted.get(part)
     own = counted[part] - counted.get(WIRE.get(part), 0)
-    return own * MIB / (timed_rounds.writes(record.size_bytes) * record.size_bytes)
+    return own * MIB / (timed_matrix.writes(record.size_bytes) * record.size_bytes)
 
 
 def share(record: Record, part: str) -> float | None:

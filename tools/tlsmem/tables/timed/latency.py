@@ -2,7 +2,7 @@
 
 from hdrh.histogram import HdrHistogram
 
-from tlsmem.config import timed_rounds
+from tlsmem.config import timed_matrix
 from tlsmem.stats import timed_rates
 from tlsmem.stats.timed_selection import SCENARIOS, Timed, TimedSeries, Work
 from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
@@ -24,7 +24,7 @@ def interval(work: Work) -> str:
     """What one of them is."""
     if not work.size_bytes:
         return A_HANDSHAKE
-    count = timed_rounds.writes(work.size_bytes)
+    count = timed_matrix.writes(work.size_bytes)
     return "a write" if count == 1 else f"{count:,} writes"
 
 

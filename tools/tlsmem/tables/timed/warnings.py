@@ -6,7 +6,7 @@ from statistics import median
 
 from tlsmem.config.timed_matrix import TimedRun, of_record
 from tlsmem.run.machine_noise import TICK_NS
-from tlsmem.schema import timed_parts
+from tlsmem.schema import timed_record
 from tlsmem.schema.records import Record
 
 MOST = 10  # sentences about repeats
@@ -115,7 +115,7 @@ def seen(made: Sequence[Record]) -> Iterator[tuple[Cause, dict[int, float]]]:
 def outliers(made: Sequence[Record]) -> Iterator[str]:
     """By the part of a run that is farthest from the median of its repeats."""
     for runs in repeats(made):
-        names = timed_parts.INTERVALS[runs[0].scenario]
+        names = timed_record.INTERVALS[runs[0].scenario]
         far = {name: deviations([each_ns(run, name) for run in runs]) for name in names}
         for at, run in enumerate(runs):
             name = max(names, key=lambda name: abs(far[name][at] - 1))

@@ -1,0 +1,107 @@
+"""What a recording has to say of one budget: the figure at its place with its runs, or why there is none."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tlsmem.compare import declared_settings
+from tlsmem.compare.figure_places import EXACT, TIMED, Place
+from tlsmem.compare.figures import figures
+from tlsmem.config.run import SYSTEM
+from tlsmem.gate import measure_budgets
+from tlsmem.gate.budget import Budget
+from tlsmem.schema.harness_output import Roles
+from tlsmem.schema.records import Record
+from tlsmem.stats import timed_selection
+from tlsmem.stats.change import Figure
+from tlsmem.stats.comparability import comparable
+from tlsmem.stats.selection import newest
+from tlsmem.stats.series import Setting
+from tlsmem.stats.timed_selection import Work
+
+NONE = "it was not measured in {}, which has {}"
+MOST = 5  # that are named
+NO_PHASE = "its runs have no such phase; there are: {}"
+NO_FIGURE = "its runs do not tell it"
+
+
+class Recording(NamedTuple):
+    """What messages call it, and its runs."""
+
+    name: str
+    records: Sequence[Record]
+
+
+class Evidence(NamedTuple):
+    """`figure` is None where there is a `why`; runs are those that the figure is of, whatever became of them."""
+
+    figure: Figure | None
+    runs: tuple[Record, ...] = ()
+    why: str | None = None
+
+
+def settings(budget: Budget) -> list[Roles]:
+    """How roles may be arranged for this budget, the usual way first."""
+    exact = budget.place.meter in EXACT and budget.place.role != "pair"
+    return ["together", "split"] if exact else [measure_budgets.roles_of(budget)]
+
+
+def arranged(records: Sequence[Record], budget: Budget) -> tuple[Roles, list[Record]]:
+    """The first arrangement of roles in which it was measured, with its runs; else one in which that failed."""
+    ways = [(roles, runs_of(records, budget.stack, budget, roles)) for roles in settings(budget)]
+    sound = [way for way in ways if any(run.status == "measured" for run in way[1])]
+    return next(iter(sound), max(ways, key=lambda way: bool(way[1])))
+
+
+def runs_of(records: Iterable[Record], stack: str, budget: Budget, roles: Roles) -> list[Record]:
+    """The newest comparable ones in one setting."""
+    own = [one for one in records if (one.stack, one.suite) == (stack, budget.place.suite)]
+    if budget.place.meter in TIMED:
+        handshake = budget.place.meter == "handshakes"
+        size = None if handshake else measure_budgets.WRITE_BYTES
+        work = Work("handshake" if handshake else "throughput", budget.place.suite, size_bytes=size)
+        return list(
+            timed_selection.select(one for one in own if timed_selection.is_timed(one) and Work.of(one) == work).records
+        )
+    setting = Setting(budget.place.suite, SYSTEM, "all", roles)
+    return newest(comparable(one for one in own if one.scenario == "memory" and Setting.of(one) == setting))
+
+
+def of_budget(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
+    """From the runs of one setting, of a recording."""
+    meters = ("time",) if place.meter in TIMED else ("heap", "sites") if place.meter in EXACT else ("rss",)
+    told = tuple(run for run in runs if run.meter in meters)
+    found = figures(run for run in told if run.status == "measured")
+    if place in found:
+        return Evidence(found[place], told)
+    return Evidence(None, told, lacking(told, place, recording, found))
+
+
+def lacking(runs: Sequence[Record], place: Place, recording: Recording, found: Iterable[Place]) -> str:
+    """Why it has no figure there."""
+    for run in runs:
+        if run.status != "measured":
+            return f"{run.status}: {' '.join((run.reason or '').split())}"
+    if not runs:
+        there = dict.fromkeys(f"{one.stack} in {one.suite}" for one in recording.records)
+        more = f" and {len(there) - MOST} others" if len(there) > MOST else ""
+        return NONE.format(recording.name, ", ".join([*there][:MOST]) + more or "nothing")
+    beside = [one for one in found if one._replace(phase="", sessions=None) == place._replace(phase="", sessions=None)]
+    if place.meter == "peak-rss":
+        return f"it was measured at N = {', '.join(f'{one.sessions:,}' for one in beside)}, not {place.sessions:,}"
+    return NO_PHASE.format(", ".join(one.phase for one in beside)) if beside else NO_FIGURE
+
+
+def in_common(new: Sequence[Record], old: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """RSS at those N only that both have: a line through others is another line."""
+    counts = ({run.sessions for run in some if run.meter == "rss"} for some in (new, old))
+    shared = set.intersection(*counts)
+    return tuple([run for run in some if run.meter != "rss" or run.sessions in shared] for some in (new, old))
+
+
+def apart(new: Sequence[Record], old: Sequence[Record], *aspects: str) -> str | None:
+    """In which of these aspects of what is declared (comparing.declared) the two differ; None where in none."""
+    others = declared_settings.ASPECTS.keys() - {*aspects}
+    return (
+        "; ".join(f"{one.what} {one.old}, not {one.new}" for one in declared_settings.differences(old, new, others))
+        or None
+    )

@@ -1,0 +1,82 @@
+"""What a budget's meter can be of: roles, phases, suites and stacks. What is wrong is half a sentence that begins with
+the key."""
+
+import re
+from collections.abc import Sequence
+
+from tlsmem.compare.figure_places import EXACT, PEAK, Place, of_people, recorded
+from tlsmem.config.definitions import Stack
+from tlsmem.config.option_check import nearest
+from tlsmem.gate.limits import UNITS, Limit
+
+SESSIONS = ("client", "server", "pair")
+ROLES = dict.fromkeys((*EXACT, "rss"), SESSIONS) | {"peak-rss": ("process", "client", "server")}
+ROLES |= {"handshakes": ("client", "server"), "send": ("server",), "receive": ("client",)}
+ROLES = {meter: ROLES[meter] for meter in UNITS}
+ALONE = {"peak-rss": PEAK, "handshakes": "handshake", "send": "transfer", "receive": "transfer"}  # the one phase
+EMPTY = ("closed", "trimmed", "freed")  # without a session
+PHASES = ("created", PEAK, "established", "payload", "reply", "idle", *EMPTY)
+STEP = re.compile(r"(client|server) ([1-9]|10)")
+
+
+def one_of(word: str, known: Sequence[str], key: str, whose: str) -> None:
+    if word not in known:
+        near = nearest(word, known) or f"; there are: {', '.join(known)}"
+        raise ValueError(f"{key}: no {key} {word}{whose}{near}")
+
+
+def roles(given: Sequence[str], meter: str) -> list[str]:
+    """As given, else the only one there is."""
+    there = ROLES[meter]
+    for role in given:
+        one_of(role, there, "role", f" of {meter}")
+    if not given and meter != "peak-rss" and len(there) > 1:
+        raise ValueError(f"role: it is missing; {meter} is of {' or '.join([', '.join(there[:-1]), there[-1]])}")
+    return list(dict.fromkeys(given)) or [there[0]]
+
+
+def phases(given: Sequence[str], meter: str) -> list[str]:
+    """As comparing.places has them; else the only one there is."""
+    alone = ALONE.get(meter)
+    if not given and not alone:
+        raise ValueError(f"phase: it is missing; for instance established, or {PEAK}")
+    known = list(map(canonical, given)) or [alone]
+    for phase in known:
+        if alone:
+            one_of(phase, [alone], "phase", f" of {meter}")
+        elif not STEP.fullmatch(phase):
+            one_of(phase, [*PHASES, "client 1", "server 1"], "phase", "")
+        if (meter, phase) == ("allocations", PEAK):
+            raise ValueError("phase: allocations are counted up to the end of a phase, and a peak is none")
+    return list(dict.fromkeys(known))
+
+
+def canonical(phase: str) -> str:
+    return of_people(recorded(phase))
+
+
+def check_zero(limit: Limit, text: str, meter: str, phases: Sequence[str]) -> None:
+    """Nothing at all is a limit only where no session is left."""
+    filled = [phase for phase in phases if phase not in EMPTY]
+    if limit.amount or limit.relative or (meter in ("heap", "blocks") and not filled):
+        return
+    where = f" in {filled[0]}" if meter in ("heap", "blocks") else ""
+    raise ValueError(f"limit: {text!r} is nothing at all, and {meter} is never that{where}")
+
+
+def check_suite(suite: str, meter: str, suites: dict[str, dict]) -> None:
+    """Of the tables of memtest/suites.toml."""
+    if suite not in suites:
+        raise ValueError(f"suite: no suite {suite} among those of memtest/suites.toml{nearest(suite, suites)}")
+    if suites[suite].get("resume") == "on" and meter != "handshakes":
+        raise ValueError(f"suite: {suite} resumes sessions, which only handshakes do; {meter} cannot be of it")
+
+
+def check_stack(name: str, stack: Stack, place: Place) -> None:
+    """What this stack cannot have."""
+    if place.meter in EXACT and stack.brings:
+        seen = f"the heap meter does not see the allocator that it brings along, {stack.brings}"
+        raise ValueError(f"meter: {place.meter} cannot be of {name}: {seen}")
+    if (place.suite == "none") == stack.tls:
+        only = "speaks TLS, and none is no suite of that" if stack.tls else "speaks no TLS, and has the suite none only"
+        raise ValueError(f"suite: {place.suite} cannot be of {name}, which {only}")

@@ -1,0 +1,95 @@
+"""The runs that budgets need, as few and as small as their meters allow, made here and now."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tlsmem.compare.figure_places import EXACT, TIMED
+from tlsmem.config import definitions
+from tlsmem.config.campaigns import TimedCampaign
+from tlsmem.config.matrix import distinct, matrix
+from tlsmem.config.run import SYSTEM, Run
+from tlsmem.gate.budget import Budget
+from tlsmem.run import exclusive, heap_page, preflight
+from tlsmem.run.cpu_slots import complete
+from tlsmem.run.provenance import Provenance, manifest
+from tlsmem.run.runner import Runner
+from tlsmem.schema import append_records
+from tlsmem.schema.harness_output import Roles
+from tlsmem.schema.machine import allowed_cpus
+from tlsmem.schema.records import Record
+
+JOBS = 2  # of memory: they do not disturb each other's figures
+
+
+def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) -> list[Record]:
+    """What was recorded, of each run the newest. Exits with a sentence where nothing can be measured."""
+    for stack in distinct("stack", runs):
+        manifest(stack)
+    timed = [run for run in runs if run.scenario != "memory"]
+    exclusive.claim(bool(timed))
+    append_records.prepare(recording)
+    heap_page.sweep()
+    runner = Runner(Provenance(definitions.suites(), definitions.allocators()), limit_s)
+    memory = [run for run in runs if run not in timed]
+
+    async def work() -> None:
+        if memory:
+            cpus = allowed_cpus()[:JOBS]
+            most = max(run.sessions for run in memory)
+            jobs = preflight.admit(await runner.forecast(memory, cpus), len(cpus), most)
+            await runner.record_all(memory, cpus[:jobs], recording)
+        if timed:
+            await runner.record_all(timed, exclusive.cores_first()[:1], recording)
+
+    complete(work(), "stopped; nothing was judged")
+    asked = set(map(runner.provenance.key, runs))
+    newest = {record.key: record for record in append_records.existing(recording) if record.key in asked}
+    return list(newest.values())
+
+
+METERED = (20, 200)  # sessions: counts are exact, so the least difference of two N is enough
+PARTS = (10, 2, 1)  # of the largest N of RSS
+REPEATS, TIMED_REPEATS = 3, 7
+WRITE_BYTES = 2**20
+
+
+def rss_sessions(most: int) -> list[int]:
+    """Whole pairs, increasing."""
+    return sorted({max(2, 2 * round(most / part / 2)) for part in PARTS})
+
+
+def roles_of(budget: Budget) -> Roles:
+    """Heap is told apart by role in one process; RSS of a role needs a process of its own."""
+    apart = budget.place.meter in ("rss", "peak-rss") and budget.place.role in ("client", "server")
+    return "split" if apart else "together"
+
+
+def runs(budgets: Iterable[Budget], sessions: int, repeats: int | None) -> list[Run]:
+    """Of memory the biggest first; of time repeat by repeat."""
+    budgets = list(budgets)
+    memory = (run for budget in budgets for run in of_memory(budget, sessions, repeats or REPEATS))
+    return sorted(dict.fromkeys(memory), key=lambda run: -run.sessions) + timed(budgets, repeats or TIMED_REPEATS)
+
+
+def of_memory(budget: Budget, most: int, repeats: int) -> Iterator[Run]:
+    def run(sessions: int, meter: str, repeat: int = 1) -> Run:
+        return Run(budget.stack, budget.place.suite, SYSTEM, "all", sessions, meter, repeat, roles_of(budget))
+
+    if budget.place.meter in EXACT:
+        yield from (run(sessions, "heap") for sessions in METERED)
+        yield run(METERED[-1], "sites")  # to say where, should a limit be exceeded
+    elif budget.place.meter not in TIMED:
+        yield from (run(count, "rss", repeat + 1) for repeat in range(repeats) for count in rss_sessions(most))
+
+
+def timed(budgets: Iterable[Budget], repeats: int) -> list[Run]:
+    """Stacks take turns, so that none has the machine's better moments."""
+    budgets = list(budgets)
+    made: list[Run] = []
+    for scenario, meters, sizes in (("handshake", TIMED[:1], []), ("throughput", TIMED[1:], [WRITE_BYTES])):
+        wanted = dict.fromkeys((one.place.suite, one.stack) for one in budgets if one.place.meter in meters)
+        for suite in dict.fromkeys(suite for suite, _ in wanted):
+            stacks = [stack for of, stack in wanted if of == suite]
+            asked = {"stacks": stacks, "suites": [suite], "allocators": [SYSTEM], "sizes": sizes, "repeats": repeats}
+            made += matrix(TimedCampaign(scenario=scenario, **asked))
+    return made

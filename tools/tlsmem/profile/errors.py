@@ -1,0 +1,13 @@
+"""Errors of reading and of capturing a heap profile."""
+
+
+class Unreadable(ValueError):
+    """The file is not there, not of its kind, of another version, or cut off: one sentence, which names it."""
+
+
+class Failed(Exception):
+    """One sentence, which begins with what it is about."""
+
+
+class TooLong(Failed):
+    """Killed at its time limit: the script knows how to give it more."""

@@ -1,0 +1,86 @@
+"""How much of a profile cannot be attributed: functions without a name, and call stacks that end before main."""
+
+from collections import Counter
+from pathlib import PurePath
+
+from tlsmem.profile.frames import Frame, allocates
+from tlsmem.profile.heap_profile import END, PEAK, Moment, Profile, Stacks, called
+
+TOO_MUCH = 0.1  # of the bytes of the moment
+NAMED = 3  # modules
+ADVICE = (
+    "build it with -g1 -fno-omit-frame-pointer, install its -dbgsym package of Debian, or profile a stack that is "
+    "built from source (openssl@3.5.5 for openssl@system)"
+)
+
+
+def unnamed_function_warnings(profile: Profile) -> list[str]:
+    """A sentence when more than TOO_MUCH of the bytes at the peak were asked for by functions without a name; none
+    else. Of a profile without a peak, at its end; or where most is live."""
+    moment = fullest(profile)
+    held = by_module(profile, moment) if moment else Counter()
+    if not moment or held.total() <= TOO_MUCH * max(moment.bytes, 1):
+        return []
+    modules = [f"{module} ({share / moment.bytes:.0%})" for module, share in held.most_common(NAMED)]
+    modules += ["others"] * (len(held) > NAMED)
+    share = f"{held.total() / moment.bytes:.0%} of the bytes at {moment.name}"
+    return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {ADVICE}"]
+
+
+def fullest(profile: Profile) -> Moment | None:
+    found = [profile.moments[name] for name in (PEAK, END) if name in profile.moments]
+    return (found or sorted(profile.moments.values(), key=lambda moment: -moment.bytes) or [None])[0]
+
+
+def by_module(profile: Profile, moment: Moment) -> Counter[str]:
+    """Bytes of the stacks whose first frame that is no allocator's has no name, without heaptrack's own: it brings
+    libstdc++, which allocates a pool as it is loaded."""
+    held: Counter[str] = Counter()
+    for stack, live in moment.live.items():
+        frame = caller(profile.stacks, stack)
+        own = profile.tool == "heaptrack" and frame and PurePath(frame.module or "").name.startswith("libstdc++.")
+        if frame and frame.function is None and not own:
+            held[PurePath(frame.module).name if frame.module else "no module"] += live.bytes
+    return held
+
+
+def caller(stacks: Stacks, stack: int) -> Frame | None:
+    """As frames.callers() tells it, without reading a whole stack: there may be millions."""
+    inner = None
+    for place in stacks.walk(stack):
+        for frame in stacks.places[place]:
+            if not allocates(frame):
+                return frame
+            inner = inner or frame
+    return inner
+
+
+FEW = 3  # stacks: by chance as deep as the deepest
+OUTERMOST = {"main", "(below main)", "_start", "_dl_start", "start_thread", "clone", "clone3", None}
+OPTIONS = {"dhat": "--num-callers=128", "massif": "--depth=100"}
+
+
+def truncated_stack_warnings(profile: Profile) -> list[str]:
+    """A sentence when more than TOO_MUCH of the bytes at the peak are of call stacks that end as the deepest does, and
+    not where a program or a thread begins; none else."""
+    moment = fullest(profile)
+    depths = {stack: depth(profile.stacks, stack) for stack in (moment.live if moment else ())}
+    deepest = max(depths.values(), default=0)
+    ended = [
+        stack for stack in depths if depths[stack] == deepest and outermost(profile.stacks, stack) not in OUTERMOST
+    ]
+    held = sum(moment.live[stack].bytes for stack in ended)
+    if len(ended) <= FEW or held <= TOO_MUCH * moment.bytes:
+        return []
+    share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
+    return [f"{share}, before main: run {called(profile.tool)} with {OPTIONS[profile.tool]}"]
+
+
+def depth(stacks: Stacks, stack: int) -> int:
+    """Calls, without those that were inlined."""
+    return sum(1 for _ in stacks.walk(stack))
+
+
+def outermost(stacks: Stacks, stack: int) -> str | None:
+    frames = stacks.frames(stack)
+    return frames[-1].function if frames else None

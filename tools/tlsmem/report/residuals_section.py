@@ -1,0 +1,218 @@
+"""Memory by sessions: RSS of every run, the line through them, and how far each lies off it."""
+
+import shlex
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tlsmem.config.run import SYSTEM
+from tlsmem.plots import line_labels
+from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.memory_panels import Style, style
+from tlsmem.plots.picture import frame
+from tlsmem.report.flame_trees import packed
+from tlsmem.report.ranking import newest_first
+from tlsmem.report.recordings import Recording, typed
+from tlsmem.report.sections import Picture, Section, own
+from tlsmem.schema.harness_output import Process
+from tlsmem.schema.records import Record
+from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.session_cost import KIB, MIB
+from tlsmem.tables.environments import LAB
+from tlsmem.tables.rss import RSS, quantity, unreached
+from tlsmem.tables.settings import dates, machine_of
+
+TITLE = "Memory by sessions"
+WIDE = 170  # letters of what is said below
+
+
+def figure(lines: Sequence[dict], quantity: str, about: str, below: str) -> Figure:
+    """Of lines as residuals.of_stack has them, those that have a fit of this quantity. `about`: suite and process."""
+    shown = [(line["stack"], line["fits"][quantity]) for line in lines if quantity in line["fits"]]
+    looks = [style(at) for at in range(len(shown))]
+    made, (upper, lower) = pyplot.subplots(
+        2, 1, figsize=(11, 7.6), layout="constrained", sharex=True, height_ratios=(5, 3)
+    )
+    found = [end for (stack, fit), look in zip(shown, looks, strict=True) if (end := drawn(upper, stack, fit, look))]
+    most = max(points[0] for _, fit in shown for points in fit["points"])
+    upper.set(ylabel=f"RSS, {quantity}, MiB", xlim=(0, 1.04 * most))
+    upper.yaxis.set_major_formatter(lambda size, _: f"{size:,g}")
+    upper.set_ylim(0, max(upper.get_ylim()[1], line_labels.top(found) if found else 0))
+    line_labels.label(upper, found)
+    for (_, fit), look in zip(shown, looks, strict=True):
+        off(lower, fit, look)
+    lower.axhline(0, color=INK, linewidth=0.8, zorder=1)
+    lower.set(ylabel="off the line, KiB", xlabel="sessions in the process")
+    lower.xaxis.set_major_formatter(lambda sessions, _: f"{sessions:,.0f}")
+    lower.yaxis.set_major_formatter(lambda rest, _: directed(rest))
+    names = zip(shown, looks, strict=True)
+    keys = [Line2D([], [], color=look.colour, marker=look.marker, label=stack) for (stack, _), look in names]
+    said = [textwrap.fill(f"{stack}: {fit['said']}.", WIDE) for stack, fit in shown]
+    frame(made, f"{TITLE}: {about}", keys, "\n".join([*said, below]))
+    return made
+
+
+def directed(rest: float) -> str:
+    """On the axis of what lies off the line."""
+    return f"{abs(rest):g} {'more' if rest > 0 else 'less'}" if rest else "0"
+
+
+def runs(fit: dict) -> tuple[list[int], list[float]]:
+    """Sessions and bytes of every run."""
+    pairs = [(sessions, value) for sessions, *values in fit["points"] for value in values]
+    return [sessions for sessions, _ in pairs], [value for _, value in pairs]
+
+
+def dots(look: Style) -> dict:
+    return {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
+
+
+def drawn(axes: Axes, stack: str, fit: dict, look: Style) -> line_labels.End | None:
+    """Runs and line; where the line ends, if there is one."""
+    sessions, sizes = runs(fit)
+    axes.plot(sessions, [size / MIB for size in sizes], look.marker, **dots(look))
+    if "slope" not in fit:
+        return None
+    last = max(sessions)
+    low, high = fit["intercept"] / MIB, (fit["intercept"] + fit["slope"] * last) / MIB
+    axes.plot([0, last], [low, high], color=look.colour, zorder=2)
+    return last, high, f"{stack}\n{fit['slope']:,.0f} bytes per session"
+
+
+def off(axes: Axes, fit: dict, look: Style) -> None:
+    """How far every run lies off its line, KiB; nothing where there is no line."""
+    if "slope" in fit:
+        sessions, sizes = runs(fit)
+        pairs = zip(sessions, sizes, strict=True)
+        rest = [(size - fit["intercept"] - fit["slope"] * count) / KIB for count, size in pairs]
+        axes.vlines(sessions, 0, rest, color=look.colour, linewidth=1)
+        axes.plot(sessions, rest, look.marker, **dots(look))
+
+
+NAMES = {"both": "both roles in one process", "client": "clients' process", "server": "servers' process"}
+ONCE = "not all N were measured twice, so its spread is not known"
+MOST = 2  # lines that are drawn when the page is opened
+FAMILIES = ("openssl", "rustls")  # the newest of each, where they are there
+
+
+def section(recordings: Sequence[Recording]) -> Section | None:
+    """None where no recording has RSS runs."""
+    groups = [one for recording in recordings for one in of_recording(recording, len(recordings) > 1)]
+    if not groups:
+        return None
+    scripts, styles = (own("charts.js"), own("residuals.js")), (own("charts.css"), own("residuals.css"))
+    html = Markup(own("residuals.html"))
+    data = {"packed": packed({"groups": groups, "quantities": list(RSS)})}
+    files = tuple(pictures(recordings, groups))
+    return Section("residuals", TITLE, html, data, scripts, styles, files=files)
+
+
+def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterator[Picture]:
+    """Of each recording what the page shows of it at first."""
+    several = len(recordings) > 1
+    for one in recordings:
+        there = [group for group in groups if group["recording"] == (one.name if several else "")]
+        if not there:
+            continue
+        first = next((group for group in there if group["usual"] and group["suite"].startswith("tls13")), there[0])
+        lines = [line for line in first["lines"] if line["stack"] in first["opens"] and line["fits"]]
+        lines = lines or [line for line in first["lines"] if line["fits"]][:MOST]
+        quantity = next(name for name in RSS if any(name in line["fits"] for line in lines))
+        about = f"{first['suite']}, {first['name']}"
+        below = f"{machine_of(one.records[0])}. Recorded {dates(one.records)}."
+        drawn = partial(figure, lines, quantity, about, below)
+        says = f"RSS of every run, the line through them, and how far each lies off it: {about}."
+        named = f"residuals-{one.name}" if several else "residuals"
+        yield Picture(named, TITLE, says, first["command"], drawn)
+
+
+def opens(stacks: Sequence[str]) -> list[str]:
+    newest = newest_first(stacks)
+    wanted = [[stack for stack in newest if stack.startswith(family)][:1] for family in FAMILIES]
+    return [stack for (stack,) in wanted] if all(wanted) else [*stacks[:MOST]]
+
+
+def of_recording(recording: Recording, several: bool) -> Iterator[dict]:
+    """What one chart has: the stacks of a setting's process, which differ in nothing else."""
+    selection = recording.contents.memory
+    for setting in selection.settings if selection else ():
+        for process in dict.fromkeys(setting.processes.values()):
+            lines = [one for stack in selection.stacks if (one := of_stack(selection, stack, setting, process))]
+            if any(line["fits"] for line in lines):
+                name = named(setting, process)
+                where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
+                command = f"tools/plot_mem.py {typed(recording)} -o memory --roles {setting.roles}"
+                beside = {
+                    "command": f"{command} --suite {shlex.quote(setting.suite)}",
+                    "opens": opens([line["stack"] for line in lines]),
+                }
+                yield where | beside | {"usual": name in NAMES.values(), "lines": lines}
+
+
+def named(setting: Setting, process: Process) -> str:
+    """What stands beside the suite: whose process, and what is not the laboratory's usual."""
+    kept = "" if setting.roles in ("together", "split") else f"{setting.roles.removeprefix('keep-')}s, peers freed"
+    unusual = [
+        setting.peer and f"with clients of {setting.peer}",
+        setting.allocator != SYSTEM and setting.allocator,
+        setting.window != "all" and f"{setting.window:,} pairs in the handshake at a time",
+        setting.env != LAB and setting.env,
+        setting.cpu != "all" and f"CPU {setting.cpu}",
+    ]
+    return ", ".join(filter(None, [kept or NAMES[process], *unusual]))
+
+
+def of_stack(selection: Selection, stack: str, setting: Setting, process: Process) -> dict | None:
+    """Its fits by quantity; why there are none."""
+    if (stack, setting) not in selection.runs_of:
+        return None
+    series = selection.series(stack, setting, process)
+    fits: dict[str, Any] = {}
+    for name, phase in RSS.items():
+        if series.full("rss") and not unreached(series, phase):
+            fits[name] = fit(series, series.full("rss"), quantity(phase))
+    return {"stack": series.owner, "fits": fits, "why": "" if fits else series.reason("rss")}
+
+
+def fit(series: Series, runs: Sequence[Record], of: session_cost.Quantity) -> dict:
+    """Sessions are those that the process holds. `points`: sessions, then every repeat's bytes; the line goes through
+    their medians."""
+    found = {sessions // series.share: values for sessions, values in session_cost.repeats(runs, of).items()}
+    points = [[sessions, *values] for sessions, values in found.items()]
+    middle = session_cost.medians(runs, of)
+    line = session_cost.line({sessions // series.share: value for sessions, value in middle.items()})
+    if not line:
+        return {"points": points, "said": quotient(runs[0].sessions, middle, points[0][0])}
+    known = {"points": points, "slope": line.slope, "intercept": line.intercept}
+    return known | {"said": words(series, session_cost.slope_spread(runs, of), line)}
+
+
+def quotient(sessions: int, middle: dict[int, float], held: int) -> str:
+    each = f"the quotient, {middle[sessions] / held:,.0f} bytes, has in it what a process needs without any session"
+    return f"N = {sessions:,} only, so there is no line and no slope; {each}"
+
+
+def words(series: Series, spread: float | None, line: session_cost.Line) -> str:
+    """Slope with the spread of repeats, and the largest residual, with directions in words."""
+    holder = next(iter(series.setting.processes)) if series.process == "both" else series.process
+    slope = f"{line.slope:,.0f} bytes per {'session' if series.share == 1 else f'{holder} session'}"
+    if line.is_quotient:
+        return f"{slope}, a quotient of two points: nothing says that the line is straight"
+    sure = ONCE if spread is None else f"± {100 * spread / 2:.2f} % over repeats"
+    side = "more" if line.residual > 0 else "less"
+    share = f"{100 * abs(line.residual_share):.2f} %"
+    off = f"the median farthest from it is {abs(line.residual):,.0f} bytes {side}, {share} of what it is"
+    intercept, given = (
+        f"{line.intercept / session_cost.MIB:,.2f} MiB at no sessions",
+        allocator_statistics.given_back(series.full("rss")),
+    )
+    return "; ".join(filter(None, [slope, sure, off, intercept, given]))

@@ -1,0 +1,191 @@
+"""From requested to resident: of every stack and allocator what was asked for, and what became of it, as bars."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from markupsafe import Markup
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.picture import frame
+from tlsmem.report.flame_trees import packed
+from tlsmem.report.recordings import Recording, typed
+from tlsmem.report.sections import Picture, Section, Shown, own
+from tlsmem.stats.session_cost import KIB
+from tlsmem.tables import waterfall
+from tlsmem.tables.rss_accounts import AT
+from tlsmem.tables.settings import dates, machine_of
+from tlsmem.tables.table import HOLE, Table
+from tlsmem.tables.waterfall import COLUMNS
+
+TITLE = "From requested to resident"
+THERE = {"facecolor": "#56B4E9", "edgecolor": INK, "linewidth": 0.5}
+MORE = {"facecolor": "white", "edgecolor": INK, "linewidth": 0.5, "hatch": "||||||"}
+LESS = {"facecolor": "none", "edgecolor": INK, "linewidth": 0.7, "linestyle": (0, (3, 2))}
+KEYS = {"as at the stage before": THERE, "more": MORE, "less": LESS}
+PANEL_COLUMNS = 3
+STACKS_IN_COLUMN = 4  # stacks that stand below each other before there is another column
+ROOM = 2.15  # of the longest bar, for what is said beside it
+NAME = 1.3  # of the heights of a bar, for what stands above it
+STEP = 0.95  # inches of a stack with its name
+
+
+def figure(rows: Sequence[dict], stages: Sequence[str], between: Sequence[str], below: str) -> Figure:
+    """Of rows that differ in stack and allocator alone, in their order, column by column. Bytes."""
+    count = min(PANEL_COLUMNS, -(-len(rows) // STACKS_IN_COLUMN))
+    deep = -(-len(rows) // count)
+    size = (max(7.0, 5.2 * count), 1.8 + STEP * deep)
+    made, (columns,) = pyplot.subplots(1, count, figsize=size, layout="constrained", squeeze=False, sharex=True)
+    longest = max((bytes or 0 for row in rows for bytes in row["steps"]), default=0) or 1
+    for at, axes in enumerate(columns):
+        for place, row in enumerate(rows[at * deep : (at + 1) * deep]):
+            block(axes, place * (len(stages) + NAME), row, between)
+        framed(axes, deep, stages, len(rows[at * deep : (at + 1) * deep]))
+        axes.set_xticks(MaxNLocator(5).tick_values(0, longest / KIB))
+        axes.set_xlim(0, ROOM * longest / KIB)
+        axes.set_xlabel(f"KiB per {rows[0]['unit']}; beside the bars, bytes", loc="left")
+    names = rows[0]["names"]
+    keys = [Patch(label=label, **look) for label, look in KEYS.items()]
+    frame(made, f"{TITLE}: {names['suite']}, {rows[0]['setting']}", keys, below)
+    return made
+
+
+def framed(axes: Axes, deep: int, stages: Sequence[str], there: int) -> None:
+    """Names of stages beside the bars of each stack; the least at the left, the first on top."""
+    block = len(stages) + NAME
+    at = [place * block + 1 + stage for place in range(there) for stage in range(len(stages))]
+    axes.set_yticks(at, [*stages] * there, fontsize=7)
+    axes.set_ylim(deep * block - 0.3, -0.7)
+    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+def block(axes: Axes, top: int, row: dict, between: Sequence[str]) -> None:
+    """A stack: its name, and the bars below it."""
+    axes.text(0, top, f"{row['names']['stack']} on {row['names']['books']}", fontsize=8.5, weight="bold", va="center")
+    for at, bytes in enumerate(row["steps"]):
+        before = row["steps"][at - 1] if at else None
+        words = "; ".join(filter(None, said(row, at, between)))
+        drawn = bar(axes, top + 1 + at, bytes, before) if bytes is not None else 0
+        style = {"style": "italic"} if bytes is None else {}
+        axes.annotate(
+            words, (drawn, top + 1 + at), (4, 0), textcoords="offset points", va="center", fontsize=7, **style
+        )
+
+
+def bar(axes: Axes, at: float, bytes: float, before: float | None) -> float:
+    """What of the stage before is still there, what is more and what is less; how far it reaches, KiB."""
+    now, was = max(0, bytes) / KIB, max(0, bytes if before is None else before) / KIB
+    shared = min(now, was)
+    axes.barh(at, shared, 0.72, **THERE)
+    if now != was:
+        axes.barh(at, max(now, was) - shared, 0.72, left=shared, **(MORE if now > was else LESS))
+    return max(now, was)
+
+
+def said(row: dict, at: int, between: Sequence[str]) -> tuple[str, ...]:
+    """Bytes, and what the step from the stage before adds or takes, in words; or why they are not known."""
+    now, before = row["steps"][at], row["steps"][at - 1] if at else None
+    if now is None:
+        return (textwrap.shorten(f"not known: {row['whys'][at]}", 80, placeholder=" …"),)
+    if before is None:
+        return (f"{now:,.0f}",)
+    step = round(now - before)
+    return f"{now:,.0f}", f"{abs(step):,} {'more' if step > 0 else 'less'}: {between[at - 1]}" if step else "as much"
+
+
+STAGES = dict(COLUMNS[::2])  # what is reached, by column; between two of them stands what the step adds
+BETWEEN = [name for _, name in COLUMNS[1::2]]
+OF_THESE = "of these "
+BESIDE = ("suite", "stack", "books", "allocator")  # what has a choice of its own, or a bar of its own
+USUAL = {"window": "all", "env": "lab", "cpu": "all"}  # goes without saying
+MEANS = {
+    "requested_bytes": "what the stack asked the allocator for and did not give back: live heap, exact",
+    "usable_bytes": "what the allocator says is live: with rounding and headers",
+    "held_bytes": "what the allocator has of the system: with what it holds free",
+    "resident_bytes": "what of all private memory is resident: without what was never touched, or was given back",
+}
+
+
+def section(recordings: Sequence[Recording]) -> Section | None:
+    """None where no recording has books of an allocator."""
+    several = len(recordings) > 1
+    found = [(one, table) for one in recordings if (table := of_recording(one)) and table.rows]
+    rows = [row for one, table in found for row in rows_of(table, one.name if several else "")]
+    if not any(any(row["steps"]) for row in rows):
+        return None
+    html = Markup(own("waterfall.html")).format(at=AT)
+    stages = [[key, name, MEANS[key]] for key, name in STAGES.items()]
+    data = {"packed": packed({"rows": rows, "stages": stages, "between": BETWEEN})}
+    shown = tuple(table_of(one, table, several) for one, table in found)
+    scripts, styles = (own("charts.js"), own("waterfall.js")), (own("charts.css"), own("waterfall.css"))
+    files = tuple(picture(one, rows, several) for one, _ in found)
+    return Section("waterfall", TITLE, html, data, scripts, styles, files=files, tables=shown)
+
+
+def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Picture:
+    """Of a recording what the page shows of it at first."""
+    there = [row for row in rows if row["recording"] == (recording.name if several else "")]
+    first = next((row for row in there if row["names"]["suite"].startswith("tls13")), there[0])
+    shown = [row for row in there if all(of(row) == of(first) for of in (suite_of, lambda row: row["setting"]))]
+    stacks = [row["names"]["stack"] for row in shown]
+    shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
+    below = f"{machine_of(recording.records[0])}. Recorded {dates(recording.records)}."
+    says = f"What each stack asked for in {suite_of(first)}, {first['setting']}, and what became of it."
+    command = f"tools/report.py {typed(recording)} --format files -o report"
+    name = f"waterfall-{recording.name}" if several else "waterfall"
+    drawn = partial(figure, shown, [*STAGES.values()], BETWEEN, below)
+    return Picture(name, TITLE, says, command, drawn)
+
+
+def suite_of(row: dict) -> str:
+    return row["names"]["suite"]
+
+
+def of_recording(recording: Recording) -> Table | None:
+    return waterfall.waterfall(recording.contents.memory) if recording.contents.memory else None
+
+
+def table_of(recording: Recording, table: Table, several: bool) -> Shown:
+    """Of each recording one: slopes of two machines are never in one table."""
+    named = f"waterfall-{recording.name}" if several else "waterfall"
+    title = f"{table.title}: {recording.name}" if several else table.title
+    command = f"tools/tabulate.py {typed(recording)} --table waterfall"
+    return Shown(replace(table, name=named, title=title), command, "waterfall", recording.name)
+
+
+def rows_of(table: Table, recording: str) -> Iterator[dict]:
+    """Names, and what is known of each stage: bytes per pair or session, or why not. Of two allocators in a process
+    their sum; each by itself is in the table."""
+    keys = [column.key for column in table.columns]
+    first = keys.index(COLUMNS[0][0])
+    for row in table.rows:
+        named = {key: cell.text for key, cell in zip(keys[:first], row[:first], strict=True)}
+        if named["books"].startswith(OF_THESE):
+            continue
+        found = dict(zip(keys[first:], row[first:], strict=True))
+        steps = [found[key].value for key in STAGES]
+        whys = [found[key].note if found[key].text == HOLE else None for key in STAGES]
+        unit = "pair" if named.get("process", "both") == "both" else f"{named['process']} session"
+        about = {"setting": setting(named), "unit": unit}
+        yield {"recording": recording, "names": named, "steps": steps, "whys": whys} | about
+
+
+def setting(named: dict[str, str]) -> str:
+    """In words; what goes without saying is left out."""
+    said = (worded(key, text) for key, text in named.items() if key not in BESIDE and text != USUAL.get(key))
+    return ", ".join(filter(None, said)) or "as usual"
+
+
+def worded(key: str, text: str) -> str:
+    if key == "process":
+        return "both roles in one process" if text == "both" else f"{text}s' process"
+    kept = {"window": f"{text} pairs at a time", "cpu": f"CPU {text}"}
+    return "" if key == "roles" and text in ("together", "split") else kept.get(key, text)

@@ -1,0 +1,144 @@
+"""Names for the call stacks of a sites run: functions, files and lines, from the modules' own debug information."""
+
+import os
+import posixpath
+import re
+import subprocess
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from tlsmem.schema.harness_output import StackLine
+from tlsmem.schema.records import Frame, Sites
+
+ADDR2LINE = ["addr2line", "--functions", "--demangle", "--inlines", "--addresses"]
+NM = ["nm", "--defined-only", "--print-size"]
+FUNCTION = re.compile(r"^([0-9a-f]+) ([0-9a-f]+) [TtWwi] ", re.MULTILINE)  # its address and size
+ADDRESS = re.compile(r"0x[0-9a-f]+")
+DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
+PACKED = re.compile(  # where packages lie
+    r"^(.*/)?(cargo/registry/src/[^/]+|(?:\.\.|build/trees/[0-9a-f]+)/sources|rustc/[0-9a-f]{40})/"
+)
+LIMIT_S = 120
+OUTERMOST = "main"  # what called it is the C library's, and the same for all
+
+Address = tuple[str, int]  # module, offset in its ELF file
+Place = tuple[str | None, str | None, int | None]  # function, file, line; None: unknown
+UNKNOWN: Place = (None, None, None)
+
+
+def resolve(lines: list[StackLine], root: Path) -> Sites:
+    """The stacks with names; an inlined function is a frame of its own, before the one that it was inlined into.
+
+    Paths of modules are relative to `root`. A module without debug information has names for what it exports only.
+    Exits with a sentence when addr2line is missing."""
+    stacks = [[parse(frame) for frame in line.frames] for line in lines]
+    places = names({address for stack in stacks for address in stack}, root)
+    numbers: dict[Frame, int] = {}
+    named = [frames(stack, places) for stack in stacks]
+    indices = [[numbers.setdefault(frame, len(numbers)) for frame in stack] for stack in named]
+    return Sites(frames=list(numbers), stacks=indices)
+
+
+def parse(frame: str) -> Address:
+    """MODULE+0xOFFSET, where MODULE may hold a plus itself."""
+    module, _, offset = frame.rpartition("+")
+    return module, int(offset, 16)
+
+
+def frames(stack: list[Address], places: dict[Address, list[Place]]) -> list[Frame]:
+    """Innermost first, up to main, if that is known."""
+    found = [
+        Frame(function=function, file=file, line=line, module=module, offset=offset)
+        for module, offset in stack
+        for function, file, line in places.get((module, offset), [UNKNOWN])
+    ]
+    mains = [index for index, frame in enumerate(found) if frame.function == OUTERMOST]
+    return found[: mains[-1] + 1] if mains else found
+
+
+def names(addresses: set[Address], root: Path) -> dict[Address, list[Place]]:
+    """By address what addr2line says of the call before it: addresses are those to which a call returns."""
+    modules: dict[str, list[int]] = {}
+    for module, offset in sorted(addresses):
+        modules.setdefault(module, []).append(offset)
+    return {
+        (module, offset): places
+        for module, offsets in modules.items()
+        if (root / module).is_file()
+        for offset, places in zip(offsets, ask(root / module, offsets), strict=True)
+    }
+
+
+def ask(module: Path, offsets: list[int]) -> list[list[Place]]:
+    """Per offset one place for each function, innermost first; one batch: reading the module takes longest."""
+    with open(os.memfd_create("calls"), "w+") as calls:  # no pipe: a tool that breaks it would end its caller
+        calls.writelines(f"{offset - 1:#x}\n" for offset in offsets)
+        calls.seek(0)
+        output = told([*ADDR2LINE, "--exe", module], calls)
+    if output is None:  # no ELF file that it knows
+        return [[UNKNOWN] for _ in offsets]
+    found = answers(output.splitlines())
+    guessed = [number for number, places in enumerate(found) if places[-1][0] and not places[-1][1]]
+    starts, ends = exported(module) if guessed else ([], [])
+    for number in guessed:
+        nearest = bisect_right(starts, offsets[number] - 1)
+        if starts and (nearest == 0 or offsets[number] > ends[nearest - 1]):
+            found[number] = [UNKNOWN]
+    return found
+
+
+def exported(module: Path) -> tuple[list[int], list[int]]:
+    """Where the functions of a stripped library begin and end, in order: of a call in any other addr2line tells the one
+    before it. None of a module that has all its symbols."""
+    if told([*NM, module]):
+        return [], []
+    spans: dict[int, int] = {}
+    for start, size in FUNCTION.findall(told([*NM, "--dynamic", module]) or ""):
+        spans[int(start, 16)] = max(spans.get(int(start, 16), 0), int(start, 16) + int(size, 16))
+    starts = sorted(spans)
+    return starts, [spans[start] for start in starts]
+
+
+def told(command: list[str | Path], given: IO | int = subprocess.DEVNULL) -> str | None:
+    """What a tool of binutils prints; None when it cannot read the module. Exits with a sentence when there is none."""
+    try:
+        done = subprocess.run(command, stdin=given, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    except FileNotFoundError:
+        sys.exit(f"memtest: no {command[0]}, which names the frames of a call stack: apt install binutils")
+    except subprocess.TimeoutExpired:
+        sys.exit(f"memtest: {command[0]} did not read {command[-1]} within {LIMIT_S} s")
+    return done.stdout if done.returncode == 0 else None
+
+
+def answers(output: Iterable[str]) -> list[list[Place]]:
+    """Blocks that begin with an address, of pairs of lines: function, and file:line."""
+    found: list[list[Place]] = []
+    function = None
+    for line in output:
+        if ADDRESS.fullmatch(line):
+            found.append([])
+        elif function is None:
+            function = line
+        else:
+            found[-1].append(place(function, line))
+            function = None
+    return found
+
+
+def place(function: str, where: str) -> Place:
+    """addr2line writes ?? for a name, a file or a line that it does not know, and 0 for such a line too."""
+    file, _, line = DISCRIMINATOR.sub("", where).rpartition(":")
+    number = int(line) if line.isdigit() else 0
+    return known(function), known(file) and shorter(file), number or None
+
+
+def shorter(file: str) -> str:
+    """From its package on, or from the root of the repository."""
+    return posixpath.normpath(PACKED.sub("", file))
+
+
+def known(name: str) -> str | None:
+    return None if name in ("??", "") else name

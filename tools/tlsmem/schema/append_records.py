@@ -1,0 +1,81 @@
+"""Appends runs to a recording, one line each, so that nothing already recorded is ever lost or changed."""
+
+import errno
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+from tlsmem.base import repository
+from tlsmem.schema.records import TORN, Record, load_file, torn
+
+held: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
+
+
+def append(directory: Path, record: Record) -> None:
+    """Adds one run to `directory`/STACK.jsonl and waits until it is on the disk.
+
+    Two runners may append to one file. Exits with a sentence when the line cannot be written; the file is then as
+    it was before."""
+    line = Record.model_validate_json(record.line()).line()
+    file = directory / f"{record.stack}.jsonl"
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    except OSError as error:
+        sys.exit(f"{file}: cannot record a run: {error.strerror}")
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        write(descriptor, line)
+    except OSError as error:
+        sys.exit(f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged")
+    finally:
+        os.close(descriptor)
+
+
+def write(descriptor: int, line: bytes) -> None:
+    """One write; what a full disk took of it is given back, because it never was a record."""
+    end = os.fstat(descriptor).st_size
+    whole = boundary(os.pread(descriptor, end, 0)) + line
+    try:
+        if os.write(descriptor, whole) != len(whole):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, end)
+        raise
+
+
+def boundary(content: bytes) -> bytes:
+    """What must stand between the end of a file and the next record: usually nothing.
+
+    A torn line stays as it is, and the mark after it says so."""
+    if not content:
+        return b""
+    last = content.removesuffix(b"\n").rpartition(b"\n")[2]
+    newline = b"" if content.endswith(b"\n") else b"\n"
+    return newline + (TORN + b"\n" if torn(last) else b"")
+
+
+def prepare(directory: Path) -> None:
+    """Makes the recording's directory if need be and holds it until the runner ends.
+
+    Exits with a sentence if it cannot serve, or serves another campaign: both would make every run."""
+    repository.insist(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"{directory}: cannot record here: {error.strerror}")
+    if not os.access(directory, os.W_OK | os.X_OK):
+        sys.exit(f"{directory}: cannot record here: not writable")
+    try:
+        held.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
+        fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind
+    except BlockingIOError:
+        sys.exit(f"{directory}: another campaign is recording here; wait until it has ended, or give another OUT")
+    except OSError:
+        pass  # a file system that locks no directories, such as NFS
+
+
+def existing(directory: Path) -> list[Record]:
+    """What a recording holds; nothing when there is none yet."""
+    return [record for file in sorted(directory.glob("*.jsonl")) for record in load_file(file)]
