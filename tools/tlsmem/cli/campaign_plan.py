@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tlsmem.base import paths, stdout
 from tlsmem.config import campaign_options, definitions
-from tlsmem.config.campaigns import AnyCampaign
+from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.config.matrix import matrix, unmetered
 from tlsmem.config.run import Run
 from tlsmem.run.provenance import Provenance, built
@@ -20,7 +20,9 @@ JOBS = 2  # memory runs do not disturb each other's figures
 class Plan:
     """The runs of a campaign, and which of them a recording has already."""
 
-    def __init__(self, campaign: AnyCampaign, recording: Path, provenance: Provenance, fresh: bool) -> None:
+    def __init__(
+        self, campaign: Campaign | TimedCampaign, recording: Path, provenance: Provenance, fresh: bool
+    ) -> None:
         self.campaign, self.runs, self.recording = campaign, matrix(campaign), recording
         self.name, self.provenance = paths.shorten(recording), provenance
         self.states = {} if fresh else {record.key: record.status for record in append_records.existing(recording)}
@@ -58,7 +60,7 @@ def recording(given: argparse.Namespace) -> Path:
     return Path(given.out) if given.out else default_recording()
 
 
-def tell_unmetered(given: argparse.Namespace, campaign: AnyCampaign) -> None:
+def tell_unmetered(given: argparse.Namespace, campaign: Campaign | TimedCampaign) -> None:
     if given.heap and (where := unmetered(campaign)):
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
 

@@ -8,7 +8,7 @@ from tlsmem.base import repository
 from tlsmem.cli import campaign_conclusion, campaign_output, campaign_plan
 from tlsmem.cli.campaign_plan import Plan, slots_cpus
 from tlsmem.config import campaign_options, definitions, option_check
-from tlsmem.config.campaigns import AnyCampaign
+from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.profile.capture import instructions
 from tlsmem.run import exclusive, heap_page, preflight, verify_stacks
 from tlsmem.run.cpu_slots import complete
@@ -38,7 +38,7 @@ def run(given: argparse.Namespace) -> None:
     sys.exit(0 if fine else 1)
 
 
-def of_built(campaign: AnyCampaign) -> AnyCampaign:
+def of_built(campaign: Campaign | TimedCampaign) -> Campaign | TimedCampaign:
     """Without the stacks that are not built, where the campaign may be without; each is said."""
     if not campaign.built_only:
         return campaign
@@ -51,7 +51,7 @@ def of_built(campaign: AnyCampaign) -> AnyCampaign:
     return kept
 
 
-def prepare(recording: Path, campaign: AnyCampaign) -> None:
+def prepare(recording: Path, campaign: Campaign | TimedCampaign) -> None:
     """All that can be wrong before a run."""
     for stack in campaign.every_stack:
         manifest(stack)

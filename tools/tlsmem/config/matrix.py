@@ -60,11 +60,11 @@ def metered(campaign: Campaign, requested: bool) -> Iterator[tuple[Meter, int]]:
         yield from (("sites", sessions(campaign, part)) for part in [campaign.sites] if part)
 
 
-def unmetered(campaign: Campaign) -> str | None:
+def unmetered(campaign: Campaign | TimedCampaign) -> str | None:
     """Why some runs have no heap runs beside them though the campaign has some."""
-    own = [name for name in dict.fromkeys([*campaign.stacks, *campaign.peers]) if stacks()[name].brings]
-    if not campaign.heap:
+    if isinstance(campaign, TimedCampaign) or not campaign.heap:
         return None
+    own = [name for name in dict.fromkeys([*campaign.stacks, *campaign.peers]) if stacks()[name].brings]
     if set(campaign.allocators) - {SYSTEM}:
         return f"on the {SYSTEM} allocator only: requested bytes are alike"
     if set(campaign.envs) - {"lab"}:
