@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tlsmem.run.validate import of_any_suite
+from tlsmem.run.validate import strip_suite
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "null 1 (no TLS: three blocks of 40, 1,000 and 3,032 bytes a session)"
@@ -185,5 +185,5 @@ def test_an_unsupported_suite_is_77_with_its_reason(program):
 def test_what_is_lacking_is_said_with_the_version_before_and_the_suite_behind(program):
     done = run(program, "memory", "sessions=2", "protocol=TLSv1.3", "cipher=A", "group=B", "certs=none")
     reason = json.loads(done.stdout.splitlines()[-1])["reason"]
-    assert of_any_suite(reason) == f'{VERSION}: has no TLS; its suite is "none"'
-    assert reason == f"{of_any_suite(reason)} (TLSv1.3, A, B)" and done.stderr == f"memtest: null: {reason}\n"
+    assert strip_suite(reason) == f'{VERSION}: has no TLS; its suite is "none"'
+    assert reason == f"{strip_suite(reason)} (TLSv1.3, A, B)" and done.stderr == f"memtest: null: {reason}\n"

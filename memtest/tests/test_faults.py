@@ -47,9 +47,9 @@ def faulty(tmp_path, monkeypatch):
     build |= {"compiler": "gcc", "flags": "-O2", "licence": "Apache-2.0 OR MIT"}
     (tmp_path / f"{STACK}.json").write_text(json.dumps(build))
     monkeypatch.setattr(provenance, "HARNESSES", tmp_path)
-    provenance.manifest.cache_clear()
+    provenance.read_manifest.cache_clear()
     yield tmp_path / STACK
-    provenance.manifest.cache_clear()
+    provenance.read_manifest.cache_clear()
 
 
 def recorded(program, fault, meter, sessions, **variables):
@@ -57,7 +57,7 @@ def recorded(program, fault, meter, sessions, **variables):
     origin = provenance.Provenance(definitions.suites(), definitions.allocators())
     run = Run(STACK, "none", SYSTEM, "all", sessions, meter, 1)
     asked = [str(program), *argv(run, origin.suites["none"])[1:]]
-    environment = preload.variables(meter, origin.allocator(run), origin.allocators[SYSTEM])
+    environment = preload.run_variables(meter, origin.allocator(run), origin.allocators[SYSTEM])
     outcome = asyncio.run(harness.run(asked, environment | {"FAULT": fault} | variables, 60))
     return origin.record(run, outcome)
 

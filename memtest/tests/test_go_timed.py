@@ -8,7 +8,7 @@ from test_go import GO
 from test_two_processes import built
 
 from tlsmem.config.definitions import suites
-from tlsmem.schema.harness_output import LINE
+from tlsmem.schema.harness_output import OUTPUT_LINE
 
 NULLS = ["null@c", "null@go"]
 OF_HANDSHAKE = ["client_new", "client", "client_free", "server_new", "server", "server_free"]
@@ -41,7 +41,7 @@ def timed(harness, scenario, *arguments):
     """The run line, those of the threads, and the end line, each by the model of its kind."""
     done = run(harness, scenario, *arguments)
     assert done.returncode == 0, done.stderr
-    first, *threads, end = [LINE.validate_json(line) for line in done.stdout.splitlines()]
+    first, *threads, end = [OUTPUT_LINE.validate_json(line) for line in done.stdout.splitlines()]
     assert first.record == "run" and end.status == "measured" and {line.record for line in threads} == {"thread"}
     return first, threads, end
 

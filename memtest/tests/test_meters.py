@@ -9,7 +9,7 @@ from test_core import NONE, PHASES, ROOT, phases, run
 from test_two_processes import CERTS
 
 from tlsmem.config.definitions import allocators
-from tlsmem.run.preload import find
+from tlsmem.run.preload import find_library
 
 NULL = ROOT / "build/harness/null@c"
 JEMALLOC_RUST = ROOT / "build/harness/rustls+aws-lc+jemalloc-rust@0.23.46"
@@ -165,7 +165,7 @@ def preload(allocator):
     """The environment that puts an allocator before the system's."""
     if allocator == "glibc":
         return {}
-    found = find(allocators()[allocator].library)
+    found = find_library(allocators()[allocator].library)
     return {"LD_PRELOAD": str(found)} if found else pytest.skip(f"no {allocator} on this system")
 
 

@@ -125,10 +125,10 @@ def test_pages_of_the_dead_are_their_living_parents_to_remove():
     with subprocess.Popen([sys.executable, "-c", script], env=variables, stdout=subprocess.PIPE) as parent:
         child = int(parent.stdout.readline())
         mine = [Path(f"/dev/shm/heapmeter.{pid}") for pid in (parent.pid, child)]
-        heap_page.sweep()
+        heap_page.remove_stale_pages()
         there = [page.exists() for page in mine]
         parent.kill()
-    heap_page.sweep()
+    heap_page.remove_stale_pages()
     removed = [not page.exists() for page in mine]
     for page in mine:
         page.unlink(missing_ok=True)

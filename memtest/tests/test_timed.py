@@ -12,7 +12,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from test_core import NONE, ROOT, run
 
-from tlsmem.schema.harness_output import LINE, EndLine, RunLine
+from tlsmem.schema.harness_output import OUTPUT_LINE, EndLine, RunLine
 
 HANDSHAKE = ["client_new", "client", "client_free", "server_new", "server", "server_free"]
 TRANSFER = ["send", "receive"]
@@ -34,7 +34,7 @@ def program(request):
 
 def lines(done):
     assert done.returncode == 0, done.stderr
-    first, *threads, end = map(LINE.validate_json, done.stdout.splitlines())
+    first, *threads, end = map(OUTPUT_LINE.validate_json, done.stdout.splitlines())
     assert isinstance(first, RunLine) and isinstance(end, EndLine) and end.status == "measured"
     return first, threads
 

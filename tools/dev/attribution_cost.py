@@ -18,8 +18,8 @@ from tlsmem.config import definitions, option_check
 from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.profile.capture import profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
-from tlsmem.profile.capture.profilers import MARKS, PROFILERS
-from tlsmem.profile.errors import Failed
+from tlsmem.profile.capture.profilers import MARKS_LIBRARY, PROFILERS
+from tlsmem.profile.errors import CaptureFailed
 from tlsmem.profile.heap_profile import Tool
 from tlsmem.run import process, stack_abilities
 from tlsmem.schema.harness_output import Meter
@@ -47,8 +47,8 @@ class Way:
         package = PROFILERS[self.tool].package if self.tool else None
         if package and not shutil.which(package):
             return f"no {package} here: apt install {package}"
-        marks = package == "valgrind" and not (definitions.ROOT / MARKS).exists()
-        return f"no {MARKS} here: make {MARKS}" if marks else None
+        marks = package == "valgrind" and not (definitions.ROOT / MARKS_LIBRARY).exists()
+        return f"no {MARKS_LIBRARY} here: make {MARKS_LIBRARY}" if marks else None
 
 
 WAYS = (
@@ -73,7 +73,7 @@ def seconds(way: Way, run: Run, cpu: int) -> float:
         harness = [*argv(run, definitions.suites()[run.suite]), f"cpu={cpu}", "marks=1"]
         try:
             ended = asyncio.run(profiled(way.tool, Path(name), harness))
-        except Failed as failed:
+        except CaptureFailed as failed:
             sys.exit(f"memtest: {failed}")
     if b'"status":"measured"' not in ended.stdout:
         said = ended.stopped or ended.stderr.decode(errors="replace").strip().rpartition("\n")[2] or "it said nothing"
@@ -81,11 +81,11 @@ def seconds(way: Way, run: Run, cpu: int) -> float:
     return children() - before
 
 
-async def profiled(tool: Tool, folder: Path, harness: list[str]) -> process.Ended:
+async def profiled(tool: Tool, folder: Path, harness: list[str]) -> process.ProcessResult:
     """A harness that has to switch randomisation off starts itself again: heaptrack would lose it, valgrind start
     valgrind. heaptrack's recording is interpreted afterwards, which belongs to its cost."""
-    command = profilers.command(tool, folder, profilers.UNRANDOMISED, harness)
-    async with process.started(command, {"HOME": str(folder)}) as one:
+    command = profilers.profiler_command(tool, folder, profilers.NO_ASLR_COMMAND, harness)
+    async with process.start_process(command, {"HOME": str(folder)}) as one:
         await one.wait(LIMIT_S)
     for raw in () if one.failed else folder.glob("heaptrack.raw.*"):
         await interpret(tool, raw, folder / "interpreted", LIMIT_S)
@@ -150,11 +150,13 @@ def findings(stack: str, suite: str, sessions: int, taken: dict[Way, list[float]
 def run(given: argparse.Namespace) -> None:
     """Measures, prints the table, and exits with sentences where a meter costs more than its limit."""
     cpu, found = allowed_cpus()[0], []
-    stacks = stack_abilities.asked(given.stacks, given.prefix, metered=True)  # else the ways see not the same memory
+    stacks = stack_abilities.select_stacks(
+        given.stacks, given.prefix, metered=True
+    )  # else the ways see not the same memory
     columns = ("stack", "way", "N", "CPU s", "over plain", "smallest", "largest", "within")
     table = Table(*columns, box=None, caption=CAPTION, caption_justify="left")
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for stack, suite in stack_abilities.able(stacks, option_check.listed(given.suites)):
+        for stack, suite in stack_abilities.select_supported(stacks, option_check.split_names(given.suites)):
             status.update(f"{suite} {stack}: {given.repeats} rounds of {len(WAYS)} runs")
             taken = rounds(stack, suite, int(given.n), int(given.repeats), cpu)
             for row in rows(stack, int(given.n), taken):

@@ -20,12 +20,12 @@ STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")  # that have a loop
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    meaning = f"{option_check.KNOBS['STACKS']} (default: %(default)s)"
+    meaning = f"{option_check.MEMORY_OPTIONS['STACKS']} (default: %(default)s)"
     parser.add_argument("--stacks", metavar="STACKS", default=" ".join(STACKS), help=meaning)
     parser.add_argument("--repeats", metavar="REPEATS", default="15", help="pairs of runs (default: %(default)s)")
     given = parser.parse_args()
-    option_check.insist({"STACKS": given.stacks, "REPEATS": given.repeats})
-    for stack in option_check.listed(given.stacks):
+    option_check.check_options_or_exit({"STACKS": given.stacks, "REPEATS": given.repeats})
+    for stack in option_check.split_names(given.stacks):
         if stack not in STACKS:
             parser.error(f"{stack} has no loop; {' and '.join(STACKS)} have one")
     return given

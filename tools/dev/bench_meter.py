@@ -15,8 +15,8 @@ from tlsmem.config import option_check
 
 
 def main() -> None:
-    option_check.insist({})  # the defaults are read from the definitions
-    mem = option_check.defaults()
+    option_check.check_options_or_exit({})  # the defaults are read from the definitions
+    mem = option_check.memory_defaults()
     given = parsed(__doc__, {"STACKS": mem["STACKS"], "SUITES": mem["SUITES"], "N": "2000", "REPEATS": "7"})
     venv.activate()
     import meter_cost

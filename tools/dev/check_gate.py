@@ -45,11 +45,11 @@ def baseline(budget: Path) -> None:
         sys.exit(f"check-gate: no baseline: {made.stderr.strip().splitlines()[-1]}")
 
 
-def held(budget: Path, number: int) -> bool:
+def is_held(budget: Path, number: int) -> bool:
     """One round; what was not held is said."""
     done = gate(budget)
     wrong = [line for line in done.stderr.splitlines() if line.startswith("gate: ")]
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         print(f"round {number}: exit {done.returncode}; {'; '.join(wrong).replace('gate: ', '')}", flush=True)
     return done.returncode == 0
 
@@ -61,7 +61,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memtest-check-gate-") as folder:
         budget = Path(shutil.copy(ROOT / "tools/dev" / BUDGETS[given.time], folder))
         baseline(budget)
-        count = sum(held(budget, number) for number in range(1, given.rounds + 1))
+        count = sum(is_held(budget, number) for number in range(1, given.rounds + 1))
     print(f"check-gate: {count} of {given.rounds} rounds were held; at least {least} must be")
     sys.exit(0 if count >= least else 1)
 

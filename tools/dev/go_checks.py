@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import go_stack
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 
 COMMANDS = {"style": [["gofmt", "-l", "."], ["go", "vet", "./..."]], "tests": [["go", "test", "./..."]]}
 
@@ -15,8 +15,8 @@ COMMANDS = {"style": [["gofmt", "-l", "."], ["go", "vet", "./..."]], "tests": [[
 def variables(root: Path) -> dict[str, str]:
     """As a build has them, and the pinned toolchain's own programs first; Failed where it is not there."""
     os.environ["GOPROXY"] = "off"
-    go_stack.compiled(root)
-    settings = os.environ | go_stack.variables(root)
+    go_stack.toolchain_record(root)
+    settings = os.environ | go_stack.go_variables(root)
     goroot = subprocess.run(["go", "env", "GOROOT"], env=settings, capture_output=True, text=True, check=True).stdout
     return settings | {"PATH": f"{goroot.strip()}/bin:{settings['PATH']}"}
 
@@ -36,7 +36,7 @@ def run(what: str) -> None:
     """Exits with 1 when a command of `what` fails."""
     try:
         settings = variables(ROOT)
-    except Failed as error:
+    except BuildFailed as error:
         print(f"check: left out: {what} of {go_stack.MODULE}: {error}")
         return
     passed = [passes(command, settings, ROOT / go_stack.MODULE) for command in COMMANDS[what]]

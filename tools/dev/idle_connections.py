@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import nginx
-from nginx import Level, Nginx
+from nginx import Nginx, WorkerMemory
 from nginx_limits import MOST, SPARE
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, quotient, word
+from tlsmem.tables.table import Cell, Column, Table, quotient_cell, text_cell
 
 KINDS = {"tls": "TLS 1.3, RSA-2048", "http": "plain HTTP"}
 CONNECTIONS = [500, 1000, 2000]
@@ -27,9 +27,9 @@ class Held:
 
     kind: str
     connections: int
-    before: Level
-    during: Level
-    after: Level
+    before: WorkerMemory
+    during: WorkerMemory
+    after: WorkerMemory
 
     def added(self, what: str) -> int:
         return getattr(self.during.heap, what) - getattr(self.before.heap, what)
@@ -78,10 +78,10 @@ def table(runs: list[Held], version: str) -> Table:
 
 
 def row(run: Held) -> list[Cell]:
-    each = [quotient(run.added(what), run.connections, 3) for what in ("live_bytes", "live_blocks")]
+    each = [quotient_cell(run.added(what), run.connections, 3) for what in ("live_bytes", "live_blocks")]
     left = [Cell(f"{run.left(what):,}", run.left(what)) for what in ("live_bytes", "live_blocks")]
     rss = Cell(f"{run.rss_anon_each:,.0f}", run.rss_anon_each)
-    return [word(KINDS[run.kind]), Cell(f"{run.connections:,}", run.connections), *each, *left, rss]
+    return [text_cell(KINDS[run.kind]), Cell(f"{run.connections:,}", run.connections), *each, *left, rss]
 
 
 def run(given: argparse.Namespace) -> None:
@@ -94,11 +94,11 @@ def run(given: argparse.Namespace) -> None:
             for connections in given.connections or CONNECTIONS:
                 print(f"check-nginx: {connections:,} connections, {KINDS[kind]}", file=sys.stderr)
                 runs.append(hold(kind, connections))
-    except (nginx.Failed, OSError) as error:
+    except (nginx.NginxFailed, OSError) as error:
         sys.exit(f"memtest: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
-    render.print_all([table(runs, nginx.version())], given.format)
+    render.print_all([table(runs, nginx.nginx_version())], given.format)
     sentences = list(wrong(runs))
     for sentence in sentences:
         print(f"memtest: {sentence}", file=sys.stderr)

@@ -16,13 +16,13 @@ from rich.table import Table
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, commands, rust_stack
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.config import definitions, option_check, timed_matrix
 from tlsmem.config.definitions import Stack
 from tlsmem.config.run import SYSTEM, argv
-from tlsmem.config.timed_matrix import ALONE, TimedRun
+from tlsmem.config.timed_matrix import WINDOW_ALL, TimedRun
 from tlsmem.run import exclusive, harness
-from tlsmem.run.provenance import built, missing
+from tlsmem.run.provenance import describe_missing, is_built
 from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
 
@@ -45,9 +45,9 @@ PARTS = {  # in the loop's words the harness's, and by what they are divided
 
 def openssl_loop(name: str, stack: Stack, binary: Path, log: Path) -> None:
     """By the harness's compiler and flags, with the library that the harness has."""
-    library = c_stack.library(name, stack, ROOT, log)
+    library = c_stack.provide_library(name, stack, ROOT, log)
     source = ROOT / "harness-c/loops/openssl_loop.c"
-    compiler = c_stack.compiling(stack, library.cflags, ROOT)
+    compiler = c_stack.driver_command(stack, library.cflags, ROOT)
     commands.run([*compiler, str(source), *library.libraries, "-o", str(binary)], log, f"{name}: loop", ROOT)
 
 
@@ -107,7 +107,7 @@ def rate(ns: float, by: str) -> str:
 
 def row(key: str, by: str, pairs: list[tuple[float, float]]) -> list[str]:
     ratios = [of_loop / of_harness for of_harness, of_loop in pairs]  # of rates: the less time the more
-    spread = bootstrap.bootstrap([ratios], median) if len(ratios) > 1 else Interval(*ratios, *ratios)
+    spread = bootstrap.bootstrap_interval([ratios], median) if len(ratios) > 1 else Interval(*ratios, *ratios)
     rates = [rate(float(numpy.median(of_one)), by) for of_one in zip(*pairs, strict=True)]
     ends = [f"{value:.3f}" for value in (min(ratios), max(ratios))]
     between = f"{spread.low:.3f} to {spread.high:.3f}"
@@ -122,7 +122,7 @@ def both(stack: str, work: str, cpu: int) -> Both:
     scenario, name, size = WORKS[work]
     suite = definitions.suites()[name]
     count = timed_matrix.rounds(suite, size)
-    run = TimedRun(stack, name, SYSTEM, ALONE, 2, "time", 1, scenario=scenario, size_bytes=size, rounds=count)
+    run = TimedRun(stack, name, SYSTEM, WINDOW_ALL, 2, "time", 1, scenario=scenario, size_bytes=size, rounds=count)
     # Both with addresses randomised: else one lucky layout of one binary is measured, in every repeat again.
     return Both(stack, scenario, [*argv(run, suite)[1:], "aslr=on", f"cpus={cpu}"])
 
@@ -132,18 +132,18 @@ def make_loops(stacks: list[str]) -> None:
     for name in stacks:
         try:
             LOOPS[name](name, definitions.stacks()[name], FOLDER / name, ROOT / f"build/logs/{name}.loop.log")
-        except Failed as error:
+        except BuildFailed as error:
             sys.exit(f"memtest: {error}")
 
 
 def run(given: argparse.Namespace) -> None:
     """Makes the loops, measures, and prints the table."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what it has started ends with it
-    stacks, repeats = option_check.listed(given.stacks), int(given.repeats)
+    stacks, repeats = option_check.split_names(given.stacks), int(given.repeats)
     for stack in stacks:
-        if not built(stack):
-            sys.exit(f"memtest: {missing(stack)}")
-    exclusive.claim(timed=True)  # before they are compiled, which would disturb a campaign
+        if not is_built(stack):
+            sys.exit(f"memtest: {describe_missing(stack)}")
+    exclusive.claim_machine(timed=True)  # before they are compiled, which would disturb a campaign
     make_loops(stacks)
     cpu = exclusive.cores_first()[0]
     headings = "stack", "work", "part", "harness", "loop", "ratio", "95 %", "smallest", "largest", f"at least {AIM}"

@@ -14,11 +14,11 @@ import rich.console
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, option_check
-from tlsmem.profile.errors import Failed, Unreadable
+from tlsmem.profile.errors import CaptureFailed, Unreadable
 from tlsmem.run import preload, stack_abilities
 from tlsmem.selfcheck import meter_agreement, reference_profilers
 from tlsmem.selfcheck.reference_profilers import Statement, Subject
-from tlsmem.stats.remainders import repeats
+from tlsmem.stats.remainders import repeats_exactly
 from tlsmem.tables import render
 
 Work = Callable[[Path], Awaitable[Any]]
@@ -44,7 +44,7 @@ class Runs:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self.one(name, work)) for name, work in works.items()]
-        except* (Failed, Unreadable) as failures:
+        except* (CaptureFailed, Unreadable) as failures:
             raise failures.exceptions[0] from None
         return [task.result() for task in tasks]
 
@@ -65,7 +65,12 @@ async def hear(runs: Runs, subject: Subject, meter: Path, phases: list[str] | No
     sites, heaptrack, massif, *dhat = await runs.all(works)
     by_phase, sparse = ChainMap(*(one.by_phase for one in dhat)), ChainMap(*(one.sparse for one in dhat))
     whole = Statement(reference_profilers.DHAT, {phase: by_phase[phase] for phase in phases}, sparse=dict(sparse))
-    return [first, sites, heaptrack, *(reference_profilers.levelled(one, heaptrack) for one in (massif, whole))]
+    return [
+        first,
+        sites,
+        heaptrack,
+        *(reference_profilers.remove_sparse_levels(one, heaptrack) for one in (massif, whole)),
+    ]
 
 
 async def ask(
@@ -79,25 +84,25 @@ async def ask(
 def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
     """Exits with a sentence at a suite whose bytes differ from run to run."""
     for suite in suites:
-        if not repeats(definitions.suites()[suite].model_dump()):
+        if not repeats_exactly(definitions.suites()[suite].model_dump()):
             sys.exit(f"memtest: {suite}: its live bytes differ from run to run; RSA suites without tickets repeat")
-    return [Subject(stack, suite, sessions) for stack, suite in stack_abilities.able(stacks, suites)]
+    return [Subject(stack, suite, sessions) for stack, suite in stack_abilities.select_supported(stacks, suites)]
 
 
 def run(given: argparse.Namespace) -> None:
     """Prints the table; exits with 1 after sentences about what does not agree."""
     meter = (given.meter or ROOT / preload.HEAP_METER).resolve()
-    stacks = stack_abilities.asked(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
-    chosen = subjects(stacks, option_check.listed(given.suites), int(given.n))
+    stacks = stack_abilities.select_stacks(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
+    chosen = subjects(stacks, option_check.split_names(given.suites), int(given.n))
     if not chosen:
         sys.exit(None if given.leave_out else "memtest: none of the stacks does any of the suites")
     try:
-        reference_profilers.ready(meter)
+        reference_profilers.check_ready(meter)
         found = asyncio.run(ask(chosen, int(given.jobs), meter, given.quick))
-    except (Failed, Unreadable) as error:
+    except (CaptureFailed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
     render.print_all([meter_agreement.table(found)], given.format)
-    for said in meter_agreement.subtracted(found):
+    for said in meter_agreement.describe_constants(found):
         print(f"selfcheck: subtracted: {said}", file=sys.stderr)
     wrong = [said for subject, told in found.items() for said in meter_agreement.disagreements(subject, told)]
     for said in wrong:

@@ -22,7 +22,7 @@ def cpu_time(run: Run, cpu: int) -> float:
     """Seconds of user and system time of one run; exits with a sentence when it is no measurement."""
     arguments = [*argv(run, definitions.suites()[run.suite]), f"cpu={cpu}"]
     allocator = definitions.allocators()[run.allocator]
-    variables = preload.variables(run.meter, preload.allocator_record(run.allocator, allocator), allocator)
+    variables = preload.run_variables(run.meter, preload.allocator_record(run.allocator, allocator), allocator)
     before = children()
     outcome = asyncio.run(harness.run(arguments, variables, LIMIT_S))
     if outcome.status != "measured":
@@ -48,8 +48,8 @@ def run(given: argparse.Namespace) -> None:
     cpu = allowed_cpus()[0]
     table = Table("suite", "stack", "metered/plain", "smallest", "largest", f"at most {AIM}", box=None)
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for stack, suite in stack_abilities.able(
-            stack_abilities.asked(given.stacks, given.prefix), option_check.listed(given.suites)
+        for stack, suite in stack_abilities.select_supported(
+            stack_abilities.select_stacks(given.stacks, given.prefix), option_check.split_names(given.suites)
         ):
             status.update(f"{suite} {stack}: {given.repeats} pairs of runs")
             found = ratios(stack, suite, int(given.n), int(given.repeats), cpu)

@@ -18,7 +18,7 @@ from types import TracebackType
 from nginx_limits import MOST, SPARE
 from tlsmem.base.paths import ROOT
 from tlsmem.run import heap_process, heap_tree
-from tlsmem.run.heap_page import Counts
+from tlsmem.run.heap_page import PageCounts
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
 LIMIT_S = 20  # for each wait
@@ -51,15 +51,15 @@ http {{
 """
 
 
-class Failed(Exception):
+class NginxFailed(Exception):
     """One sentence."""
 
 
 @dataclass(frozen=True)
-class Level:
+class WorkerMemory:
     """The worker at rest."""
 
-    heap: Counts
+    heap: PageCounts
     rss_anon_bytes: int
 
 
@@ -74,10 +74,10 @@ class Nginx:
             CONFIG.format(folder=self.folder.name, certs=CERTS, most=MOST, descriptors=MOST + SPARE, **self.ports)
         )
         self.log = open(config.with_name("log"), "wb")
-        before, command = heap_tree.present(), [program(), "-c", config, "-p", self.folder.name, "-e", "stderr"]
-        variables = os.environ | {"LD_PRELOAD": heap_process.preloaded()}
+        before, command = heap_tree.list_pages(), [find_nginx(), "-c", config, "-p", self.folder.name, "-e", "stderr"]
+        variables = os.environ | {"LD_PRELOAD": heap_process.preload_value()}
         self.master = subprocess.Popen(command, env=variables, stdout=self.log, stderr=self.log)
-        self.tree = heap_tree.Tree(self.master.pid, before)
+        self.tree = heap_tree.ProcessTree(self.master.pid, before)
         try:
             self.worker = self.wait_for_worker()
         except BaseException:
@@ -99,17 +99,17 @@ class Nginx:
         self.log.close()
         self.folder.cleanup()
 
-    def wait_for_worker(self) -> heap_tree.Program:
+    def wait_for_worker(self) -> heap_tree.MeteredProgram:
         """The master's child that has a page, once it answers."""
         for _ in moments():
             if self.master.poll() is not None:
                 said = Path(self.log.name).read_text(errors="replace").splitlines() or ["it said nothing"]
-                raise Failed(f"nginx ended with {self.master.returncode}: {said[0]}")
+                raise NginxFailed(f"nginx ended with {self.master.returncode}: {said[0]}")
             self.tree.poll()
             children = [one for one in self.tree.current.values() if one.page.parent == self.master.pid]
             if children and not self.ports.keys() - {kind for kind in self.ports if self.answers(kind)}:
                 return children[0]
-        raise Failed(f"nginx has no worker under the heap meter that answers after {LIMIT_S} s")
+        raise NginxFailed(f"nginx has no worker under the heap meter that answers after {LIMIT_S} s")
 
     def answers(self, kind: str) -> bool:
         with contextlib.suppress(OSError), self.connect(kind) as connection:
@@ -127,7 +127,7 @@ class Nginx:
         context.load_verify_locations(CERTS / "root.pem")
         return context.wrap_socket(plain, server_hostname="localhost")
 
-    def level(self) -> Level:
+    def level(self) -> WorkerMemory:
         """Once the worker is at rest."""
         last, since = None, time.monotonic()
         for _ in moments():
@@ -135,19 +135,19 @@ class Nginx:
             if heap != last:
                 last, since = heap, time.monotonic()
             elif time.monotonic() - since > STILL_S:
-                return Level(heap, rss_anon(self.worker.page.pid))
-        raise Failed(f"nginx's worker did not come to rest within {LIMIT_S} s")
+                return WorkerMemory(heap, rss_anon(self.worker.page.pid))
+        raise NginxFailed(f"nginx's worker did not come to rest within {LIMIT_S} s")
 
 
-def program() -> str:
+def find_nginx() -> str:
     found = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
     if not found:
-        raise Failed("nginx is not installed: apt install nginx-light")
+        raise NginxFailed("nginx is not installed: apt install nginx-light")
     return found
 
 
-def version() -> str:
-    said = subprocess.run([program(), "-V"], capture_output=True, text=True, check=False).stderr.splitlines()
+def nginx_version() -> str:
+    said = subprocess.run([find_nginx(), "-V"], capture_output=True, text=True, check=False).stderr.splitlines()
     wanted = [line.removeprefix("nginx version: ") for line in said if "version:" in line or "OpenSSL" in line]
     return ", ".join(wanted)
 
@@ -177,6 +177,6 @@ def allow_descriptors(wanted: int) -> None:
     """For our ends of the connections. Failed when the system's limit is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
-        raise Failed(f"{wanted:,} descriptors are needed and {hard:,} are the limit: raise it with ulimit -n")
+        raise NginxFailed(f"{wanted:,} descriptors are needed and {hard:,} are the limit: raise it with ulimit -n")
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -5,16 +5,16 @@ import sys
 
 from tlsmem.schema import records
 from tlsmem.selfcheck import claims
-from tlsmem.stats.comparability import left_out
+from tlsmem.stats.comparability import describe_left_out
 from tlsmem.tables import table_command
 
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
-    recorded = table_command.loaded(arguments.recording, "`make prove` makes one")
-    for said in left_out(recorded):
+    recorded = table_command.load_recording(arguments.recording, "`make prove` makes one")
+    for said in describe_left_out(recorded):
         print(f"prove: {arguments.recording}: {said}", file=sys.stderr)
-    table = claims.proof(recorded)
+    table = claims.proof_table(recorded)
     table_command.deliver([table], arguments, parser)
     proven = arguments.into or all(cells[-1].value is True for cells in table.rows)
-    return 0 if proven and not records.skipped else 1
+    return 0 if proven and not records.skipped_lines else 1

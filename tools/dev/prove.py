@@ -34,7 +34,7 @@ def main() -> None:
     import proof
     from tlsmem.tables import table_command
 
-    table_command.end("prove", given, partial(proof.run, parser=asked))
+    table_command.run_and_exit("prove", given, partial(proof.run, parser=asked))
 
 
 if __name__ == "__main__":

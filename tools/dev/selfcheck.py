@@ -21,10 +21,10 @@ QUICK = ["contexts", "established"]
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for knob, default in ({"STACKS": option_check.defaults()["STACKS"]} | DEFAULTS).items():
-        meaning = f"{option_check.KNOBS[knob]} (default: %(default)s)"
+    for knob, default in ({"STACKS": option_check.memory_defaults()["STACKS"]} | DEFAULTS).items():
+        meaning = f"{option_check.MEMORY_OPTIONS[knob]} (default: %(default)s)"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
-    parser.add_argument("--prefix", metavar="PREFIX", help=option_check.KNOBS["PREFIX"])
+    parser.add_argument("--prefix", metavar="PREFIX", help=option_check.MEMORY_OPTIONS["PREFIX"])
     quick = f"DHAT, one run per phase, at {' and '.join(QUICK)} only"
     parser.add_argument("--quick", action="store_const", const=QUICK, help=quick)
     parser.add_argument("--leave-out", action="store_true", help="what cannot be checked is left out, and not refused")
@@ -32,12 +32,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--meter", type=Path, metavar="LIBRARY", help="another build of the heap meter")
     given = parser.parse_args()
     asked = {knob: getattr(given, knob.lower()) for knob in ("STACKS", "PREFIX", *DEFAULTS)}
-    option_check.insist({knob: value for knob, value in asked.items() if value is not None})
+    option_check.check_options_or_exit({knob: value for knob, value in asked.items() if value is not None})
     return given
 
 
 def main() -> None:
-    option_check.insist({})  # the defaults are read from the definitions
+    option_check.check_options_or_exit({})  # the defaults are read from the definitions
     given = arguments()
     venv.activate()
     import meter_check

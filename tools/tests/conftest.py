@@ -25,7 +25,7 @@ STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MI
 @pytest.fixture(autouse=True)
 def no_torn_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test's recordings lost is no failure of the next."""
-    monkeypatch.setattr(records, "skipped", [])
+    monkeypatch.setattr(records, "skipped_lines", [])
 
 
 @dataclass(frozen=True)

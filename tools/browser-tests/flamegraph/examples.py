@@ -13,7 +13,7 @@ from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import write_flamegraph
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import BASE, END, PEAK, CallstackTree, LiveHeap, Moment, Profile
 from tlsmem.schema import records
 
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
@@ -26,13 +26,13 @@ def of_sites(stack: str, suite: str) -> Profile:
     runs = [
         run for run in records.load_file(RECORDING / f"{stack}.jsonl") if (run.meter, run.suite) == ("sites", suite)
     ]
-    return sites_reader.profile(max(runs, key=lambda run: run.sessions))
+    return sites_reader.profile_from_record(max(runs, key=lambda run: run.sessions))
 
 
 def by_hand() -> Profile:
     """Ten sessions of each role: 50 bytes for each client's, 70 for each server's, above what was there before; and
     what is no session's."""
-    stacks = Stacks()
+    stacks = CallstackTree()
 
     def stack(*functions: str) -> int:
         caller = 0
@@ -45,16 +45,16 @@ def by_hand() -> Profile:
     client = stack("client_session_new", WICKED)
     server = stack("server_session_new", "SSL_new")
     harness = stack("report")
-    before = {context: Held(1000, 4), client: Held(8, 1)}
-    after = {context: Held(1000, 4), client: Held(508, 11), server: Held(700, 20), harness: Held(92, 1)}
+    before = {context: LiveHeap(1000, 4), client: LiveHeap(8, 1)}
+    after = {context: LiveHeap(1000, 4), client: LiveHeap(508, 11), server: LiveHeap(700, 20), harness: LiveHeap(92, 1)}
     live = {
         BASE: before,
         "established": after,
         PEAK: after,
         "closed": before,
-        "freed": {client: Held(3, 1), harness: Held(92, 1)},
+        "freed": {client: LiveHeap(3, 1), harness: LiveHeap(92, 1)},
     }
-    live[END] = {client: Held(3, 1)}
+    live[END] = {client: LiveHeap(3, 1)}
     moments = {name: Moment(name, sum(held.bytes for held in one.values()), one) for name, one in live.items()}
     return Profile("heaptrack", "by-hand.zst", WICKED, stacks, moments, sessions_of_role=SESSIONS, warnings=[WICKED])
 

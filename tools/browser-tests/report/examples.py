@@ -25,13 +25,13 @@ def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     write(folder, "report", list(recordings.by_machine(recordings.load_newest(TOOLS.parent / "data"))))
-    small = list(recordings.by_machine(recordings.load_named([RECORDING])))
+    small = list(recordings.by_machine(recordings.load_recordings([RECORDING])))
     write(folder, "report-small", small)
     (folder / "report-small").mkdir(exist_ok=True)
     for shown in (shown for section in build_report.sections(small) for shown in section.tables):
         for form, ending in ((forms.MARKDOWN, "md"), (forms.CSV, "csv")):
             file = folder / "report-small" / f"{shown.table.name}.{ending}"
-            file.write_text(render.text_of([shown.table], form))
+            file.write_text(render.format_tables([shown.table], form))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def by_phase(runs: list[records.Record], role: str) -> dict[str, list[int]]:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    read = list(recordings.by_machine(recordings.load_named([RECORDING])))
+    read = list(recordings.by_machine(recordings.load_recordings([RECORDING])))
     sections = [maker.section(read) for maker in (phase_section, residuals_section, waterfall_section)]
     (folder / "phases.html").write_text(page.page("Phases", "a page to test", sections), encoding="utf-8")
     facts: dict = {"rss": {}}

@@ -12,7 +12,7 @@ def test_a_file_keeps_its_mode_and_its_link(tmp_path):
     file.write_text("before")
     file.chmod(0o640)
     link.symlink_to(file)
-    markdown_embedding.put(link, "after")
+    markdown_embedding.write_atomically(link, "after")
     assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("after", 0o640, True)
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -21,7 +21,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(small_disk):
     file = small_disk / "file.md"
     file.write_text("before")
     with pytest.raises(OSError, match=r"No space left on device: .*/file\.md"):
-        markdown_embedding.put(file, "after " * 100_000)
+        markdown_embedding.write_atomically(file, "after " * 100_000)
     assert [one.name for one in small_disk.iterdir()] == ["file.md"]
     assert file.read_text() == "before"
 
@@ -34,5 +34,5 @@ def test_the_same_file_by_another_way_is_the_same_command(tmp_path, words):
     page = tmp_path / "page.md"
     page.write_text(f"<!-- begin: tools/look.py {' '.join(words)} -->\nold\n<!-- end -->\n")
     plain = ["--diff", "data/x", "data/y"] if "--diff" in words else ["data/x"]
-    markdown_embedding.replace(page, parser.parse_args(plain), parser, "new")
+    markdown_embedding.replace_block(page, parser.parse_args(plain), parser, "new")
     assert "new" in page.read_text() and "old" not in page.read_text()

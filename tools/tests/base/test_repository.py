@@ -146,10 +146,10 @@ def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordin
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "some.jsonl").write_bytes(RUNS.read_bytes())
     monkeypatch.setattr(recordings, "ROOT", tmp_path)
-    assert recordings.newest(None) == [tmp_path / COMMITTED]
-    assert recordings.newest([tmp_path / LOCAL]) == [tmp_path / LOCAL]
+    assert recordings.find_recordings(None) == [tmp_path / COMMITTED]
+    assert recordings.find_recordings([tmp_path / LOCAL]) == [tmp_path / LOCAL]
     [load, *_] = documented_queries.QUERY.finditer((ROOT / "docs/records.md").read_text())
-    with documented_queries.opened(tmp_path) as database:
+    with documented_queries.open_database(tmp_path) as database:
         database.sql(load["text"])
         found = database.sql("SELECT DISTINCT recording FROM runs").fetchall()
     assert found == [(Path(COMMITTED).name,)]

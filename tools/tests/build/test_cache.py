@@ -6,7 +6,7 @@ import pytest
 
 from tests.build.test_harness import clone, root, tiny  # noqa: F401
 from tlsmem.build import cache, compiler_flags, harness
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.build.stamps import sha256
 
 
@@ -53,16 +53,16 @@ def test_a_damaged_entry_is_told_and_made_again(root, tmp_path, kept, capsys, ki
     harness.build("tiny@1", tiny(root), root)
     assert f"{entry} is damaged" in capsys.readouterr().err and steps(root) == (kind == "library")
     assert sha256(root / "build/harness/tiny@1") == whole and len(list((kept / kind).iterdir())) == 1
-    assert cache.entries(kind, entry.name.partition("-")[0])[0].name == entry.name
+    assert cache.find_entries(kind, entry.name.partition("-")[0])[0].name == entry.name
 
 
 def test_an_archive_of_a_source_is_taken_back_whole_or_not(tmp_path, kept, capsys):
     archive, sum_ = tmp_path / "a.orig", "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752"
     archive.write_text("test2")
-    cache.keep_source(sum_, archive)
-    assert cache.take_source(sum_, tmp_path / "b.orig", "a@1") and (tmp_path / "b.orig").read_text() == "test2"
+    cache.store_source(sum_, archive)
+    assert cache.restore_source(sum_, tmp_path / "b.orig", "a@1") and (tmp_path / "b.orig").read_text() == "test2"
     (kept / "sources" / sum_).write_text("test3")
-    assert not cache.take_source(sum_, tmp_path / "c.orig", "a@1") and "is damaged" in capsys.readouterr().err
+    assert not cache.restore_source(sum_, tmp_path / "c.orig", "a@1") and "is damaged" in capsys.readouterr().err
     assert not (kept / "sources" / sum_).exists() and not (tmp_path / "c.orig").exists()
 
 
@@ -75,8 +75,8 @@ def test_without_it_nothing_is_kept(root, tmp_path, monkeypatch):  # noqa: F811
 def test_where_nothing_can_be_kept_is_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("MEMTEST_CACHE", str(tmp_path / "file/below"))
-    with pytest.raises(Failed) as refused:
-        cache.check()
+    with pytest.raises(BuildFailed) as refused:
+        cache.check_writable()
     assert str(refused.value).endswith("file/below: nothing can be kept there: Not a directory")
 
 

@@ -8,7 +8,7 @@ import tarfile
 import pytest
 
 from tlsmem.build import debian_sources, harness, sources
-from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.config.definitions import Source, Stack
 
 TINY = "const char *tiny(void) { return __FILE__; }\n"
@@ -69,7 +69,7 @@ class Mirror:
         return Source(debian="tiny", suite=suite, version=version, sha256=sum_ or sums(orig(version))[0])
 
     def get(self, source):
-        return sources.get("tiny@1", source, self.folder, self.folder.parent / "log")
+        return sources.provide_tree("tiny@1", source, self.folder, self.folder.parent / "log")
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_why_is_kept_beside_where_the_harness_would_be_until_it_can_be_had(mirro
         harness.build("tiny@1", stack, tmp_path)
     kept = tmp_path / "build/harness/tiny@1.unavailable"
     assert kept.read_text().startswith("Debian's trixie has no tiny 1.2.3-1 any more; it offers 1.2.4-1 now")
-    with pytest.raises(Failed):  # for another reason
+    with pytest.raises(BuildFailed):  # for another reason
         harness.build(
             "tiny@1", stack.model_copy(update={"source": mirror.source("1.2.4-1"), "steps": ["false"]}), tmp_path
         )
@@ -116,7 +116,7 @@ def test_a_package_that_the_suite_never_had(mirror):
 
 def test_another_archive_than_was_pinned_is_refused(mirror):
     mirror.offer("trixie", "1.2.3-1")
-    with pytest.raises(Failed) as refused:
+    with pytest.raises(BuildFailed) as refused:
         mirror.get(mirror.source(sum_="0" * 64))
     assert sums(orig("1.2.3-1"))[0] in str(refused.value) and "0" * 64 in str(refused.value)
     assert not (mirror.folder / "tiny-1.2.3-1").exists()
@@ -143,11 +143,11 @@ def test_a_second_clone_has_it_from_the_cache_even_when_it_is_gone(mirror, tmp_p
 def test_a_security_suite_is_asked_for_where_this_machine_has_its_own(mirror):
     source = mirror.source(suite="trixie-security")
     with pytest.raises(Unavailable) as none:
-        debian_sources.entry(source, "tiny@1")
+        debian_sources.find_entry(source, "tiny@1")
     assert "no apt source" in str(none.value) and "-security" in str(none.value)
     (mirror.parts / "b.list").write_text("deb http://elsewhere/debian-security bookworm-security main\n")
-    assert "URIs: http://elsewhere/debian-security\n" in debian_sources.entry(source, "tiny@1")
-    assert f"URIs: file:{mirror.place}\n" in debian_sources.entry(mirror.source(), "tiny@1")
+    assert "URIs: http://elsewhere/debian-security\n" in debian_sources.find_entry(source, "tiny@1")
+    assert f"URIs: file:{mirror.place}\n" in debian_sources.find_entry(mirror.source(), "tiny@1")
 
 
 def test_a_vendors_archive_is_not_taken_for_debians(mirror):
@@ -155,7 +155,7 @@ def test_a_vendors_archive_is_not_taken_for_debians(mirror):
         "deb https://vendor/apt bookworm main\ndeb https://vendor/linux/debian bookworm stable\n"
     )
     with pytest.raises(Unavailable):
-        debian_sources.entry(mirror.source(), "tiny@1")
+        debian_sources.find_entry(mirror.source(), "tiny@1")
 
 
 def test_both_forms_of_apts_sources_are_read(tmp_path):
@@ -171,7 +171,7 @@ def test_both_forms_of_apts_sources_are_read(tmp_path):
         "Enabled: no\nTypes: deb\nURIs: http://off/debian\nSuites: a\nComponents: main\n\n"
         "Types: deb\nURIs: http://second/debian\nSuites: a\nComponents: main\n"
     )
-    found = list(debian_sources.entries(one, tmp_path / "parts"))
+    found = list(debian_sources.read_entries(one, tmp_path / "parts"))
     assert [fields["URIs"] for fields in found] == [f"http://{name}/debian" for name in ("list", "deb822", "second")]
     assert found[0] == {
         "URIs": "http://list/debian", "Suites": "a", "Components": "main non-free", "Signed-By": "/keys/k.gpg"

@@ -11,7 +11,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import compiler_flags, harness, sources
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import Source, Stack, stacks
 
 MAKEFILE = """libtiny.a: ; gcc $(FLAGS) -c $(TREE)/tiny.c -o tiny.o && ar rc $@ tiny.o
@@ -56,7 +56,7 @@ def tiny(root, steps=("make -f {source}/Makefile TREE={source} 'FLAGS={cflags}' 
 
 
 def failure(root, stack):
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(BuildFailed) as failed:
         harness.build("tiny@1", stack, root)
     return str(failed.value)
 
@@ -70,7 +70,7 @@ def test_a_harness_is_built_once_and_its_manifest_says_of_what(root):
         "stack": "tiny@1",
         "binary_sha256": sources.sha256(root / "build/harness/tiny@1"),
         "source": {"crate": "tiny-src", "version": "1.2.3", "sha256": stack.source.sha256},
-        "compiler": compiler_flags.version("gcc"),
+        "compiler": compiler_flags.compiler_version("gcc"),
         "flags": "-g1 -fno-omit-frame-pointer -fno-optimize-sibling-calls",
         "licence": "MIT",
     }

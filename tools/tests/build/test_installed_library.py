@@ -7,7 +7,7 @@ import pytest
 
 from tests.build.test_harness import clone
 from tlsmem.build import harness
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import Stack
 
 STACK = Stack(harness="c", driver="null", licence="mine", prefix=True, libraries=["libtiny"])
@@ -39,7 +39,7 @@ def installed(tmp_path):
 
 
 def refusal(root, at):
-    with pytest.raises(Failed) as refused:
+    with pytest.raises(BuildFailed) as refused:
         harness.build("tiny@path", STACK, root, at)
     assert not (root / "build/harness/tiny@path.json").exists()
     return str(refused.value)

@@ -20,7 +20,7 @@ from tlsmem.config.definitions import Source, Stack
 @pytest.fixture(autouse=True)
 def unstopped():
     yield
-    shared_resources.stop.clear()
+    shared_resources.stop_requested.clear()
 
 
 def plain(**more):
@@ -61,7 +61,7 @@ def test_the_longest_is_first_and_what_it_is_for_counts():
     assert Schedule(list(known), known, ROOT).waiting == ["below@1", "long@1", "above@1", "short@1"]
 
 
-@pytest.mark.skipif(shared_resources.cpus() < 2, reason="one CPU builds one at a time")
+@pytest.mark.skipif(shared_resources.count_cpus() < 2, reason="one CPU builds one at a time")
 def test_two_are_built_at_a_time_and_share_the_cpus(root):  # noqa: F811
     """Each waits for the other to have begun."""
     wait = (
@@ -72,20 +72,20 @@ def test_two_are_built_at_a_time_and_share_the_cpus(root):  # noqa: F811
         for one, other in (("a@1", "b@1"), ("b@1", "a@1"))
     }
     assert Schedule(list(known), known, root).run() == {}
-    jobs = max(1, shared_resources.cpus() // 2)
+    jobs = max(1, shared_resources.count_cpus() // 2)
     assert all(f"jobs={jobs}\n" in (root / f"build/logs/{name}.log").read_text() for name in known)
 
 
 def test_a_stack_named_alone_has_all_cpus(root):  # noqa: F811
     known = {"a@1": tiny(root, steps=["echo jobs={jobs}", *tiny(root).steps])}
     Schedule(["a@1"], known, root).run()
-    assert f"jobs={shared_resources.cpus()}\n" in (root / "build/logs/a@1.log").read_text()
+    assert f"jobs={shared_resources.count_cpus()}\n" in (root / "build/logs/a@1.log").read_text()
 
 
 def test_time_left_follows_how_builds_go(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(shared_resources, "cpus", lambda: 2)
+    monkeypatch.setattr(shared_resources, "count_cpus", lambda: 2)
     board = Board({"a@1": 60, "b@1": 40, "c@1": 100}, 2)
     assert board.left() == "0 of 3 stacks, 1:40 left"  # 200 s of two CPUs, as expected
     board.start("a@1")
@@ -125,7 +125,7 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         start_new_session=True,
         env=os.environ,
     )
-    for _ in range(1 if shared_resources.cpus() < 2 else 2):
+    for _ in range(1 if shared_resources.count_cpus() < 2 else 2):
         assert re.match(r"[ab]@1: step 1 of 1, sleep 3601 \.\.\.", running.stderr.readline())
     running.send_signal(number)
     assert running.wait(60) == status

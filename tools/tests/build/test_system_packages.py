@@ -38,22 +38,25 @@ def refusal(call, *arguments):
 
 
 def test_what_is_missing_is_one_line_to_paste(person):
-    said = refusal(system_packages.require, ["gcc", "no-such-package", "nor-this"])
+    said = refusal(system_packages.require_packages, ["gcc", "no-such-package", "nor-this"])
     assert said.endswith("sudo apt-get install -y no-such-package nor-this")
 
 
 def test_what_is_there_in_whatever_way_is_not_asked_for(person, program):
     program("no-such-package", "")
-    system_packages.require(["no-such-package", "libc6-dev", "python3-venv"])
+    system_packages.require_packages(["no-such-package", "libc6-dev", "python3-venv"])
 
 
 def test_a_header_and_a_library_are_found_by_name():
-    assert system_packages.header("stdio.h") and not system_packages.header("no-such-header.h")
-    assert system_packages.library("libc.so.6") and not system_packages.library("libnone.so.6")
+    assert system_packages.has_header("stdio.h") and not system_packages.has_header("no-such-header.h")
+    assert system_packages.has_library("libc.so.6") and not system_packages.has_library("libnone.so.6")
 
 
 def test_an_allocator_needs_its_package_and_the_systems_none():
-    assert system_packages.allocator("jemalloc") == ["libjemalloc2"] and system_packages.allocator("system") == []
+    assert (
+        system_packages.allocator_packages("jemalloc") == ["libjemalloc2"]
+        and system_packages.allocator_packages("system") == []
+    )
 
 
 @pytest.mark.parametrize("said", ["cargo 1.84.1 (abc 2025-01-01)", "cargo 0.66.0", "nonsense"])
@@ -134,22 +137,22 @@ def test_what_cannot_be_is_a_sentence(arguments, said):
 )
 def test_a_profile_needs_its_own_tool_alone(monkeypatch, tool, brings):
     asked = []
-    monkeypatch.setattr(system_packages, "require", asked.extend)
+    monkeypatch.setattr(system_packages, "require_packages", asked.extend)
     monkeypatch.setattr(sys, "argv", ["packages.py", "profile", "--stack=openssl@system", f"--tool={tool}"])
     system_packages.main()
-    assert asked == [*system_packages.BUILD, *brings]
+    assert asked == [*system_packages.BUILD_PACKAGES, *brings]
 
 
 @pytest.mark.parametrize("entry", [{"package": "p"}, {"library": "l"}, {"package": 1, "library": "l"}])
 def test_half_an_allocator_is_a_sentence(monkeypatch, entry):
     monkeypatch.setattr(system_packages.option_check, "table", {"allocators": {"mine": entry}}.get)
     said = "memtest/allocators.toml: [mine]: package and library come together, as text"
-    assert refusal(system_packages.allocator, "mine") == said
+    assert refusal(system_packages.allocator_packages, "mine") == said
 
 
 def test_the_tests_need_every_allocator(monkeypatch):
     asked = []
-    monkeypatch.setattr(system_packages, "require", asked.extend)
+    monkeypatch.setattr(system_packages, "require_packages", asked.extend)
     monkeypatch.setattr(system_packages, "require_cargo", lambda: None)
     monkeypatch.setattr(system_packages, "require_linters", lambda: None)
     monkeypatch.setattr(sys, "argv", ["packages.py", "check"])

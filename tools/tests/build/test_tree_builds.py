@@ -7,7 +7,7 @@ import pytest
 
 from tests.build.test_harness import clone
 from tlsmem.build import compiler_cache, harness, rust_stack, tree_files
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import TreeSource, TreeStack, tree_place
 
 MAKEFILE = (
@@ -30,9 +30,9 @@ def tree(root, files=FILES, **more):
     for path, text in files.items():
         (made / path).parent.mkdir(parents=True, exist_ok=True)
         (made / path).write_text(text)
-    listing = tree_files.of_directory(made)
+    listing = tree_files.list_directory(made)
     source = TreeSource(library="tiny", tree=tree_files.tree_hash(listing), release="1.2.3", **more)
-    tree_files.copy(listing, made, tree_place(root / "build", source.tree) / "sources/tiny")
+    tree_files.copy_tree(listing, made, tree_place(root / "build", source.tree) / "sources/tiny")
     stack = {"harness": "c", "driver": "null", "licence": "MIT", "libraries": ["libtiny.a"], "steps": STEPS}
     return TreeStack(**stack, source=source)
 
@@ -82,13 +82,13 @@ def test_a_new_header_that_is_found_first_counts_though_what_was_read_is_as_it_w
     for number, stack in enumerate((one, other)):
         harness.build(f"tiny@path-{number}", stack, root)
     assert archive(root, one) != archive(root, other)
-    if compiler_cache.variables(root, root):
+    if compiler_cache.ccache_variables(root, root):
         assert (root / "build/ccache").is_dir()
 
 
 def test_a_tree_that_does_not_build_says_where_its_log_is(root):
     stack = tree(root, FILES | {"tiny.c": "#error this is no C\n"})
-    with pytest.raises(Failed, match="this is no C") as failed:
+    with pytest.raises(BuildFailed, match="this is no C") as failed:
         harness.build("tiny@path-1", stack, root)
     assert str(root / "build/logs/tiny@path-1.log") in str(failed.value)
     assert not (root / "build/harness/tiny@path-1.json").exists()
@@ -105,7 +105,7 @@ def test_a_rustls_of_a_tree_is_patched_into_our_manifest_with_its_own_version(ro
     crates |= {"rustls-fuzz/Cargo.toml": '[package]\nname = "rustls-fuzz"\nversion = "0.0.1"\npublish = false\n'}
     source = tree(root, crates).source.model_copy(update={"library": "tiny"})
     stack = {"harness": "rust", "licence": "MIT", "manifest": "harness-rust/rustls-9/Cargo.toml", "binary": "rustls"}
-    made = rust_stack.write_tree_manifest("rustls+ring@path-1", TreeStack(**stack, source=source), root)
+    made = rust_stack.write_manifest("rustls+ring@path-1", TreeStack(**stack, source=source), root)
     place, text = tree_place(root / "build", source.tree) / "sources/tiny", made.read_text()
     assert 'rustls = { version = "=9.1.0", default-features = false }' in text
     assert f'path = "{root}/harness-rust/src/v.rs"' in text and made.with_name("Cargo.lock").is_file()

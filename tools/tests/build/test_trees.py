@@ -20,7 +20,7 @@ CRATE = '[package]\nname = "rustls"\nversion = "1.0.0"\n'
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    monkeypatch.setattr(definitions, "registered", {})
+    monkeypatch.setattr(definitions, "registered_trees", {})
     return tmp_path / "project"
 
 
@@ -47,7 +47,7 @@ def source(name):
 
 
 def resolve(text, root, git=None, like=None):
-    return trees.resolve(text, git, like, root)
+    return trees.resolve_stack(text, git, like, root)
 
 
 def refusal(text, root, git=None, like=None):
@@ -61,7 +61,7 @@ def test_a_commit_is_named_by_itself_and_a_directory_by_its_tree(clone, root):
     commit, tree = git(clone, "rev-parse", "v1", "v1^{tree}").split()
     assert resolve("openssl@git:v1", root, clone) == f"openssl@git-{commit[:12]}"
     assert resolve(f"openssl@path:{clone}", root) == f"openssl@path-{tree[:12]}"
-    of_git, of_path = (source(name) for name in definitions.registered)
+    of_git, of_path = (source(name) for name in definitions.registered_trees)
     assert of_git.tree == of_path.tree == tree and of_git.git == commit and of_path.git is None
     assert of_git.release == of_path.release == "3.5.5"
     stack, known = definitions.stacks()[f"openssl@git-{commit[:12]}"], definitions.stacks()["openssl@3.5.5"]
@@ -140,10 +140,10 @@ def test_a_submodule_is_its_contents_where_they_are_there(clone, root, tmp_path)
 
 
 def test_a_tree_that_changes_while_it_is_copied_is_not_copied(clone, root):
-    listing = tree_files.of_directory(clone)
+    listing = tree_files.list_directory(clone)
     (clone / "VERSION.dat").write_text(DAT + "#\n")
     with pytest.raises(ValueError, match=r"VERSION\.dat was changed while it was copied"):
-        tree_files.copy(listing, clone, root / "copy")
+        tree_files.copy_tree(listing, clone, root / "copy")
     assert not (root / "copy").exists() and list(root.iterdir()) == []
 
 
@@ -178,18 +178,18 @@ def test_a_commit_needs_a_clone(clone, root, tmp_path):
 def test_the_clone_is_the_one_given_else_of_the_other_side_else_where_one_is(clone, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     texts = ["openssl@git:v1", f"openssl@path:{clone}/ssl"]
-    assert trees.clone(texts, tmp_path) == tmp_path
-    assert trees.clone(texts, None) == clone
-    assert trees.clone(texts[:1], None) is None
+    assert trees.find_clone(texts, tmp_path) == tmp_path
+    assert trees.find_clone(texts, None) == clone
+    assert trees.find_clone(texts[:1], None) is None
     monkeypatch.chdir(clone / "ssl")
-    assert trees.clone(texts[:1], None) == clone
+    assert trees.find_clone(texts[:1], None) == clone
     monkeypatch.chdir(ROOT)
-    assert trees.clone(texts[:1], None) is None  # no library's
+    assert trees.find_clone(texts[:1], None) is None  # no library's
 
 
 def test_the_steps_are_those_of_the_newest_release_not_above(clone, root):
     def of(release, kind="openssl"):
-        return tree_definition.table(kind, release, definitions.stacks())
+        return tree_definition.choose_definition(kind, release, definitions.stacks())
 
     assert of("3.5.9") == of("3.5.5") == of("3.6.0-dev") == "openssl@3.5.5" and of("3.6.3") == "openssl@3.6.3"
     assert of("3.0.22") == "openssl@3.0.22" and of("3.0.15") == "openssl@1.1.1w" == of("1.1.1x")
@@ -215,7 +215,7 @@ def test_the_steps_are_those_of_the_newest_release_not_above(clone, root):
     ],
 )  # fmt: skip
 def test_what_a_tree_calls_itself(first, files, release):
-    assert tree_definition.release(first, files.get) == release
+    assert tree_definition.find_release(first, files.get) == release
 
 
 @settings(max_examples=25)
@@ -230,7 +230,7 @@ def test_the_hash_is_gits_own(tmp_path_factory, files):
             continue
         here.parent.mkdir(parents=True, exist_ok=True)
         here.write_bytes(content)
-    mine = tree_files.tree_hash(tree_files.of_directory(folder))
+    mine = tree_files.tree_hash(tree_files.list_directory(folder))
     git(folder, "init", "-q")
     git(folder, "add", "-A", "-f")
     assert mine == git(folder, "write-tree").strip()

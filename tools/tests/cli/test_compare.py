@@ -16,8 +16,8 @@ from tests.support import planted, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare as command
 from tlsmem.compare import comparison_output, largest_changes
-from tlsmem.compare.comparison import Comparison, Wanted, compare
-from tlsmem.compare.site_changes import Explained
+from tlsmem.compare.comparison import Comparison, FigureFilter, compare
+from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 
@@ -74,8 +74,8 @@ def new(tmp_path_factory) -> Path:
 
 
 def sentences(found: Comparison) -> list[str]:
-    explained = Explained(found)
-    return [mover.sentence(explained) for mover in largest_changes.largest(found)]
+    explained = CallSiteExplainer(found)
+    return [mover.sentence(explained) for mover in largest_changes.select_largest(found)]
 
 
 def changed_machine(**machine) -> list[Record]:
@@ -217,7 +217,7 @@ def test_runs_whose_settings_differ_are_not_compared_unless_told(name: str):
     changes = changes | ({"machine": machine | changes["machine"]} if "machine" in changes else {})
     after = planted.counted(**changes)
     refused = compare(planted.counted(), after)
-    assert refused.rows == () and comparison_output.status(refused) == 1
+    assert refused.rows == () and comparison_output.exit_status(refused) == 1
     assert said in "; ".join(map(str, refused.refused[0].apart))
     forced = compare(planted.counted(), after, force=True)
     assert forced.rows and said in "; ".join(map(str, forced.forced))
@@ -293,7 +293,7 @@ def test_of_one_n_the_quotient_is_marked():
     before, after = ([run for run in planted.counted(sites) if run.sessions == 200] for sites in (planted.SITES, MORE))
     (sentence,) = sentences(compare(before, after))
     assert "(+16 B, exact, a quotient of N = 200, 40 -> 40 blocks)" in sentence
-    assert "a quotient, not a slope" in comparison_output.text_of(compare(before, after), "markdown")
+    assert "a quotient, not a slope" in comparison_output.format_comparison(compare(before, after), "markdown")
 
 
 def test_nothing_but_failures_is_a_sentence(run, tmp_path, new):
@@ -360,30 +360,32 @@ def test_into_a_page(run, tmp_path, old, new):
 
 def test_as_many_bytes_in_more_blocks_are_a_change():
     found = compare(planted.counted(), planted.counted(planted.with_sites("client", SSL_new=(9_000, 5))))
-    assert comparison_output.status(found) == 3
+    assert comparison_output.exit_status(found) == 3
     assert sentences(found) == [
         "More in tls13-rsa-aes256: client session, established, blocks: 40 -> 42 blocks (+2 blocks, exact)",
         "More in tls13-rsa-aes256: client session, established, allocations: 40 -> 42 blocks (+2 blocks, exact)",
     ]
-    text = comparison_output.text_of(found, "markdown")
+    text = comparison_output.format_comparison(found, "markdown")
     assert "Live heap per session: 10 of 18 changed" in text
     assert "| as much | 2 more |" in text
 
 
 def test_phases_roles_and_meters_narrow():
-    found = compare(planted.counted(), planted.counted(MORE), wanted=Wanted(("server 1",), ("server",), ("heap",)))
+    found = compare(
+        planted.counted(), planted.counted(MORE), wanted=FigureFilter(("server 1",), ("server",), ("heap",))
+    )
     assert [str(row.place) for row in found.rows] == [
         "tls13-rsa-aes256: server session, server 1, heap",
         "tls13-rsa-aes256: server session, server 1, blocks",
     ]
-    every = compare(planted.counted(), planted.counted(), wanted=Wanted(("all",)))
+    every = compare(planted.counted(), planted.counted(), wanted=FigureFilter(("all",)))
     assert {row.place.phase for row in every.rows} >= {"client 1", "freed", "peak", "created"}
 
 
 def test_lines_go_through_the_numbers_of_sessions_of_both():
     before = planted.resident((1.0,), (100, 1000, 5000))
     after = planted.resident((1.0,), (100, 1000))
-    found = compare(before, after, wanted=Wanted(None, None, ("rss",)))
+    found = compare(before, after, wanted=FigureFilter(None, None, ("rss",)))
     assert found.rows and not found.changed
     (row, *_) = found.rows
     assert row.old.values == row.new.values
@@ -393,8 +395,8 @@ def test_openssl_3_5_against_3_4_is_explained_to_the_byte():
     """Of a recording in data/."""
     of = [ROOT / f"data/2026-11-22-amd-epyc/{name}.jsonl" for name in ("openssl@3.4.1", "openssl@3.5.5")]
     both = [[one for one in records.load(file) if "tls13" in one.suite] for file in of]
-    found = compare(*both, wanted=Wanted(("established",), ("client", "server"), ("heap",)))
-    explained = Explained(found)
+    found = compare(*both, wanted=FigureFilter(("established",), ("client", "server"), ("heap",)))
+    explained = CallSiteExplainer(found)
     heap = [row for row in found.rows if row.place.meter == "heap"]
     assert {row.place.role for row in heap} == {"client", "server"}
     for row in heap:

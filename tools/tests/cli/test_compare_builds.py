@@ -76,7 +76,7 @@ def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisec
 
 def test_mem_says_who_takes_such_a_name():
     with pytest.raises(ValueError, match="openssl@git:main is a build of `make compare` only"):
-        option_check.check({"STACKS": "openssl@git:main"})
+        option_check.check_options({"STACKS": "openssl@git:main"})
 
 
 @needed

@@ -17,7 +17,7 @@ from tests.support.pictured import overlaps
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_versions
 from tlsmem.compare import release_names, release_plot, release_tables, release_walk
-from tlsmem.compare.release_walk import Walk
+from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
@@ -73,9 +73,9 @@ def recorded() -> list[Record]:
     return [run for stack in ("openssl@4.0.3", *SHAPES) if stack in KNOWN for run in of(stack, KNOWN[stack])]
 
 
-def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> Walk:
+def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> ReleaseWalk:
     stacks = release_names.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
-    return release_walk.walks(select(runs), stacks, [role])[0]
+    return release_walk.build_walks(select(runs), stacks, [role])[0]
 
 
 def column(table, key: str) -> list:
@@ -89,7 +89,7 @@ def test_releases_stand_in_their_order_and_variants_are_libraries_of_their_own(r
 
 
 def test_each_stage_has_its_exact_size_and_the_change_in_words(recorded):
-    table = release_tables.by_stage([walked(recorded)], "openssl", "established")
+    table = release_tables.stage_table([walked(recorded)], "openssl", "established")
     assert [cell.text for cell in column(table, "established")] == [
         "19,000",
         "52,000 (33,000 more)",
@@ -111,7 +111,7 @@ def test_buckets_add_up_to_the_stage_and_what_no_call_stack_has_is_a_row(recorde
     for one in found.releases:
         assert sum(one.buckets("established").values()) == one.size("established")
     assert found.releases[2].buckets("established")["unexplained"] == 1_000
-    table = release_tables.by_bucket([found], "openssl", "established")
+    table = release_tables.bucket_table([found], "openssl", "established")
     rows = {row[2].text: [cell.text for cell in row[3:]] for row in table.rows}
     assert rows["connection structure"] == ["9,000", "20,000", "20,000", "6,400"]
     assert rows["record buffers, read"] == ["10,000", "32,000", "31,000", "0"]
@@ -120,7 +120,7 @@ def test_buckets_add_up_to_the_stage_and_what_no_call_stack_has_is_a_row(recorde
 
 
 def test_what_changed_is_said_by_bucket_with_the_call_site_behind_it(recorded):
-    table = release_tables.changes([walked(recorded)], "openssl", "established")
+    table = release_tables.change_table([walked(recorded)], "openssl", "established")
     said = [[cell.text for cell in row[2:]] for row in table.rows]
     assert said[0] == ["3.0.9", "record buffers, read", "10,000", "32,000", "22,000 more", f"{READ}: 22,000 more"]
     assert said[1] == ["3.0.9", "connection structure", "9,000", "20,000", "11,000 more", f"{NEW}: 11,000 more"]
@@ -140,7 +140,7 @@ def test_a_call_site_that_went_the_other_way_is_not_what_is_behind_a_change():
     runs = of("openssl@3.0.9", (0, 43_000, 7_000, 1_000, 1_000)) + of(
         "openssl@3.0.22", (0, 42_000, 1_000, 4_000, 5_000)
     )
-    rows = release_tables.changes([walked(runs)], "openssl", "established").rows
+    rows = release_tables.change_table([walked(runs)], "openssl", "established").rows
     said = {row[3].text: (row[6].text, row[7].text) for row in rows}
     assert said["other"] == ("1,000 more", f"{THREE}: 4,000 more")
     assert said["record buffers, read"] == ("1,000 less", f"{READ}: 1,000 less")
@@ -148,18 +148,18 @@ def test_a_call_site_that_went_the_other_way_is_not_what_is_behind_a_change():
 
 def test_without_sites_runs_the_total_is_all_and_it_is_said():
     found = walked(of("openssl@1.1.1w") + of("openssl@3.0.9", KNOWN["openssl@3.0.9"]))
-    buckets = release_tables.by_bucket([found], "openssl", "established")
+    buckets = release_tables.bucket_table([found], "openssl", "established")
     first = [row[3] for row in buckets.rows]
     assert [cell.note for cell in first[:-1]] == [release_tables.NO_SITES] * (len(first) - 1)
     assert first[-1].text == "19,000"
-    (row,) = release_tables.changes([found], "openssl", "established").rows
+    (row,) = release_tables.change_table([found], "openssl", "established").rows
     assert [cell.text for cell in row[3:]] == ["total", "19,000", "52,000", "33,000 more", "–"]
     assert row[-1].note == release_tables.NO_SITES
 
 
 def test_what_a_release_cannot_do_is_said_with_its_reason(recorded):
     gone = synthetic.failed("openssl@3.1.4", SUITE, 100, "does not have this group", "unsupported")
-    table = release_tables.by_stage([walked([*recorded, gone])], "openssl", "established")
+    table = release_tables.stage_table([walked([*recorded, gone])], "openssl", "established")
     assert "3.1.4" not in [cell.text for cell in column(table, "release")]
     assert table.without == ["openssl@3.1.4 in tls13-rsa-aes256: unsupported: does not have this group"]
 
@@ -307,8 +307,8 @@ def test_make_checks_the_library_before_anything_else():
 @pytest.fixture
 def made(recorded):
     one = of("openssl@3.0.9", None, "tls12-rsa-aes256")
-    walks = release_walk.walks(select([*recorded, *one]), release_names.stacks_of("openssl", list(KNOWN)))
-    made = release_plot.figure(walks, "openssl", "established")
+    walks = release_walk.build_walks(select([*recorded, *one]), release_names.stacks_of("openssl", list(KNOWN)))
+    made = release_plot.draw_figure(walks, "openssl", "established")
     made.canvas.draw()
     yield made
     pyplot.close("all")
@@ -344,8 +344,11 @@ def test_the_same_records_give_the_same_picture(tmp_path):
 
 
 def test_sizes_that_are_not_whole_are_kept_exact():
-    assert release_tables.number(Fraction(7, 2)) == 3.5 and release_tables.number(Fraction(4)) == 4
-    assert release_tables.more(Fraction(-7, 2)) == "3.5 less" and release_tables.more(Fraction(0)) == "no change"
+    assert release_tables.plain_number(Fraction(7, 2)) == 3.5 and release_tables.plain_number(Fraction(4)) == 4
+    assert (
+        release_tables.format_difference(Fraction(-7, 2)) == "3.5 less"
+        and release_tables.format_difference(Fraction(0)) == "no change"
+    )
 
 
 def test_a_torn_recording_is_read_and_told(tmp_path, recorded):

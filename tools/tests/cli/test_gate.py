@@ -13,7 +13,7 @@ from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import gate
 from tlsmem.gate import baselines
-from tlsmem.gate.budget import Unusable
+from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.judge import run
 from tlsmem.schema.records import Record
 
@@ -199,7 +199,7 @@ UNUSABLE = [
 @pytest.mark.parametrize("changes, head, why", UNUSABLE)
 def test_budgets_that_cannot_be_used_are_a_sentence(judged, tmp_path, changes, head, why):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Unusable, match=why):
+    with pytest.raises(BudgetError, match=why):
         judged(runs(), ONE | changes, **head)
 
 
@@ -216,7 +216,7 @@ def test_budgets_that_cannot_be_used_are_a_sentence(judged, tmp_path, changes, h
 def test_what_cannot_or_must_not_be_written_is_a_sentence_before_anything_is_judged(
     judged, tmp_path, option, file, why
 ):
-    with pytest.raises(Unusable, match=f"{file.format(tmp_path)} {why}"):
+    with pytest.raises(BudgetError, match=f"{file.format(tmp_path)} {why}"):
         judged(runs(), ONE, words=[option, file.format(tmp_path)])
 
 
@@ -242,15 +242,15 @@ def test_a_hostile_reason_is_shown_as_it_is_and_moves_nothing(judged, tmp_path):
 
 def test_a_baseline_that_is_judged_is_read_once_and_is_never_added_to(judged, tmp_path):
     folder = synthetic.write(tmp_path / "old", runs())
-    baseline = baselines.recording(folder, "baseline")
-    assert baselines.judged(folder / "../old", baseline, folder) is baseline
-    assert baselines.judged(folder, None, folder).records == baseline.records
+    baseline = baselines.load_recording(folder, "baseline")
+    assert baselines.load_judged(folder / "../old", baseline, folder) is baseline
+    assert baselines.load_judged(folder, None, folder).records == baseline.records
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "+0B"}, baseline="old"))
     for option, way, why in (
         ("--new-baseline", folder, "a recording is there; a newer one stands beside it"),
         ("--out", folder / "../old", "is the baseline; --new-baseline with another directory"),
     ):
-        with pytest.raises(Unusable, match=f"{option}={way}:? {why}"):
+        with pytest.raises(BudgetError, match=f"{option}={way}:? {why}"):
             run(gate.parser().parse_args([str(tmp_path / "BUDGET.toml"), option, str(way)]), gate.parser())
 
 
@@ -277,7 +277,7 @@ def test_what_would_be_measured_is_listed(tmp_path, capsys):
 def test_a_stack_that_the_baseline_calls_otherwise_is_named_by_against(judged):
     other = [one.model_copy(update={"stack": "openssl@4.0.3"}) for one in runs()]
     with pytest.raises(
-        Unusable, match=r"2: stack: no runs of openssl@4.0.3 in the baseline; did you mean openssl@3.5.5"
+        BudgetError, match=r"2: stack: no runs of openssl@4.0.3 in the baseline; did you mean openssl@3.5.5"
     ):
         judged(
             other,

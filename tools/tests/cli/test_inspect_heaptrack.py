@@ -17,7 +17,7 @@ from tests.support import synthetic
 from tests.tables.test_call_sites import frame
 from tlsmem.base import phase_names
 from tlsmem.base.paths import ROOT
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.cli import inspect_heaptrack
 from tlsmem.explore import profile_output
 from tlsmem.explore.flamegraph import write_flamegraph
@@ -183,7 +183,7 @@ def test_a_profile_of_another_stack_or_suite_is_refused(kept, massif):
     assert refused(2, massif, "--stack", "foo").endswith("leave --stack out")
 
 
-@pytest.mark.parametrize(("phase", "said"), phase_names.READABLE.items())
+@pytest.mark.parametrize(("phase", "said"), phase_names.READABLE_NAMES.items())
 def test_a_phase_may_be_named_as_pages_do(recording, phase, said):
     assert inspect(recording, "--phase", said).stdout == inspect(recording, "--phase", phase).stdout != ""
 
@@ -282,12 +282,12 @@ def kept(massif) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("what", [0, 1])
 def test_nor_is_its_record_or_what_a_record_is_of(kept, tmp_path, monkeypatch, what):
-    monkeypatch.setattr(profile_output.open_profile, "is_kept", lambda file: False)  # their beginning told already
+    monkeypatch.setattr(profile_output.open_profile, "is_profile_or_recording", lambda file: False)  # their beginning told already
     os.link(kept[what], tmp_path / "hard")
     for source in kept:
         for name in (kept[what], tmp_path / "hard"):
             with pytest.raises(ValueError, match="is the profile itself or its record; name another"):
-                profile_output.check([str(name)], [str(source)])
+                profile_output.check_outputs([str(name)], [str(source)])
 
 
 def test_two_results_never_go_to_one_file(massif, tmp_path):
@@ -296,7 +296,7 @@ def test_two_results_never_go_to_one_file(massif, tmp_path):
     for one, other in [("q", "./q"), ("p", "hard"), ("-", "-")]:
         files = [name if name == "-" else f"{tmp_path}/{name}" for name in (one, other)]
         with pytest.raises(ValueError, match=f"{other} is named for two files"):
-            profile_output.check(files, [str(massif)])
+            profile_output.check_outputs(files, [str(massif)])
     assert "q is named for two files to write" in refused(2, massif, "--folded", "q", "--speedscope", "q")
     assert inspect(massif, "--folded", "/dev/null", "--speedscope", "/dev/null").returncode == 0
 
@@ -426,7 +426,7 @@ def test_pictures_are_of_what_was_chosen(massif, monkeypatch):
 
     def write(profile, file, **chosen):
         asked.append((profile.tool, file, chosen))
-        raise Failed("npm: not installed")
+        raise BuildFailed("npm: not installed")
 
     monkeypatch.setattr(write_flamegraph, "write", write)
     words = [str(massif), "--flamegraph", "x.svg", "--filter", "grow", "--phase", "peak", "--role", "harness"]

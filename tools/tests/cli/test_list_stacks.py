@@ -8,7 +8,7 @@ import pytest
 
 from tlsmem.config import definitions
 from tlsmem.run import stack_abilities
-from tlsmem.run.process import Ended
+from tlsmem.run.process import ProcessResult
 from tlsmem.tables import stack_list
 
 ROOT = stack_list.definitions.ROOT
@@ -23,15 +23,15 @@ def listed(project, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("ended", "found"),
     [
-        (Ended(0), ("yes", None)),
-        (Ended(77, REFUSED), ("no", "no such group")),
-        (Ended(1, b"", b"memtest: x: broken\n"), ("failed", "memtest: x: broken")),
-        (Ended(-11), ("failed", "killed by SIGSEGV")),
-        (Ended(-9, stopped="killed at the time limit of 60 s"), ("failed", "killed at the time limit of 60 s")),
+        (ProcessResult(0), ("yes", None)),
+        (ProcessResult(77, REFUSED), ("no", "no such group")),
+        (ProcessResult(1, b"", b"memtest: x: broken\n"), ("failed", "memtest: x: broken")),
+        (ProcessResult(-11), ("failed", "killed by SIGSEGV")),
+        (ProcessResult(-9, stopped="killed at the time limit of 60 s"), ("failed", "killed at the time limit of 60 s")),
     ],
 )
 def test_what_a_harness_can_is_what_it_says(ended, found):
-    ability = stack_abilities.of(ended)
+    ability = stack_abilities.ability_from_result(ended)
     assert (ability.does, ability.reason) == found
 
 

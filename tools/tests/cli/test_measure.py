@@ -71,7 +71,7 @@ def test_a_torn_last_line_is_told_once_and_its_run_made_again(project):
     done = project.measure("--heap=0", stacks=stacks, n=4)
     assert done.returncode == 0
     assert done.stderr.count("line 2 was cut off") == 1
-    assert file.read_bytes().startswith(torn + b"\n" + records.TORN + b"\n")
+    assert file.read_bytes().startswith(torn + b"\n" + records.TORN_MARK + b"\n")
     assert len(project.recorded()) == 2
 
 
@@ -89,7 +89,7 @@ def test_a_mixed_pair_is_one_record_of_the_server_with_its_client_as_peer(projec
     (run,) = project.recorded()
     assert (run.stack, run.peer.stack, run.peer.reported, run.roles) == (server, client, "pretender 1", "split")
     assert {phase.process for phase in run.phases} == {"client", "server"}
-    assert "role=server" in run.argv and run.key == records.key(run.model_dump())
+    assert "role=server" in run.argv and run.key == records.run_key(run.model_dump())
     again = project.measure("--heap=0", f"--client={client}", f"--server={server}", stacks=(), n=2)
     assert "1 runs, 1 already recorded" in again.stderr
     assert "1 to go" in project.measure("--heap=0", f"--client={server}", f"--server={client}", stacks=(), n=2).stderr
@@ -143,7 +143,7 @@ def test_a_measured_run_is_not_run_again_and_a_failed_one_is(project):
 def test_the_key_can_be_made_again_from_the_record(project):
     project.measure("--heap=0", stacks=project.install("obey"), n=4)
     runs = project.recorded()
-    assert [records.key(run.model_dump()) for run in runs] == [run.key for run in runs]
+    assert [records.run_key(run.model_dump()) for run in runs] == [run.key for run in runs]
     assert len({run.key for run in runs}) == 2
 
 

@@ -16,11 +16,11 @@ from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan as command
 from tlsmem.plan import amounts, answer, capacity, find_model, handshake_rates, haproxy_answer
-from tlsmem.plan.assumptions import haproxy
+from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand, Price
-from tlsmem.plan.connection_model import BY_HEAP, BY_RATIO, MEASURED, QUOTIENT, SessionLaw
+from tlsmem.plan.connection_model import BY_HEAP, BY_RATIO, MEASURED, QUOTIENT, ConnectionModel
 from tlsmem.plan.fleet_answer import Fleet
-from tlsmem.plan.haproxy_answer import Constants
+from tlsmem.plan.haproxy_answer import HaproxyConstants
 from tlsmem.stats.session_cost import KIB, MIB
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
@@ -53,8 +53,8 @@ def recording(tmp_path: Path, *runs) -> list[Path]:
     return [synthetic.write(tmp_path / "recording", runs)]
 
 
-def law(among, allocator="system", role="server") -> SessionLaw:
-    return find_model.law_of(STACK, SUITE, allocator, role, among)
+def law(among, allocator="system", role="server") -> ConnectionModel:
+    return find_model.choose_model(STACK, SUITE, allocator, role, among)
 
 
 def test_the_law_of_a_server_is_read_from_few_and_from_all_handshakes_at_once(tmp_path):
@@ -108,17 +108,17 @@ def test_another_allocator_is_a_quotient_of_peaks_and_gives_back_as_recorded(tmp
 
 def test_the_arithmetic_by_hand():
     price, demand = Price(1_000, 100, 50, 20, 7), Demand(Fraction(5, 100), Fraction(20, 100))
-    assert capacity.memory(price, demand, 1000) == 1_000 + 1000 * 107 + 50 * 50 + 200 * 20
-    held = SessionLaw(STACK, SUITE, "system", "server", MEASURED, 1_000, 100, 50, None, 0, False, 10, 0.5, 0.25)
+    assert capacity.memory_bytes(price, demand, 1000) == 1_000 + 1000 * 107 + 50 * 50 + 200 * 20
+    held = ConnectionModel(STACK, SUITE, "system", "server", MEASURED, 1_000, 100, 50, None, 0, False, 10, 0.5, 0.25)
     assert capacity.after_handshakes(price, held, demand, 1000) == 1_000 + 100_000 + 1_250 + 4_000
     assert capacity.after_closing(price, held, demand, 1000) == 1_000 + (100_000 + 1_250 + 4_000) // 4 + 1
 
 
 def test_littles_law():
-    assert capacity.little(500, 0.12) == 60
-    assert capacity.little(200, 60) == 12_000
-    assert capacity.little(0.1, 1) == 1
-    assert capacity.little(100, 1.1) == 110  # and not 111: the product of floats is 110.00000000000001
+    assert capacity.apply_littles_law(500, 0.12) == 60
+    assert capacity.apply_littles_law(200, 60) == 12_000
+    assert capacity.apply_littles_law(0.1, 1) == 1
+    assert capacity.apply_littles_law(100, 1.1) == 110  # and not 111: the product of floats is 110.00000000000001
 
 
 prices = strategies.builds(Price, *[strategies.integers(0, 10**6)] * 5).filter(lambda one: one.kept + one.kernel)
@@ -128,23 +128,23 @@ demands = strategies.builds(Demand, parts, parts)
 
 @given(prices, demands, strategies.integers(0, 10**13))
 def test_what_fits_fits_and_one_more_does_not(price, demand, size):
-    most = capacity.fitting(price, demand, size)
+    most = capacity.fit_connections(price, demand, size)
     if most is None:
-        assert capacity.memory(price, demand, 0) > size
+        assert capacity.memory_bytes(price, demand, 0) > size
     else:
-        assert capacity.memory(price, demand, most) <= size < capacity.memory(price, demand, most + 1)
+        assert capacity.memory_bytes(price, demand, most) <= size < capacity.memory_bytes(price, demand, most + 1)
 
 
 @given(prices, demands, strategies.integers(0, 10**7))
 def test_fitting_is_the_inverse_of_memory(price, demand, sessions):
-    assert capacity.fitting(price, demand, capacity.memory(price, demand, sessions)) == sessions
+    assert capacity.fit_connections(price, demand, capacity.memory_bytes(price, demand, sessions)) == sessions
 
 
 def test_a_record_in_flight_is_all_of_a_session_that_has_its_buffers_else_assumed():
     one = {"stack": STACK, "suite": SUITE, "allocator": "system", "role": "server", "how": MEASURED}
     one |= {"fixed": 0, "kept": 30_000, "handshake": 0, "widest": 1}
-    assert SessionLaw(**one, used=50_000, grows=16_000, whole_record=True).record(16_406) == (20_000, None)
-    flying, note = SessionLaw(**one, used=30_096, grows=96, whole_record=False).record(16_406)
+    assert ConnectionModel(**one, used=50_000, grows=16_000, whole_record=True).record(16_406) == (20_000, None)
+    flying, note = ConnectionModel(**one, used=30_096, grows=96, whole_record=False).record(16_406)
     assert flying == 96 + 16_406
     assert note.startswith("assumed")
 
@@ -172,13 +172,15 @@ def test_that_a_session_has_room_for_a_whole_record_is_seen_in_its_call_stacks(t
 
 def test_a_rate_is_cores_times_one_threads_and_beyond_what_was_measured_it_says_so(tmp_path):
     among = recording(tmp_path, *synthetic_timed.campaign([STACK], [SUITE]))
-    one = handshake_rates.rate_of(STACK, SUITE, "server", 8, among)
+    one = handshake_rates.find_rate(STACK, SUITE, "server", 8, among)
     assert one.each == pytest.approx(1e9 / 540_000)
     assert one.all == 8 * one.each
     assert "extrapolated" in one.note
     two_kinds = [one for threads in (2, 4) for one in synthetic_timed.campaign([STACK], [SUITE], threads=[threads])]
-    assert handshake_rates.rate_of(STACK, SUITE, "server", 1, recording(tmp_path / "threads", *two_kinds)).threads == 2
-    assert handshake_rates.rate_of(STACK, SUITE, "both", 1, among).each == pytest.approx(1e9 / (540_000 + 450_000))
+    assert (
+        handshake_rates.find_rate(STACK, SUITE, "server", 1, recording(tmp_path / "threads", *two_kinds)).threads == 2
+    )
+    assert handshake_rates.find_rate(STACK, SUITE, "both", 1, among).each == pytest.approx(1e9 / (540_000 + 450_000))
 
 
 def test_a_fleet_shares_alike_and_rounds_up():
@@ -201,40 +203,40 @@ def test_a_fleets_usual_load_is_there_before_and_after(tmp_path):
 
 def test_haproxys_maxconn_by_hand():
     """With its own constants and 1 GiB, TLS on one side: (1 GiB - 4 MB) x 0.97 / 129,920 = 7,986."""
-    proxy = haproxy()
-    built_in = Constants(proxy.session_bytes, proxy.handshake_bytes)
+    proxy = haproxy_assumptions()
+    built_in = HaproxyConstants(proxy.session_bytes, proxy.handshake_bytes)
     assert (1_073_741_824 - 4_000_000) * 97 // 100 // 129_920 == 7_986
     assert haproxy_answer.maxconn(built_in, 1024 * MIB, 1, proxy) == 7_900
     assert haproxy_answer.maxconn(built_in, MIB, 1, proxy) == 0
-    assert [haproxy_answer.two_digits(one) for one in (7, 99, 100, 129_999)] == [7, 99, 100, 120_000]
+    assert [haproxy_answer.round_to_two_digits(one) for one in (7, 99, 100, 129_999)] == [7, 99, 100, 120_000]
 
 
 def test_haproxys_constants_hold_session_and_peak_of_either_role():
     one = {"stack": STACK, "suite": SUITE, "allocator": "system", "how": MEASURED, "fixed": 0}
-    server = SessionLaw(
+    server = ConnectionModel(
         **one, role="server", kept=30_000, handshake=40_000, used=50_000, grows=0, whole_record=True, widest=1
     )
-    client = SessionLaw(
+    client = ConnectionModel(
         **one, role="client", kept=45_000, handshake=10_000, used=60_000, grows=0, whole_record=True, widest=1
     )
-    assert haproxy_answer.constants([server]) == (49 * KIB, 20 * KIB)  # 70,000 - 50,176 are 19.4 KiB
-    assert haproxy_answer.constants([server, client]) == (59 * KIB, 10 * KIB)
+    assert haproxy_answer.haproxy_constants([server]) == (49 * KIB, 20 * KIB)  # 70,000 - 50,176 are 19.4 KiB
+    assert haproxy_answer.haproxy_constants([server, client]) == (59 * KIB, 10 * KIB)
 
 
 @pytest.mark.parametrize(
     ("parsed", "text", "value"),
     [
-        (amounts.size, "16GiB", 2**34),
-        (amounts.size, "16G", 2**34),
-        (amounts.size, "16GB", 16 * 10**9),
-        (amounts.size, "1.5KiB", 1536),
-        (amounts.count, "10M", 10**7),
-        (amounts.count, "100,000", 100_000),
-        (amounts.share, "5%", Fraction(1, 20)),
-        (amounts.share, "5000", 5000),
-        (amounts.seconds, "200ms", 0.2),
-        (amounts.seconds, "2min", 120.0),
-        (amounts.rate, "500/s", 500.0),
+        (amounts.parse_size, "16GiB", 2**34),
+        (amounts.parse_size, "16G", 2**34),
+        (amounts.parse_size, "16GB", 16 * 10**9),
+        (amounts.parse_size, "1.5KiB", 1536),
+        (amounts.parse_count, "10M", 10**7),
+        (amounts.parse_count, "100,000", 100_000),
+        (amounts.parse_share, "5%", Fraction(1, 20)),
+        (amounts.parse_share, "5000", 5000),
+        (amounts.parse_seconds, "200ms", 0.2),
+        (amounts.parse_seconds, "2min", 120.0),
+        (amounts.parse_rate, "500/s", 500.0),
     ],
 )
 def test_amounts_are_read_as_people_write_them(parsed, text, value):

@@ -19,12 +19,12 @@ from tlsmem.base.paths import ROOT
 from tlsmem.cli import profile_stack
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.capture import profilers
-from tlsmem.profile.capture.heaptrack_interpreter import interpreting
-from tlsmem.profile.capture.profile_store import Place
+from tlsmem.profile.capture.heaptrack_interpreter import run_interpreter
+from tlsmem.profile.capture.profile_store import ProfilePlace
 from tlsmem.profile.capture.profilers import PROFILERS
-from tlsmem.profile.compressed_file import chunks
+from tlsmem.profile.compressed_file import read_chunks
 
-BUILT = [ROOT / "build/harness/null@c", ROOT / profilers.MARKS, ROOT / "build/core/libheapmeter.so"]
+BUILT = [ROOT / "build/harness/null@c", ROOT / profilers.MARKS_LIBRARY, ROOT / "build/core/libheapmeter.so"]
 PHASES = ["contexts", "sessions", "client 1", "server 1", "client 2", "server 2", "established", "payload", "reply"]
 PHASES += ["idle", "closed", "trimmed", "freed"]
 NAMES = {"heaptrack": "heaptrack.zst", "massif": "massif.zst", "dhat": "dhat.zip", "sites": "sites.json"}
@@ -105,8 +105,8 @@ def test_what_comes_to_no_profile_is_a_sentence_and_leaves_nothing(project, tmp_
 def test_when_all_runs_of_dhat_fail_it_is_one_sentence(project, tmp_path):
     """Each gives back its CPU: there are more runs than CPUs."""
     (stack,) = project.install("obey")
-    (project.root / profilers.MARKS).parent.mkdir(parents=True, exist_ok=True)
-    (project.root / profilers.MARKS).touch()
+    (project.root / profilers.MARKS_LIBRARY).parent.mkdir(parents=True, exist_ok=True)
+    (project.root / profilers.MARKS_LIBRARY).touch()
     script = 'case "$1" in --version) echo valgrind-3.19.0; exit;; esac\nexit 3'
     given = (f"--stack={stack}", "--n=2", "--out=out", "--tool=dhat")
     done = profile(project.root, *given, PATH=path(tmp_path / "bin", script, "valgrind"), TMPDIR=str(tmp_path))
@@ -146,7 +146,7 @@ def test_an_interpreter_that_is_gone_does_not_take_along_who_writes_to_it(tmp_pa
     monkeypatch.setenv("PATH", path(tmp_path / "bin", "exit"))
 
     async def gone() -> None:
-        async with interpreting():
+        async with run_interpreter():
             assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
 
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -169,13 +169,13 @@ def test_a_heaptrack_without_its_interpreter_is_told_before_anything_is_run(proj
 def test_the_interpreter_is_where_heaptrack_itself_finds_it(tmp_path, monkeypatch):
     path(tmp_path / "lib64/libexec", "exec cat", "heaptrack_interpret")
     monkeypatch.setenv("PATH", path(tmp_path / "bin", 'LIBEXEC_REL_PATH="../lib64/libexec"'))
-    assert profilers.interpreter().resolve() == tmp_path / "lib64/libexec/heaptrack_interpret"
+    assert profilers.find_interpreter().resolve() == tmp_path / "lib64/libexec/heaptrack_interpret"
 
 
 def test_a_profiler_that_is_missing_is_named_with_its_package(project, tmp_path):
     project.install("obey")
     for tool, package in {"heaptrack": "heaptrack", "massif": "valgrind", "dhat": "valgrind"}.items():
-        (project.root / profilers.MARKS).touch()
+        (project.root / profilers.MARKS_LIBRARY).touch()
         done = profile(project.root, "--stack=obey@1", f"--tool={tool}", PATH=str(tmp_path / "none"))
         assert sentence(done) == f"{package}: it is not installed; install it with: sudo apt-get install -y {package}"
 
@@ -190,7 +190,7 @@ def test_a_profiler_that_is_missing_is_named_with_its_package(project, tmp_path)
 )
 def test_a_profiler_that_is_too_old_is_refused(tmp_path, monkeypatch, name, text, said):
     monkeypatch.setenv("PATH", path(tmp_path, f"{text} # --version", name))
-    with pytest.raises(profilers.Failed) as refused:
+    with pytest.raises(profilers.CaptureFailed) as refused:
         PROFILERS["heaptrack" if name == "heaptrack" else "dhat"].version()
     assert str(refused.value) == said
 
@@ -202,7 +202,7 @@ def test_a_program_with_a_malloc_of_its_own_would_hang_heaptrack(tmp_path, sourc
     binary = tmp_path / "program"
     (tmp_path / "program.c").write_text(f'#include <stdio.h>\n{source}\nint main(void) {{ return puts(""); }}\n')
     subprocess.run(["gcc", "-w", "-fno-builtin", tmp_path / "program.c", "-o", binary], check=True)
-    said = profilers.unseen(binary)
+    said = profilers.invisible_reason(binary)
     assert said is None if sees else said == "program defines malloc itself, and heaptrack sees the C library's only"
 
 
@@ -281,7 +281,7 @@ def test_a_profile_lies_beside_its_record_and_is_whole(taken, tool):
     assert [phase.phase for phase in record.run.phases] == PHASES
     assert record.run.environment.aslr == "off" and not record.run.environment.notes
     assert not any(str(word).startswith("/") for word in record.command)
-    assert tool == "sites" or (profile_metadata.beside(file) == record and "marks=1" in record.run.argv)
+    assert tool == "sites" or (profile_metadata.load_record_beside(file) == record and "marks=1" in record.run.argv)
 
 
 @needs_all
@@ -297,7 +297,7 @@ def test_what_a_session_holds_is_told_to_the_byte(taken, tool):
 def contents(file: Path) -> bytes:
     """As it is when unpacked."""
     if not zipfile.is_zipfile(file):
-        return b"".join(chunks(file))
+        return b"".join(read_chunks(file))
     with zipfile.ZipFile(file) as members:
         return b"".join(map(members.read, members.namelist()))
 
@@ -338,7 +338,7 @@ def test_heaptrack_print_reads_what_is_kept(taken):
 @needs_all
 def test_massif_s_file_is_legal_and_its_trees_are_one_for_each_phase(taken, tmp_path):
     plain = tmp_path / "massif"
-    plain.write_bytes(b"".join(chunks(taken / "null@c.none.4.massif.zst")))
+    plain.write_bytes(b"".join(read_chunks(taken / "null@c.none.4.massif.zst")))
     assert str(ROOT) not in plain.read_text()
     printed = subprocess.run(["ms_print", plain], capture_output=True, text=True, check=True).stdout
     assert f"Number of snapshots: {len(PHASES) + 1}\n" in printed and " (peak)" in printed
@@ -365,7 +365,7 @@ def test_a_profile_that_is_there_is_taken_again_only_when_asked_or_changed(taken
         assert done.returncode == 0 and ("is there already; --fresh (make: FRESH=1) takes it again" in done.stderr) == (
             begun == before
         )
-        assert profile_metadata.beside(file)
+        assert profile_metadata.load_record_beside(file)
         return begun != before
 
     for other in older:
@@ -395,13 +395,13 @@ def test_what_changed_is_asked_of_a_profile_that_is_there(tmp_path, capsys):
     kept = ROOT / "data/2026-11-21-amd-epyc-2/profiles"
     new, old = (f"{stack}.tls12-rsa-aes256.1000.heaptrack" for stack in ("openssl@3.5.5", "rustls+aws-lc@0.23.46"))
     record = profile_metadata.load(kept / f"{new}.json")
-    profile_stack.tell(Place(kept, new), record)
+    profile_stack.tell(ProfilePlace(kept, new), record)
     shown = "data/2026-11-21-amd-epyc-2/profiles"
     assert f"inspect_heaptrack.py --diff {shown}/{old}.zst {shown}/{new}.zst\n" in capsys.readouterr().out
     for name in (f"{new}.json", f"{new}.zst", f"{old}.json", f"{old.replace('aes256.1000', 'aes256.10')}.zst"):
         shutil.copy(kept / name.replace("aes256.10.", "aes256.1000."), tmp_path / name)
     shutil.copy(kept / f"{old.replace('tls12', 'tls13')}.json", tmp_path)
-    profile_stack.tell(Place(tmp_path, new), record)
+    profile_stack.tell(ProfilePlace(tmp_path, new), record)
     assert "what changed" not in capsys.readouterr().out
 
 

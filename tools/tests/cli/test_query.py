@@ -25,7 +25,7 @@ SUITES = ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
 
 @pytest.fixture(scope="module")
 def database():
-    with documented_queries.opened() as opened:
+    with documented_queries.open_database() as opened:
         opened.sql(LOAD)
         yield opened
 
@@ -51,7 +51,7 @@ def slopes() -> dict[tuple, dict[str, Fraction]]:
     for (*build, suite), of_one in several.items():
         small, *_, large = sorted(of_one, key=lambda run: run.sessions)
         servers = [session_cost.phase_of(run, "established", "server").heap.server.live_bytes for run in (small, large)]
-        cost = session_cost.quotient(small, large, *servers)
+        cost = session_cost.cost_per_session(small, large, *servers)
         found.setdefault(tuple(build), {})[suite] = Fraction(cost.amount, cost.sessions)
     return found
 
@@ -104,7 +104,7 @@ def test_a_torn_line_its_mark_and_a_run_made_again_are_no_further_rows(tmp_path)
     long = json.loads(second) | {"reported": "x" * 20_000_000}
     content = [first, first[:500], b'{"record":"torn"}', json.dumps(again).encode(), json.dumps(long).encode()]
     (recording / "some.jsonl").write_bytes(b"\n".join([*content, second[:99]]))
-    with documented_queries.opened(tmp_path) as database:
+    with documented_queries.open_database(tmp_path) as database:
         database.sql(LOAD)
         found = database.sql("SELECT recording, key, length(reported) FROM runs ORDER BY key").fetchall()
     known = [(again, 5), (long, 20_000_000)]

@@ -17,13 +17,13 @@ import pytest
 
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
-from tlsmem.cli import report as command
+from tlsmem.cli import report
 from tlsmem.report import build_report, differing_settings, inventory_section, page, recordings, table_html
 from tlsmem.report.recordings import letters
-from tlsmem.report.sections import Picture, Section, Shown, identifier
+from tlsmem.report.sections import Picture, Section, ShownTable, identifier
 from tlsmem.schema import records
 from tlsmem.tables import render
-from tlsmem.tables.table import Column, Table, hole, word
+from tlsmem.tables.table import Column, Table, missing_cell, text_cell
 
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
 SUITE = "tls13-rsa-aes256"
@@ -35,7 +35,7 @@ MACHINE |= {"governor": None, "thp_host": "madvise"}
 def read(tmp_path, *several):
     """Recordings of these runs."""
     paths = [synthetic.write(tmp_path / f"2026-01-3{at}-example", runs) for at, runs in enumerate(several)]
-    return list(recordings.by_machine(recordings.load_named(paths)))
+    return list(recordings.by_machine(recordings.load_recordings(paths)))
 
 
 def rows(table: Table) -> list[dict]:
@@ -217,7 +217,7 @@ def test_what_a_recording_says_stays_text(tmp_path):
     runs = [one.model_copy(update={"reported": WICKED, "compiler": WICKED}) for one in runs]
     lines = [one.line() for one in (*runs, synthetic.failed(WICKED, WICKED, 100, WICKED))]
     (tmp_path / "wicked.jsonl").write_bytes(b"".join(lines))
-    found = list(recordings.by_machine(recordings.load_named([tmp_path / "wicked.jsonl"])))
+    found = list(recordings.by_machine(recordings.load_recordings([tmp_path / "wicked.jsonl"])))
     text = text_page(found)
     loads = Loads()
     loads.feed(text)
@@ -231,7 +231,7 @@ def test_a_recordings_name_becomes_no_markup_and_no_style(tmp_path):
     )
     other = synthetic.write(tmp_path / "other", synthetic_timed.campaign([OPENSSL], [SUITE]))
     third = synthetic.write(tmp_path / "third", synthetic_timed.campaign([RUSTLS], [SUITE]))
-    found = list(recordings.by_machine(recordings.load_named([folder, other, third])))
+    found = list(recordings.by_machine(recordings.load_recordings([folder, other, third])))
     loads = Loads()
     loads.feed(text_page(found))
     assert loads.handlers == []
@@ -246,7 +246,7 @@ def test_data_of_a_section_ends_no_tag():
 
 def test_every_figure_is_in_markdown_csv_and_the_page_alike(two):
     for name, table in tables(two).items():
-        shown = table_html.of(Shown(table, "command"))
+        shown = table_html.html_table(ShownTable(table, "command"))
         seen = [[cell.text for cell in one] for one in shown.rows]
         lines = [line for line in render.markdown(table).splitlines() if line.startswith("|")][2:]
         markdown = [[re.sub(r" [⁰¹²³⁴⁵⁶⁷⁸⁹]+$", "", text.strip()) for text in line[1:-1].split("|")] for line in lines]
@@ -257,9 +257,13 @@ def test_every_figure_is_in_markdown_csv_and_the_page_alike(two):
 
 
 def test_notes_lead_to_their_cells_and_back():
-    rows = [[word("a"), hole("why so")], [word("b"), hole("why so")], [word("c"), word("1")]]
+    rows = [
+        [text_cell("a"), missing_cell("why so")],
+        [text_cell("b"), missing_cell("why so")],
+        [text_cell("c"), text_cell("1")],
+    ]
     table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
-    text = page.page("T", "s", [Section("one", "One", tables=(Shown(table, "command"),))])
+    text = page.page("T", "s", [Section("one", "One", tables=(ShownTable(table, "command"),))])
     assert text.count('href="#table-small-n1"') == 2 and text.count('id="table-small-r1"') == 1
     assert '<li id="table-small-n1"><span>why so</span> <a href="#table-small-r1"' in text
 
@@ -387,4 +391,4 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
 @pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
 def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
-    assert [*map(str, command.listed(words))] == paths
+    assert [*map(str, report.listed(words))] == paths

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support import planted
 from tlsmem.compare.comparison import compare
-from tlsmem.compare.site_changes import UNEXPLAINED, Explained, Sites, in_words, of_runs
+from tlsmem.compare.site_changes import UNEXPLAINED, CallSiteExplainer, SiteComparison, compare_sites, describe_changes
 from tlsmem.profile.errors import Unreadable
 
 HELLO = "tls_construct_server_hello"
@@ -17,33 +17,33 @@ MORE = planted.with_sites("server", **{HELLO: (4_132, 20)})
 
 def test_all_of_it_is_in_the_function_that_it_was_planted_in():
     old, new = planted.run("sites", 200), planted.run("sites", 200, MORE)
-    (row,) = of_runs(old, new, "server", "established")
+    (row,) = compare_sites(old, new, "server", "established")
     assert (row.bytes, row.blocks, row.old_bytes, row.new_bytes) == (16, 0, 4_116, 4_132)
     assert row.where.startswith(HELLO)
-    assert in_words([row]) == f"all of it in {row.where}"
-    assert of_runs(old, new, "client", "established") == []
+    assert describe_changes([row]) == f"all of it in {row.where}"
+    assert compare_sites(old, new, "client", "established") == []
 
 
 def test_what_no_call_stack_has_is_a_row():
     old, new = planted.run("sites", 200), planted.run("sites", 200, planted.SITES, rest_bytes=24)
-    (row,) = of_runs(old, new, "client", "established")
+    (row,) = compare_sites(old, new, "client", "established")
     assert (row.where, row.bytes, row.is_site) == (UNEXPLAINED, 24, False)
-    assert "all of it unexplained" in in_words([row])
-    rows = of_runs(old, planted.run("sites", 200, MORE), "server", "idle", Fraction(20), Fraction(1))
+    assert "all of it unexplained" in describe_changes([row])
+    rows = compare_sites(old, planted.run("sites", 200, MORE), "server", "idle", Fraction(20), Fraction(1))
     assert [(one.is_site, one.bytes, one.blocks) for one in rows] == [(True, 16, 0), (False, 4, 1)]
 
 
 def test_largest_parts_are_said_with_their_direction():
     old = planted.run("sites", 200)
     new = planted.run("sites", 200, planted.with_sites("server", SSL_new=(10_100, 21), **{HELLO: (4_100, 20)}))
-    said = in_words(of_runs(old, new, "server", "idle"))
+    said = describe_changes(compare_sites(old, new, "server", "idle"))
     assert said.startswith("100 B more in SSL_new (")
     assert f" and 16 B less in {HELLO} (" in said
 
 
 def test_a_heap_run_has_no_call_stacks():
     with pytest.raises(Unreadable, match="is no sites run"):
-        of_runs(planted.run("heap", 200), planted.run("sites", 200), "server", "idle")
+        compare_sites(planted.run("heap", 200), planted.run("sites", 200), "server", "idle")
 
 
 SITE = st.tuples(st.integers(1, 5_000), st.integers(1, 30))
@@ -56,7 +56,7 @@ BOTH = st.fixed_dictionaries({"client": ROLE.filter(bool), "server": ROLE.filter
 def test_rows_add_up_to_the_difference_of_the_slopes_whatever_the_call_stacks_say(old, new, known, rest):
     """`known` is what NEW's call stacks tell, which may be anything."""
     found = compare(planted.counted(old), planted.counted(new, known, rest))
-    explained = Explained(found)
+    explained = CallSiteExplainer(found)
     heap = [row for row in found.rows if row.place.meter == "heap" and row.place.role in ("client", "server")]
     assert len(heap) == 12
     for row in heap:
@@ -67,7 +67,7 @@ def test_rows_add_up_to_the_difference_of_the_slopes_whatever_the_call_stacks_sa
 
 
 def test_a_profile_is_read_once_for_all_phases():
-    sites = Sites(planted.run("sites", 200), planted.run("sites", 200, MORE))
+    sites = SiteComparison(planted.run("sites", 200), planted.run("sites", 200, MORE))
     assert sites.diff("idle") is sites.diff("idle")
     with pytest.raises(ValueError, match="no moment nowhere"):
         sites.diff("nowhere")

@@ -56,10 +56,10 @@ def test_all_are_checked_at_once(tmp_path, monkeypatch):
     for kind in "stacks", "suites", "allocators", "cpus", "campaigns":
         (tmp_path / f"{kind}.toml").touch()
     monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
-    definitions.check()
+    definitions.check_definitions()
     (tmp_path / "suites.toml").write_text(SUITE + 'auth = "client"\n')
     with pytest.raises(SystemExit, match="auth"):
-        definitions.check()
+        definitions.check_definitions()
 
 
 @pytest.mark.parametrize("fraction", ["2", "0", "1/0", "half", "-1/2"])
@@ -105,5 +105,7 @@ def test_what_could_not_be_built_is_a_sentence(tmp_path, monkeypatch, kind, text
 
 
 def test_what_steps_are_filled_with_is_what_they_may_ask_for():
-    filled = dict.fromkeys(definitions.FILLED, "x")
-    assert c_stack.step(" ".join(f"{{{one}}}" for one in definitions.FILLED), **filled) == ["x"] * len(filled)
+    filled = dict.fromkeys(definitions.PLACEHOLDERS, "x")
+    assert c_stack.split_step(" ".join(f"{{{one}}}" for one in definitions.PLACEHOLDERS), **filled) == ["x"] * len(
+        filled
+    )

@@ -23,7 +23,7 @@ def test_sessions_are_even_at_least_two_and_no_doubles(n, counts):
 
 
 def test_the_campaign_mem_is_42_runs_of_which_18_are_metered():
-    runs = matrix.matrix(MEM)
+    runs = matrix.campaign_runs(MEM)
     assert len(runs) == len(set(runs)) == 42
     assert {run.sessions for run in runs if run.meter == "heap"} == {100, 1000}
     assert sum(run.meter == "heap" for run in runs) == 12
@@ -33,26 +33,26 @@ def test_the_campaign_mem_is_42_runs_of_which_18_are_metered():
 
 @pytest.mark.parametrize(("heap", "metered"), [(0, 0), (1, 6), ("all", 24)])
 def test_heap_says_how_many_of_the_smallest_are_metered(heap, metered):
-    assert sum(run.meter == "heap" for run in matrix.matrix(mem(heap=heap))) == metered
+    assert sum(run.meter == "heap" for run in matrix.campaign_runs(mem(heap=heap))) == metered
 
 
 def test_the_biggest_runs_come_first():
-    sessions = [run.sessions for run in matrix.matrix(MEM)]
+    sessions = [run.sessions for run in matrix.campaign_runs(MEM)]
     assert sessions == sorted(sessions, reverse=True)
 
 
 def test_heap_runs_are_made_on_the_system_allocator_only():
-    runs = matrix.matrix(mem(allocators=["jemalloc"]))
+    runs = matrix.campaign_runs(mem(allocators=["jemalloc"]))
     assert {run.meter for run in runs} == {"rss"}
 
 
 def test_windows_repeats_and_allocators_multiply():
-    runs = matrix.matrix(mem(sites=None, windows=[1, "all"], repeats=3, allocators=["system", "mimalloc"]))
+    runs = matrix.campaign_runs(mem(sites=None, windows=[1, "all"], repeats=3, allocators=["system", "mimalloc"]))
     assert len(runs) == 2 * 3 * (36 + 24)
 
 
 def test_a_null_stack_runs_the_suite_none_only():
-    runs = matrix.matrix(mem(stacks=["null@c", "openssl@3.5.5"]))
+    runs = matrix.campaign_runs(mem(stacks=["null@c", "openssl@3.5.5"]))
     assert {run.suite for run in runs if run.stack == "null@c"} == {"none"}
     assert {run.suite for run in runs if run.stack == "openssl@3.5.5"} == set(MEM.suites)
 
@@ -61,9 +61,9 @@ def test_a_stack_without_tls_is_known_by_its_table_and_not_by_its_name(monkeypat
     known = matrix.stacks()
     made = {"plain@1": known["null@c"], "null@2": known["openssl@3.5.5"]}
     monkeypatch.setattr(matrix, "stacks", lambda: made)
-    runs = matrix.matrix(mem(stacks=list(made), peers=list(made), roles=["split"], suites=["s"]))
+    runs = matrix.campaign_runs(mem(stacks=list(made), peers=list(made), roles=["split"], suites=["s"]))
     assert described(runs, "stack", "peer", "suite") == {("plain@1", None, "none"), ("null@2", None, "s")}
-    assert (matrix.tls("plain@1"), matrix.tls("null@2")) == (False, True)
+    assert (matrix.has_tls("plain@1"), matrix.has_tls("null@2")) == (False, True)
 
 
 def described(runs, *fields: str) -> set[tuple]:
@@ -72,7 +72,7 @@ def described(runs, *fields: str) -> set[tuple]:
 
 def test_with_peers_every_stack_serves_every_client():
     asked = mem(stacks=["a@1", "b@1"], peers=["a@1", "b@1"], roles=["split"], suites=["s"], sessions=["1"], heap=0)
-    found = described(matrix.matrix(asked), "stack", "peer", "roles")
+    found = described(matrix.campaign_runs(asked), "stack", "peer", "roles")
     assert found == {
         (stack, peer, "split") for stack, peer in (("a@1", None), ("a@1", "b@1"), ("b@1", "a@1"), ("b@1", None))
     }
@@ -80,12 +80,14 @@ def test_with_peers_every_stack_serves_every_client():
 
 def test_a_null_stack_is_the_peer_of_null_stacks_only():
     nulls = ["null@c", "null@rust"]
-    runs = matrix.matrix(mem(stacks=["null@c", "openssl@3.5.5"], peers=[*nulls, "openssl@3.5.5"], roles=["split"]))
+    runs = matrix.campaign_runs(
+        mem(stacks=["null@c", "openssl@3.5.5"], peers=[*nulls, "openssl@3.5.5"], roles=["split"])
+    )
     assert described(runs, "stack", "peer") == {("null@c", None), ("null@c", "null@rust"), ("openssl@3.5.5", None)}
 
 
 def test_roles_and_environments_multiply_and_the_heap_is_metered_in_the_laboratory():
-    runs = matrix.matrix(mem(sites=None, roles=["together", "split"], envs=["lab", "deployed"]))
+    runs = matrix.campaign_runs(mem(sites=None, roles=["together", "split"], envs=["lab", "deployed"]))
     assert len(runs) == 2 * (36 + 24)
     assert described(runs, "roles", "env", "meter") == {
         (roles, env, meter)
@@ -98,14 +100,16 @@ def test_one_sites_run_for_each_stack_and_suite():
     asked = mem(
         sites="1/10", repeats=3, windows=[100, "all"], allocators=["system", "jemalloc"], envs=["lab", "deployed"]
     )
-    sites = [run for run in matrix.matrix(asked) if run.meter == "sites"]
+    sites = [run for run in matrix.campaign_runs(asked) if run.meter == "sites"]
     assert len(sites) == 6
     assert described(sites, "sessions", "repeat", "window", "allocator", "env") == {(1000, 1, 100, "system", "lab")}
 
 
 def test_a_stack_with_an_allocator_of_its_own_is_not_metered():
     own = "rustls+aws-lc+jemalloc-rust@0.23.46"
-    runs = matrix.matrix(mem(stacks=["openssl@3.5.5", own], peers=["openssl@3.5.5", own], roles=["split"], sites="1"))
+    runs = matrix.campaign_runs(
+        mem(stacks=["openssl@3.5.5", own], peers=["openssl@3.5.5", own], roles=["split"], sites="1")
+    )
     assert described((run for run in runs if run.meter != "rss"), "stack", "peer") == {("openssl@3.5.5", None)}
 
 

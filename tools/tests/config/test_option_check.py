@@ -15,7 +15,7 @@ from tlsmem.config import option_check
 
 def refusal(**knobs):
     with pytest.raises(ValueError) as refused:
-        option_check.check(knobs)
+        option_check.check_options(knobs)
     return str(refused.value)
 
 
@@ -29,8 +29,8 @@ def make(*arguments, **environment):
 def definitions_once():
     """Definitions are read and found right a single time, not for each of some thousand values."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(option_check, "table", cache(option_check.table))
-        patch.setattr(option_check.toml_keys, "check", lambda *_: None)
+        patch.setattr(option_check, "read_tables", cache(option_check.read_tables))
+        patch.setattr(option_check.toml_keys, "check_keys", lambda *_: None)
         yield
 
 
@@ -38,14 +38,14 @@ def definitions_once():
 class TestAnyValue:
     @given(st.integers(min_value=1, max_value=5 * 10**8))
     def test_every_positive_even_n_is_accepted_and_every_odd_one_refused(self, pairs):
-        option_check.check({"N": str(2 * pairs)})
+        option_check.check_options({"N": str(2 * pairs)})
         assert "even" in refusal(N=str(2 * pairs - 1))
 
     @given(st.text())
     def test_no_text_makes_the_check_fail_in_another_way(self, text):
-        for knob in option_check.KNOBS:
+        for knob in option_check.MEMORY_OPTIONS:
             try:
-                option_check.check({knob: text.replace("\0", "")})
+                option_check.check_options({knob: text.replace("\0", "")})
             except ValueError as refused:
                 assert str(refused)
 
@@ -71,12 +71,14 @@ def test_a_name_far_from_all_gets_no_guess():
 
 
 def test_lists_are_separated_by_spaces_or_commas():
-    option_check.check({"STACKS": "null@c,openssl@3.5.5  null@rust"})
-    assert option_check.listed("a, b c") == ["a", "b", "c"]
+    option_check.check_options({"STACKS": "null@c,openssl@3.5.5  null@rust"})
+    assert option_check.split_names("a, b c") == ["a", "b", "c"]
 
 
 def test_the_other_knobs():
-    option_check.check({"WINDOW": "all", "HEAP": "0", "REPEATS": "3", "JOBS": "2", "FRESH": "1", "OUT": "a new one"})
+    option_check.check_options(
+        {"WINDOW": "all", "HEAP": "0", "REPEATS": "3", "JOBS": "2", "FRESH": "1", "OUT": "a new one"}
+    )
     for knob, value in {"WINDOW": "0", "HEAP": "some", "REPEATS": "0", "JOBS": "none", "FRESH": "2"}.items():
         assert f"{knob}={value}" in refusal(**{knob: value})
     assert "is a file" in refusal(OUT=__file__)
@@ -93,7 +95,7 @@ def test_a_toml_error_names_file_and_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["/a place", "/a:place"])
 def test_a_clone_that_nothing_could_be_preloaded_from_is_refused(monkeypatch, place):
-    option_check.check({})
+    option_check.check_options({})
     monkeypatch.setattr(option_check, "ROOT", Path(place))
     assert place in refusal() and "move the clone" in refusal()
 
@@ -103,7 +105,9 @@ def test_a_directory_that_no_file_system_can_hold_is_refused():
 
 
 def test_every_knob_has_a_default_to_show():
-    assert list(option_check.defaults()) == list(option_check.KNOBS) and all(option_check.defaults().values())
+    assert list(option_check.memory_defaults()) == list(option_check.MEMORY_OPTIONS) and all(
+        option_check.memory_defaults().values()
+    )
 
 
 def test_the_command_says_one_sentence_and_exits_with_2():
@@ -163,7 +167,17 @@ def test_make_hands_a_name_of_any_shape_on_as_it_is():
 
 def test_a_bare_make_lists_every_target_and_knob():
     said = make().stdout
-    for word in "setup", "core", "mem", "check", "bench", "figures", "stacks-clean", "clean", *option_check.KNOBS:
+    for word in (
+        "setup",
+        "core",
+        "mem",
+        "check",
+        "bench",
+        "figures",
+        "stacks-clean",
+        "clean",
+        *option_check.MEMORY_OPTIONS,
+    ):
         assert f"  {word} " in said
 
 
@@ -209,11 +223,12 @@ def test_ends_that_do_not_go_together(knobs, said):
 
 def test_a_null_stack_is_one_by_its_table(monkeypatch):
     tables = {
-        kind: option_check.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
+        kind: option_check.read_tables(kind)
+        for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
     }
     tables["stacks"] |= {"plain@1": {"tls": False}, "null@2": {}}
-    monkeypatch.setattr(option_check, "table", tables.get)
-    option_check.check({"CLIENT": "plain@1 ", "SERVER": "null@c"})
+    monkeypatch.setattr(option_check, "read_tables", tables.get)
+    option_check.check_options({"CLIENT": "plain@1 ", "SERVER": "null@c"})
     assert refusal(CLIENT="plain@1", SERVER="null@2").startswith("a null stack speaks no TLS")
 
 
@@ -244,15 +259,15 @@ def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
         lines = make("-n", "profile", "-W", "memtest/marks_valgrind.c", *words).stdout.splitlines()
         return lines[-2].replace("'", "").strip(), any("-o build/core/libmarks.so" in line for line in lines)
 
-    stack, tool = option_check.PROFILE["STACK"], option_check.PROFILE["TOOL"]
+    stack, tool = option_check.PROFILE_DEFAULTS["STACK"], option_check.PROFILE_DEFAULTS["TOOL"]
     assert done() == done(f"STACK={stack}", f"TOOL={tool}") == (f"tools/build.py {stack}", tool in ("massif", "dhat"))
     assert done("STACK=null@c", "TOOL=dhat") == ("tools/build.py null@c", True)
 
 
 def test_what_is_kept_and_split_processes_do_not_go_together():
     assert refusal(KEEP="server", ROLES="split").startswith("KEEP=server frees the peers within one process")
-    option_check.check({"KEEP": "server", "ROLES": "together"})
-    option_check.check({"CLIENT": "null@c", "SERVER": "null@rust", "ROLES": "split", "ENV": "both"})
+    option_check.check_options({"KEEP": "server", "ROLES": "together"})
+    option_check.check_options({"CLIENT": "null@c", "SERVER": "null@rust", "ROLES": "split", "ENV": "both"})
 
 
 @pytest.mark.parametrize(
@@ -269,7 +284,7 @@ def test_a_choice_names_what_there_is(knob, said):
 
 
 def test_the_most_is_accepted():
-    option_check.check({"N": "1000000000", "WINDOW": "1000000000", "REPEATS": "1000"})
+    option_check.check_options({"N": "1000000000", "WINDOW": "1000000000", "REPEATS": "1000"})
 
 
 @pytest.mark.parametrize(
@@ -294,13 +309,13 @@ def test_all_stacks_and_the_prefix_of_one(knobs, said):
 
 
 def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
-    known = list(option_check.table("stacks"))
-    option_check.check({"STACKS": "all"})
-    option_check.check({"STACKS": "all", "PREFIX": "/"})
-    option_check.check({"STACKS": "openssl@path null@c", "PREFIX": "/"})
-    assert option_check.stacks("all", "/") == known
-    assert option_check.stacks(" all ") == [name for name in known if name != "openssl@path"] != known
-    assert option_check.stacks("b a,b") == ["b", "a"]
+    known = list(option_check.read_tables("stacks"))
+    option_check.check_options({"STACKS": "all"})
+    option_check.check_options({"STACKS": "all", "PREFIX": "/"})
+    option_check.check_options({"STACKS": "openssl@path null@c", "PREFIX": "/"})
+    assert option_check.expand_stacks("all", "/") == known
+    assert option_check.expand_stacks(" all ") == [name for name in known if name != "openssl@path"] != known
+    assert option_check.expand_stacks("b a,b") == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -309,10 +324,11 @@ def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
 )
 def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
     tables = {
-        kind: option_check.table(kind) for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
+        kind: option_check.read_tables(kind)
+        for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
     }
     tables["campaigns"]["law"][key].append(there_is_none)
-    monkeypatch.setattr(option_check, "table", tables.get)
+    monkeypatch.setattr(option_check, "read_tables", tables.get)
     said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"
     assert refusal().startswith(f"{said}; did you mean ")
 
@@ -332,7 +348,7 @@ def test_a_table_may_say_only_in_what_it_differs(tmp_path, monkeypatch):
     text = '[a]\nlike = "b"\nneeds = ["x"]\n[b]\nneeds = ["y"]\ndriver = "d"\n[c]\nlike = "a"\n'
     (tmp_path / "stacks.toml").write_text(text)
     monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
-    assert option_check.table("stacks")["c"] == {"needs": ["x"], "driver": "d"}
+    assert option_check.read_tables("stacks")["c"] == {"needs": ["x"], "driver": "d"}
 
 
 @pytest.mark.parametrize(
@@ -346,5 +362,5 @@ def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, 
     (tmp_path / "stacks.toml").write_text(text)
     monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
     with pytest.raises(ValueError) as refused:
-        option_check.table("stacks")
+        option_check.read_tables("stacks")
     assert what in str(refused.value)

@@ -6,13 +6,13 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import option_check
-from tlsmem.config.options import TIMED
+from tlsmem.config.options import TIMED_OPTION_NAMES
 from tlsmem.schema import records
 
 
 def refusal(capsys, knobs, scenario="throughput"):
     with pytest.raises(SystemExit) as stop:
-        option_check.insist(knobs, TIMED[scenario])
+        option_check.check_options_or_exit(knobs, TIMED_OPTION_NAMES[scenario])
     assert stop.value.code == 2
     return capsys.readouterr().err.removeprefix("memtest: ").rstrip("\n")
 
@@ -36,23 +36,23 @@ def test_nonsense_is_a_sentence(capsys, knobs, said):
 
 
 def test_every_knob_stands_apart_from_its_meaning(capsys):
-    option_check.show_all("timed")
+    option_check.show_choices("timed")
     shown = [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]]
-    assert shown == TIMED["throughput"]
+    assert shown == TIMED_OPTION_NAMES["throughput"]
 
 
 def test_what_is_not_of_this_target_is_refused_and_the_rest_taken(capsys):
     assert refusal(capsys, {"JOBS": "2"}).startswith("JOBS is no knob of this target")
     assert refusal(capsys, {"SIZES": "16"}, "handshake").startswith("SIZES is no knob of this target")
-    option_check.insist({"SIZES": "16,64 1048576", "THREADS": "1,64"}, TIMED["throughput"])
-    option_check.insist({"SUITES": "tls13-rsa-aes256-id"}, TIMED["handshake"])
+    option_check.check_options_or_exit({"SIZES": "16,64 1048576", "THREADS": "1,64"}, TIMED_OPTION_NAMES["throughput"])
+    option_check.check_options_or_exit({"SUITES": "tls13-rsa-aes256-id"}, TIMED_OPTION_NAMES["handshake"])
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "two", "1e3"])
 def test_the_multiplier_is_a_positive_number_wherever_it_comes_from(capsys, monkeypatch, value):
     monkeypatch.setenv("BENCH_MULTIPLIER", value)
     assert refusal(capsys, {}).startswith(f"BENCH_MULTIPLIER={value} is not a positive number")
-    option_check.insist({}, ["N"])  # a target that does not take it
+    option_check.check_options_or_exit({}, ["N"])  # a target that does not take it
 
 
 def test_recordings_of_earlier_schemas_are_read():

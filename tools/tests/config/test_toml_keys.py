@@ -39,12 +39,12 @@ def test_a_wrong_key_or_type_names_file_table_and_key(tmp_path, monkeypatch, kin
     (tmp_path / f"{kind}.toml").write_text(text)
     monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
     with pytest.raises(ValueError) as refused:
-        option_check.check({})
+        option_check.check_options({})
     assert str(refused.value).startswith(f"memtest/{kind}.toml: {what}")
 
 
 def in_words(annotation):
-    """A type of definitions.py as shapes.py says it."""
+    """A type of definitions.py as toml_keys.py says it."""
     if typing.get_origin(annotation) is list:
         within = in_words(typing.get_args(annotation)[0])
         return {
@@ -78,4 +78,4 @@ def in_words(annotation):
 )
 def test_keys_and_types_are_those_of_the_definitions(kind, model):
     hints = typing.get_type_hints(model, include_extras=True)
-    assert toml_keys.types(kind) == {key: in_words(hints[key]) for key in model.model_fields}
+    assert toml_keys.key_types(kind) == {key: in_words(hints[key]) for key in model.model_fields}

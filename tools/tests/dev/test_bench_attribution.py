@@ -87,8 +87,8 @@ def test_a_profiler_is_called_as_for_a_profile(monkeypatch, tool, words):
         async with bench_started(["echo", '"status":"measured"'], variables) as process:
             yield process
 
-    bench_started = attribution_cost.process.started
-    monkeypatch.setattr(attribution_cost.process, "started", started)
+    bench_started = attribution_cost.process.start_process
+    monkeypatch.setattr(attribution_cost.process, "start_process", started)
     monkeypatch.setattr(attribution_cost, "interpret", interpret)
     way = next(way for way in attribution_cost.WAYS if way.tool == tool)
     assert attribution_cost.seconds(way, attribution_cost.Run("null@c", "none", "system", "all", 2, "rss", 1), 0) >= 0
@@ -97,7 +97,7 @@ def test_a_profiler_is_called_as_for_a_profile(monkeypatch, tool, words):
 
 
 def test_what_a_way_lacks_is_said_with_what_brings_it(monkeypatch):
-    monkeypatch.setattr(attribution_cost, "MARKS", "build/core/none.so")
+    monkeypatch.setattr(attribution_cost, "MARKS_LIBRARY", "build/core/none.so")
     if attribution_cost.shutil.which("valgrind"):
         assert MASSIF.missing == "no build/core/none.so here: make build/core/none.so"
     monkeypatch.setenv("PATH", "")

@@ -8,12 +8,12 @@ import check_nginx
 import idle_connections
 import nginx
 from idle_connections import Held
-from nginx import Level
-from tlsmem.run.heap_page import Counts
+from nginx import WorkerMemory
+from tlsmem.run.heap_page import PageCounts
 
 
-def level(live_bytes: int, live_blocks: int) -> Level:
-    return Level(Counts(live_bytes, live_blocks, 0, 0, 0, 0), rss_anon_bytes=4096)
+def level(live_bytes: int, live_blocks: int) -> WorkerMemory:
+    return WorkerMemory(PageCounts(live_bytes, live_blocks, 0, 0, 0, 0), rss_anon_bytes=4096)
 
 
 def held(connections: int, each: int = 14148, extra: int = 0, left: int = 0, blocks: int = 41) -> Held:
@@ -47,7 +47,7 @@ def test_a_remainder_is_shown_in_the_table():
 def test_a_pipe_gets_markdown_which_has_no_width(monkeypatch, capsys):
     monkeypatch.setattr(idle_connections, "hold", lambda kind, connections: replace(held(connections), kind=kind))
     monkeypatch.setattr(nginx, "allow_descriptors", lambda _: None)
-    monkeypatch.setattr(nginx, "version", lambda: "nginx/1.2.3")
+    monkeypatch.setattr(nginx, "nginx_version", lambda: "nginx/1.2.3")
     monkeypatch.setattr("sys.argv", ["check_nginx.py", "500"])
     with pytest.raises(SystemExit):
         check_nginx.main()
@@ -56,5 +56,5 @@ def test_a_pipe_gets_markdown_which_has_no_width(monkeypatch, capsys):
 
 def test_without_nginx_it_is_one_sentence(monkeypatch):
     monkeypatch.setattr(nginx.shutil, "which", lambda *_, **__: None)
-    with pytest.raises(nginx.Failed, match="nginx is not installed: apt install nginx-light"):
-        nginx.program()
+    with pytest.raises(nginx.NginxFailed, match="nginx is not installed: apt install nginx-light"):
+        nginx.find_nginx()

@@ -63,7 +63,7 @@ def large_runs(extra=0.0):
 
 def verdicts(runs):
     """By claim; but for whether all runs are there, which these few are not."""
-    rows = claims.proof(runs).rows
+    rows = claims.proof_table(runs).rows
     return {cells[0].text: cells[-1].value for cells in rows if not cells[0].text.startswith("runs of campaign")}
 
 
@@ -134,7 +134,7 @@ def test_a_role_that_costs_more_in_a_process_of_its_own_is_seen(extra, holds):
 
 
 def test_what_was_not_recorded_is_no_proof():
-    rows = {cells[0].text: (cells[3].text, cells[-1].value) for cells in claims.proof([]).rows}
+    rows = {cells[0].text: (cells[3].text, cells[-1].value) for cells in claims.proof_table([]).rows}
     assert rows == {
         "runs of campaign repeat": ("0 of 180", False),
         "runs of campaign law": ("0 of 64", False),
@@ -154,7 +154,7 @@ def test_a_run_of_another_build_is_in_no_campaign():
         run.model_copy(update={"binary_sha256": "a" * 64, "started_at": "2026-01-30T12:00:00Z"}) for run in law_runs()
     ]
     assert verdicts([*old, *large_runs()]) == {"RSS per session at large N": True}
-    rows = {cells[0].text: cells[3].text for cells in claims.proof([*old, *large_runs()]).rows}
+    rows = {cells[0].text: cells[3].text for cells in claims.proof_table([*old, *large_runs()]).rows}
     assert rows["runs of campaign law"] == "2 of 64"
 
 

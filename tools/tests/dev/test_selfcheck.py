@@ -84,10 +84,10 @@ def test_a_meter_that_is_not_there_is_a_sentence():
 
 @needs_all
 def test_marks_that_are_not_made_are_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(profilers, "MARKS", "build/core/libnone.so")  # which the loader passes over
+    monkeypatch.setattr(profilers, "MARKS_LIBRARY", "build/core/libnone.so")  # which the loader passes over
     subject = reference_profilers.Subject("openssl@3.5.5", "tls13-rsa-aes256", 2)
     with pytest.raises(
-        reference_profilers.Failed, match=r"^massif: it wrote no snapshot at a mark: is build/core/.* current"
+        reference_profilers.CaptureFailed, match=r"^massif: it wrote no snapshot at a mark: is build/core/.* current"
     ):
         asyncio.run(reference_profilers.massif(subject, tmp_path))
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from tests.explore.test_profile_tables import profiles, texts
 from tests.support import handmade
 from tlsmem.explore import callers_tree
-from tlsmem.explore.callers_tree import Node, tree
-from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, total
+from tlsmem.explore.callers_tree import CallerNode, tree
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
 
 
-def drawn(root: Node, rows: int = 10) -> list[str]:
+def drawn(root: CallerNode, rows: int = 10) -> list[str]:
     console = rich.console.Console(file=io.StringIO(), width=100, color_system=None)
-    console.print(callers_tree.drawn(root, "Callers", rows))
+    console.print(callers_tree.draw_tree(root, "Callers", rows))
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
@@ -41,7 +41,7 @@ def test_without_blocks():
 
 def test_for_programs_it_is_a_table():
     one = handmade.profile()
-    found = callers_tree.table(one, tree(one, "peak", "server", "SSL_new"), "Callers")
+    found = callers_tree.callers_table(one, tree(one, "peak", "server", "SSL_new"), "Callers")
     assert texts(found, "depth", "bytes", "callers") == [
         ("1", "3,000", "buffer_new (buffer_new.c:20)"),
         ("2", "3,000", "SSL_new (SSL_new.c:30)"),
@@ -51,9 +51,9 @@ def test_for_programs_it_is_a_table():
 
 
 def test_a_stack_that_ends_where_another_goes_on():
-    stacks = Stacks()
+    stacks = CallstackTree()
     f, g = handmade.frame("f", 1), handmade.frame("g", 2)
-    held = {handmade.number(stacks, [f]): Held(60, 1), handmade.number(stacks, [f, g]): Held(40, 1)}
+    held = {handmade.number(stacks, [f]): LiveHeap(60, 1), handmade.number(stacks, [f, g]): LiveHeap(40, 1)}
     root = tree(Profile("massif", "f", "c", stacks, {"peak": Moment("peak", 100, held)}), "peak")
     assert drawn(root)[1:] == ["└── 100 B in 2, 100.0 % f (f.c:1)", "    └── 40 B in 1, 40.0 % g (g.c:2)"]
 
@@ -62,7 +62,7 @@ def test_a_stack_that_ends_where_another_goes_on():
 def test_no_byte_is_lost(one):
     for name in one.moments:
         root = tree(one, name)
-        assert (root.bytes, root.blocks) == total(one.live(name))
+        assert (root.bytes, root.blocks) == sum_live(one.live(name))
         assert sum(node.bytes for node in root.callers.values()) == root.bytes
         shown = [node.bytes for depth, node in callers_tree.nodes(root, root.bytes, 3) if depth == 1]
         assert sum(shown) == root.bytes
@@ -70,15 +70,15 @@ def test_no_byte_is_lost(one):
 
 def test_stacks_deeper_than_python_s_own():
     """Of a function that calls itself and allocates each time, so that no two callers are in a row."""
-    stacks, live, stack = Stacks(), {}, 0
+    stacks, live, stack = CallstackTree(), {}, 0
     place = stacks.place((handmade.frame("f", 1),))
     for _ in range(callers_tree.MOST + 200):
         stack = stacks.add(place, stack)
-        live[stack] = Held(1, 1)
-    live[stack] = Held(998_801, 1)
+        live[stack] = LiveHeap(1, 1)
+    live[stack] = LiveHeap(998_801, 1)
     deep = Profile("heaptrack", "it", "it", stacks, {"peak": Moment("peak", 1_000_000, live)})
     root = callers_tree.tree(deep, "peak")
-    rows = callers_tree.table(deep, root, "it").rows
+    rows = callers_tree.callers_table(deep, root, "it").rows
     cells = [[cell.value for cell in row] for row in rows]
     assert max(depth for depth, *_ in cells) == callers_tree.MOST + 1
     assert cells[callers_tree.MOST][4] == callers_tree.BEYOND == "callers beyond 1,000"

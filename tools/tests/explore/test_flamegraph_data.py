@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.explore.test_flamegraph_page import WICKED, made, own, whole
 from tlsmem.explore.flamegraph import call_tree, page_data
-from tlsmem.profile.heap_profile import Held, Profile
+from tlsmem.profile.heap_profile import LiveHeap, Profile
 
 FUNCTIONS = ["malloc", "client_handshake", "server_context_new", "f", "g<T>", WICKED]
 HELD = st.tuples(st.integers(0, 10**12), st.none() | st.integers(0, 10**6))
@@ -16,7 +16,7 @@ STACKS = st.lists(st.tuples(st.lists(st.sampled_from(FUNCTIONS), max_size=6), st
 
 def read(profile: Profile, room: int = 10**6) -> dict:
     stacks = {stack for moment in profile.moments.values() for stack in moment.live}
-    return json.loads(page_data.fitting(call_tree.of_profile(profile, stacks), room))
+    return json.loads(page_data.fit_tree_json(call_tree.tree_from_profile(profile, stacks), room))
 
 
 @given(STACKS)
@@ -31,21 +31,21 @@ def test_what_a_page_holds_adds_up_to_the_profile(stacks):
 @given(STACKS, st.integers(0, 40))
 def test_whatever_is_put_together_totals_stay(stacks, count):
     profile = made(stacks)
-    tree = call_tree.of_profile(profile, {stack for one in profile.moments.values() for stack in one.live})
+    tree = call_tree.tree_from_profile(profile, {stack for one in profile.moments.values() for stack in one.live})
     totals, first = tree.totals(), [0, *tree.owners()]
     order = first + sorted(set(range(len(totals))) - set(first), key=lambda at: (-max(totals[at].values()), at))
-    small, rest = page_data.pruned(tree, set(order[: max(len(first), count)]))
+    small, rest = page_data.prune_tree(tree, set(order[: max(len(first), count)]))
     assert small.totals()[0] == totals[0]
-    merged = [at for at, key in enumerate(small.keys) if key[0] == call_tree.SMALLER]
+    merged = [at for at, key in enumerate(small.keys) if key[0] == call_tree.SMALLER_SITES]
     for moment, size in rest.items():
         assert size == sum(small.held[at][moment].bytes for at in merged if moment in small.held[at])
     assert small.owners().keys() == {at for at in range(1, len(small.keys)) if small.callers[at] == 0}
     assert set(small.owners().values()) == set(tree.owners().values())
 
 
-@given(st.dictionaries(st.integers(0, 8), st.builds(Held, st.integers(0, 3), st.none() | st.integers(0, 3))))
+@given(st.dictionaries(st.integers(0, 8), st.builds(LiveHeap, st.integers(0, 3), st.none() | st.integers(0, 3))))
 def test_changes_say_what_is_held_at_each_moment(held):
-    node = [0, 0, 0, [], page_data.changes(held)]
+    node = [0, 0, 0, [], page_data.held_changes(held)]
     for moment in range(10):
         assert own(node, moment) == held.get(moment, (0, 0))
 
@@ -59,7 +59,7 @@ def test_what_fits_is_no_larger_than_its_room(stacks, room):
     except ValueError as error:
         assert "cannot be made to fit" in str(error)
     else:
-        assert len(page_data.packed(tree).encode()) <= room
+        assert len(page_data.pack_json(tree).encode()) <= room
         assert [whole(tree, at) for at in range(len(profile.moments))] == [
             one.bytes for one in profile.moments.values()
         ]

@@ -12,12 +12,12 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources, stamps
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import call_tree, page_scripts, profile_page
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, total
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
 from tlsmem.schema import records
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
@@ -28,12 +28,12 @@ def of_sites(stack: str, suite: str = "tls13-rsa-aes256") -> Profile:
     runs = [
         run for run in records.load_file(RECORDING / f"{stack}.jsonl") if (run.meter, run.suite) == ("sites", suite)
     ]
-    return sites_reader.profile(max(runs, key=lambda run: run.sessions))
+    return sites_reader.profile_from_record(max(runs, key=lambda run: run.sessions))
 
 
 def made(stacks: list[tuple[list[str], list[tuple[int, int | None]]]]) -> Profile:
     """Of functions, root first, with what they hold at each moment."""
-    profile = Profile("heaptrack", "it.zst", "it", Stacks(), {})
+    profile = Profile("heaptrack", "it.zst", "it", CallstackTree(), {})
     count = max((len(held) for _, held in stacks), default=1)
     moments = [Moment(f"mark {at + 1}", 0, {}) for at in range(count)]
     for functions, by_moment in stacks:
@@ -41,7 +41,7 @@ def made(stacks: list[tuple[list[str], list[tuple[int, int | None]]]]) -> Profil
         for function in functions:
             stack = profile.stacks.add(profile.stacks.place((Frame(function, None, None, "it", 7),)), stack)
         for moment, held in zip(moments, by_moment, strict=False):
-            moment.live[stack] = total({0: moment.live.get(stack, Held(0, 0)), 1: Held(*held)})
+            moment.live[stack] = sum_live({0: moment.live.get(stack, LiveHeap(0, 0)), 1: LiveHeap(*held)})
             moment.bytes += held[0]
     profile.moments = {moment.name: moment for moment in moments}
     return profile
@@ -153,7 +153,7 @@ def test_a_page_is_never_larger_than_it_may_be():
     assert 0.7 * profile_page.MOST < len(page.encode()) <= profile_page.MOST
     assert {whole(tree, at) for at in range(3)} == {9000 * 9001 // 2}
     numbers = {name: at for at, name in enumerate(tree["names"])}
-    merged = [node for node in tree["nodes"] if tree["frames"][node[1]][0] == numbers[call_tree.SMALLER]]
+    merged = [node for node in tree["nodes"] if tree["frames"][node[1]][0] == numbers[call_tree.SMALLER_SITES]]
     assert dict(tree["smaller"]["bytes"])[0] == sum(own(node, 0)[0] for node in merged) > 0
     assert tree["smaller"]["at_most"] > 0
 
@@ -166,14 +166,14 @@ def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():
     assert about["moments"] == ["OLD", "NEW", "change"] and about["sessions"] == 1
     assert about["diff"] == {"old": diff.old.label, "new": diff.new.label}
     assert held_by(tree, 1, "client") == (47_592, None) and held_by(tree, 1, "server") == (37_286, None)
-    assert held_by(tree, 0, "client") == (total(old.live("established", "client")).bytes, None)
+    assert held_by(tree, 0, "client") == (sum_live(old.live("established", "client")).bytes, None)
     assert whole(tree, 2) == sum(abs(row.new.bytes - row.old.bytes) for row in diff.rows)
 
 
 def test_without_npm_there_is_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(page_scripts, "FETCHED", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Failed, match=r"npm is not installed.* \.svg"):
+    with pytest.raises(BuildFailed, match=r"npm is not installed.* \.svg"):
         page_scripts.scripts()
 
 
@@ -189,7 +189,7 @@ def test_what_another_process_is_fetching_is_waited_for(tmp_path, monkeypatch):
             second = pool.submit(page_scripts.fetch)
             with pytest.raises(TimeoutError):
                 second.result(timeout=0.5)
-            stamps.write(tmp_path / "page/stamp", stamps.contents(pins, ROOT))
+            stamps.write_stamp(tmp_path / "page/stamp", stamps.hash_files(pins, ROOT))
         assert second.result() is None
 
 

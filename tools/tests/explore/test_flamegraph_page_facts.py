@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.explore.test_flamegraph_page import asked_of, made, of_sites, script
 from tests.support.pairs import AT, BUFFER, OTHER, profile
-from tlsmem.base.phase_names import READABLE
+from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff.profile_diff import compare
 from tlsmem.explore.flamegraph import profile_page
@@ -25,7 +25,7 @@ def test_moments_whose_bytes_are_sessions_are_those_of_the_tables(about):
     profile = of_sites("openssl@3.5.5")
     without = [name for name, is_so in zip(about["moments"], about["of_sessions"], strict=True) if not is_so]
     assert without == ["contexts", "freed"]
-    assert without == [name for name in profile.moments if profile_selection.without_sessions(profile, name)]
+    assert without == [name for name in profile.moments if profile_selection.why_no_sessions(profile, name)]
 
 
 def test_owners_are_shown_in_the_columns_of_the_tables(about):
@@ -36,12 +36,12 @@ def test_owners_are_shown_in_the_columns_of_the_tables(about):
 
 
 def test_phases_are_said_as_in_pictures(about):
-    assert about["readable"] == READABLE
+    assert about["readable"] == READABLE_NAMES
 
 
 def test_buckets_have_the_colours_of_the_picture(about):
     colours = {bucket: look["colour"] for bucket, look in about["looks"].items()}
-    assert colours == {look.bucket: look.colour for look in (*bucket_panel.LOOKS, bucket_panel.LEFT)}
+    assert colours == {look.bucket: look.colour for look in (*bucket_panel.BUCKET_STYLES, bucket_panel.LEFT)}
 
 
 def test_without_rules_there_are_no_buckets_to_colour():

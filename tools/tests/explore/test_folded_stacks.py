@@ -10,7 +10,7 @@ from tests.explore.test_profile_tables import profiles
 from tests.support import handmade
 from tlsmem.explore import folded_stacks, profile_selection
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, total
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
 
 
 def test_stacks_begin_at_the_root():
@@ -27,7 +27,7 @@ def test_stacks_begin_at_the_root():
         "main;open_sessions;server_session_new;libfoo.so.1+0xbeef": 5
     }
     assert sum(folded_stacks.folded(handmade.profile(), "sessions", blocks=True).values()) == 18
-    with pytest.raises(profile_selection.Unmatched):
+    with pytest.raises(profile_selection.PatternNotFound):
         folded_stacks.folded(handmade.profile(), "peak", pattern="nosuch")
 
 
@@ -47,8 +47,10 @@ def test_a_name_neither_ends_a_frame_nor_a_line_nor_is_taken_for_the_number():
         "f\x85\u20281": "f_1",
         "f\x1b[2J\x9b\0\ud800": "f?[2J???",
     }
-    assert {name: folded_stacks.safe(Frame(name, None, None, None, None)) for name in names} == names
-    (line,) = folded_stacks.lines({folded_stacks.safe(Frame("f; 1\n 2", None, None, None, None)): 3}).splitlines()
+    assert {name: folded_stacks.frame_label(Frame(name, None, None, None, None)) for name in names} == names
+    (line,) = folded_stacks.lines(
+        {folded_stacks.frame_label(Frame("f; 1\n 2", None, None, None, None)): 3}
+    ).splitlines()
     assert re.fullmatch(r"(.*?)((?: [0-9.]+)+)", line).groups() == ("f: 1_2", " 3")
 
 
@@ -75,12 +77,12 @@ def test_speedscope_opens_every_moment():
 def test_speedscope_of_a_choice():
     made = json.loads(folded_stacks.speedscope(handmade.profile(), "peak", "client", "buffer"))
     assert [profile["endValue"] for profile in made["profiles"]] == [0, 2000, 4000, 0]
-    with pytest.raises(profile_selection.Unmatched):
+    with pytest.raises(profile_selection.PatternNotFound):
         folded_stacks.speedscope(handmade.profile(), "peak", pattern="nosuch")
 
 
 def test_a_block_of_nothing_is_in_no_line():
-    stacks = Stacks()
+    stacks = CallstackTree()
     nothing = handmade.number(stacks, [handmade.frame("f")])
-    one = Profile("massif", "f", "c", stacks, {"peak": Moment("peak", 0, {nothing: Held(0, 1)})})
-    assert folded_stacks.folded(one, "peak") == {} and total(one.live("peak")).blocks == 1
+    one = Profile("massif", "f", "c", stacks, {"peak": Moment("peak", 0, {nothing: LiveHeap(0, 1)})})
+    assert folded_stacks.folded(one, "peak") == {} and sum_live(one.live("peak")).blocks == 1

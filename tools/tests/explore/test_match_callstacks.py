@@ -3,10 +3,10 @@
 from tests.support.pairs import BUFFER, CLIENT, MALLOC, SERVER, SSL, frame, joined, profile, rows
 from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.diff.profile_diff import compare
-from tlsmem.explore.diff.sentences import all_of
+from tlsmem.explore.diff.sentences import describe_diff
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import Held
+from tlsmem.profile.heap_profile import LiveHeap
 
 
 def test_what_is_the_same_in_another_version():
@@ -65,7 +65,7 @@ def test_several_lines_of_a_function_are_one_site_once_lines_moved():
     at = [(MALLOC, frame("ssl_cert_dup", line), *SERVER) for line in (97, 107, 120, 130)]
     diff = compare(profile({at[0]: 100, at[1]: 200}), profile({at[2]: 200, at[3]: 120}))
     assert rows(diff) == [("server", "name and file", 300, 320)]
-    assert "ssl_cert_dup (ssl_lib.c:120, 130) < " in "\n".join(all_of(diff))
+    assert "ssl_cert_dup (ssl_lib.c:120, 130) < " in "\n".join(describe_diff(diff))
 
 
 def test_a_clients_memory_is_never_joined_with_a_servers():
@@ -80,8 +80,8 @@ def test_frames_without_a_name_are_joined_by_their_module_only_and_it_is_said():
 
     diff = compare(profile({stack("/lib/libssl.so.3", 1): 8}), profile({stack("/opt/libssl.so.3", 2): 8}))
     assert rows(diff) == [("server", "module only", 8, 8)]
-    assert any("compared by their module only" in one for one in all_of(diff))
-    assert any(one.endswith("no debug information, in /opt/libssl.so.3.") for one in all_of(diff))
+    assert any("compared by their module only" in one for one in describe_diff(diff))
+    assert any(one.endswith("no debug information, in /opt/libssl.so.3.") for one in describe_diff(diff))
     harness = stack("build/harness/openssl@3.4.1", 1), stack("build/harness/openssl@3.5.5", 2)
     assert joined(*harness) == ["module only"]
     assert joined(stack("libssl.so.3", 1), stack("libcrypto.so.3", 1)) == ["not joined"] * 2
@@ -90,11 +90,11 @@ def test_frames_without_a_name_are_joined_by_their_module_only_and_it_is_said():
 def test_what_no_stack_explains_is_shown():
     diff = compare(profile({(): 8, BUFFER: 2}), profile({(): 12, BUFFER: 2}))
     assert ("harness", "no call stack", 8, 12) in rows(diff)
-    assert any("4 B more in the harness in what no call stack explains" in one for one in all_of(diff))
+    assert any("4 B more in the harness in what no call stack explains" in one for one in describe_diff(diff))
 
 
 def test_each_stack_is_joined_once():
-    held = [((frame("f", line), *SERVER), Held(line, 1)) for line in (1, 2, 3)]
-    found = list(match_callstacks.join(held, [*held[1:], ((frame("g"), *SERVER), Held(7, 1))]))
+    held = [((frame("f", line), *SERVER), LiveHeap(line, 1)) for line in (1, 2, 3)]
+    found = list(match_callstacks.join(held, [*held[1:], ((frame("g"), *SERVER), LiveHeap(7, 1))]))
     assert sorted(held.bytes for one in found for _, held in one.old) == [1, 2, 3]
     assert sorted(held.bytes for one in found for _, held in one.new) == [2, 3, 7]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.support.pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 from tlsmem.base.paths import ROOT
 from tlsmem.explore.diff.profile_diff import compare
-from tlsmem.explore.diff.sentences import all_of
+from tlsmem.explore.diff.sentences import describe_diff
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Profile
+from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile
 from tlsmem.schema import records
 from tlsmem.tables import render
 
@@ -23,7 +23,7 @@ RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 
 def test_growth_is_said_with_its_direction_its_place_and_per_session():
     old, new = profile({BUFFER: 4000, OTHER: 200}, "openssl@3.4.1"), profile({BUFFER: 6816, OTHER: 200})
-    said = all_of(compare(old, new))
+    said = describe_diff(compare(old, new))
     assert (
         "OLD is openssl@3.4.1, tls13-rsa-aes256, N = 4, by heaptrack (openssl@3.4.1.zst); NEW is openssl@3.5.5"
         in said[0]
@@ -35,7 +35,7 @@ def test_growth_is_said_with_its_direction_its_place_and_per_session():
         "NEW holds 1,408 B more per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < "
         "ssl3_read_n < server_handshake.",
     ]
-    swapped = all_of(compare(new, old))
+    swapped = describe_diff(compare(new, old))
     assert swapped[3].startswith("NEW holds 1,408 B (41.3 %) less per server session")
     assert swapped[4].startswith("NEW holds 1,408 B less per server session in ssl3_setup_read_buffer")
 
@@ -45,7 +45,7 @@ def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
     diff = compare(profile({gone: 80, OTHER: 2}, "openssl@3.4.1"), profile({BUFFER: 40, OTHER: 2}))
     assert rows(diff)[1:] == [("server", "not joined", 80, 0), ("server", "not joined", 0, 40)]
     assert (diff.old.label, diff.new.label) == ("openssl@3.4.1", "openssl@3.5.5")
-    said = "\n".join(all_of(diff))
+    said = "\n".join(describe_diff(diff))
     assert "NEW holds 20 B per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < " in said
     assert "OLD holds 40 B per server session in ssl_old_table (ssl_lib.c:10) < " in said
     assert "40 B of OLD and 20 B of NEW per server session could not be joined" in said
@@ -57,7 +57,7 @@ def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
 
 def test_what_could_not_be_joined_is_told_of_each_part():
     same = (MALLOC, frame("SSL_read"), *SERVER)
-    said = all_of(compare(profile({OTHER: 80, same: 2}), profile({BUFFER: 40, same: 2})))
+    said = describe_diff(compare(profile({OTHER: 80, same: 2}), profile({BUFFER: 40, same: 2})))
     assert [one.split(" could")[0] for one in said if "could not be joined" in one] == [
         "40 B of OLD and 0 B of NEW per client session",
         "0 B of OLD and 20 B of NEW per server session",
@@ -70,22 +70,24 @@ def test_two_programs_are_told_apart_first_of_all_whatever_the_harness_shares():
     new = profile({BUFFER: 40, loader: 6})
     diff = compare(old, new)
     assert ("harness", "name, file and line", 4, 6) in rows(diff)
-    first, second, *others = all_of(diff)
+    first, second, *others = describe_diff(diff)
     assert first.startswith("OLD and NEW share no call stack of client or server sessions: they are of two programs")
     assert first.endswith("by `--buckets` of each profile, and in words by tools/explain_buckets.py.")
     assert second.startswith("OLD is openssl@3.4.1")
     repeated = ("share no call stack", "could not be joined", "holds nothing")
     assert not [one for one in others for words in repeated if words in one]
     assert "NEW holds 2 B more in the harness in dl_open (ssl_lib.c:10) < main." in others
-    assert "explain_buckets" not in all_of(compare(profile({OTHER: 80}), profile({BUFFER: 40})))[0]
-    assert "share no" not in "".join(all_of(compare(profile({OTHER: 80, loader: 4}), profile({OTHER: 8, own: 6}))))
+    assert "explain_buckets" not in describe_diff(compare(profile({OTHER: 80}), profile({BUFFER: 40})))[0]
+    assert "share no" not in "".join(
+        describe_diff(compare(profile({OTHER: 80, loader: 4}), profile({OTHER: 8, own: 6})))
+    )
 
 
 def test_no_change_is_said():
     diff = compare(profile({BUFFER: 4000, OTHER: 200}), profile({BUFFER: 4000, OTHER: 200}))
-    assert "No site differs." in all_of(diff)
+    assert "No site differs." in describe_diff(diff)
     assert [row.stage for row in diff.rows] == ["name, file and line"] * 2
-    assert "No site differs." not in all_of(compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)})))
+    assert "No site differs." not in describe_diff(compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)})))
 
 
 def test_sessions_are_divided_and_what_was_there_before_is_apart():
@@ -98,7 +100,7 @@ def test_sessions_are_divided_and_what_was_there_before_is_apart():
         "server context": (30, 50),
         "warm-up": (100, 120),
     }
-    said = "\n".join(all_of(diff))
+    said = "\n".join(describe_diff(diff))
     assert "NEW holds 20 B (66.7 %) more in the server's context when established" in said
     assert "NEW holds 20 B (20.0 %) more from before any session" in said
     at_base = compare(old, new, BASE)
@@ -112,24 +114,28 @@ def test_whole_processes_are_compared_where_sessions_are_not_known():
     old, new = (profile({PEAK: {BUFFER: size}}, None, file=f"{size}.out") for size in (100, 107))
     diff = compare(old, new)
     assert (diff.old.moment, diff.old.sessions, diff.old.label) == (PEAK, None, "100.out")
-    assert "NEW holds 7 B (7.0 %) more in all server sessions at the peak: OLD 100 B in 2 blocks" in all_of(diff)[2]
+    assert (
+        "NEW holds 7 B (7.0 %) more in all server sessions at the peak: OLD 100 B in 2 blocks" in describe_diff(diff)[2]
+    )
     foreign = (frame("f", 3, "a.c"), frame("main", 4, "a.c"))
     diff = compare(*(profile({PEAK: {foreign: size}}, None) for size in (100, 107)))
-    assert "more in the process in f (a.c:3) < main." in all_of(diff)[-1]
+    assert "more in the process in f (a.c:3) < main." in describe_diff(diff)[-1]
 
 
 def test_a_tool_that_counts_no_blocks():
     diff = compare(*(profile({BUFFER: (size, None)}, tool="massif") for size in (100, 100)))
-    assert "No site differs." in all_of(diff)
-    assert all_of(diff)[-1].endswith("OLD 50 B, NEW 50 B.")
+    assert "No site differs." in describe_diff(diff)
+    assert describe_diff(diff)[-1].endswith("OLD 50 B, NEW 50 B.")
     assert "the tool does not count blocks" in render.markdown(tables(diff)[0])
     other = profile({BUFFER: (100, 2)}, tool="dhat")
-    assert "No site differs." in all_of(compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True))
+    assert "No site differs." in describe_diff(
+        compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True)
+    )
 
 
 def test_half_a_byte_is_not_rounded_away():
     diff = compare(profile({BUFFER: 4}), profile({BUFFER: 5}))
-    assert "NEW holds 0.5 B (25.0 %) more per server session" in all_of(diff)[2]
+    assert "NEW holds 0.5 B (25.0 %) more per server session" in describe_diff(diff)[2]
 
 
 UNLIKE = {
@@ -149,17 +155,17 @@ def test_what_is_unlike_is_refused_unless_forced(name):
         compare(profile({BUFFER: 2}), new, AT)
     assert reason in str(refused.value) and str(refused.value).endswith("; --force compares them all the same")
     diff = compare(profile({BUFFER: 2}), new, AT, force=True)
-    assert reason in all_of(diff)[1] and all_of(diff)[1].startswith("Compared by --force: ")
+    assert reason in describe_diff(diff)[1] and describe_diff(diff)[1].startswith("Compared by --force: ")
     assert sum(row.new.bytes for row in diff.rows) == sum(row.old.bytes for row in diff.rows) == 2
     if name == "moment":
-        assert "OLD is taken when established, NEW at the peak." in all_of(diff)
+        assert "OLD is taken when established, NEW at the peak." in describe_diff(diff)
 
 
 def test_beside_a_sites_run_only_sessions_are_compared():
     new = profile({BUFFER: 2, (): 7}, tool="sites", of_one_pair=True)
     diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new, force=True)
     assert rows(diff) == [("server", "name, file and line", 2, 2)]
-    assert "a sites run tells of sessions alone" in all_of(diff)[1]
+    assert "a sites run tells of sessions alone" in describe_diff(diff)[1]
 
 
 def test_the_usual_moment_is_one_that_both_have():
@@ -196,7 +202,7 @@ def test_rows_can_be_chosen_by_part_and_pattern():
     assert [row.part for row in diff.only("client").rows] == ["client"]
     assert [row.part for row in diff.only(wanted="read_n$").rows] == ["server"]
     assert diff.only("client", "read_n$").rows == ()
-    assert "Neither OLD nor NEW holds anything then." in all_of(diff.only("client", "read_n$"))
+    assert "Neither OLD nor NEW holds anything then." in describe_diff(diff.only("client", "read_n$"))
 
 
 names = st.sampled_from(["CRYPTO_malloc", "SSL_new", "ssl3_read_n", "tls_parse", "handshake", None])
@@ -231,7 +237,7 @@ def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
             for column in range(5):  # NEW holds, OLD, NEW, and the blocks of both
                 values = [Fraction(row[at + column].value) for row in of_part]
                 assert sum(values) == Fraction(total[1 + column].value)
-    assert render.text_of(tables(diff, rows_shown), "json") and all_of(diff)
+    assert render.format_tables(tables(diff, rows_shown), "json") and describe_diff(diff)
 
 
 @settings(deadline=None)
@@ -254,17 +260,17 @@ def test_nothing_differs_from_itself(live):
 
 def recorded(stack: str, suite: str) -> Profile:
     runs = records.load_file(RECORDING / f"{stack}.jsonl")
-    return sites_reader.profile(next(run for run in runs if (run.meter, run.suite) == ("sites", suite)))
+    return sites_reader.profile_from_record(next(run for run in runs if (run.meter, run.suite) == ("sites", suite)))
 
 
 def test_the_recorded_stacks_tell_the_heap_meters_figures():
     one = recorded("openssl@3.5.5", "tls13-rsa-aes256")
     same = compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256"))
-    assert "No site differs." in all_of(same) and {row.stage for row in same.rows} == {"name, file and line"}
+    assert "No site differs." in describe_diff(same) and {row.stage for row in same.rows} == {"name, file and line"}
     other = compare(one, recorded("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"))
     assert [(row.part, row.old, row.new) for row in other.totals()] == [
-        ("client", Held(47_592, 194), Held(9_712, 12)),
-        ("server", Held(37_286, 48), Held(7_529, 10)),
+        ("client", LiveHeap(47_592, 194), LiveHeap(9_712, 12)),
+        ("server", LiveHeap(37_286, 48), LiveHeap(7_529, 10)),
     ]
     assert {row.stage for row in other.rows} == {"not joined"}
     with pytest.raises(ValueError, match="OLD has suite tls13-rsa-aes256, NEW tls13-rsa-aes256-pq"):

@@ -19,7 +19,7 @@ TORN = {
 def test_a_torn_file_is_named_once(tmp_path, capsys, sentence):
     file, content = tmp_path / "torn", TORN[sentence]
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    found = profile_input.opened(str(file))
+    found = profile_input.read_profile(str(file))
     assert found.torn == found.warnings[0] == sentence
     said = capsys.readouterr().err.splitlines()
     assert said == [f"memtest: {file}: {warning}" for warning in found.warnings]

@@ -9,9 +9,9 @@ from tlsmem.explore import profile_selection, profile_tables
 from tlsmem.explore.names import BY, LIVE
 from tlsmem.explore.profile_tables import by_phase, sizes, summary
 from tlsmem.explore.short_function_names import short
-from tlsmem.explore.top_sites import top
+from tlsmem.explore.top_sites import top_sites_table
 from tlsmem.profile.frames import OWNERS, Frame
-from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, total
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
 from tlsmem.tables.table import Table
 
 
@@ -30,7 +30,7 @@ def note(table: Table, row: int, key: str) -> str:
 
 
 def test_a_site_is_its_caller_s_with_its_owner_and_its_part_of_a_session():
-    found = top(handmade.profile(), "sessions")
+    found = top_sites_table(handmade.profile(), "sessions")
     assert texts(found, "bytes", "blocks", "share", "per_session", "owner", "callers") == [
         ("3,000", "4", "51.7 %", "1,500 in 2", "server", "buffer_new (buffer_new.c:20) < SSL_new < server_session_new"),
         ("2,000", "2", "34.5 %", "1,000 in 1", "client", "buffer_new (buffer_new.c:20) < SSL_new < client_session_new"),
@@ -44,12 +44,14 @@ def test_a_site_is_its_caller_s_with_its_owner_and_its_part_of_a_session():
 
 
 def test_others_share_a_row_and_are_of_a_session_where_they_are_of_one_role():
-    found = top(handmade.profile(), "sessions", rows=2)
+    found = top_sites_table(handmade.profile(), "sessions", rows=2)
     assert texts(found, "bytes", "blocks", "owner", "callers")[2:] == [("799", "12", "any", "4 others")]
     assert note(found, 2, "per_session") == "not of one role"
-    (*_, others) = texts(top(handmade.profile(), "sessions", "server", rows=1), "bytes", "per_session", "owner")
+    (*_, others) = texts(
+        top_sites_table(handmade.profile(), "sessions", "server", rows=1), "bytes", "per_session", "owner"
+    )
     assert others == ("35", "12.50 in 1.50", "server")  # (20 + 5) B in (2 + 1) blocks, of two sessions
-    *_, last = texts(top(handmade.profile(), "sessions", rows=5), "bytes", "callers")
+    *_, last = texts(top_sites_table(handmade.profile(), "sessions", rows=5), "bytes", "callers")
     assert last == ("5", "? (libfoo.so.1+0xbeef) < server_session_new < open_sessions")  # one is itself
 
 
@@ -57,54 +59,56 @@ def test_what_went_since_the_contexts_is_less_than_nothing_for_a_session():
     one = handmade.profile()
     one.moments["sessions"].live.pop(next(s for s, held in one.moments["contexts"].live.items() if held.bytes == 10))
     one.moments["sessions"].bytes -= 30
-    (*_, key) = texts(top(one, "sessions", "server"), "bytes", "per_session", "callers")
+    (*_, key) = texts(top_sites_table(one, "sessions", "server"), "bytes", "per_session", "callers")
     assert key == ("0", "-5 in -0.50", "key_new (key_new.c:21) < SSL_new < server_session_new")
 
 
 def test_without_a_number_of_sessions_it_is_said_how_to_give_it():
     one = handmade.profile(sessions=None)
-    assert "--sessions N" in note(top(one, "sessions"), 0, "per_session")
-    assert texts(top(one, "sessions", sessions=4), "per_session")[0] == ("1,500 in 2",)
+    assert "--sessions N" in note(top_sites_table(one, "sessions"), 0, "per_session")
+    assert texts(top_sites_table(one, "sessions", sessions=4), "per_session")[0] == ("1,500 in 2",)
     for sessions, why in ((3, "so N is even"), (0, "at least one")):
         with pytest.raises(ValueError, match=why):
-            top(one, "sessions", sessions=sessions)
+            top_sites_table(one, "sessions", sessions=sessions)
 
 
 def test_nothing_is_a_session_s_before_there_are_any():
-    found = top(handmade.profile(), "contexts")
+    found = top_sites_table(handmade.profile(), "contexts")
     assert {note(found, row, "per_session") for row in range(3)} == {"what is live at `contexts` is no session's"}
-    assert "are freed" in note(top(handmade.profile(), "end"), 0, "per_session")
+    assert "are freed" in note(top_sites_table(handmade.profile(), "end"), 0, "per_session")
     one = handmade.profile(moments=("sessions", "end"))  # nothing is known to have been there before
-    one.moments["end"].live[2] = Held(4, 2)
-    assert "are freed" not in str(top(one, "end").rows)
+    one.moments["end"].live[2] = LiveHeap(4, 2)
+    assert "are freed" not in str(top_sites_table(one, "end").rows)
 
 
 def test_a_program_without_roles_is_shared_by_all_its_sessions():
-    found = top(handmade.foreign(), "snapshot 3", sessions=5)
+    found = top_sites_table(handmade.foreign(), "snapshot 3", sessions=5)
     assert texts(found, "bytes", "per_session")[0] == ("400", "80 in 0.80")
     assert len(profile_tables.overview(handmade.foreign())) == 2
 
 
 def test_the_figures_of_a_sites_run_are_of_one_session_already():
-    found = top(handmade.profile("sites", 1, moments=("contexts", "sessions")), "sessions")
+    found = top_sites_table(handmade.profile("sites", 1, moments=("contexts", "sessions")), "sessions")
     assert "per_session" not in [column.key for column in found.columns] and "Of one session" in found.caption
 
 
 def test_over_the_run_sites_are_ranked_by_what_was_asked_for():
     one = handmade.profile()
-    assert texts(top(one, "peak", by="allocations"), "allocations", "allocated_bytes", "temporary", "share")[:2] == [
+    assert texts(
+        top_sites_table(one, "peak", by="allocations"), "allocations", "allocated_bytes", "temporary", "share"
+    )[:2] == [
         ("40", "9,000", "36", "76.9 %"),
         ("8", "800", "1", "15.4 %"),
     ]
-    assert values(top(one, "peak", by="allocated"), "allocated_bytes") == [9000, 800, 64, 30]
-    assert values(top(one, "peak", by="temporary"), "temporary") == [36, 3, 1, 0]
-    assert values(top(one, "peak", "server", by="temporary"), "temporary") == [3]
+    assert values(top_sites_table(one, "peak", by="allocated"), "allocated_bytes") == [9000, 800, 64, 30]
+    assert values(top_sites_table(one, "peak", by="temporary"), "temporary") == [36, 3, 1, 0]
+    assert values(top_sites_table(one, "peak", "server", by="temporary"), "temporary") == [3]
 
 
 def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence():
     massif = handmade.profile("massif", counts=False)
     massif.allocated = massif.sizes = None
-    found = top(massif, "sessions")
+    found = top_sites_table(massif, "sessions")
     assert note(found, 0, "blocks") == "massif does not count blocks"
     assert texts(found, "per_session")[0] == ("1,500",)
     for by, why in (
@@ -113,7 +117,7 @@ def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence():
         ("temporary", "over the run"),
     ):
         with pytest.raises(ValueError, match=why):
-            top(massif, "sessions", by=by)
+            top_sites_table(massif, "sessions", by=by)
     with pytest.raises(ValueError, match="sizes of blocks"):
         sizes(massif)
 
@@ -121,25 +125,25 @@ def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence():
 def test_a_pattern_finds_functions_files_and_modules_anywhere_in_a_stack():
     one = handmade.profile()
     for pattern, found in (("^key_", [30]), (r"SSL_new\.c", [3000, 2000, 30]), ("libfoo", [5]), ("main", [5799])):
-        assert sum(values(top(one, "sessions", pattern=pattern), "bytes")) == sum(found)
-    with pytest.raises(profile_selection.Unmatched, match=r"one\.zst: no call stack"):
-        top(one, "sessions", pattern="nosuch")
-    with pytest.raises(profile_selection.Unmatched):
-        top(one, "sessions", by="temporary", pattern="nosuch")
+        assert sum(values(top_sites_table(one, "sessions", pattern=pattern), "bytes")) == sum(found)
+    with pytest.raises(profile_selection.PatternNotFound, match=r"one\.zst: no call stack"):
+        top_sites_table(one, "sessions", pattern="nosuch")
+    with pytest.raises(profile_selection.PatternNotFound):
+        top_sites_table(one, "sessions", by="temporary", pattern="nosuch")
 
 
 def test_moments_are_found_or_named():
     one = handmade.profile()
-    assert [profile_selection.moment(one, name).name for name in (None, "sessions", "end")] == [
+    assert [profile_selection.select_moment(one, name).name for name in (None, "sessions", "end")] == [
         "peak",
         "sessions",
         "end",
     ]
-    assert profile_selection.moment(handmade.profile(moments=("contexts", "sessions", "end"))).name == "sessions"
+    assert profile_selection.select_moment(handmade.profile(moments=("contexts", "sessions", "end"))).name == "sessions"
     with pytest.raises(ValueError, match=r"no moment sesions among contexts, .*end; did you mean sessions\?"):
-        profile_selection.moment(one, "sesions")
+        profile_selection.select_moment(one, "sesions")
     with pytest.raises(ValueError, match="nothing was recorded"):
-        profile_selection.moment(Profile("massif", "f", "", Stacks(), {}))
+        profile_selection.select_moment(Profile("massif", "f", "", CallstackTree(), {}))
 
 
 def test_a_session_by_phase():
@@ -183,10 +187,13 @@ def test_sizes_are_powers_of_two():
 
 
 def test_names_in_a_file_that_anybody_made_do_not_draw_on_the_terminal():
-    stacks = Stacks()
+    stacks = CallstackTree()
     evil = handmade.number(stacks, [Frame("a\x1b[2Jb\nc", None, None, "m", 0)])
-    one = Profile("massif", "f", "x\x1b[2J", stacks, {"peak": Moment("peak", 1, {evil: Held(1, None)})})
-    shown = [*texts(top(one, "peak"), "callers")[0], *(text for row in texts(summary(one), "value") for text in row)]
+    one = Profile("massif", "f", "x\x1b[2J", stacks, {"peak": Moment("peak", 1, {evil: LiveHeap(1, None)})})
+    shown = [
+        *texts(top_sites_table(one, "peak"), "callers")[0],
+        *(text for row in texts(summary(one), "value") for text in row),
+    ]
     assert all(text.isprintable() for text in shown)
 
 
@@ -214,12 +221,12 @@ def test_short_names():
 def profiles(draw):
     names = st.sampled_from(["malloc", "f", "g", "client_session_new", "server_handshake", "server_context_new", None])
     frame = st.builds(Frame, names, st.none(), st.none(), st.just("m"), st.integers(0, 2))
-    stacks, held = Stacks(), st.builds(Held, st.integers(0, 99), st.integers(0, 9))
+    stacks, held = CallstackTree(), st.builds(LiveHeap, st.integers(0, 99), st.integers(0, 9))
     numbers = [0] + [handmade.number(stacks, path) for path in draw(st.lists(st.lists(frame, max_size=4), max_size=8))]
     moments = {}
     for name in ("contexts", "sessions", "peak"):
         live = draw(st.dictionaries(st.sampled_from(numbers), held))
-        moments[name] = Moment(name, total(live).bytes, live)
+        moments[name] = Moment(name, sum_live(live).bytes, live)
     return Profile("heaptrack", "f", "c", stacks, moments, sessions_of_role=draw(st.sampled_from([None, 1, 3])))
 
 
@@ -228,22 +235,22 @@ def test_rows_add_up_to_the_total_whatever_is_asked_for(one, owner, by, rows, da
     name = data.draw(st.sampled_from([*one.moments]))
     pattern = data.draw(st.sampled_from([None, "f", "malloc|g", "session_new", "nosuch"]))
     try:
-        found = top(one, name, owner, by, rows, pattern)
-    except profile_selection.Unmatched:
+        found = top_sites_table(one, name, owner, by, rows, pattern)
+    except profile_selection.PatternNotFound:
         assert pattern
         return
-    held = profile_selection.live(one, name, owner, pattern)
-    every = total(held)
+    held = profile_selection.live_by_stack(one, name, owner, pattern)
+    every = sum_live(held)
     assert (sum(values(found, "bytes")), sum(values(found, "blocks"))) == every
     assert found.caption.startswith(f"{every.bytes:,} B in {every.blocks:,} block") and len(found.rows) <= rows + 1
     if pattern is None:
-        assert every.bytes == total(one.live(name, owner)).bytes
+        assert every.bytes == sum_live(one.live(name, owner)).bytes
     if owner in profile_selection.ROLES and one.sessions_of_role and name != "contexts":
         each = sum(value["bytes"] for value in values(found, "per_session"))
         assert each == pytest.approx(
-            total(profile_selection.of_sessions(one, name, owner, pattern)).bytes / one.sessions_of_role
+            sum_live(profile_selection.held_by_sessions(one, name, owner, pattern)).bytes / one.sessions_of_role
         )
 
 
 def test_each_quantity_is_told():
-    assert [top(handmade.profile(), "peak", by=by).name for by in BY] == ["sites"] * len(BY)
+    assert [top_sites_table(handmade.profile(), "peak", by=by).name for by in BY] == ["sites"] * len(BY)

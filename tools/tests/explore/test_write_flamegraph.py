@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tests.explore.test_flamegraph_page import made, of_sites
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff import profile_diff
 from tlsmem.explore.flamegraph import write_flamegraph
@@ -47,8 +47,8 @@ def test_what_draws_and_ends_early_does_not_end_the_script(tmp_path, monkeypatch
     monkeypatch.setattr(write_flamegraph, "BINARY", "false")
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        with pytest.raises(Failed, match="not drawn"):
-            write_flamegraph.drawn((f"f{number} 1" for number in range(50_000)), "it", "of it")
+        with pytest.raises(BuildFailed, match="not drawn"):
+            write_flamegraph.render_svg((f"f{number} 1" for number in range(50_000)), "it", "of it")
     finally:
         signal.signal(signal.SIGPIPE, before)
 
@@ -99,9 +99,9 @@ def test_what_cannot_be_drawn_is_said_so(tmp_path):
         write_flamegraph.write(profile, tmp_path / "it.svg", "peek")
     with pytest.raises(ValueError, match=r"it\.zst: no moment peek"):
         write_flamegraph.write(profile, tmp_path / "it.html", "peek")
-    with pytest.raises(profile_selection.Unmatched):
+    with pytest.raises(profile_selection.PatternNotFound):
         write_flamegraph.write(profile, tmp_path / "it.svg", None, None, "nothing")
-    with pytest.raises(profile_selection.Unmatched):
+    with pytest.raises(profile_selection.PatternNotFound):
         write_flamegraph.write(profile, tmp_path / "it.html", None, None, "nothing")
 
 
@@ -126,7 +126,7 @@ def test_a_picture_replaces_another_whole(tmp_path, name):
 def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(write_flamegraph, "BINARY", tmp_path / "flamegraph")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Failed, match=r"cargo is not installed.* \.html"):
+    with pytest.raises(BuildFailed, match=r"cargo is not installed.* \.html"):
         write_flamegraph.write(made([(["f"], [(1, 1)])]), tmp_path / "it.svg")
 
 

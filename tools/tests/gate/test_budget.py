@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tlsmem.gate import budget
-from tlsmem.gate.budget import Unusable
+from tlsmem.gate.budget import BudgetError
 
 ONE = {"stack": "openssl@3.5.5", "suite": "tls13-rsa-aes256", "role": "client", "phase": "established"}
 ONE |= {"meter": "heap", "limit": "52 KiB"}
@@ -23,7 +23,7 @@ def text_of(*entries: dict, **head) -> str:
 def spread(tmp_path, text: str | bytes) -> list[budget.Budget]:
     file = tmp_path / "BUDGET.toml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return list(budget.spread(budget.load(file)))
+    return list(budget.expand_entries(budget.load_budgets(file)))
 
 
 WRONG = [
@@ -71,22 +71,22 @@ UNREADABLE = [
 
 @pytest.mark.parametrize("entry, why", WRONG)
 def test_what_a_table_cannot_say_is_a_sentence_that_names_it(tmp_path, entry, why):
-    with pytest.raises(Unusable) as error:
+    with pytest.raises(BudgetError) as error:
         spread(tmp_path, text_of(ONE, entry))
     assert str(error.value).startswith(f"{tmp_path}/BUDGET.toml: [[budget]] 2: {why}")
 
 
 @pytest.mark.parametrize("text, why", UNREADABLE)
 def test_what_the_file_cannot_say_is_a_sentence_that_names_it(tmp_path, text, why):
-    with pytest.raises(Unusable) as error:
+    with pytest.raises(BudgetError) as error:
         spread(tmp_path, text)
     assert str(error.value).startswith(f"{tmp_path}/BUDGET.toml: {why}")
 
 
 @pytest.mark.parametrize("name", ["", "none.toml"])
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path, name):
-    with pytest.raises(Unusable, match=r"cannot read the budgets: (No such file|Is a directory)"):
-        budget.load(tmp_path / name)
+    with pytest.raises(BudgetError, match=r"cannot read the budgets: (No such file|Is a directory)"):
+        budget.load_budgets(tmp_path / name)
 
 
 def test_lists_are_a_budget_for_each_and_names_of_people_are_those_of_records(tmp_path):
@@ -139,5 +139,5 @@ def test_any_file_is_budgets_or_a_sentence(tmp_path_factory, content, at):
 def read_or_refused(folders, content: bytes) -> None:
     try:
         spread(folders.getbasetemp(), content)
-    except Unusable as error:
+    except BudgetError as error:
         assert "BUDGET.toml: " in str(error)

@@ -56,28 +56,28 @@ WRONG = [
 
 @pytest.mark.parametrize("text, meter, baseline, allowed", KNOWN)
 def test_a_limit_comes_to_a_known_amount(text, meter, baseline, allowed):
-    assert limits.read(text, meter).of(baseline) == allowed
+    assert limits.parse_limit(text, meter).of(baseline) == allowed
 
 
 @pytest.mark.parametrize("text, meter, why", WRONG)
 def test_what_is_no_limit_is_a_sentence(text, meter, why):
     with pytest.raises(ValueError) as error:
-        limits.read(text, meter)
+        limits.parse_limit(text, meter)
     assert why in str(error.value)
 
 
 def test_every_meter_has_units_roles_and_an_example():
-    assert limits.UNITS.keys() == METERS.keys() - {"rest"} == budget_meters.ROLES.keys()
-    for meter in limits.UNITS:
-        for text in limits.EXAMPLES[next(iter(limits.UNITS[meter]))]:
-            limits.read(text, meter)
+    assert limits.UNITS_BY_METER.keys() == METERS.keys() - {"rest"} == budget_meters.ROLES_BY_METER.keys()
+    for meter in limits.UNITS_BY_METER:
+        for text in limits.EXAMPLES[next(iter(limits.UNITS_BY_METER[meter]))]:
+            limits.parse_limit(text, meter)
 
 
 @some.composite
 def meters_and_limits(draw) -> tuple[str, Limit]:
-    meter = draw(some.sampled_from(sorted(limits.UNITS)))
-    sign = draw(some.sampled_from(["", "-" if meter in limits.RATES else "+"]))
-    units = sorted(set(limits.UNITS[meter]) - {"block"}) + [limits.PERCENT] * bool(sign)
+    meter = draw(some.sampled_from(sorted(limits.UNITS_BY_METER)))
+    sign = draw(some.sampled_from(["", "-" if meter in limits.RATE_UNITS else "+"]))
+    units = sorted(set(limits.UNITS_BY_METER[meter]) - {"block"}) + [limits.PERCENT] * bool(sign)
     unit = draw(some.sampled_from(units))
     most = 99 * 10**6 if unit == limits.PERCENT else 10**15 - 1
     return meter, Limit(Fraction(draw(some.integers(1, most)), 10**6), unit, sign)
@@ -86,14 +86,17 @@ def meters_and_limits(draw) -> tuple[str, Limit]:
 @given(meters_and_limits())
 def test_a_limit_is_read_as_it_was_printed(case):
     meter, limit = case
-    assert limits.read(str(limit), meter) == limit
+    assert limits.parse_limit(str(limit), meter) == limit
 
 
-@given(some.text() | some.from_regex(limits.WRITTEN, fullmatch=True), some.sampled_from(sorted(limits.UNITS)))
+@given(
+    some.text() | some.from_regex(limits.LIMIT_PATTERN, fullmatch=True),
+    some.sampled_from(sorted(limits.UNITS_BY_METER)),
+)
 def test_any_text_is_a_limit_or_a_sentence(text, meter):
     try:
-        found = limits.read(text, meter)
+        found = limits.parse_limit(text, meter)
     except ValueError as error:
         assert str(error)
     else:
-        assert limits.read(str(found), meter) == found
+        assert limits.parse_limit(str(found), meter) == found

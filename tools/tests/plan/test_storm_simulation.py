@@ -6,13 +6,13 @@ import numpy
 import pytest
 from hypothesis import given, settings, strategies
 
-from tlsmem.plan.capacity import Price, little
-from tlsmem.plan.connection_model import SessionLaw
-from tlsmem.plan.storm_memory import Memory
+from tlsmem.plan.capacity import Price, apply_littles_law
+from tlsmem.plan.connection_model import ConnectionModel
+from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
 
 NOW = numpy.array
-LAW = SessionLaw("null@c", "tls13-rsa-aes256", "system", "server", "measured", 100, 10, 50, None, 0, False, 1000)
+LAW = ConnectionModel("null@c", "tls13-rsa-aes256", "system", "server", "measured", 100, 10, 50, None, 0, False, 1000)
 PRICE = Price(fixed=100, kept=10, handshake=50, record=0, kernel=1)
 
 
@@ -85,7 +85,7 @@ def test_littles_law_holds_where_no_queue_is():
     """Evenly spaced, 10 a second, each a tenth of a core's second and half a second away: 0.6 s x 10 = 6 at once."""
     course = simulate(arrivals(1000, 100.0, "even", 1), Service(each=0.1, cores=2, away=0.5))
     seen = course.shaking(numpy.linspace(20.005, 79.995, 999))
-    assert seen.mean() == pytest.approx(little(10, 0.6), abs=0.1)
+    assert seen.mean() == pytest.approx(apply_littles_law(10, 0.6), abs=0.1)
 
 
 def test_arrivals_are_the_same_for_a_seed_and_lie_where_they_should():
@@ -124,7 +124,7 @@ def test_everybody_comes_in_and_nobody_sooner_than_work_and_way(times, service):
 @settings(max_examples=60)
 @given(clients, services)
 def test_what_glibc_holds_never_falls_while_connections_stay(times, service):
-    made = Memory(LAW, PRICE, simulate(times, service))
+    made = StormMemory(LAW, PRICE, simulate(times, service))
     sizes = made.at(made.course.times)
     assert (numpy.diff(sizes) >= 0).all()
     most = made.most_shaking
@@ -135,7 +135,7 @@ def test_what_glibc_holds_never_falls_while_connections_stay(times, service):
 def test_the_memory_of_a_storm_by_hand():
     """Four at once, as above, beside 5 connections: fixed, 9 E, 9 K, and 4 H from the fourth hello on."""
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
-    made = Memory(LAW, PRICE, course, before=5)
+    made = StormMemory(LAW, PRICE, course, before=5)
     assert made.start == 100 + 5 * 11
     assert made.at(NOW([0.0, 1.0, 3.0, 4.0])).tolist() == [100 + 9 * 11 + W * 50 for W in (1, 2, 4, 4)]
     assert made.peak == (3.0, 100 + 9 * 11 + 200)
@@ -143,5 +143,5 @@ def test_the_memory_of_a_storm_by_hand():
 
 def test_an_allocator_that_gives_back_falls_after_the_handshakes():
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
-    made = Memory(replace(LAW, held_shaking=0.25), PRICE, course)
+    made = StormMemory(replace(LAW, held_shaking=0.25), PRICE, course)
     assert made.peak[1] - made.end == 0.75 * 4 * 50

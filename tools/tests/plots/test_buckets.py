@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from tlsmem.base.paths import ROOT
 from tlsmem.plots import bucket_panel, buckets
 from tlsmem.profile.buckets import rules
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.stats.session_cost import KIB
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
@@ -21,7 +21,7 @@ PLOT = ROOT / "tools/plot_buckets.py"
 
 @pytest.fixture(scope="module")
 def shown() -> list:
-    return list(buckets.profiles([RECORDING], None, [SUITE]))
+    return list(buckets.load_profiles([RECORDING], None, [SUITE]))
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def heights(axes) -> list[float]:
 
 def test_bars_are_what_sessions_hold(shown, made):
     for at, axes in enumerate(made.axes[:4]):
-        role, sums = ("client", "server")[at // 2], Sums(shown[at % 2])
-        phases = list(bucket_panel.stacked(sums, role))
+        role, sums = ("client", "server")[at // 2], BucketSums(shown[at % 2])
+        phases = list(bucket_panel.bucket_sizes(sums, role))
         assert phases[0] == "sessions" and phases[-1] == "idle" and phases.index("client 2") < phases.index("server 2")
         assert heights(axes) == pytest.approx([sums.whole(name, role).bytes / KIB for name in phases])
         assert axes.get_title() == f"{sums.stack}, {role}"
@@ -61,7 +61,7 @@ def test_panels_have_one_scale_and_small_ones_are_drawn_once_more(made):
 
 
 def test_every_bucket_has_a_look_of_its_own():
-    looks = {look.bucket: look for look in (*bucket_panel.LOOKS, bucket_panel.LEFT)}
+    looks = {look.bucket: look for look in (*bucket_panel.BUCKET_STYLES, bucket_panel.LEFT)}
     assert set(looks) == set(rules.buckets())
     assert len({(look.colour, look.hatch) for look in looks.values()}) == len(looks)
 
@@ -71,7 +71,11 @@ def test_neighbours_differ_in_grey():
         red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
         return 0.299 * red + 0.587 * green + 0.114 * blue
 
-    kept = [look for look in bucket_panel.LOOKS if look.bucket not in ("context", "transport", "session and tickets")]
+    kept = [
+        look
+        for look in bucket_panel.BUCKET_STYLES
+        if look.bucket not in ("context", "transport", "session and tickets")
+    ]
     for below, above in pairwise(kept):
         apart = abs(luminance(below.colour) - luminance(above.colour))
         assert apart > 0.1 or bool(below.hatch) != bool(above.hatch), (below.short, above.short)

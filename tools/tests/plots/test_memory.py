@@ -137,7 +137,7 @@ def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
 def test_a_process_has_the_colour_of_its_stack_whichever_end_it_is():
     made = drawn(KINDS["mixed"]())
     colours = [axes.lines[0].get_color() for axes in made.axes if axes.get_title()]
-    assert colours == [memory_panels.style(1).colour, memory_panels.style(0).colour] * (len(colours) // 2)
+    assert colours == [memory_panels.marker_style(1).colour, memory_panels.marker_style(0).colour] * (len(colours) // 2)
     assert {text.get_text() for text in made.legends[0].get_texts()} >= set(STACKS[:2])
     pyplot.close(made)
 
@@ -270,5 +270,5 @@ def test_a_runtime_that_gave_back_what_was_free_is_said_below_the_panels():
     runs = split("openssl@3.5.5", "boringssl@5.4.0")
     theirs = [with_books(run, of_runtime({})) if run.stack == "boringssl@5.4.0" else run for run in runs]
     said = [text.get_text() for text in memory.figure(select(theirs)).texts]
-    assert any(text.endswith("\nboringssl@5.4.0: " + memory.allocator_statistics.GIVEN_BACK + ".") for text in said)
+    assert any(text.endswith("\nboringssl@5.4.0: " + memory.allocator_statistics.RETURNED_MEMORY_NOTE + ".") for text in said)
     assert not any("gave back" in text.get_text() for text in memory.figure(select(runs)).texts)

@@ -34,20 +34,20 @@ SHAPES = {  # stack to whose figures it has
 def test_versions_are_in_the_order_in_which_they_came():
     names = ["0.22.0", "0.23.15", "0.23.46", "0.24.0-dev.2", "0.24.0-dev.10", "0.24.0", "1.1.1", "1.1.1k", "1.1.1w"]
     names += ["1.1.2", "2.28.10", "3.0.9", "3.0.22", "3.1.4", "10.0"]
-    assert sorted(set(names), key=releases.place) == names
+    assert sorted(set(names), key=releases.version_key) == names
 
 
 @given(some.lists(some.lists(some.integers(0, 99), min_size=3, max_size=3)))
 def test_numbers_are_compared_as_numbers(versions: list[list[int]]):
     written = [".".join(map(str, one)) for one in versions]
-    assert sorted(written, key=releases.place) == [".".join(map(str, one)) for one in sorted(versions)]
+    assert sorted(written, key=releases.version_key) == [".".join(map(str, one)) for one in sorted(versions)]
 
 
 def test_a_library_is_what_stands_before_the_version():
-    found = releases.libraries(SHAPES)
+    found = releases.group_by_library(SHAPES)
     assert found["openssl"] == ["openssl@1.1.1w", "openssl@3.0.22", "openssl@4.0.3"]
     assert found["rustls+ring"][-1] == "rustls+ring@0.24.0-dev.2"
-    assert releases.libraries([*SHAPES, BORING], least=3).keys() == {"openssl", "rustls+ring"}
+    assert releases.group_by_library([*SHAPES, BORING], least=3).keys() == {"openssl", "rustls+ring"}
 
 
 def of(stack: str, suite: str) -> list[Record]:

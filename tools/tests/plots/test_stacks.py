@@ -108,6 +108,6 @@ def test_several_settings_are_refused_with_a_way_out(tmp_path, runs, more, said)
 def test_a_campaign_of_many_stacks_has_a_picture_for_each_suite(tmp_path, runs):
     other = [run.model_copy(update={"suite": OTHER}) for run in runs if run.stack in (OPENSSL, "mbedtls@3.5.1")]
     lost = synthetic.failed(OPENSSL, f"{SUITE}-pq", 100, "no such group").model_copy(update={"roles": "split"})
-    written = stacks.each_suite(select([*runs, *other, lost]), tmp_path / "stacks")
+    written = stacks.save_every_suite(select([*runs, *other, lost]), tmp_path / "stacks")
     assert written == [tmp_path / f"stacks-{suite}{suffix}" for suite in (SUITE, OTHER) for suffix in (".png", ".svg")]
     assert all(file.is_file() for file in written)

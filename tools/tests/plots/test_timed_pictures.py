@@ -14,9 +14,9 @@ from tests.support.pictured import overlaps, shown
 from tlsmem.base.paths import ROOT
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import frame, panels, pictures, stack_style
-from tlsmem.plots.timed.curves import apart
+from tlsmem.plots.timed.curves import place_labels
 from tlsmem.schema.records import Record
-from tlsmem.stats.timed_selection import Timed, select
+from tlsmem.stats.timed_selection import TimedSelection, select
 
 PLOT = ROOT / "tools/plot_timing.py"
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
@@ -50,7 +50,7 @@ def style():
     pyplot.close("all")
 
 
-def of(records: list[Record], scenario: str) -> Timed:
+def of(records: list[Record], scenario: str) -> TimedSelection:
     return select(records).of(scenario)
 
 
@@ -106,7 +106,7 @@ def test_threads_are_in_percent_of_one_and_more_than_the_cpus_are_shaded():
     runs += [synthetic_timed.record(RUSTLS, SUITE, threads=2)]
     made = drawn(pictures.threads(pictures.several(select(runs), "handshake", "threads")))
     client, _ = made.axes
-    curves = [line for line in client.lines if line.get_marker() == stack_style.look(0).marker]
+    curves = [line for line in client.lines if line.get_marker() == stack_style.style_of_stack(0).marker]
     assert [tuple(map(round, line.get_ydata())) for line in curves] == [(100, 80, 50)]  # none of a stack without one
     assert list(curves[0].get_xdata()) == [1, 2, 3]
     assert any("more threads than the 2 CPUs" in text.get_text() for text in client.texts)
@@ -116,7 +116,7 @@ def test_threads_are_in_percent_of_one_and_more_than_the_cpus_are_shaded():
 def test_a_distribution_is_the_intervals_and_each_nine_takes_as_much_room():
     series = of(shaken(), "handshake")
     axes = pyplot.subplots()[1]
-    (openssl, _) = panels.distribution(axes, series, series.stacks, series.works[0], "client")
+    (openssl, _) = panels.draw_distribution(axes, series, series.stacks, series.works[0], "client")
     assert panels.place(0) == 0 and panels.place(99) == pytest.approx(2 * panels.place(90))
     ends = openssl.heights[0], openssl.heights[-1]
     assert ends == (pytest.approx(398_400, rel=2e-3), pytest.approx(4_016_000, rel=2e-3))  # histograms of three digits
@@ -132,7 +132,7 @@ def test_sizes_of_a_write_are_on_one_axis():
     runs += [synthetic_timed.record(OPENSSL, SUITE, "throughput")]
     made = drawn(pictures.sizes(pictures.several(select(runs), "throughput", "size_bytes")))
     sending, _ = made.axes
-    (line,) = [one for one in sending.lines if one.get_marker() == stack_style.look(0).marker]
+    (line,) = [one for one in sending.lines if one.get_marker() == stack_style.style_of_stack(0).marker]
     assert list(line.get_xdata()) == [64, 16_384, 2**20] and line.get_ydata()[-1] == pytest.approx(4000)
     assert [text.get_text() for text in sending.get_xticklabels()] == ["64\nB", "16\nKiB", "1\nMiB"]
 
@@ -154,9 +154,9 @@ def test_a_reason_is_said_without_what_was_asked_for():
 
 
 def test_names_keep_their_order_and_their_distance():
-    assert apart([50, 50, 10], [10, 10, 10], 100) == [55, 45, 10]
-    assert apart([1, 99], [10, 10], 100) == [5, 95]
-    assert apart([98, 99], [10, 10], 100) == [85, 95]
+    assert place_labels([50, 50, 10], [10, 10, 10], 100) == [55, 45, 10]
+    assert place_labels([1, 99], [10, 10], 100) == [5, 95]
+    assert place_labels([98, 99], [10, 10], 100) == [85, 95]
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_no_text_lies_over_another_and_all_are_inside(stacks):
     suites += [f"{suite}-mutual" for suite in suites] + [f"{suite}-pq-mutual" for suite in suites]
     every = synthetic_timed.campaign(names, suites, "throughput", factors=[1.0])
     every += synthetic_timed.campaign(names, [suites[0], f"{suites[0]}-id", f"{suites[0]}-ticket"], factors=[1.0])
-    for name, made in pictures.every(select(every)):
+    for name, made in pictures.timed_figures(select(every)):
         assert overlaps(drawn(made)) == [], name
         for text in shown(made):
             box = text.get_window_extent()
@@ -186,7 +186,7 @@ def test_what_is_drawn_is_what_was_measured(tmp_path):
 def test_allocators_have_pictures_of_their_own():
     other = {"name": "jemalloc", "version": "5.3.0", "settings": None, "library": "/usr/lib/libjemalloc.so.2"}
     runs = [synthetic_timed.record(OPENSSL, SUITE, "throughput", **more) for more in ({}, {"allocator": other})]
-    assert [name for name, _ in pictures.every(select(runs))] == ["transfer-system", "transfer-jemalloc"]
+    assert [name for name, _ in pictures.timed_figures(select(runs))] == ["transfer-system", "transfer-jemalloc"]
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:

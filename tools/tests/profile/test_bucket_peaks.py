@@ -5,16 +5,16 @@ import pytest
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import open_profile
 from tlsmem.profile.buckets.rules import OTHER
-from tlsmem.profile.buckets.sums import Sums
-from tlsmem.profile.heap_profile import END, PEAK, total
+from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.profile.heap_profile import END, PEAK, sum_live
 
 PROFILES = sorted((ROOT / "data").glob("*/profiles/*.heaptrack.zst"))
 LEAST = 0.97
 
 
 @pytest.fixture(scope="module", params=PROFILES, ids=lambda file: file.name)
-def sums(request) -> Sums:
-    return Sums(open_profile.open_profile(request.param))
+def sums(request) -> BucketSums:
+    return BucketSums(open_profile.open_profile(request.param))
 
 
 def test_both_stacks_are_recorded():
@@ -26,11 +26,11 @@ def test_both_stacks_are_recorded():
 def test_at_least_97_percent_have_a_bucket(sums, moment, role):
     held, whole = sums.held(moment, role), sums.whole(moment, role).bytes
     assert sum(one.bytes for one in held.values()) == whole > 0
-    assert whole - held.get(OTHER, total({})).bytes >= LEAST * whole
+    assert whole - held.get(OTHER, sum_live({})).bytes >= LEAST * whole
 
 
 def test_a_recorded_profile_is_whole_and_named(sums):
     profile = sums.profile
     assert not profile.torn and not profile.warnings
     assert list(profile.moments)[-2:] == [PEAK, END] and profile.sessions_of_role == profile.run.sessions // 2
-    assert all(total(moment.live).bytes == moment.bytes for moment in profile.moments.values())
+    assert all(sum_live(moment.live).bytes == moment.bytes for moment in profile.moments.values())

@@ -7,7 +7,7 @@ import pytest
 
 from tlsmem.config import option_check, toml_keys
 from tlsmem.profile.buckets import rules as bucket_rules
-from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rules, bucket_of
+from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rules, find_bucket
 from tlsmem.profile.frames import Frame
 
 ROOT = option_check.ROOT
@@ -93,7 +93,7 @@ def test_more_rules_than_a_machine_word_has_bits():
     ],
 )
 def test_known_stacks(functions, family, bucket):
-    assert bucket_of(stack(*functions), family) == bucket
+    assert find_bucket(stack(*functions), family) == bucket
 
 
 def test_a_family_is_the_name_without_variants_and_version():
@@ -102,11 +102,11 @@ def test_a_family_is_the_name_without_variants_and_version():
 
 
 def test_rules_are_of_families_of_stacks():
-    assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in option_check.table("stacks")}
+    assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in option_check.read_tables("stacks")}
 
 
 def every_rule() -> list[dict]:
-    return [one for family in bucket_rules.families() for one in bucket_rules.tables()[family]]
+    return [one for family in bucket_rules.families() for one in bucket_rules.read_tables()[family]]
 
 
 # The sources that were read for the reasons, below build/.
@@ -132,7 +132,7 @@ def test_no_figure_of_a_measurement_stands_in_a_reason():
 @pytest.mark.parametrize("one", every_rule(), ids=lambda one: one["source"][:40])
 def test_the_source_of_a_reason_has_what_it_names(one):
     """Where the sources lie on this machine: every file is there, with every function that is named beside it."""
-    family = next(name for name in bucket_rules.families() if one in bucket_rules.tables()[name])
+    family = next(name for name in bucket_rules.families() if one in bucket_rules.read_tables()[name])
     folders = [ROOT, *(folder for tree in TREES.get(family, ()) for folder in ROOT.glob(f"build/{tree}"))]
     registries = (ROOT / "build/cargo/registry", option_check.Path.home() / ".cargo/registry")
     crates = {path.name: path for root in registries for path in root.glob("src/*/*-[0-9]*")}
@@ -180,4 +180,4 @@ def test_the_file_is_checked_with_the_others(tmp_path, monkeypatch):
     (tmp_path / "buckets.toml").write_text("[[openssl]]\nbucket = 1\n")
     monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
     with pytest.raises(ValueError, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket must be text"):
-        option_check.check({})
+        option_check.check_options({})

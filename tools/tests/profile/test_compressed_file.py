@@ -20,11 +20,11 @@ WHOLE = {pack: PACKS[pack](CONTENT) for pack in PACKS}
 SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
 
 
-def taken(file) -> tuple[bytes, compressed_file.Torn | None]:
+def taken(file) -> tuple[bytes, compressed_file.TornFile | None]:
     content = []
     try:
-        content.extend(compressed_file.chunks(file))
-    except compressed_file.Torn as torn:
+        content.extend(compressed_file.read_chunks(file))
+    except compressed_file.TornFile as torn:
         return b"".join(content), torn
     return b"".join(content), None
 
@@ -42,7 +42,7 @@ def test_content_is_whole_and_frames_may_follow_each_other(tmp_path, pack):
 def test_progress_is_told_in_bytes_of_the_file_as_it_lies_there(tmp_path, pack):
     file, told = tmp_path / "file", []
     file.write_bytes(PACKS[pack](CONTENT))
-    for _ in compressed_file.chunks(file, told.append):
+    for _ in compressed_file.read_chunks(file, told.append):
         pass
     assert all(before <= after for before, after in pairwise(told))
     assert len(told) > 2
@@ -84,7 +84,7 @@ def test_damage_is_told_with_its_place(tmp_path, pack):
 def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
     file, size = tmp_path / "file", 1 << 26
     file.write_bytes(PACKS[pack](bytes(size)))
-    sizes = [len(chunk) for chunk in compressed_file.chunks(file)]
+    sizes = [len(chunk) for chunk in compressed_file.read_chunks(file)]
     assert sum(sizes) == size
     assert max(sizes) <= size / 4
 
@@ -92,13 +92,13 @@ def test_little_that_unpacks_to_much_comes_in_pieces(tmp_path, pack):
 @pytest.mark.parametrize(("name", "why"), [("none", "cannot read it: No such file"), (".", "not a regular file")])
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path, name, why):
     with pytest.raises(Unreadable, match=f"^{tmp_path}.*: {why}"):
-        list(compressed_file.chunks(tmp_path / name))
+        list(compressed_file.read_chunks(tmp_path / name))
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Unreadable, match=f"^{tmp_path}/pipe: not a regular file$"):
-        list(compressed_file.chunks(tmp_path / "pipe"))
+        list(compressed_file.read_chunks(tmp_path / "pipe"))
 
 
 @given(st.binary(max_size=64), st.sampled_from([b"", compressed_file.GZIP, compressed_file.ZSTD]))

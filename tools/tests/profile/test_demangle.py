@@ -49,7 +49,7 @@ NAMES = {
 
 
 def test_names_are_as_in_source():
-    assert demangle.demangled(NAMES) == (NAMES, None)
+    assert demangle.demangle_names(NAMES) == (NAMES, None)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_names_are_as_in_source():
 )
 def test_without_cxxfilt_names_stay_mangled_and_a_sentence_says_so(monkeypatch, command, why):
     monkeypatch.setattr(demangle, "CXXFILT", command)
-    names, sentence = demangle.demangled(["_RNvC3std4main", "_ZN3std4mainE", "a::b::h0123456789abcdef"])
+    names, sentence = demangle.demangle_names(["_RNvC3std4main", "_ZN3std4mainE", "a::b::h0123456789abcdef"])
     assert names == {
         "_RNvC3std4main": "_RNvC3std4main",
         "_ZN3std4mainE": "_ZN3std4mainE",
@@ -75,7 +75,7 @@ def test_without_cxxfilt_names_stay_mangled_and_a_sentence_says_so(monkeypatch, 
 
 def test_nothing_is_asked_when_nothing_is_mangled(monkeypatch):
     monkeypatch.setattr(demangle, "CXXFILT", ["false"])
-    assert demangle.demangled(["main"]) == ({"main": "main"}, None)
+    assert demangle.demangle_names(["main"]) == ({"main": "main"}, None)
 
 
 def test_who_filters_and_ends_early_does_not_end_the_script(monkeypatch):
@@ -84,7 +84,7 @@ def test_who_filters_and_ends_early_does_not_end_the_script(monkeypatch):
     monkeypatch.setattr(demangle, "CXXFILT", ["true"])
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        told, missing = demangle.demangled(names)
+        told, missing = demangle.demangle_names(names)
     finally:
         signal.signal(signal.SIGPIPE, before)
     assert told == dict(zip(names, names, strict=True)) and "c++filt told of 0 only" in missing

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tlsmem.profile import dhat_reader
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, total
+from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, LiveHeap, sum_live
 
 FRAMES = [
     "[root]",
@@ -50,42 +50,42 @@ def written(tmp_path, content: bytes | str | dict):
 
 
 def test_what_is_live_at_the_end_is_the_sum_of_dhat_s_points(tmp_path):
-    assert dhat_reader.end(written(tmp_path, DHAT)) == dhat_reader.End(124, 3)
+    assert dhat_reader.read_end(written(tmp_path, DHAT)) == dhat_reader.DhatEnd(124, 3)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_one_run_has_its_peak_and_its_end(tmp_path, pack):
-    found = dhat_reader.profile(written(tmp_path, pack(json.dumps(DHAT).encode())))
+    found = dhat_reader.read_profile(written(tmp_path, pack(json.dumps(DHAT).encode())))
     assert list(found.moments) == [PEAK, END] and found.command == "./harness"
-    assert (total(found.live(PEAK)), total(found.live(END))) == (Held(57, 2), Held(124, 3))
+    assert (sum_live(found.live(PEAK)), sum_live(found.live(END))) == (LiveHeap(57, 2), LiveHeap(124, 3))
     assert (found.moments[PEAK].bytes, found.moments[END].bytes) == (57, 124)
     live = {" < ".join(map(str, found.stacks.frames(stack))): held for stack, held in found.live(END).items()}
     assert live == {
-        "malloc (vg.so+0x10) < inner (a.c:7) < SSL_new (a.c:9) < main (m.rs:5)": Held(100, 2),
-        "malloc (vg.so+0x10) < main (m.rs:5)": Held(24, 1),
+        "malloc (vg.so+0x10) < inner (a.c:7) < SSL_new (a.c:9) < main (m.rs:5)": LiveHeap(100, 2),
+        "malloc (vg.so+0x10) < main (m.rs:5)": LiveHeap(24, 1),
     }
     assert sorted(found.allocated.values()) == [
-        Allocated(9, 1000, None),
-        Allocated(9, 1024, None),
-        Allocated(9, 1100, None),
+        AllocationTotals(9, 1000, None),
+        AllocationTotals(9, 1024, None),
+        AllocationTotals(9, 1100, None),
     ]
 
 
 def test_a_zip_has_the_end_of_each_run_in_the_order_of_its_members(tmp_path):
     other = DHAT | {"ftbl": [FRAMES[0], *FRAMES[:0:-1]], "pps": [point(60, 3, 4, 3, 2, 1, peak=9)]}
     other["pps"][0]["fs"] = [4, 3, 2, 1]
-    found = dhat_reader.profile(written(tmp_path, zipped(**{"server 1.json": DHAT, "contexts.json": other})))
+    found = dhat_reader.read_profile(written(tmp_path, zipped(**{"server 1.json": DHAT, "contexts.json": other})))
     assert list(found.moments) == ["server 1", "contexts", PEAK]
     assert [moment.bytes for moment in found.moments.values()] == [124, 60, 9]
     (stack,) = found.live("contexts")
-    assert found.live("server 1")[stack] == Held(100, 2), "the same frames by other numbers are the same stack"
-    assert list(found.allocated.values()) == [Allocated(9, 1060, None)]
+    assert found.live("server 1")[stack] == LiveHeap(100, 2), "the same frames by other numbers are the same stack"
+    assert list(found.allocated.values()) == [AllocationTotals(9, 1060, None)]
 
 
 def test_points_of_the_same_frames_are_one_stack(tmp_path):
-    found = dhat_reader.profile(written(tmp_path, DHAT | {"pps": [point(5, 1, 4), point(6, 1, 4)]}))
-    assert list(found.live(END).values()) == [Held(11, 2)]
-    assert list(found.allocated.values()) == [Allocated(18, 2011, None)]
+    found = dhat_reader.read_profile(written(tmp_path, DHAT | {"pps": [point(5, 1, 4), point(6, 1, 4)]}))
+    assert list(found.live(END).values()) == [LiveHeap(11, 2)]
+    assert list(found.allocated.values()) == [AllocationTotals(18, 2011, None)]
 
 
 NO_DHAT = "no DHAT file of version 2 in mode heap: "
@@ -107,7 +107,7 @@ UNSOUND = [
 @pytest.mark.parametrize(("content", "sentence"), UNSOUND)
 def test_no_dhat_file_is_a_sentence(tmp_path, content, sentence):
     file = written(tmp_path, content)
-    for read in (dhat_reader.end, dhat_reader.profile):
+    for read in (dhat_reader.read_end, dhat_reader.read_profile):
         with pytest.raises(Unreadable, match=f"^{file}: {sentence}"):
             read(file)
 
@@ -124,14 +124,14 @@ def test_no_dhat_file_is_a_sentence(tmp_path, content, sentence):
 def test_no_zip_of_them_is_a_sentence(tmp_path, content, sentence):
     file = written(tmp_path, content)
     with pytest.raises(Unreadable, match=f"^{file}: {sentence}"):
-        dhat_reader.profile(file)
+        dhat_reader.read_profile(file)
 
 
 def test_what_is_too_large_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(dhat_reader, "LARGEST", 100 << 10)
     for content in (json.dumps(DHAT) + " " * (200 << 10), zipped(a=json.dumps(DHAT) + " " * (200 << 10))):
         with pytest.raises(Unreadable, match="more than 0 MiB, too large to be read at once"):
-            dhat_reader.profile(written(tmp_path, content))
+            dhat_reader.read_profile(written(tmp_path, content))
 
 
 WHOLE = {"json": json.dumps(DHAT).encode(), "zip": zipped(**{"server 1.json": DHAT, "contexts.json": DHAT})}
@@ -143,7 +143,7 @@ def test_no_damage_is_worse_than_a_sentence(tmp_path, form, at, damage, cut):
     whole = WHOLE[form]
     file = written(tmp_path, whole[:at] if cut else whole[:at] + damage + whole[at + len(damage) :])
     try:
-        dhat_reader.profile(file)
+        dhat_reader.read_profile(file)
     except Unreadable as error:
         assert str(error).startswith(f"{file}: ")
 
@@ -153,9 +153,9 @@ def test_totals_are_dhat_s_own(tmp_path):
     file = tmp_path / "dhat"
     argv = ["valgrind", "--tool=dhat", f"--dhat-out-file={file}", "ls", "/"]
     said = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120).stderr.replace(",", "")
-    found = dhat_reader.profile(file)
+    found = dhat_reader.read_profile(file)
     allocated = found.allocated.values()
-    totals = [Held(sum(one.bytes for one in allocated), sum(one.blocks for one in allocated))]
-    totals += [total(found.live(name)) for name in (PEAK, END)]
+    totals = [LiveHeap(sum(one.bytes for one in allocated), sum(one.blocks for one in allocated))]
+    totals += [sum_live(found.live(name)) for name in (PEAK, END)]
     summary = re.findall(r"(?:Total|At t-gmax|At t-end): +(\d+) bytes in (\d+) blocks", said)
     assert [(str(held.bytes), str(held.blocks)) for held in totals] == summary

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tlsmem.profile.frames import Frame, allocates, callers, owner
-from tlsmem.profile.heap_profile import Stacks
+from tlsmem.profile.frames import Frame, find_owner, is_allocator_frame, skip_allocators
+from tlsmem.profile.heap_profile import CallstackTree
 
 ALLOCATE = [
     ("malloc", None),
@@ -51,19 +51,19 @@ def frame(function: str | None, file: str | None) -> Frame:
 
 @pytest.mark.parametrize(("function", "file"), ALLOCATE)
 def test_it_allocates_for_others(function, file):
-    assert allocates(frame(function, file))
+    assert is_allocator_frame(frame(function, file))
 
 
 @pytest.mark.parametrize(("function", "file"), ASK)
 def test_it_asks_for_memory(function, file):
-    assert not allocates(frame(function, file))
+    assert not is_allocator_frame(frame(function, file))
 
 
 def test_callers_begin_after_the_last_allocator_of_the_innermost():
     main, new = frame("main", "main.cc"), frame("operator new(unsigned long)", None)
     inner = [frame("malloc", None), new, frame("std::allocator<char>::allocate(unsigned long)", None)]
-    assert callers([*inner, main, new, main]) == [main, new, main]
-    assert callers(inner) == inner
+    assert skip_allocators([*inner, main, new, main]) == [main, new, main]
+    assert skip_allocators(inner) == inner
 
 
 FRAMES_C = "memtest/frames.c"
@@ -85,14 +85,14 @@ OWNED = [
 
 @pytest.mark.parametrize(("path", "whose"), OWNED)
 def test_the_outermost_entrance_of_ours_says_whose_the_memory_is(path, whose):
-    assert owner(frame(*one) for one in path) == whose
+    assert find_owner(frame(*one) for one in path) == whose
 
 
 @pytest.mark.parametrize("together", [1, 2, 9])
 @pytest.mark.parametrize("order", [1, -1])
 def test_stacks_have_the_owners_of_their_frames(together, order):
     """However many functions were inlined into one place, and whichever stack is asked of first."""
-    stacks, expected = Stacks(), {}
+    stacks, expected = CallstackTree(), {}
     for path, whose in OWNED:
         stack, frames = 0, [frame(*one) for one in path]
         for end in range(len(frames), 0, -together):
@@ -100,4 +100,4 @@ def test_stacks_have_the_owners_of_their_frames(together, order):
         assert stacks.frames(stack) == tuple(frames)
         expected[stack] = whose
     for stack in sorted(range(len(stacks.nodes)), key=order.__mul__):
-        assert stacks.owner(stack) == expected.get(stack, owner(stacks.frames(stack)))
+        assert stacks.owner(stack) == expected.get(stack, find_owner(stacks.frames(stack)))

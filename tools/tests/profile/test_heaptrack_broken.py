@@ -28,7 +28,7 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path, pack, part):
     else:
         whole = PACKS[pack](whole)
     file.write_bytes(whole[: int(len(whole) * part)])
-    profile = heaptrack_reader.read(file)
+    profile = heaptrack_reader.read_profile(file)
     warning = profile.warnings[0]
     assert profile.torn == warning
     assert re.fullmatch(r"cut off: only the first [\d,]+ lines are read, and `end` is what .*", warning)
@@ -38,7 +38,7 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path, pack, part):
 
 
 def test_a_file_whose_end_was_never_written_is_cut_off(tmp_path):
-    (warning,) = heaptrack_reader.read(written(tmp_path, "+ 1\n", end="\n# strings: 6\n")).warnings
+    (warning,) = heaptrack_reader.read_profile(written(tmp_path, "+ 1\n", end="\n# strings: 6\n")).warnings
     assert warning.startswith("cut off: only the first 22 lines are read")
 
 
@@ -46,7 +46,7 @@ def test_a_file_that_is_damaged_says_where(tmp_path):
     file = tmp_path / "heaptrack.zst"
     frame = zstandard.ZstdCompressor().compress((TABLES + LONG).encode())
     file.write_bytes(frame + b"\x28\xb5\x2f\xfd" + b"\xff" * len(frame) * 3)
-    warning = heaptrack_reader.read(file).warnings[0]
+    warning = heaptrack_reader.read_profile(file).warnings[0]
     assert re.match(r"damaged at \d\d% of its [\d,]+ B: only the first 3,016 lines are read", warning)
 
 
@@ -92,12 +92,12 @@ def test_a_foreign_or_unsound_file_is_a_sentence(tmp_path, content, sentence):
     file = tmp_path / "file"
     file.write_text(content)
     with pytest.raises(Unreadable, match=f"^{file}: (line 20: )?({sentence})"):
-        heaptrack_reader.read(file)
+        heaptrack_reader.read_profile(file)
 
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path):
     with pytest.raises(Unreadable, match=f"^{tmp_path}/none: cannot read it: No such file"):
-        heaptrack_reader.read(tmp_path / "none")
+        heaptrack_reader.read_profile(tmp_path / "none")
 
 
 SMALL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -113,7 +113,7 @@ def test_what_is_read_of_a_file_cut_anywhere_is_its_beginning(tmp_path, at, pack
     packed = PACKS[pack](CONTENT)
     file.write_bytes(packed[:at])
     try:
-        profile = heaptrack_reader.read(file)
+        profile = heaptrack_reader.read_profile(file)
     except Unreadable as error:
         assert str(error).startswith(f"{file}: ")
         return
@@ -121,7 +121,7 @@ def test_what_is_read_of_a_file_cut_anywhere_is_its_beginning(tmp_path, at, pack
     lines = CONTENT.splitlines(keepends=True)[: int(first[1]) if first else None]
     if pack == "plain":
         assert len(lines) == CONTENT[:at].count(b"\n")
-    begun = heaptrack_reader.read(written(tmp_path, "", b"".join(lines).decode(), ""))
+    begun = heaptrack_reader.read_profile(written(tmp_path, "", b"".join(lines).decode(), ""))
     assert moments(profile) == moments(begun)
     assert (profile.allocated, profile.sizes, profile.runtime_s) == (begun.allocated, begun.sizes, begun.runtime_s)
     assert len(profile.warnings) == len(begun.warnings)
@@ -133,7 +133,7 @@ def test_no_damage_is_worse_than_a_sentence(tmp_path, at, damage):
     file = tmp_path / "damaged"
     file.write_bytes(CONTENT[:at] + damage + CONTENT[at + len(damage) :])
     try:
-        heaptrack_reader.read(file)
+        heaptrack_reader.read_profile(file)
     except Unreadable as error:
         assert str(error).startswith(f"{file}: ")
 
@@ -146,4 +146,4 @@ REST = "I 1000 10\ns 1 f\ni 1 1 1\nt 1 0\na 5 1\n+ 0\n+ 0\n+ 0\n# strings: 1\n# 
 def test_the_peak_has_no_line_of_the_command(tmp_path, more):
     file = tmp_path / "file"
     file.write_text(COMMAND + more + REST)
-    assert moments(heaptrack_reader.read(file))["peak"] == (15, {1: (15, 3)})
+    assert moments(heaptrack_reader.read_profile(file))["peak"] == (15, {1: (15, 3)})

@@ -15,7 +15,7 @@ import zstandard
 from tlsmem.config import definitions
 from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import END, PEAK, Profile, total
+from tlsmem.profile.heap_profile import END, PEAK, Profile, sum_live
 from tlsmem.selfcheck.reference_profilers import Subject
 
 PROGRAMS = {
@@ -74,7 +74,7 @@ def ours(profile: Profile, costs: dict[int, int]) -> Counter[str]:
 
 
 def test_every_stack_has_what_heaptrack_says(recorded):
-    profile = heaptrack_reader.read(recorded)
+    profile = heaptrack_reader.read_profile(recorded)
     assert not [warning for warning in profile.warnings if "no names" not in warning]
     live = {name: {stack: held.bytes for stack, held in profile.moments[name].live.items()} for name in (PEAK, END)}
     blocks = {stack: one.blocks for stack, one in profile.allocated.items()}
@@ -82,7 +82,7 @@ def test_every_stack_has_what_heaptrack_says(recorded):
     assert ours(profile, live[END]) == folded(recorded, "leaked")
     assert ours(profile, blocks) == folded(recorded, "allocations")
     for moment in profile.moments.values():
-        assert moment.bytes == total(moment.live).bytes
+        assert moment.bytes == sum_live(moment.live).bytes
     assert profile.moments[PEAK].bytes > 72_704  # of libstdc++, which heaptrack brings
     assert profile.sizes.total() == sum(blocks.values())
 
@@ -90,7 +90,7 @@ def test_every_stack_has_what_heaptrack_says(recorded):
 def test_temporary_are_those_of_heaptrack_but_for_its_first_site(recorded):
     """heaptrack takes the free of its site 0 for temporary after any other free: it has no other mark for `none`."""
     profile, content = (
-        heaptrack_reader.read(recorded),
+        heaptrack_reader.read_profile(recorded),
         zstandard.ZstdDecompressor().stream_reader(recorded.read_bytes()),
     )
     events = [line for line in content.read().split(b"\n") if line[:1] in (b"+", b"-")]
@@ -103,5 +103,5 @@ def test_a_file_packed_by_gzip_is_the_same(recorded, tmp_path):
     content = zstandard.ZstdDecompressor().stream_reader(recorded.read_bytes()).read()
     repacked = tmp_path / "recorded.gz"
     repacked.write_bytes(gzip.compress(content))
-    one, other = heaptrack_reader.read(recorded), heaptrack_reader.read(repacked)
+    one, other = heaptrack_reader.read_profile(recorded), heaptrack_reader.read_profile(repacked)
     assert (one.moments, one.allocated, one.sizes) == (other.moments, other.allocated, other.sizes)

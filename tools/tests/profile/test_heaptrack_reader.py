@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tests.support.heaptrack_text import SIZES, STACKS, TABLES, held, moments, written
 from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held
-from tlsmem.selfcheck.reference_profilers import of_module
+from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, LiveHeap
+from tlsmem.selfcheck.reference_profilers import allocated_by_module
 
 
 def test_marks_peak_and_end_are_those_of_the_events(tmp_path):
     events = "+ 1\n+ 2\nc a\n+ 0\n- 0\n+ 3\n- 2\n+ 2\n- 3\nR 5\n+ 0\n- 0\n+ 1\nc 5dc\n"
-    profile = heaptrack_reader.read(written(tmp_path, events))
+    profile = heaptrack_reader.read_profile(written(tmp_path, events))
     assert moments(profile) == {
         "mark 1": held(0, 1, 1, 0),
         "mark 2": held(0, 1, 1, 0),
@@ -27,35 +27,39 @@ def test_marks_peak_and_end_are_those_of_the_events(tmp_path):
     assert (profile.command, profile.runtime_s, profile.tool) == ("./harness memory", 1.5, "heaptrack")
     assert profile.sizes == {1: 2, 16: 2, 32: 3}
     # Stack 2 has two sizes. Temporary: the marks' own blocks; of the 32 B none, which were freed after another.
-    assert profile.allocated == {1: Allocated(2, 2, 2), 2: Allocated(3, 64, 0), 3: Allocated(2, 64, 0)}
+    assert profile.allocated == {
+        1: AllocationTotals(2, 2, 2),
+        2: AllocationTotals(3, 64, 0),
+        3: AllocationTotals(2, 64, 0),
+    }
 
 
 def test_a_peak_is_taken_where_it_was_reached_first(tmp_path):
     events = "+ 2\n- 2\n+ 3\n- 3\n+ 1\n"  # 32 B twice, of different stacks
-    assert moments(heaptrack_reader.read(written(tmp_path, events)))[PEAK] == held(0, 0, 1, 0)
+    assert moments(heaptrack_reader.read_profile(written(tmp_path, events)))[PEAK] == held(0, 0, 1, 0)
 
 
 def test_a_peak_lies_in_an_earlier_chunk_than_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr("tlsmem.profile.compressed_file.CHUNK", 16)
     events = "+ 1\n" * 50 + "+ 2\n" + "- 1\n" * 50 + "- 2\n+ 3\n"
-    assert moments(heaptrack_reader.read(written(tmp_path, events)))[PEAK] == held(0, 50, 1, 0)
+    assert moments(heaptrack_reader.read_profile(written(tmp_path, events)))[PEAK] == held(0, 50, 1, 0)
 
 
 def test_a_block_is_temporary_when_it_is_freed_before_anything_else_happens(tmp_path):
     events = "+ 1\n- 1\n+ 1\n+ 1\n- 1\n- 1\n+ 2\n+ 3\n- 2\n"
-    profile = heaptrack_reader.read(written(tmp_path, events))
+    profile = heaptrack_reader.read_profile(written(tmp_path, events))
     assert {stack: one.temporary for stack, one in profile.allocated.items()} == {2: 2, 3: 0}
 
 
 def test_a_mark_is_known_by_its_function_and_never_by_its_size(tmp_path):
     renamed = TABLES.replace("s a meter_mark", "s a meter_make")
-    found = heaptrack_reader.read(written(tmp_path, "+ 0\n- 0\n", renamed))
+    found = heaptrack_reader.read_profile(written(tmp_path, "+ 0\n- 0\n", renamed))
     assert list(found.moments) == [PEAK, END] and found.torn is None
-    assert "mark 1" in heaptrack_reader.read(written(tmp_path, "+ 0\n", renamed), mark="meter_make").moments
+    assert "mark 1" in heaptrack_reader.read_profile(written(tmp_path, "+ 0\n", renamed), mark="meter_make").moments
 
 
 def test_a_call_stack_is_innermost_first_and_inlined_functions_are_frames(tmp_path):
-    stacks = heaptrack_reader.read(written(tmp_path, "+ 2\n")).stacks
+    stacks = heaptrack_reader.read_profile(written(tmp_path, "+ 2\n")).stacks
     assert stacks.frames(3) == (
         Frame(None, None, None, "libstdc++.so.6", 0x300),
         Frame("other", "main.c", 11, "harness", 0x200),
@@ -65,7 +69,7 @@ def test_a_call_stack_is_innermost_first_and_inlined_functions_are_frames(tmp_pa
 
 def test_a_command_of_several_lines_is_whole(tmp_path):
     command = "./harness -c import json\ns = 5\n+ 1\nt 1 2\nI am\nI 1\n+ z\n\nend"
-    profile = heaptrack_reader.read(written(tmp_path, "+ 1\n", TABLES.replace("./harness memory", command)))
+    profile = heaptrack_reader.read_profile(written(tmp_path, "+ 1\n", TABLES.replace("./harness memory", command)))
     assert profile.command == command.replace("\n\n", "\n")  # heaptrack has empty lines of its own
     assert profile.moments[END].bytes == 16
     assert moments(profile)[PEAK] == moments(profile)[END]  # no line of the command is taken for an allocation
@@ -74,7 +78,7 @@ def test_a_command_of_several_lines_is_whole(tmp_path):
 def test_progress_is_told(tmp_path):
     told = []
     file = written(tmp_path, "+ 1\n")
-    heaptrack_reader.read(file, progress=told.append)
+    heaptrack_reader.read_profile(file, progress=told.append)
     assert told[-1] == file.stat().st_size
 
 
@@ -82,15 +86,15 @@ def test_functions_are_demangled_and_files_begin_at_their_package(tmp_path):
     long = "/home/a/cargo/registry/src/registry.example-6f17/rustls-0.23.46/src/vecbuf.rs"
     name = "rustls..vecbuf..ChunkVecBuffer$LT$T$GT$::append::h0123456789abcdef"
     tables = TABLES.replace("s 6 main.c", f"s {len(long):x} {long}").replace("s 5 other", f"s {len(name):x} {name}")
-    frames = heaptrack_reader.read(written(tmp_path, "+ 1\n", tables)).stacks.frames(2)
+    frames = heaptrack_reader.read_profile(written(tmp_path, "+ 1\n", tables)).stacks.frames(2)
     assert str(frames[0]) == "rustls::vecbuf::ChunkVecBuffer<T>::append (vecbuf.rs:11)"
     assert frames[0].file == "rustls-0.23.46/src/vecbuf.rs"
 
 
 def test_what_a_module_allocated_by_itself_is_told_apart(tmp_path):
-    profile = heaptrack_reader.read(written(tmp_path, "+ 1\n+ 2\n+ 2\n"))
-    assert of_module(profile, profile.moments[END], "libstdc++") == Held(64, 2)
-    assert of_module(profile, profile.moments[END], "libunwind") == Held(0, 0)
+    profile = heaptrack_reader.read_profile(written(tmp_path, "+ 1\n+ 2\n+ 2\n"))
+    assert allocated_by_module(profile, profile.moments[END], "libstdc++") == LiveHeap(64, 2)
+    assert allocated_by_module(profile, profile.moments[END], "libunwind") == LiveHeap(0, 0)
 
 
 PACKS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress, "plain": bytes}
@@ -100,7 +104,7 @@ PACKS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress, "pl
 def test_packed_files_are_known_by_their_content(tmp_path, pack):
     file = written(tmp_path, "+ 1\n")
     file.write_bytes(PACKS[pack](file.read_bytes()))
-    profile = heaptrack_reader.read(file)
+    profile = heaptrack_reader.read_profile(file)
     assert profile.moments[END].bytes == 0x10
     assert not profile.warnings
 
@@ -132,9 +136,9 @@ def test_all_is_that_of_a_plain_model(tmp_path, monkeypatch, wanted, chunk):
         events.append(f"+ {site}\n")
         if held(*live)[0] > held(*peak)[0]:
             peak = live.copy()
-    profile = heaptrack_reader.read(written(tmp_path, "".join(events)))
+    profile = heaptrack_reader.read_profile(written(tmp_path, "".join(events)))
     expected = {f"mark {number}": mark for number, mark in enumerate(marks, 1)}
     assert moments(profile) == {**expected, PEAK: held(*peak), END: held(*live)}
-    assert profile.allocated == {stack: Allocated(*both, temporary[stack]) for stack, both in made.items()}
+    assert profile.allocated == {stack: AllocationTotals(*both, temporary[stack]) for stack, both in made.items()}
     assert profile.sizes == sizes
     assert not [warning for warning in profile.warnings if "no names" not in warning]

@@ -9,7 +9,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.profile.capture import instructions
-from tlsmem.profile.capture.instructions import asked, count, frames
+from tlsmem.profile.capture.instructions import count_instructions, counting_argv, parse_frames
 from tlsmem.schema.timed_record import Instructions
 
 NULL = ROOT / "build/harness/null@c"
@@ -32,7 +32,7 @@ valgrind = pytest.mark.skipif(
 
 
 def counted(argv: list[str], variables: dict[str, str] | None = None) -> Instructions | str:
-    return asyncio.run(count(argv, variables or {}, 300))
+    return asyncio.run(count_instructions(argv, variables or {}, 300))
 
 
 @valgrind
@@ -51,7 +51,7 @@ def test_it_is_what_callgrind_counts_by_itself_inside_of_the_function(tmp_path):
     summed = []
     for rounds in instructions.ROUNDS["handshake"]:
         switch = ["--collect-atstart=no", "--toggle-collect=server_handshake", f"--callgrind-out-file={tmp_path}/out"]
-        words = [*instructions.CALLGRIND, *switch, *asked(HANDSHAKE, rounds, randomised=True)]
+        words = [*instructions.CALLGRIND, *switch, *counting_argv(HANDSHAKE, rounds, randomised=True)]
         subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         summed.append(int(re.search(r"^totals: (\d+)", (tmp_path / "out").read_text(), re.MULTILINE)[1]))
     few, many = instructions.ROUNDS["handshake"]
@@ -71,7 +71,7 @@ def test_a_transfer_moves_every_byte_and_null_does_hardly_more():
 def test_what_cannot_be_counted_is_a_sentence(monkeypatch, tmp_path):
     tls = [word.replace("protocol=none", "protocol=TLSv1.3") for word in HANDSHAKE]
     assert counted(tls).startswith("under callgrind: ")
-    assert "time limit" in asyncio.run(count([*HANDSHAKE, "cpus=0"], {}, 0.05))
+    assert "time limit" in asyncio.run(count_instructions([*HANDSHAKE, "cpus=0"], {}, 0.05))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert counted(HANDSHAKE) == "valgrind: it is not installed; install it with: sudo apt-get install -y valgrind"
 
@@ -88,7 +88,7 @@ def test_a_harness_without_names_is_a_sentence(tmp_path):
 
 
 def test_rounds_and_warm_up_are_its_own_whatever_the_run_has():
-    words = asked([*HANDSHAKE, "warmup=7", "seconds=5", "aslr=on"], 32, randomised=False)
+    words = counting_argv([*HANDSHAKE, "warmup=7", "seconds=5", "aslr=on"], 32, randomised=False)
     assert words[:2] == HANDSHAKE[:2] and "cpus=0" in words
     assert words[-4:] == ["rounds=32", "warmup=2", "threads=1", "aslr=off"] and len(words) == len(set(words))
     named = ("rounds=", "seconds=", "warmup=", "threads=", "aslr=")  # neither is what is counted cut short
@@ -96,4 +96,4 @@ def test_rounds_and_warm_up_are_its_own_whatever_the_run_has():
 
 
 def test_costs_are_of_the_cores_functions_with_what_was_put_into_them_from_other_files():
-    assert frames(ANNOTATED) == {"client_handshake": 3_007, "client_handshake_more": 500, "wire_read": 1_234}
+    assert parse_frames(ANNOTATED) == {"client_handshake": 3_007, "client_handshake_more": 500, "wire_read": 1_234}

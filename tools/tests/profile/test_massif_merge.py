@@ -28,7 +28,7 @@ def joined(folder: Path, times: list[int], peak: int) -> bytes:
     for part, time in zip(parts, times, strict=True):
         part.write_text(HEADER + snapshot(time))
     to = io.BytesIO()
-    massif_merge.join(whole, parts, to, ROOT)
+    massif_merge.merge_snapshots(whole, parts, to, ROOT)
     return to.getvalue()
 
 
@@ -37,7 +37,7 @@ def joined(folder: Path, times: list[int], peak: int) -> bytes:
 def test_snapshots_are_in_order_of_time_with_the_peak_among_them(tmp_path_factory, times, peak):
     folder = tmp_path_factory.mktemp("parts")
     (folder / "joined").write_bytes(joined(folder, times, peak))
-    found = list(massif_reader.Reader(folder / "joined").snapshots())
+    found = list(massif_reader.MassifReader(folder / "joined").snapshots())
     assert [one.number for one in found] == list(range(len(times) + 1))
     assert [one.time for one in found] == sorted([*times, peak])
     assert [(one.time, one.heap_bytes) for one in found if one.kind == "peak"] == [(peak, 9)]
@@ -68,5 +68,5 @@ def test_a_part_that_is_not_massif_s_is_a_sentence(tmp_path, name, text, said):
     joined(tmp_path, [1], 2)
     (tmp_path / name).write_text(text)
     with pytest.raises(Unreadable) as refused:
-        massif_merge.join(tmp_path / "whole", [tmp_path / "massif.0"], io.BytesIO(), ROOT)
+        massif_merge.merge_snapshots(tmp_path / "whole", [tmp_path / "massif.0"], io.BytesIO(), ROOT)
     assert str(refused.value) == f"{tmp_path / name}: {said}"

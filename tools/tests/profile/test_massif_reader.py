@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import massif_reader, massif_tree
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import PEAK, Held, total
+from tlsmem.profile.heap_profile import PEAK, LiveHeap, sum_live
 
 HEAD = "desc: --time-unit=B\ncmd: ./harness\ntime_unit: B\n"
 EMPTY = """\
@@ -67,7 +67,7 @@ def cuts(profile) -> list[str]:
 
 
 def test_moments_are_the_snapshots_with_call_stacks_and_the_peak_is_last(tmp_path):
-    found = massif_reader.profile(written(tmp_path, WHOLE))
+    found = massif_reader.read_profile(written(tmp_path, WHOLE))
     assert list(found.moments) == ["snapshot 1", "snapshot 3", PEAK]
     assert [moment.bytes for moment in found.moments.values()] == [100, 90, 100]
     assert (found.tool, found.command, found.runtime_s) == ("massif", "./harness", None)
@@ -79,14 +79,14 @@ def test_moments_are_the_snapshots_with_call_stacks_and_the_peak_is_last(tmp_pat
         "": 10,
     }
     assert stacks_of(found, "snapshot 3")["? (libc.so.6+0x4846720)"] == 20
-    assert total(found.live(PEAK)) == Held(100, None)
+    assert sum_live(found.live(PEAK)) == LiveHeap(100, None)
 
 
 def test_what_is_below_the_threshold_is_its_caller_s(tmp_path):
     below = "  n0: 25 in 1 place, below massif's threshold (1.00%)\n"
     tree = " n2: 60 0x2B6F80: CRYPTO_malloc (mem.c:213)\n" + below
     content = DETAILED.replace(" n1: 60 0x2B6F80: CRYPTO_malloc (mem.c:213)\n", tree).replace("n0: 60", "n0: 35")
-    assert stacks_of(massif_reader.profile(written(tmp_path, HEAD + content)), "snapshot 1") == {
+    assert stacks_of(massif_reader.read_profile(written(tmp_path, HEAD + content)), "snapshot 1") == {
         "CRYPTO_malloc (mem.c:213) < operator()(int) (mem.c:233)": 35,
         "CRYPTO_malloc (mem.c:213)": 25,
         "? (libc.so.6+0x4846720)": 30,
@@ -95,12 +95,12 @@ def test_what_is_below_the_threshold_is_its_caller_s(tmp_path):
 
 
 def test_a_run_in_milliseconds_has_a_runtime(tmp_path):
-    assert massif_reader.profile(written(tmp_path, WHOLE.replace("unit: B", "unit: ms"))).runtime_s == 0.16
+    assert massif_reader.read_profile(written(tmp_path, WHOLE.replace("unit: B", "unit: ms"))).runtime_s == 0.16
 
 
 def test_functions_that_were_inlined_share_a_place(tmp_path):
     content = HEAD + DETAILED.replace("0x2B70E0", "0x2B6F80")
-    found = massif_reader.profile(written(tmp_path, content))
+    found = massif_reader.read_profile(written(tmp_path, content))
     assert [len(place) for place in found.stacks.places] == [0, 2, 1]
     assert "CRYPTO_malloc (mem.c:213) < operator()(int) (mem.c:233)" in stacks_of(found, "snapshot 1")
 
@@ -108,20 +108,22 @@ def test_functions_that_were_inlined_share_a_place(tmp_path):
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_a_file_may_be_packed(tmp_path, pack):
     told = []
-    found = massif_reader.profile(written(tmp_path, pack(WHOLE.encode())), told.append)
+    found = massif_reader.read_profile(written(tmp_path, pack(WHOLE.encode())), told.append)
     assert [moment.bytes for moment in found.moments.values()] == [100, 90, 100]
     assert told[-1] == (tmp_path / "massif").stat().st_size
 
 
 def test_a_packed_file_may_be_torn_between_snapshots(tmp_path):
-    found = massif_reader.profile(written(tmp_path, gzip.compress(WHOLE.encode()) + gzip.compress(LATER.encode())[:15]))
+    found = massif_reader.read_profile(
+        written(tmp_path, gzip.compress(WHOLE.encode()) + gzip.compress(LATER.encode())[:15])
+    )
     assert list(found.moments) == ["snapshot 1", "snapshot 3", PEAK]
     assert len(cuts(found)) == 1 and "cut off in line" in cuts(found)[0]
 
 
 def test_a_packed_file_may_be_torn(tmp_path):
     long = WHOLE + "".join(LATER.replace("snapshot=3", f"snapshot={number}") for number in range(4, 9999))
-    found = massif_reader.profile(written(tmp_path, gzip.compress(long.encode())[:-100]))
+    found = massif_reader.read_profile(written(tmp_path, gzip.compress(long.encode())[:-100]))
     assert 100 < len(found.moments) < 9999
     assert len(cuts(found)) == 1 and "the snapshots before are used" in cuts(found)[0]
     assert [found.torn] == cuts(found)
@@ -151,17 +153,17 @@ def test_what_is_not_sound_is_a_sentence(tmp_path, was, becomes, sentence):
     file = tmp_path / "massif"
     file.write_text((HEAD + DETAILED + LATER).replace(was, becomes, 1))
     with pytest.raises(Unreadable, match=f"^{file}: .*{sentence}"):
-        massif_reader.profile(file)
+        massif_reader.read_profile(file)
 
 
 def test_without_call_stacks_there_is_no_profile(tmp_path):
     with pytest.raises(Unreadable, match="no whole snapshot has call stacks; with massif's --detailed-freq=1"):
-        massif_reader.profile(written(tmp_path, HEAD + EMPTY))
+        massif_reader.read_profile(written(tmp_path, HEAD + EMPTY))
 
 
 def test_two_snapshots_of_one_number_are_a_sentence(tmp_path):
     with pytest.raises(Unreadable, match="snapshot 1 stands in it twice"):
-        massif_reader.profile(written(tmp_path, HEAD + DETAILED + DETAILED))
+        massif_reader.read_profile(written(tmp_path, HEAD + DETAILED + DETAILED))
 
 
 def chain(levels: int) -> str:
@@ -171,16 +173,16 @@ def chain(levels: int) -> str:
 
 
 def test_a_tree_may_be_deep_and_has_an_end(tmp_path):
-    found = massif_reader.profile(written(tmp_path, chain(massif_tree.DEEPEST)))
+    found = massif_reader.read_profile(written(tmp_path, chain(massif_tree.DEEPEST)))
     (stack,) = found.live("snapshot 1")
     assert len(found.stacks.frames(stack)) == massif_tree.DEEPEST
     with pytest.raises(Unreadable, match="line 513 is in a heap tree of more than 500 levels"):
-        massif_reader.profile(written(tmp_path, chain(massif_tree.DEEPEST + 1)))
+        massif_reader.read_profile(written(tmp_path, chain(massif_tree.DEEPEST + 1)))
 
 
 def test_a_line_has_an_end(tmp_path):
     with pytest.raises(Unreadable, match=r"line 1 has more than 1,048,576 bytes"):
-        massif_reader.profile(written(tmp_path, "desc: " + "a" * (2 << 20)))
+        massif_reader.read_profile(written(tmp_path, "desc: " + "a" * (2 << 20)))
 
 
 ENDS = [len(HEAD + EMPTY), len(HEAD + EMPTY + DETAILED), len(HEAD + EMPTY + DETAILED + PEAK_OF_ALL), len(WHOLE)]
@@ -193,13 +195,13 @@ def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, at):
     file = written(tmp_path, WHOLE[:at])
     if at < ENDS[1]:
         with pytest.raises(Unreadable, match=f"^{file}: "):
-            massif_reader.profile(file)
+            massif_reader.read_profile(file)
         return
-    found = massif_reader.profile(file)
+    found = massif_reader.read_profile(file)
     assert list(found.moments) == MOMENTS[sum(end <= at for end in ENDS[1:]) - 1]
     assert bool(cuts(found)) == (at not in ENDS)
     assert all(re.match("cut off (in|after) line .*; the snapshots before are used", one) for one in cuts(found))
-    assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
+    assert all(sum_live(moment.live).bytes == moment.bytes for moment in found.moments.values())
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
@@ -207,8 +209,8 @@ def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, at):
 def test_no_damage_is_worse_than_a_sentence(tmp_path, at, damage):
     file = written(tmp_path, WHOLE.encode()[:at] + damage + WHOLE.encode()[at + len(damage) :])
     try:
-        found = massif_reader.profile(file)
-        assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
+        found = massif_reader.read_profile(file)
+        assert all(sum_live(moment.live).bytes == moment.bytes for moment in found.moments.values())
     except Unreadable as error:
         assert str(error).startswith(f"{file}: ")
 
@@ -238,9 +240,9 @@ OPTIONS = [
 def test_totals_are_massif_s_own_of_any_program(tmp_path, options):
     file = tmp_path / "massif"
     massif(file, *options, command=["ls", "/"])
-    found = massif_reader.profile(file)
+    found = massif_reader.read_profile(file)
     assert sorted(moment.bytes for moment in found.moments.values()) == sorted(own_totals(file))
-    assert all(total(moment.live).bytes == moment.bytes for moment in found.moments.values())
+    assert all(sum_live(moment.live).bytes == moment.bytes for moment in found.moments.values())
     assert found.command == "ls /" and not cuts(found)
 
 
@@ -251,9 +253,9 @@ def test_null_s_sessions_are_found_by_their_owner(tmp_path):
     harness = [str(ROOT / "build/harness/null@c"), "memory", "sessions=20", *suite, "aslr=on", "marks=1"]
     file = tmp_path / "massif"
     massif(file, "--threshold=0", "--peak-inaccuracy=0", "--depth=50", command=harness)
-    found = massif_reader.profile(file)
+    found = massif_reader.read_profile(file)
     assert found.moments[PEAK].bytes == max(own_totals(file))
-    assert {role: total(found.live(PEAK, role)).bytes for role in ("client", "server")} == {
+    assert {role: sum_live(found.live(PEAK, role)).bytes for role in ("client", "server")} == {
         "client": 40_720,
         "server": 40_720,
     }

@@ -18,7 +18,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.profile import open_profile as profile_files
 from tlsmem.profile import profile_metadata
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import END, PEAK, Held, total
+from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, sum_live
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.profile_metadata import ProfileRecord
 
@@ -102,7 +102,7 @@ def test_the_form_is_told_by_content_and_not_by_name(tmp_path, form, pack):
 
 def test_a_recording_has_its_sites_runs():
     found = open_profile(RECORDING, suite="tls13-rsa-aes256")
-    assert total(found.of_sessions("established", "client")) == Held(47_592, 194)
+    assert sum_live(found.of_sessions("established", "client")) == LiveHeap(47_592, 194)
     assert (found.tool, found.sessions_of_role, found.file) == ("sites", 1, str(RECORDING))
     suites = "tls12-rsa-aes256, tls13-rsa-aes256, tls13-rsa-aes256-pq"
     assert said(RECORDING) == f"{RECORDING}: sites runs of several suites: choose one with --suite: {suites}"
@@ -198,7 +198,7 @@ def test_the_record_of_a_sites_run_is_a_profile(tmp_path):
     ]
     file = written(tmp_path, json.dumps(json.loads(FORMS["record"]) | {"run": run}), "x.json")
     found = open_profile(file)
-    assert total(found.live("sessions", "client")) == Held(4072, 3) and found.file == str(file)
+    assert sum_live(found.live("sessions", "client")) == LiveHeap(4072, 3) and found.file == str(file)
 
 
 def test_a_record_does_not_lead_to_a_record(tmp_path):

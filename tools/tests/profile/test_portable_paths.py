@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlsmem.profile.capture import heaptrack_interpreter
-from tlsmem.profile.capture.portable_paths import portable
-from tlsmem.run.symbolizer import shorter
+from tlsmem.profile.capture.portable_paths import make_portable
+from tlsmem.run.symbolizer import shorten_path
 
 ROOT = Path("/work of/mine+yours")
 HOST = "cargo/registry/src/some-host.example-1949cf8c6b5b557f"
@@ -30,12 +30,12 @@ HOST = "cargo/registry/src/some-host.example-1949cf8c6b5b557f"
     ],
 )
 def test_places_are_named_from_the_root_or_from_the_package_on(text, kept):
-    assert portable(text.encode(), ROOT).decode() == kept
+    assert make_portable(text.encode(), ROOT).decode() == kept
 
 
 @pytest.mark.parametrize("file", [f"./x/{HOST}/a-1/{HOST}/a-1/mem.c", f"{HOST}/a-1/src/lib.rs"])
 def test_readers_see_the_same_name(file):
-    assert shorter(portable(file.encode(), ROOT).decode()) == shorter(file)
+    assert shorten_path(make_portable(file.encode(), ROOT).decode()) == shorten_path(file)
 
 
 PIECES = st.sampled_from([f"{heaptrack_interpreter.ROOT}/", f"{HOST}/", "a", "/", " ", "é", "(", "s 3 abc"])
@@ -54,7 +54,10 @@ def test_strings_have_the_length_that_they_say_however_they_come(texts, sizes):
             output.feed_data(content[sum(sizes[:at]) : sum(sizes[:at]) + size])
         output.feed_eof()
         return b"".join(
-            [heaptrack_interpreter.relative(part) async for part in heaptrack_interpreter.whole_lines(output)]
+            [
+                heaptrack_interpreter.make_paths_relative(part)
+                async for part in heaptrack_interpreter.read_whole_lines(output)
+            ]
         )
 
     found = asyncio.run(read()).split(b"\n")
@@ -62,5 +65,7 @@ def test_strings_have_the_length_that_they_say_however_they_come(texts, sizes):
     for line, text in zip(found[1:-1], texts, strict=True):
         kind, size, kept = line.split(b" ", 2)
         assert (
-            kind == b"s" and int(size, 16) == len(kept) and kept == portable(text.encode(), heaptrack_interpreter.ROOT)
+            kind == b"s"
+            and int(size, 16) == len(kept)
+            and kept == make_portable(text.encode(), heaptrack_interpreter.ROOT)
         )

@@ -45,26 +45,26 @@ def said(call, *arguments) -> str:
 
 def test_what_was_saved_is_found_beside_its_profile(tmp_path):
     file = saved(tmp_path)
-    assert profile_metadata.beside(file) == profile_metadata.load(file.with_suffix(".json")) == made()
+    assert profile_metadata.load_record_beside(file) == profile_metadata.load(file.with_suffix(".json")) == made()
     assert file.read_bytes() == CONTENT
 
 
 def test_a_profile_that_nobody_recorded_has_no_record(tmp_path):
-    assert profile_metadata.beside(tmp_path / "heaptrack.app.123.zst") is None
-    assert profile_metadata.beside(saved(tmp_path).with_suffix(".json")) is None
+    assert profile_metadata.load_record_beside(tmp_path / "heaptrack.app.123.zst") is None
+    assert profile_metadata.load_record_beside(saved(tmp_path).with_suffix(".json")) is None
 
 
 def test_a_profile_that_is_not_the_one_recorded_is_a_sentence(tmp_path):
     file = saved(tmp_path)
     file.write_bytes(CONTENT[:-1])
     wrong = f"{file}: not the profile that {file.stem}.json beside it records: its SHA-256 is another"
-    assert said(profile_metadata.beside, file) == wrong
+    assert said(profile_metadata.load_record_beside, file) == wrong
 
 
 def test_the_record_of_another_file_is_a_sentence(tmp_path):
     other = saved(tmp_path).with_suffix(".gz")
     other.write_bytes(CONTENT)
-    assert said(profile_metadata.beside, other).endswith(f"is the record of {NAME}")
+    assert said(profile_metadata.load_record_beside, other).endswith(f"is the record of {NAME}")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", json.dumps({"schema": 2}), made().text().replace('"run"', '"ran"')])
@@ -80,14 +80,14 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
     )
     file = saved(tmp_path)
     file.unlink()
-    assert said(profile_metadata.beside, file).endswith("cannot read it: No such file or directory")
+    assert said(profile_metadata.load_record_beside, file).endswith("cannot read it: No such file or directory")
 
 
 def test_a_pipe_in_the_place_of_a_record_is_a_sentence(tmp_path):
     place = saved(tmp_path).with_suffix(".json")
     place.unlink()
     os.mkfifo(place)
-    assert said(profile_metadata.beside, place.with_suffix(".zst")) == f"{place}: not a regular file"
+    assert said(profile_metadata.load_record_beside, place.with_suffix(".zst")) == f"{place}: not a regular file"
     assert said(profile_metadata.sha256, place) == f"{place}: not a regular file"
 
 
@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_what_was_there_and_nothing_half(small_disk, tmp_path
         profile_metadata.save(made(), small_disk / "null@c.none.2.heaptrack.json", large)
     kept = sorted(file.name for file in small_disk.iterdir())
     assert kept == ["null@c.none.2.heaptrack.json", NAME] * keeps
-    assert not keeps or profile_metadata.beside(small_disk / NAME) == made()
+    assert not keeps or profile_metadata.load_record_beside(small_disk / NAME) == made()
 
 
 def test_without_room_for_its_record_a_profile_is_not_kept(small_disk):

@@ -7,17 +7,17 @@ from tlsmem.base.paths import ROOT
 from tlsmem.explore import callers_tree
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import BASE, Held, total
+from tlsmem.profile.heap_profile import BASE, LiveHeap, sum_live
 from tlsmem.schema import records
-from tlsmem.schema.records import Frame as Recorded
 from tlsmem.schema.records import Record
+from tlsmem.schema.records import RecordedFrame as Recorded
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 SLOPES = {  # of heap runs: one more session at `established`
-    ("openssl@3.5.5", "client"): Held(47_592, 194),
-    ("openssl@3.5.5", "server"): Held(37_286, 48),
-    ("rustls+aws-lc@0.23.46", "client"): Held(9_712, 12),
-    ("rustls+aws-lc@0.23.46", "server"): Held(7_529, 10),
+    ("openssl@3.5.5", "client"): LiveHeap(47_592, 194),
+    ("openssl@3.5.5", "server"): LiveHeap(37_286, 48),
+    ("rustls+aws-lc@0.23.46", "client"): LiveHeap(9_712, 12),
+    ("rustls+aws-lc@0.23.46", "server"): LiveHeap(7_529, 10),
 }
 
 
@@ -28,30 +28,30 @@ def runs() -> list[Record]:
 
 
 def test_a_session_holds_what_one_more_session_adds(runs):
-    found = {run.stack: sites_reader.profile(run) for run in runs if run.suite == "tls13-rsa-aes256"}
+    found = {run.stack: sites_reader.profile_from_record(run) for run in runs if run.suite == "tls13-rsa-aes256"}
     for (stack, role), slope in SLOPES.items():
-        assert total(found[stack].of_sessions("established", role)) == slope
+        assert sum_live(found[stack].of_sessions("established", role)) == slope
         assert found[stack].sessions_of_role == 1
 
 
 def test_the_owner_by_frames_is_the_role_that_the_meter_knew(runs):
     for run in runs:
-        profile = sites_reader.profile(run)
+        profile = sites_reader.profile_from_record(run)
         for phase in run.phases:
             moment = profile.moments[phase.phase]
-            assert moment.bytes == total(moment.live).bytes == sum(one.bytes for one in phase.sites.live)
+            assert moment.bytes == sum_live(moment.live).bytes == sum(one.bytes for one in phase.sites.live)
             for role in ("client", "server"):
                 live = [one for one in phase.sites.live if one.role == role]
-                expected = Held(sum(one.bytes for one in live), sum(one.blocks for one in live))
-                assert total(profile.live(phase.phase, role)) == expected
+                expected = LiveHeap(sum(one.bytes for one in live), sum(one.blocks for one in live))
+                assert sum_live(profile.live(phase.phase, role)) == expected
                 assert profile.of_sessions(phase.phase, role) == profile.live(phase.phase, role)
     assert not profile.moments[BASE].live
 
 
 def test_stacks_are_those_of_the_record_up_to_main(runs):
     for run in runs:
-        profile = sites_reader.profile(run)
-        for stack, number in zip(run.sites.stacks, sites_reader.numbered(run.sites, profile.stacks), strict=True):
+        profile = sites_reader.profile_from_record(run)
+        for stack, number in zip(run.sites.stacks, sites_reader.add_stacks(run.sites, profile.stacks), strict=True):
             recorded = [run.sites.frames[at] for at in stack]
             found = profile.stacks.frames(number)
             assert [(one.function, one.line, one.address) for one in found] == [
@@ -61,7 +61,7 @@ def test_stacks_are_those_of_the_record_up_to_main(runs):
 
 
 def test_inlined_functions_share_a_place_and_files_begin_at_their_package(runs):
-    profile = sites_reader.profile(next(run for run in runs if run.stack.startswith("rustls")))
+    profile = sites_reader.profile_from_record(next(run for run in runs if run.stack.startswith("rustls")))
     assert all(len({(one.module, one.address) for one in place}) <= 1 for place in profile.stacks.places)
     assert any(len(place) > 5 for place in profile.stacks.places)
     assert not any("registry" in (one.file or "") for place in profile.stacks.places for one in place)
@@ -90,37 +90,39 @@ SERVER = {("idle", "server"): [("sessions", 1, 1_000)], ("established", "server"
 
 def test_both_processes_of_a_split_run_are_one_profile():
     run = made(CLIENT | SERVER, roles="split")
-    profile = sites_reader.profile(run)
+    profile = sites_reader.profile_from_record(run)
     assert list(profile.moments) == list(synthetic.PHASES)
-    assert total(profile.live("idle", "client")) == Held(42, 2)
-    assert total(profile.live("idle", "server")) == Held(1_000, 1)
-    assert total(profile.live("established")) == Held(7, 1)
+    assert sum_live(profile.live("idle", "client")) == LiveHeap(42, 2)
+    assert sum_live(profile.live("idle", "server")) == LiveHeap(1_000, 1)
+    assert sum_live(profile.live("established")) == LiveHeap(7, 1)
     assert profile.moments["idle"].bytes == 1_042
-    assert total(sites_reader.profile(run, "server").live("idle")) == Held(1_000, 1)
+    assert sum_live(sites_reader.profile_from_record(run, "server").live("idle")) == LiveHeap(1_000, 1)
 
 
 def test_what_one_stack_allocated_in_two_phases_is_one_stack_s():
     (held,) = (
-        sites_reader.profile(made({("idle", "both"): [("sessions", 0, 40), ("client 1", 0, 2)]})).live("idle").values()
+        sites_reader.profile_from_record(made({("idle", "both"): [("sessions", 0, 40), ("client 1", 0, 2)]}))
+        .live("idle")
+        .values()
     )
-    assert held == Held(42, 2)
+    assert held == LiveHeap(42, 2)
 
 
 def test_without_names_the_meter_says_whose_a_block_is():
     live = {("idle", "both"): [("sessions", 0, 40), ("client 1", 0, 2), ("sessions", 1, 9)]}
-    profile = sites_reader.profile(made(live, stripped=True))
-    assert total(profile.live("idle", "client")) == Held(42, 2)
-    assert total(profile.live("idle", "server")) == Held(9, 1)
+    profile = sites_reader.profile_from_record(made(live, stripped=True))
+    assert sum_live(profile.live("idle", "client")) == LiveHeap(42, 2)
+    assert sum_live(profile.live("idle", "server")) == LiveHeap(9, 1)
     assert len({profile.stacks.frames(stack) for stack in profile.live("idle")}) == 1
-    text = callers_tree.drawn(callers_tree.tree(profile, "idle", "server"), "")
+    text = callers_tree.draw_tree(callers_tree.tree(profile, "idle", "server"), "")
     assert len(text.children[0].label.plain.splitlines()) == 3
 
 
 def test_functions_without_names_are_told_with_the_way_out(runs):
     live = {("idle", "both"): [("sessions", 0, 40), ("sessions", 1, 60)]}
-    (said,) = sites_reader.profile(made(live, stripped=True)).warnings
+    (said,) = sites_reader.profile_from_record(made(live, stripped=True)).warnings
     assert "no names for the functions that hold 100% of the bytes at idle, in h (100%): build it with -g1" in said
-    assert not any(sites_reader.profile(one).warnings for one in [made(live), *runs])
+    assert not any(sites_reader.profile_from_record(one).warnings for one in [made(live), *runs])
 
 
 def test_a_block_of_one_role_in_a_call_for_the_other_is_a_sentence():
@@ -128,15 +130,15 @@ def test_a_block_of_one_role_in_a_call_for_the_other_is_a_sentence():
     for frame in run["sites"]["frames"]:
         frame["function"] = frame["function"].replace("client", "server")
     with pytest.raises(Unreadable, match="unsound: a block of the client is allocated by a call for the server"):
-        sites_reader.profile(Record.model_validate(run))
+        sites_reader.profile_from_record(Record.model_validate(run))
 
 
 def test_a_run_without_call_stacks_is_a_sentence():
     with pytest.raises(Unreadable, match=r"^the run of null@c, .* N = 100 is no sites run"):
-        sites_reader.profile(synthetic.record("null@c", "tls13-rsa-aes256", 100, "heap"))
+        sites_reader.profile_from_record(synthetic.record("null@c", "tls13-rsa-aes256", 100, "heap"))
 
 
 def test_names_are_the_same_from_build_to_build():
     one = Recorded(function="rustls::vecbuf::append::h0123456789abcdef", file=None, line=None, module="h", offset=1)
-    assert sites_reader.frame(one).function == "rustls::vecbuf::append"
-    assert sites_reader.frame(one.model_copy(update={"function": None})).function is None
+    assert sites_reader.convert_frame(one).function == "rustls::vecbuf::append"
+    assert sites_reader.convert_frame(one.model_copy(update={"function": None})).function is None

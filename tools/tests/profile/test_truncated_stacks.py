@@ -7,7 +7,7 @@ import pytest
 
 from tlsmem.profile import dhat_reader, massif_reader, unresolved_stacks
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import PEAK, Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import PEAK, CallstackTree, LiveHeap, Moment, Profile
 
 PROGRAM = """
 #include <stdlib.h>
@@ -31,8 +31,8 @@ def program(tmp_path_factory):
 
 
 WAYS = {
-    "massif": (massif_reader.profile, "--massif-out-file", "--depth", 5, "--depth=100"),
-    "DHAT": (dhat_reader.profile, "--dhat-out-file", "--num-callers", 6, "--num-callers=128"),
+    "massif": (massif_reader.read_profile, "--massif-out-file", "--depth", 5, "--depth=100"),
+    "DHAT": (dhat_reader.read_profile, "--dhat-out-file", "--num-callers", 6, "--num-callers=128"),
 }
 
 
@@ -54,10 +54,10 @@ def test_stacks_that_were_ended_are_told_with_the_option(tmp_path, program, tool
 
 def profile(ended: int, other: int, outermost: str = "f") -> Profile:
     """Four stacks of two calls that do not begin at main, and one of one call that does."""
-    stacks = Stacks()
+    stacks = CallstackTree()
     main, outer, *inner = (stacks.place((Frame(name, None, None, None, 1),)) for name in ("main", outermost, *"abcd"))
-    live = {stacks.add(place, stacks.add(outer, 0)): Held(ended, None) for place in inner}
-    live[stacks.add(main, 0)] = Held(other, None)
+    live = {stacks.add(place, stacks.add(outer, 0)): LiveHeap(ended, None) for place in inner}
+    live[stacks.add(main, 0)] = LiveHeap(other, None)
     return Profile("massif", "file", "", stacks, {PEAK: Moment(PEAK, 4 * ended + other, live)})
 
 
@@ -74,9 +74,9 @@ def test_stacks_that_begin_where_a_thread_does_are_whole():
 def test_stacks_of_other_depths_were_not_ended_by_valgrind():
     made = profile(10, 0)
     live = made.moments[PEAK].live
-    made.moments[PEAK].live = {**live, made.stacks.add(1, next(iter(live))): Held(1, None)}
+    made.moments[PEAK].live = {**live, made.stacks.add(1, next(iter(live))): LiveHeap(1, None)}
     assert not unresolved_stacks.truncated_stack_warnings(made)
 
 
 def test_an_empty_profile_has_no_shallow_stacks():
-    assert not unresolved_stacks.truncated_stack_warnings(Profile("massif", "file", "", Stacks(), {}))
+    assert not unresolved_stacks.truncated_stack_warnings(Profile("massif", "file", "", CallstackTree(), {}))

@@ -4,19 +4,19 @@ import pytest
 
 from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import END, PEAK, Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, LiveHeap, Moment, Profile
 
 SSL, CRYPTO = "/lib/libssl.so.3", "/lib/libcrypto.so.3"
 
 
 def profile(name: str, live_bytes: int, *stacks: tuple[int, list[tuple[str | None, str | None]]]) -> Profile:
     """Stacks are bytes and (function, module), innermost first."""
-    tree, live = Stacks(), {}
+    tree, live = CallstackTree(), {}
     for held, frames in stacks:
         stack = 0
         for function, module in reversed(frames):
             stack = tree.add(tree.place((Frame(function, None, None, module, 1),)), stack)
-        live[stack] = Held(held, 1)
+        live[stack] = LiveHeap(held, 1)
     return Profile("heaptrack", "a.zst", "a", tree, {name: Moment(name, live_bytes, live)})
 
 
@@ -63,7 +63,7 @@ def test_of_allocators_alone_the_innermost_counts():
         == []
     )
     stacks = profile(PEAK, 100, (100, [("CRYPTO_malloc", CRYPTO), ("malloc", None)])).stacks
-    assert unresolved_stacks.caller(stacks, 2).function == "CRYPTO_malloc"
+    assert unresolved_stacks.first_caller(stacks, 2).function == "CRYPTO_malloc"
 
 
 def test_few_modules_are_named_and_one_may_be_unknown():
@@ -73,7 +73,7 @@ def test_few_modules_are_named_and_one_may_be_unknown():
 
 
 def test_a_profile_of_nothing_has_names_enough():
-    assert unresolved_stacks.unnamed_function_warnings(Profile("massif", "a", "a", Stacks(), {})) == []
+    assert unresolved_stacks.unnamed_function_warnings(Profile("massif", "a", "a", CallstackTree(), {})) == []
     assert unresolved_stacks.unnamed_function_warnings(profile(PEAK, 0)) == []
 
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.report import phase_section, residuals_section, waterfall_section
 from tlsmem.report.recordings import EVERYTHING
@@ -211,7 +211,7 @@ def test_residuals_are_said_with_their_direction():
     selection = recording(runs(TOGETHER)).contents.memory
     setting = next(one for one in selection.settings if one.roles == "together" and one.suite == SUITE)
     series = selection.series(OPENSSL, setting)
-    line = session_cost.line(session_cost.medians(series.full("rss"), session_cost.peak_rss))
+    line = session_cost.fit_line(session_cost.medians(series.full("rss"), session_cost.peak_rss))
     assert line.points > 2
     said = residuals_section.words(series, 0.004, replace(line, residual=-1234.0, residual_share=-0.0125))
     assert "± 0.20 % over repeats" in said and "1,234 bytes less, 1.25 % of" in said
@@ -224,7 +224,7 @@ def test_lines_of_residuals_go_through_the_medians():
         for fit in (fit for line in group["lines"] for fit in line["fits"].values() if "slope" in fit):
             medians = {point[0]: sorted(point[1:])[len(point[1:]) // 2] for point in fit["points"]}
             if all(len(point) % 2 == 0 for point in fit["points"]):
-                assert fit["slope"] == pytest.approx(session_cost.line(medians).slope)
+                assert fit["slope"] == pytest.approx(session_cost.fit_line(medians).slope)
 
 
 def test_bars_of_the_waterfall_are_the_table_s_figures():
@@ -239,7 +239,7 @@ def test_bars_of_the_waterfall_are_the_table_s_figures():
 
 def test_without_npm_the_page_has_no_flamegraphs_and_says_why(monkeypatch, capsys):
     def missing():
-        raise Failed("npm is not installed")
+        raise BuildFailed("npm is not installed")
 
     monkeypatch.setattr(page_scripts, "libraries", missing)
     section = phase_section.section([of_one_n()])

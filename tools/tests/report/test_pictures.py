@@ -11,7 +11,7 @@ from tlsmem.stats.session_cost import KIB, MIB
 def read(tmp_path, *several, name="2026-01-3{}-example"):
     """Recordings of these runs."""
     paths = [synthetic.write(tmp_path / name.format(at), runs) for at, runs in enumerate(several)]
-    return list(recordings.by_machine(recordings.load_named(paths)))
+    return list(recordings.by_machine(recordings.load_recordings(paths)))
 
 
 def test_bars_of_requested_to_resident_are_the_data_of_the_page(tmp_path):

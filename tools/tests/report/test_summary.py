@@ -7,8 +7,8 @@ import pytest
 from tests.cli.test_report import MACHINE, OPENSSL, RUSTLS, SUITE, read, text_page
 from tests.support import synthetic, synthetic_timed
 from tlsmem.report import page, ranking, summary_section, table_html
-from tlsmem.report.sections import Section, Shown, coded
-from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.report.sections import Section, ShownTable, mark_code
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 BORINGSSL = "boringssl@5.4.0"
 OLDER = "tls12-rsa-aes256"
@@ -33,7 +33,7 @@ def test_it_says_the_ends_and_openssl_beside_rustls(three):
 
 def test_bars_are_of_the_widest_peak_the_smallest_first(three):
     (shown,) = summary_section.section(three).tables
-    made = table_html.of(shown)
+    made = table_html.html_table(shown)
     assert [row[0].text for row in made.rows] == [RUSTLS, BORINGSSL, OPENSSL]
     ends = [row[1].bar for row in made.rows]
     assert ends == [(7.8, 13.7), (23.2, 34.1), (63.4, 100.0)]  # of 82,000 bytes
@@ -67,9 +67,9 @@ def test_nearly_as_many_stacks_of_tls_1_3_come_before_older_suites(tmp_path):
     stacks = [OPENSSL, RUSTLS, BORINGSSL]
     older = [agreed(one, "TLSv1.2") for one in synthetic.campaign(stacks, [OLDER])]
     both = older + synthetic.campaign(stacks, [SUITE])
-    assert ranking.best(read(tmp_path / "as-many", both)).setting.suite == SUITE
+    assert ranking.best_ranking(read(tmp_path / "as-many", both)).setting.suite == SUITE
     few = older + synthetic.campaign(stacks[:1], [SUITE])
-    assert ranking.best(read(tmp_path / "few", few)).setting.suite == OLDER
+    assert ranking.best_ranking(read(tmp_path / "few", few)).setting.suite == OLDER
 
 
 def test_handshakes_a_second_of_the_slowest_and_the_fastest_server(tmp_path):
@@ -82,7 +82,9 @@ def test_handshakes_a_second_of_the_slowest_and_the_fastest_server(tmp_path):
 
 def shown_of(*stacks: str) -> list[str]:
     cell = Cell("1", {"bytes": 1})
-    return [one.stack for one in ranking.newest([ranking.Standing(stack, cell, cell, cell) for stack in stacks])]
+    return [
+        one.stack for one in ranking.newest_releases([ranking.StackCost(stack, cell, cell, cell) for stack in stacks])
+    ]
 
 
 def test_of_each_library_the_newest_release_stands_for_it():
@@ -100,25 +102,29 @@ def test_of_each_library_the_newest_release_stands_for_it():
 
 def test_the_newest_come_first_whatever_the_library():
     stacks = ["openssl@3.5.5", "openssl+clang@4.0.3", "openssl@4.0.3", "openssl@5.0.0-dev.1", "gnutls@system"]
-    assert ranking.newest_first(stacks)[:3] == ["openssl@4.0.3", "openssl+clang@4.0.3", "openssl@3.5.5"]
+    assert ranking.sort_newest_first(stacks)[:3] == ["openssl@4.0.3", "openssl+clang@4.0.3", "openssl@3.5.5"]
 
 
 def test_names_break_after_a_plus_or_an_at_only():
     assert page.breakable("rustls+aws-lc@0.23.46<") == "rustls+<wbr>aws-lc@<wbr>0.23.46&lt;"
-    table = Table("t", "T", "Made by `tools/x.py <NAME>`.", [Column("stack", "stack", left=True)], [[word(RUSTLS)]])
-    text = page.page("T", "s", [Section("one", "One", tables=(Shown(table, "command"),))])
+    table = Table(
+        "t", "T", "Made by `tools/x.py <NAME>`.", [Column("stack", "stack", left=True)], [[text_cell(RUSTLS)]]
+    )
+    text = page.page("T", "s", [Section("one", "One", tables=(ShownTable(table, "command"),))])
     assert "<th scope=row>rustls+<wbr>aws-lc@<wbr>0.23.46" in text
     assert "Made by <code>tools/x.py &lt;NAME&gt;</code>." in text
 
 
 def test_what_stands_between_backticks_is_code_and_nothing_else():
-    assert coded("a `b` and `c`") == "a <code>b</code> and <code>c</code>"
-    assert coded("a ` b < c") == "a ` b &lt; c"
+    assert mark_code("a `b` and `c`") == "a <code>b</code> and <code>c</code>"
+    assert mark_code("a ` b < c") == "a ` b &lt; c"
 
 
 def test_long_texts_are_folded_up_with_nothing_lost():
     flags = "-O2 " * 60
     columns = [Column("stack", "stack", left=True), Column("flags", "flags", left=True)]
-    table = Table("t", "T", "Caption.", columns, [[word(OPENSSL), word(flags)], [word(RUSTLS), word("-g1")]])
-    text = page.page("T", "s", [Section("one", "One", tables=(Shown(table, "command"),))])
+    table = Table(
+        "t", "T", "Caption.", columns, [[text_cell(OPENSSL), text_cell(flags)], [text_cell(RUSTLS), text_cell("-g1")]]
+    )
+    text = page.page("T", "s", [Section("one", "One", tables=(ShownTable(table, "command"),))])
     assert f"</summary>{flags}</details>" in text and text.count("<details>") == 1

@@ -27,7 +27,7 @@ def test_a_stack_has_the_variables_of_its_mask_and_a_mixed_pair_both():
         "GNUTLS_CPUID_OVERRIDE",
         "NETTLE_FAT_OVERRIDE",
     }
-    assert cpu_features.unmasked(pair) is None and cpu_features.features(run("openssl@3.5.5", "all")) is None
+    assert cpu_features.missing_mask_reason(pair) is None and cpu_features.features(run("openssl@3.5.5", "all")) is None
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,10 @@ def test_a_stack_has_the_variables_of_its_mask_and_a_mixed_pair_both():
     ],
 )
 def test_what_has_no_mask_is_unsupported_with_the_reason(one, why):
-    assert cpu_features.unmasked(one).startswith(f"CPU={one.cpu}: {why}") and cpu_features.features(one).variables == {}
+    assert (
+        cpu_features.missing_mask_reason(one).startswith(f"CPU={one.cpu}: {why}")
+        and cpu_features.features(one).variables == {}
+    )
 
 
 def test_every_mask_that_a_stack_names_is_there():
@@ -50,15 +53,15 @@ def test_every_mask_that_a_stack_names_is_there():
 def test_features_are_part_of_the_key_the_line_and_the_setting():
     plain = record("openssl@3.5.5", "tls13-rsa-aes256", 100)
     kept = plain.model_copy(update={"cpu_features": cpu_features.features(run("openssl@3.5.5"))})
-    assert records.key(kept.model_dump()) != records.key(plain.model_dump())
+    assert records.run_key(kept.model_dump()) != records.run_key(plain.model_dump())
     assert "cpu_features" not in json.loads(plain.line())
     assert records.Record.model_validate_json(kept.line()) == kept
     assert (Setting.of(plain).cpu, Setting.of(kept).cpu) == ("all", "no-aes")
 
 
 def test_a_campaign_multiplies_by_them_and_says_so():
-    asked = matrix.matrix(definitions.campaigns()["mem"].model_copy(update={"cpus": ["all", "no-aes"]}))
-    assert len(asked) == 2 * len(matrix.matrix(definitions.campaigns()["mem"]))
+    asked = matrix.campaign_runs(definitions.campaigns()["mem"].model_copy(update={"cpus": ["all", "no-aes"]}))
+    assert len(asked) == 2 * len(matrix.campaign_runs(definitions.campaigns()["mem"]))
     assert str(run("a@1")) == "a@1 tls13-rsa-aes256 2 sessions rss CPU no-aes"
 
 

@@ -14,7 +14,7 @@ import pytest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import Allocator
 from tlsmem.run import harness, heap_page
-from tlsmem.run.preload import allocator_record, find, variables
+from tlsmem.run.preload import allocator_record, find_library, run_variables
 
 NULL = "build/harness/null@c"
 NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]
@@ -34,7 +34,7 @@ def script(folder: Path, text: str) -> str:
 def gone(pid: int) -> bool:
     """Waits a little: a signal sent is not yet a process ended."""
     for _ in range(100):
-        if not heap_page.alive(pid):
+        if not heap_page.is_alive(pid):
             return True
         time.sleep(0.1)
     return False
@@ -59,8 +59,8 @@ def test_children_of_a_script_that_hangs_are_killed_too(tmp_path):
     assert gone(int((tmp_path / "pid").read_text()))
 
 
-def page(pid: int, magic: int = heap_page.MAGIC) -> bytes:
-    return struct.pack("=QI", magic, pid).ljust(heap_page.BYTES, b"\0")
+def page(pid: int, magic: int = heap_page.PAGE_MAGIC) -> bytes:
+    return struct.pack("=QI", magic, pid).ljust(heap_page.PAGE_BYTES, b"\0")
 
 
 def test_pages_of_the_dead_are_swept_and_nothing_else(tmp_path):
@@ -71,7 +71,7 @@ def test_pages_of_the_dead_are_swept_and_nothing_else(tmp_path):
     swept = {f"heapmeter.{dead.pid}": page(dead.pid), "heapmeter.99999997": page(99999997)}
     for name, content in (kept | swept).items():
         (tmp_path / name).write_bytes(content)
-    heap_page.sweep(tmp_path)
+    heap_page.remove_stale_pages(tmp_path)
     dead.wait()
     assert {file.name for file in tmp_path.iterdir()} == set(kept)
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_started_is_a_reason(tmp_path, text, reason):
 @pytest.mark.parametrize("meter", ["rss", "heap"])
 def test_the_null_stack_is_measured(meter):
     system = Allocator()
-    environment = variables(meter, allocator_record("system", system), system)
+    environment = run_variables(meter, allocator_record("system", system), system)
     outcome = run(NULL, "memory", "sessions=20", *NONE, **environment)
     assert (outcome.status, outcome.reason, outcome.run.meter) == ("measured", None, meter)
     if meter == "heap":
@@ -127,11 +127,11 @@ def test_an_allocator_is_found_with_version_and_settings(monkeypatch):
     record = allocator_record("libc", libc)
     assert Path(record.library).name == "libc.so.6"
     assert record.settings == "1"
-    assert variables("rss", record, libc) == {"LD_PRELOAD": record.library, "MALLOC_ARENA_MAX": "1"}
+    assert run_variables("rss", record, libc) == {"LD_PRELOAD": record.library, "MALLOC_ARENA_MAX": "1"}
     assert (record.version is None) == (not os.path.exists("/var/lib/dpkg"))
 
 
 def test_an_allocator_that_is_not_there_names_its_package():
-    assert find("libnowhere.so.9") is None
+    assert find_library("libnowhere.so.9") is None
     with pytest.raises(SystemExit, match=r"allocator nowhere: no libnowhere\.so\.9 .*: apt install libnowhere9"):
         allocator_record("nowhere", Allocator(library="libnowhere.so.9", package="libnowhere9"))

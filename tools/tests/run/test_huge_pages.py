@@ -15,7 +15,7 @@ import pytest
 
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.run import huge_pages
-from tlsmem.run.cpu_slots import complete
+from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.runner import Runner
 from tlsmem.run.validate import Outcome
 from tlsmem.schema import append_records
@@ -26,7 +26,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from tlsmem.run import huge_pages
 async def hold():
-    async with huge_pages.always(Path(sys.argv[1])):
+    async with huge_pages.enable_always(Path(sys.argv[1])):
         print("set", flush=True)
         await asyncio.sleep(3600)
 asyncio.run(hold())
@@ -44,7 +44,7 @@ def setting(tmp_path: Path) -> Path:
 
 async def during(setting: Path, act=lambda: None) -> str:
     """The setting in the middle of `always`, when `act` is done."""
-    async with huge_pages.always(setting):
+    async with huge_pages.enable_always(setting):
         act()
         return setting.read_text()
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_put_back_is_told_with_the_command(setting, monkeypatch):
         setting.unlink()
         setting.mkdir()  # which not even root writes to
 
-    with pytest.raises(huge_pages.NotPutBack, match=rf"put them back: echo madvise > {setting}$"):
+    with pytest.raises(huge_pages.NotRestored, match=rf"put them back: echo madvise > {setting}$"):
         asyncio.run(during(setting, hinder))
 
 
@@ -87,20 +87,20 @@ def test_a_host_that_is_left_changed_is_exit_1_with_the_command(monkeypatch):
     @asynccontextmanager
     async def stuck():
         yield
-        raise huge_pages.NotPutBack("put them back: echo madvise > enabled")
+        raise huge_pages.NotRestored("put them back: echo madvise > enabled")
 
     async def nothing(*_) -> Outcome:
         return Outcome("measured", None, [], "", 0)
 
     made = []
     runner = Runner(SimpleNamespace(record=lambda *_: "a record"), None)
-    monkeypatch.setattr(huge_pages, "always", stuck)
+    monkeypatch.setattr(huge_pages, "enable_always", stuck)
     monkeypatch.setattr(append_records, "append", lambda _, record: made.append(record))
     monkeypatch.setattr(runner, "run", nothing)
     monkeypatch.setattr(runner, "look_again", nothing)
     run = Run("null@c", "none", SYSTEM, "all", 20, "rss", 1, env="deployed-thp")
     with pytest.raises(SystemExit, match=r"^memtest: put them back: echo madvise > enabled$"):
-        complete(runner.record_all([run], [0], Path("out")), "stopped")
+        run_to_completion(runner.record_all([run], [0], Path("out")), "stopped")
     assert made == ["a record"]
 
 
@@ -109,7 +109,7 @@ def test_two_runners_take_turns(setting, capsys):
     seen = []
 
     async def runner() -> None:
-        async with huge_pages.always(setting):
+        async with huge_pages.enable_always(setting):
             seen.append(setting.read_text())
             await asyncio.sleep(0.5)
         seen.append(setting.read_text().strip())
@@ -124,11 +124,14 @@ def test_two_runners_take_turns(setting, capsys):
 
 def test_runs_with_the_hosts_setting_wait_for_it(setting):
     async def untouched() -> str:
-        async with huge_pages.untouched(setting), huge_pages.untouched(setting):  # which do not exclude each other
+        async with (
+            huge_pages.hold_unchanged(setting),
+            huge_pages.hold_unchanged(setting),
+        ):  # which do not exclude each other
             return setting.read_text().strip()
 
     async def both() -> list[str]:
-        async with huge_pages.always(setting):
+        async with huge_pages.enable_always(setting):
             waiting = asyncio.create_task(untouched())
             await asyncio.sleep(0.3)
             assert not waiting.done()
@@ -173,7 +176,7 @@ def test_a_runner_that_is_killed_leaves_the_old_setting(setting, number):
 
 def test_a_kernel_without_them_is_told_and_left_alone(tmp_path):
     none = tmp_path / "enabled"
-    assert huge_pages.unavailable(none) == "this kernel has no transparent huge pages"
+    assert huge_pages.unavailable_reason(none) == "this kernel has no transparent huge pages"
     with pytest.raises(FileNotFoundError):
         asyncio.run(during(none))
     assert not none.exists()
@@ -181,9 +184,9 @@ def test_a_kernel_without_them_is_told_and_left_alone(tmp_path):
 
 def test_who_is_not_root_is_told(setting, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert huge_pages.unavailable(setting) == "only root can set transparent huge pages to always"
+    assert huge_pages.unavailable_reason(setting) == "only root can set transparent huge pages to always"
 
 
 def test_looking_whether_it_can_be_set_changes_nothing(setting):
-    assert huge_pages.unavailable(setting) is None
+    assert huge_pages.unavailable_reason(setting) is None
     assert setting.read_text() == "always [madvise] never\n"

@@ -7,12 +7,12 @@ import pytest
 
 from tlsmem.config.run import Run
 from tlsmem.run import preflight
-from tlsmem.run.preflight import MARGIN, MIB, Line, admit, jobs_that_fit, largest_n
+from tlsmem.run.preflight import MARGIN, MIB, MemoryNeed, jobs_that_fit, largest_n, limit_jobs
 from tlsmem.run.validate import Outcome
 from tlsmem.schema.harness_output import Phase
 
 RUN = Run("openssl@3.5.5", "tls13-rsa-aes256", "system", "all", 10_000, "rss", 1)
-HEAVY, LIGHT = Line(10 * MIB, 0.1 * MIB), Line(10 * MIB, 0.05 * MIB)
+HEAVY, LIGHT = MemoryNeed(10 * MIB, 0.1 * MIB), MemoryNeed(10 * MIB, 0.05 * MIB)
 NEEDS = {RUN: HEAVY, replace(RUN, suite="other"): LIGHT, replace(RUN, sessions=5_000): HEAVY}
 
 
@@ -42,7 +42,7 @@ def probe(window_bytes: int):
 def test_two_probes_give_the_line_beyond_the_window(window, fixed, slope):
     run, asked = probe(60)
     big = replace(RUN, window=window)
-    found = asyncio.run(preflight.lines([big, replace(big, repeat=2), replace(big, sessions=2_000)], run))
+    found = asyncio.run(preflight.forecast_runs([big, replace(big, repeat=2), replace(big, sessions=2_000)], run))
     assert list(found) == [big, replace(big, repeat=2)]  # small ones cannot matter
     assert len(asked) == 2
     assert (round(found[big].fixed), round(found[big].slope)) == (fixed, slope)
@@ -61,7 +61,9 @@ def test_two_processes_need_the_sum_of_both_and_the_wires_once():
 
 
 def test_huge_pages_are_not_switched_on_for_a_probe():
-    assert preflight.kind(replace(RUN, env="deployed-thp")) == preflight.kind(replace(RUN, env="deployed", repeat=2))
+    assert preflight.need_key(replace(RUN, env="deployed-thp")) == preflight.need_key(
+        replace(RUN, env="deployed", repeat=2)
+    )
 
 
 def test_jobs_are_as_many_of_the_largest_as_fit():
@@ -73,14 +75,14 @@ def test_jobs_are_as_many_of_the_largest_as_fit():
 
 def test_jobs_are_lowered_before_anything_is_refused(monkeypatch, capsys):
     monkeypatch.setattr(preflight, "available_bytes", lambda: 1_100 * MIB)
-    assert admit(NEEDS, 2, 10_000) == 1
+    assert limit_jobs(NEEDS, 2, 10_000) == 1
     assert "needs 1,060 MiB at 10,000 sessions, 1,100 MiB are available: JOBS=1 instead of 2" in capsys.readouterr().err
 
 
 def test_the_refusal_says_need_have_and_what_fits(monkeypatch):
     monkeypatch.setattr(preflight, "available_bytes", lambda: 500 * MIB)
     with pytest.raises(SystemExit) as stop:
-        admit(NEEDS, 2, 10_000)
+        limit_jobs(NEEDS, 2, 10_000)
     fits = largest_n(NEEDS, 500 * MIB, 10_000)
     assert str(stop.value) == (
         "memtest: N=10000 is more than memory holds: openssl@3.5.5 tls13-rsa-aes256 needs 1,060 MiB "
@@ -91,7 +93,7 @@ def test_the_refusal_says_need_have_and_what_fits(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "fits"), [(Line(501 * MIB, 0), 0), (Line(501 * MIB, 1), 0), (Line(400 * MIB, 0), 10_000)]
+    ("line", "fits"), [(MemoryNeed(501 * MIB, 0), 0), (MemoryNeed(501 * MIB, 1), 0), (MemoryNeed(400 * MIB, 0), 10_000)]
 )
 def test_flat_lines_and_a_fixed_part_that_does_not_fit(line, fits):
     assert largest_n({RUN: line}, 500 * MIB, 10_000) == fits
@@ -100,7 +102,7 @@ def test_flat_lines_and_a_fixed_part_that_does_not_fit(line, fits):
 def test_what_never_fits_is_said_so(monkeypatch):
     monkeypatch.setattr(preflight, "available_bytes", lambda: 9 * MIB)
     with pytest.raises(SystemExit, match=r"9 MiB are available; no N fits$"):
-        admit(NEEDS, 2, 10_000)
+        limit_jobs(NEEDS, 2, 10_000)
 
 
 def group(folder, limit: str, current: int = 0) -> None:
@@ -112,21 +114,23 @@ def group(folder, limit: str, current: int = 0) -> None:
 def test_the_limits_of_a_control_group_and_those_above_it_hold(tmp_path):
     for folder, limit in (("a", "1000"), ("a/b", "max"), ("a/b/c", "500")):
         group(tmp_path / folder, limit, 100)
-    assert preflight.limits(tmp_path, "4:memory:/x\n0::/a/b/c\n") == [430, 930]
-    assert preflight.limits(tmp_path, "0::/a/b\n") == [930]
-    assert preflight.limits(tmp_path, "0::/\n") == preflight.limits(tmp_path, "4:memory:/x\n") == []
+    assert preflight.read_group_limits(tmp_path, "4:memory:/x\n0::/a/b/c\n") == [430, 930]
+    assert preflight.read_group_limits(tmp_path, "0::/a/b\n") == [930]
+    assert (
+        preflight.read_group_limits(tmp_path, "0::/\n") == preflight.read_group_limits(tmp_path, "4:memory:/x\n") == []
+    )
     group(tmp_path, "90", 200)
-    assert preflight.limits(tmp_path, "0::/\n") == [0]
+    assert preflight.read_group_limits(tmp_path, "0::/\n") == [0]
 
 
 def test_a_stack_that_cannot_do_the_suite_needs_nothing():
     async def refuse(_: Run) -> Outcome:
         return Outcome("unsupported", "no TLS 1.2", [], "", 1)
 
-    assert asyncio.run(preflight.lines([RUN], refuse)) == {RUN: Line(0, 0)}
+    assert asyncio.run(preflight.forecast_runs([RUN], refuse)) == {RUN: MemoryNeed(0, 0)}
 
 
 def test_enough_memory_changes_nothing(capsys):
-    assert admit({RUN: Line(1, 1)}, 2, 10_000) == 2
-    assert admit({}, 2, 100) == 2
+    assert limit_jobs({RUN: MemoryNeed(1, 1)}, 2, 10_000) == 2
+    assert limit_jobs({}, 2, 100) == 2
     assert capsys.readouterr().err == ""

@@ -121,5 +121,5 @@ def test_nothing_is_left_of_a_pair_that_is_cancelled(tmp_path):
 
     before = len(os.listdir("/proc/self/fd"))
     asyncio.run(cancelled())
-    assert not any(heap_page.alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
+    assert not any(heap_page.is_alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
     assert len(os.listdir("/proc/self/fd")) <= before

@@ -63,13 +63,13 @@ def returned_to(lines, function, callee):
 def test_the_call_is_looked_up_and_not_where_it_returns_to(program):
     """After a call that never returns there is another function."""
     folder, at = program
-    found = symbolizer.resolve([stack(0, f"a+b+{at['last']}")], folder)
+    found = symbolizer.resolve_stacks([stack(0, f"a+b+{at['last']}")], folder)
     assert [frame.function for frame in found.frames] == ["last"]
 
 
 def test_an_inlined_function_is_a_frame_of_its_own(program):
     folder, at = program
-    found = symbolizer.resolve([stack(0, f"a+b+{at['outer']}", f"a+b+{at['main']}")], folder)
+    found = symbolizer.resolve_stacks([stack(0, f"a+b+{at['outer']}", f"a+b+{at['main']}")], folder)
     named = [(found.frames[n].function, found.frames[n].line) for n in found.stacks[0]]
     assert named == [("inlined", 7), ("outer", 11), ("main", 21)]
     assert all(frame.file.endswith("a+b.c") for frame in found.frames)
@@ -78,13 +78,13 @@ def test_an_inlined_function_is_a_frame_of_its_own(program):
 def test_what_called_main_is_left_out_and_frames_are_shared(program):
     folder, at = program
     frames = [f"a+b+{at['outer']}", f"a+b+{at['main']}", "/no/such/library.so+0x10"]
-    found = symbolizer.resolve([stack(0, *frames), stack(1, frames[1])], folder)
+    found = symbolizer.resolve_stacks([stack(0, *frames), stack(1, frames[1])], folder)
     assert found.stacks == [[0, 1, 2], [2]]
 
 
 def test_a_module_that_is_not_there_or_is_no_elf_file_has_no_names(tmp_path):
     (tmp_path / "text").write_text("no module\n")
-    found = symbolizer.resolve([stack(0, "gone+0x10", "text+0x20", "?+0x30")], tmp_path)
+    found = symbolizer.resolve_stacks([stack(0, "gone+0x10", "text+0x20", "?+0x30")], tmp_path)
     assert [(frame.function, frame.module, frame.offset) for frame in found.frames] == [
         (None, "gone", 0x10),
         (None, "text", 0x20),
@@ -94,18 +94,18 @@ def test_a_module_that_is_not_there_or_is_no_elf_file_has_no_names(tmp_path):
 
 def test_an_address_of_no_function_has_no_name(program):
     folder, _ = program
-    found = symbolizer.resolve([stack(0, "a+b+0x1")], folder)
+    found = symbolizer.resolve_stacks([stack(0, "a+b+0x1")], folder)
     assert [(frame.function, frame.file, frame.line) for frame in found.frames] == [UNKNOWN]
 
 
 def test_no_stacks_are_no_frames(tmp_path):
-    assert symbolizer.resolve([], tmp_path).stacks == []
+    assert symbolizer.resolve_stacks([], tmp_path).stacks == []
 
 
 def test_answers_as_addr2line_writes_them():
     output = ["0x0000000000001c2d", "inlined", "a.c:7", "outer", "/b/c.c:11 (discriminator 2)"]
     output += ["0x0000000000000001", "??", "??:0", "0x0000000000000002", "main", "??:?"]
-    assert symbolizer.answers(output) == [
+    assert symbolizer.parse_addr2line(output) == [
         [("inlined", "a.c", 7), ("outer", "/b/c.c", 11)],
         [UNKNOWN],
         [("main", None, None)],
@@ -122,14 +122,14 @@ def test_files_are_named_from_their_package_on():
         f"/rustc/{'5980' * 10}/library/alloc/src/vec/mod.rs": "library/alloc/src/vec/mod.rs",
         "/usr/include/stdio.h": "/usr/include/stdio.h",
     }.items():
-        assert symbolizer.shorter(file) == short
+        assert symbolizer.shorten_path(file) == short
 
 
 def test_without_addr2line_it_is_a_sentence(program, monkeypatch):
     folder, at = program
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit, match="apt install binutils"):
-        symbolizer.resolve([stack(0, f"a+b+{at['main']}")], folder)
+        symbolizer.resolve_stacks([stack(0, f"a+b+{at['main']}")], folder)
 
 
 LIBRARY = """
@@ -159,7 +159,7 @@ def test_of_a_library_without_debug_information_only_what_is_known_is_named(tmp_
         subprocess.run(["strip", "a.so"], cwd=tmp_path, check=True)
     asked = {name: [at[name][0] + 1, at[name][1]] for name in ("shown", "hidden", "shown_too")}
     lines = [stack(0, *(f"a.so+{offset:#x}" for offsets in asked.values() for offset in offsets))]
-    found = symbolizer.resolve(lines, tmp_path)
+    found = symbolizer.resolve_stacks(lines, tmp_path)
     named = [found.frames[number].function for number in found.stacks[0]]
     hidden = None if stripped else "hidden"
     assert named == ["shown", "shown", hidden, hidden, "shown_too", "shown_too"]
@@ -169,6 +169,8 @@ def test_functions_of_the_c_library_have_their_names(tmp_path):
     """Where its debug information is installed it calls them __GI___libc_malloc and __GI___strdup."""
     library = next(line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libc.so" in line)
     at = spans(library, "--dynamic")
-    found = symbolizer.resolve([stack(0, *(f"{library}+{at[name][1]:#x}" for name in ("malloc", "strdup")))], tmp_path)
+    found = symbolizer.resolve_stacks(
+        [stack(0, *(f"{library}+{at[name][1]:#x}" for name in ("malloc", "strdup")))], tmp_path
+    )
     named = [found.frames[number].function for number in found.stacks[0]]
     assert [name.rpartition("_")[2] for name in named] == ["malloc", "strdup"] and all(map(ALLOCATOR.fullmatch, named))

@@ -28,7 +28,7 @@ HANDSHAKE = ("--suites=tls13-rsa-aes256 tls13-rsa-aes256-id", "--repeats=2")
 
 
 def made(campaign: str, **changes) -> list[timed_matrix.TimedRun]:
-    return timed_matrix.matrix(definitions.campaigns()[campaign].model_copy(update=changes))
+    return timed_matrix.timed_runs(definitions.campaigns()[campaign].model_copy(update=changes))
 
 
 def test_repeats_are_interleaved_over_stacks():
@@ -56,7 +56,7 @@ def test_instructions_are_counted_last_of_each_stack_at_some_suites_and_of_no_hu
 
 @pytest.mark.parametrize(("size", "count"), [(2**30, 1), (2**20, 1024), (65536, 16384), (16, 256), (1, 16)])
 def test_transfers_are_a_gibibyte_or_a_million_writes(size, count):
-    assert timed_matrix.transfers(size) == count
+    assert timed_matrix.transfers_per_run(size) == count
 
 
 @pytest.mark.skipif(not (definitions.ROOT / NULL).exists(), reason="null@c is not built")
@@ -67,7 +67,7 @@ def test_a_round_has_as_many_writes_as_the_cores(size, writes):
     lines = map(json.loads, subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout.splitlines())
     (parts,) = (line["parts"] for line in lines if line["record"] == "thread")
     (moved,) = (part["bytes"] for part in parts if part["part"] == "send")
-    assert moved == size * writes == size * timed_matrix.writes(size)
+    assert moved == size * writes == size * timed_matrix.writes_per_round(size)
 
 
 def test_rounds_and_seconds_are_more_by_the_multiplier(monkeypatch):
@@ -75,7 +75,7 @@ def test_rounds_and_seconds_are_more_by_the_multiplier(monkeypatch):
     found = []
     for value in ("", "0.01", "4"):
         monkeypatch.setenv("BENCH_MULTIPLIER", value)
-        found.append((timed_matrix.rounds(suite, None), timed_matrix.seconds()))
+        found.append((timed_matrix.rounds(suite, None), timed_matrix.seconds_per_run()))
     assert found == [(4096, 5), (41, 1), (16384, 20)]
 
 
@@ -106,7 +106,7 @@ def test_a_campaign_is_recorded_whole_and_not_made_again(project):
     assert (run.sessions, run.threads, run.window, len(run.timings)) == (6, 3, "all", 3)
     part = run.timings[0].part("client")
     assert (part.count, part.total_ns) == (512, 512_000) and run.noise.load >= 0
-    assert any(word.startswith("cpus=") for word in run.argv) and run.key == records.key(run.model_dump())
+    assert any(word.startswith("cpus=") for word in run.argv) and run.key == records.run_key(run.model_dump())
     again = timed(project, "threads-handshake", *HANDSHAKE, "--threads=3", stacks=stacks)
     assert "8 runs, 8 already recorded" in again.stderr
 
@@ -149,17 +149,21 @@ def test_no_other_campaign_runs_beside_a_timed_one(project, campaign, kind):
 
 
 def test_noise_is_what_others_did_in_the_time_of_the_run():
-    before = machine_noise.Reading(0, 1.5, 100, 1_000, 10, 2000.0)
-    after = machine_noise.Reading(2_000, 9.0, 300, 2_000, 210, 2100.0)
-    found = machine_noise.between(before, after, 1_000)
+    before = machine_noise.MachineReading(0, 1.5, 100, 1_000, 10, 2000.0)
+    after = machine_noise.MachineReading(2_000, 9.0, 300, 2_000, 210, 2100.0)
+    found = machine_noise.noise_between(before, after, 1_000)
     assert (found.load, found.steal_ns, found.busy_ns, found.mhz) == (1.5, 100, 400, (2000.0, 2100.0))
 
 
 def test_times_are_the_kernels():
-    found = machine_noise.times("cpu  1 2 3 4 5 6 7 8 9 0\ncpu0 1 2 3\n")
+    found = machine_noise.parse_cpu_times("cpu  1 2 3 4 5 6 7 8 9 0\ncpu0 1 2 3\n")
     assert (found["user"], found["iowait"], found["steal"]) == (1, 5, 8)
     text = "processor\t: 0\ncpu MHz\t\t: 1000.0\n\nprocessor\t: 1\ncpu MHz\t\t: 3000.0\n"
-    assert (machine_noise.mhz(text, [0, 1]), machine_noise.mhz(text, [1]), machine_noise.mhz("", [0])) == (
+    assert (
+        machine_noise.parse_mhz(text, [0, 1]),
+        machine_noise.parse_mhz(text, [1]),
+        machine_noise.parse_mhz("", [0]),
+    ) == (
         2000.0,
         3000.0,
         None,
@@ -170,15 +174,18 @@ def test_progress_tells_instructions_and_not_the_rate_that_is_in_no_table():
     parts = {"client": 3_121_742.0, "client_new": 53_325.0, "server": 5_000.0}
     found = Instructions(tool="callgrind", hides="nothing", rounds=(8, 16), parts=parts)
     outcome = Outcome("measured", None, [], "2026-01-31T12:00:00Z", 700_000_000, (), instructions=found)
-    assert progress.told(outcome, 7.25) == "7.2 s under callgrind, client 3,121,742, server 5,000 instructions a round"
+    assert (
+        progress.describe_outcome(outcome, 7.25)
+        == "7.2 s under callgrind, client 3,121,742, server 5,000 instructions a round"
+    )
 
 
 def test_warnings_end_with_what_is_to_be_done_where_there_was_noise():
     quiet = synthetic_timed.campaign(["openssl@3.5.5"], ["tls13-rsa-aes256"], factors=(1.0, 1.0, 1.0, 1.0, 1.5))
-    assert [said.split(":")[0] for said in warnings.warnings(quiet)] == ["odd"]
+    assert [said.split(":")[0] for said in warnings.describe_noise(quiet)] == ["odd"]
     often = [one.model_dump() | {"preempted": 1000} for one in quiet[0].timings]
     loud = [synthetic_timed.record("openssl@3.5.5", "tls13-rsa-aes256", timings=often), *quiet[1:]]
-    noise, odd, advice = warnings.warnings(loud)
+    noise, odd, advice = warnings.describe_noise(loud)
     assert noise.startswith("noise: preemption, in 1 of 5 runs") and odd.startswith("odd: ")
     assert noise.endswith(f"interrupted {1e9 * 1000 / quiet[0].timings[0].elapsed_ns:,.0f} times a second")
     assert advice == "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"

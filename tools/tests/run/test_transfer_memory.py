@@ -21,15 +21,15 @@ def asked(campaign: str, **changes):
 def test_the_largest_size_counts_four_times_in_each_thread(monkeypatch, sizes, threads, need_mib):
     transfers = asked("throughput", sizes=sizes, threads=threads)
     monkeypatch.setattr(preflight, "available_bytes", lambda: need_mib * MIB + 1)
-    preflight.check(transfers)
+    preflight.check_memory(transfers)
     monkeypatch.setattr(preflight, "available_bytes", lambda: need_mib * MIB - 1)
     with pytest.raises(SystemExit, match=f"need {need_mib:,.0f} MiB, .*smaller SIZES or fewer THREADS fit$"):
-        preflight.check(transfers)
+        preflight.check_memory(transfers)
 
 
 def test_handshakes_need_none(monkeypatch):
     monkeypatch.setattr(preflight, "available_bytes", lambda: 0)
-    preflight.check(asked("handshake", threads=[256]))
+    preflight.check_memory(asked("handshake", threads=[256]))
 
 
 def test_a_campaign_that_does_not_fit_is_not_begun(project):

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from tlsmem.config.run import SYSTEM, THREADS, Run
-from tlsmem.run.validate import deployment, how
+from tlsmem.run.validate import compare_deployment, describe_exit
 
 
 def wrong(env: str, thp_host: str, thp: str) -> list[str]:
     run = Run("openssl@3.5.5", "tls13-rsa-aes256", SYSTEM, "all", 20, "rss", 1, env=env)
     said = SimpleNamespace(threads=THREADS if env != "lab" else 1, aslr="on", thp=thp)
-    return [name for name, asked, answered in deployment(run, said, thp_host) if asked != answered]
+    return [name for name, asked, answered in compare_deployment(run, said, thp_host) if asked != answered]
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_huge_pages_must_be_the_hosts_own_or_always(env, thp_host, thp, differ):
     [(1, "exit 1"), (-11, "killed by SIGSEGV"), (-34, "killed by SIGRTMIN"), (-40, "killed by signal 40")],
 )
 def test_every_end_has_a_name(status, said):
-    assert how(status) == said
+    assert describe_exit(status) == said

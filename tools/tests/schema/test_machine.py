@@ -27,11 +27,11 @@ def test_runs_go_to_the_users_own_directory_by_default():
 
 
 def test_this_machine():
-    here = machine.machine()
+    here = machine.read_machine()
     assert here.cpus == os.cpu_count()
     assert here.memory_bytes == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert here.kernel == os.uname().release
 
 
 def test_the_chosen_of_the_kernels_options():
-    assert machine.chosen("always [madvise] never\n") == "madvise"
+    assert machine.parse_selected("always [madvise] never\n") == "madvise"

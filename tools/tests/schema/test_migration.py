@@ -53,7 +53,7 @@ def test_an_old_line_is_read_and_written_back_as_it_was(schema):
         run = Record.model_validate_json(line)
         assert run.schema_ == schema
         assert json.loads(run.line()) == json.loads(line)
-        assert records.key(run.model_dump()) == run.key
+        assert records.run_key(run.model_dump()) == run.key
 
 
 @pytest.mark.parametrize("schema", OLD)
@@ -75,7 +75,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
     tables, others = shown(old), shown(new)
     assert len(tables) > 2
     for name, table in tables.items():
-        assert render.text_of([table], forms.JSON) == render.text_of([others[name]], forms.JSON)
+        assert render.format_tables([table], forms.JSON) == render.format_tables([others[name]], forms.JSON)
 
 
 def of(recording: str, stack: str) -> list[Record]:

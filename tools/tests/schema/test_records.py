@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from tests.support.synthetic import failed, record
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import append_records, records
-from tlsmem.schema.harness_output import Phase, sentence
+from tlsmem.schema.harness_output import Phase, describe_error
 from tlsmem.schema.records import Record
 
 STACK = "null@c"
@@ -55,7 +55,7 @@ def test_committed_records_are_read_and_keyed_as_they_were_made():
         lines = file.read_bytes().splitlines()
         for line in (lines[0], lines[-1]):
             run = Record.model_validate_json(line)
-            assert (records.key(run.model_dump()), json.loads(run.line())) == (run.key, json.loads(line))
+            assert (records.run_key(run.model_dump()), json.loads(run.line())) == (run.key, json.loads(line))
 
 
 def test_an_rss_run_has_no_heap_field():
@@ -93,21 +93,21 @@ def test_a_cut_loses_only_the_record_it_cuts(cut):
 
 def test_a_torn_mark_is_healed_too(tmp_path):
     file = tmp_path / f"{STACK}.jsonl"
-    file.write_bytes(FILE + FILE[:100] + b"\n" + records.TORN[:7])
+    file.write_bytes(FILE + FILE[:100] + b"\n" + records.TORN_MARK[:7])
     append_records.append(tmp_path, RUNS[0])
     assert records.load(tmp_path) == [*RUNS, RUNS[0]]
 
 
 def test_a_torn_last_line_is_told_once_until_it_is_marked(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(records, "skipped", [])
+    monkeypatch.setattr(records, "skipped_lines", [])
     (tmp_path / f"{STACK}.jsonl").write_bytes(FILE[:-9])
     assert records.load(tmp_path) == records.load(tmp_path) == RUNS[:2]
-    assert capsys.readouterr().err.count("line 3 was cut off") == len(records.skipped) == 1
-    monkeypatch.setattr(records, "skipped", [])
+    assert capsys.readouterr().err.count("line 3 was cut off") == len(records.skipped_lines) == 1
+    monkeypatch.setattr(records, "skipped_lines", [])
     append_records.append(tmp_path, RUNS[2])
-    records.skipped.clear()
+    records.skipped_lines.clear()
     assert records.load(tmp_path) == RUNS
-    assert (capsys.readouterr().err, records.skipped) == ("", [])
+    assert (capsys.readouterr().err, records.skipped_lines) == ("", [])
 
 
 def test_a_pipe_is_no_recording(tmp_path):
@@ -122,10 +122,10 @@ def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
     fields[key[1:]] = fields.pop(key)
     with pytest.raises(ValidationError) as error:
         Record.model_validate_json(json.dumps(fields))
-    assert sentence(error.value) == f"{key[1:]}: no such key; did you mean {key}?"
+    assert describe_error(error.value) == f"{key[1:]}: no such key; did you mean {key}?"
     with pytest.raises(ValidationError) as error:
         Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"repeated": 1}))
-    assert sentence(error.value) == "repeated: no such key"
+    assert describe_error(error.value) == "repeated: no such key"
 
 
 @pytest.mark.parametrize(

@@ -104,5 +104,5 @@ def test_a_constant_is_told_once_with_its_name_and_sign():
     told = statements()
     told[2] = Statement("heaptrack", told[2].by_phase, [Constant("a pool", 72704, 1)])
     other = Subject("null@c", "none", 4)
-    said = meter_agreement.subtracted({SUBJECT: told, other: told})
+    said = meter_agreement.describe_constants({SUBJECT: told, other: told})
     assert said == ["heaptrack: -72,704 B in -1 block: a pool"]

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile
 from tlsmem.selfcheck.reference_profilers import loads, records_before
 
 CALL = ("_dlerror_run", "dlsym_implementation", "___dlsym", "meter_trim", "main")
@@ -17,13 +17,13 @@ OWN = ("malloc", "main")
 
 def found(*stacks: tuple[str | None, ...]) -> int:
     """Of a moment with one block of each stack."""
-    known = Stacks()
+    known = CallstackTree()
     live = {}
     for functions in stacks:
         stack = 0
         for function in reversed(functions):
             stack = known.add(known.place((Frame(function, None, None, None, None),)), stack)
-        live[stack] = Held(24, 1)
+        live[stack] = LiveHeap(24, 1)
     moment = Moment("mark 1", 24 * len(stacks), live)
     return records_before(Profile("heaptrack", "file", "command", known, {moment.name: moment}), moment)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support import synthetic
 from tlsmem.stats import remainders, session_cost
-from tlsmem.stats.bootstrap import interval
+from tlsmem.stats.bootstrap import slope_interval
 from tlsmem.stats.selection import select
 from tlsmem.stats.session_cost import HeapCost, Quotient
 from tlsmem.tables import heap as session_costs
@@ -15,22 +15,22 @@ VARYING = st.lists(st.integers(0, 10**9), min_size=2, max_size=6)
 
 
 def test_one_run_a_point_has_no_interval():
-    assert interval({100: [1000.0], 200: [2000.0], 300: [3000.0]}) is None
-    assert interval({100: [1000.0, 1001.0], 200: [2000.0]}) is None
+    assert slope_interval({100: [1000.0], 200: [2000.0], 300: [3000.0]}) is None
+    assert slope_interval({100: [1000.0, 1001.0], 200: [2000.0]}) is None
 
 
 def test_repeats_that_do_not_vary_have_no_interval():
-    assert interval({100: [1000.0] * 5, 200: [2000.0] * 5}) is None
+    assert slope_interval({100: [1000.0] * 5, 200: [2000.0] * 5}) is None
 
 
 def test_one_n_has_no_interval():
-    assert interval({100: [1000.0, 1001.0]}) is None
+    assert slope_interval({100: [1000.0, 1001.0]}) is None
 
 
 @settings(deadline=None)
 @given(st.dictionaries(st.integers(1, 10**5).map(lambda pairs: 2 * pairs), VARYING, min_size=2, max_size=4))
 def test_an_interval_lies_within_the_steepest_and_the_flattest_line(points):
-    found = interval(points)
+    found = slope_interval(points)
     if found is None:
         return
     middle = sum(points) / len(points)
@@ -49,11 +49,11 @@ def test_an_interval_lies_within_the_steepest_and_the_flattest_line(points):
 
 def test_the_same_repeats_give_the_same_interval():
     points = {100: [1000.0, 1010.0, 1003.0], 200: [2000.0, 2020.0, 1990.0]}
-    assert interval(points) == interval(points)
+    assert slope_interval(points) == slope_interval(points)
 
 
 def test_it_holds_the_slope():
-    found = interval({100: [1000.0, 1010.0], 200: [2000.0, 2010.0]})
+    found = slope_interval({100: [1000.0, 1010.0], 200: [2000.0, 2010.0]})
     assert (found.low, found.high) == (19.8, 20.2)
 
 
@@ -71,7 +71,7 @@ def left_over(certs: str, extra: int, of_blocks: int = 0, *options: str):
     pair = heap_runs(certs, 0, options)[0], from_sessions_on(heap_runs(certs, extra, options)[1])
     cost = session_cost.live_cost(*pair, "client", "established")
     blocks = Quotient(cost.blocks.amount + of_blocks, cost.blocks.sessions)
-    return remainders.remainder_of(pair, "client", HeapCost(cost.phase, cost.bytes, blocks))
+    return remainders.explain_remainder(pair, "client", HeapCost(cost.phase, cost.bytes, blocks))
 
 
 def from_sessions_on(run):
@@ -115,13 +115,13 @@ def of_server(certs: str, contexts: int, sessions: int, of_blocks: int = 0):
     pair = with_contexts(few, 0, 0), with_contexts(many, contexts, sessions)
     cost = session_cost.live_cost(*pair, "server", "established")
     blocks = Quotient(cost.blocks.amount + of_blocks, cost.blocks.sessions)
-    return remainders.remainder_of(pair, "server", HeapCost(cost.phase, cost.bytes, blocks))
+    return remainders.explain_remainder(pair, "server", HeapCost(cost.phase, cost.bytes, blocks))
 
 
 @pytest.mark.parametrize("planted", [(16, 0), (-16, 0), (0, 16), (-16, 15), (16, 16)])
 def test_what_blinds_a_server_s_rsa_key_is_named(planted):
     """Longer or shorter in the contexts, and renewed after them."""
-    assert of_server("rsa-2048", *planted) == remainders.BLINDING
+    assert of_server("rsa-2048", *planted) == remainders.BLINDING_NOTE
 
 
 @pytest.mark.parametrize("planted", [(17, 0), (-17, 0), (0, 17), (0, -17), (16, 0, 1)])
@@ -137,7 +137,7 @@ def of_peak(**planted: int):
     for name, more in planted.items():
         phases[2]["heap"]["client"][name] += more
     pair = few, type(many).model_validate(many.model_dump(by_alias=True) | {"phases": phases})
-    return remainders.remainder_of_peak(pair, "client", session_cost.peak_of(*pair, "client", "client 1"))
+    return remainders.explain_peak_remainder(pair, "client", session_cost.phase_peak_cost(*pair, "client", "client 1"))
 
 
 def test_what_is_left_over_at_a_peak_is_named():

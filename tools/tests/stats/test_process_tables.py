@@ -8,17 +8,17 @@ from tlsmem.schema.records import Record
 from tlsmem.selfcheck import audit, meter_agreement
 from tlsmem.selfcheck.reference_profilers import SITES, Reading, Statement, Subject
 from tlsmem.stats import process_tables, session_cost
-from tlsmem.stats.process_tables import Rest
+from tlsmem.stats.process_tables import TableSize
 from tlsmem.stats.selection import select
 from tlsmem.tables import heap
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 RSA = ["x", "memory", "certs=memtest/certs/rsa-2048"]
-SIZES = {100: Rest(1792, 1), 1000: Rest(1792 * 15, 4)}  # of tables, by sessions
+SIZES = {100: TableSize(1792, 1), 1000: TableSize(1792 * 15, 4)}  # of tables, by sessions
 GROWN = PHASES[PHASES.index("client 1") : PHASES.index("freed")]
 
 
-def planted(sessions: int, rest: Rest, phases=GROWN, meter: str = "heap") -> Record:
+def planted(sessions: int, rest: TableSize, phases=GROWN, meter: str = "heap") -> Record:
     """A run whose client's heap, in these phases and at their peaks, has so much besides."""
     run = record(STACK, SUITE, sessions, meter)
     changed = [phase.model_dump() for phase in run.phases]
@@ -41,14 +41,16 @@ def found(*records: Record) -> list[str]:
 
 def test_figures_of_a_session_are_without_tables():
     plain = tuple(record(STACK, SUITE, sessions, "heap") for sessions in SIZES)
-    alone = process_tables.without(runs())
+    alone = process_tables.remove_tables(runs())
     for role in ("client", "server", "total"):
         for phase in PHASES:
             assert session_cost.live_cost(*alone, role, phase) == session_cost.live_cost(*plain, role, phase), (
                 role,
                 phase,
             )
-            assert session_cost.peak_of(*alone, role, phase) == session_cost.peak_of(*plain, role, phase), (role, phase)
+            assert session_cost.phase_peak_cost(*alone, role, phase) == session_cost.phase_peak_cost(
+                *plain, role, phase
+            ), (role, phase)
     assert found(*runs()) == []
 
 
@@ -57,7 +59,7 @@ def test_tables_are_a_row_of_the_table_and_named():
     row = rows[-1]
     assert [cell.text for cell in row[-6:]] == ["rest", "0 (0)", "25,088 (3)", "server 1", "25,088 (3)", "25,088 (3)"]
     assert row[-2].value == {"bytes": 25_088, "blocks": 3, "over_sessions": 1}
-    assert row[-2].note == f"in all, of N = 1,000 less N = 100: {process_tables.NAME}"
+    assert row[-2].note == f"in all, of N = 1,000 less N = 100: {process_tables.TABLE_NOTE}"
     plain = heap.heap_costs(select([record(STACK, SUITE, sessions, "heap") for sessions in SIZES])).rows
     assert [[cell.text for cell in row] for row in rows[:-1]] == [[cell.text for cell in row] for row in plain]
 
@@ -66,7 +68,11 @@ def test_tables_are_a_row_of_the_table_and_named():
     "phases, sizes, kinds",
     [
         (GROWN[:-2], SIZES, ["uneven"]),  # gone when sessions are closed: it was a session's
-        (GROWN, {100: Rest(1792, 1), 1000: Rest(1792 * 15, 11)}, ["state", "uneven"]),  # one in fifty: no table
+        (
+            GROWN,
+            {100: TableSize(1792, 1), 1000: TableSize(1792 * 15, 11)},
+            ["state", "uneven"],
+        ),  # one in fifty: no table
         ((*GROWN, "freed"), SIZES, ["leak"]),  # of nobody when all is freed
     ],
 )
@@ -76,8 +82,8 @@ def test_what_is_no_table_is_found(phases, sizes, kinds):
 
 def of_sites(phases=GROWN, alike: int = 48) -> Record:
     """48 pairs of 50 are alike, and two have blocks besides."""
-    run = planted(100, Rest(0, 0), ())
-    changes = {phase.phase: phase.heap for phase in planted(100, Rest(5376, 2), phases).phases}
+    run = planted(100, TableSize(0, 0), ())
+    changes = {phase.phase: phase.heap for phase in planted(100, TableSize(5376, 2), phases).phases}
     run = with_sites(run, alike=alike)
     grown = [phase.model_dump() | {"heap": changes[phase.phase].model_dump()} for phase in run.phases]
     for phase in grown:

@@ -9,7 +9,7 @@ from tests.support import synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import records
 from tlsmem.stats import repeats, session_cost
-from tlsmem.stats.repeats import Change
+from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.selection import select
 from tlsmem.tables import nonlinearity
 from tlsmem.tables.mixed_pairs import change_cell
@@ -22,12 +22,12 @@ STACK, OTHER, SUITE = "openssl@3.5.5", "boringssl@5.4.0", "tls13-rsa-aes256"
 
 @pytest.mark.parametrize(("one", "other"), list(permutations(UNSTEADY, 2)))
 def test_two_runs_of_the_same_are_no_difference(one, other):
-    assert change_cell(Change((one,), (other,))).text == "none"
+    assert change_cell(RepeatChange((one,), (other,))).text == "none"
 
 
 def test_beyond_what_repeats_are_known_to_vary_it_is_one():
-    assert change_cell(Change((18000.0,), (18500.0,))).text == "none"
-    assert change_cell(Change((18000.0,), (18600.0,))).text == "+600 (+3.33 %)"
+    assert change_cell(RepeatChange((18000.0,), (18500.0,))).text == "none"
+    assert change_cell(RepeatChange((18000.0,), (18600.0,))).text == "+600 (+3.33 %)"
 
 
 @pytest.mark.slow
@@ -41,13 +41,13 @@ def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
     for setting in selection.settings if selection.records else ():
         for stack in selection.stacks if setting.roles == "together" else ():
             runs = selection.series(stack, setting).full("rss")
-            each = repeats.of_each([run for run in runs if run.sessions <= session_cost.C10K])
+            each = repeats.group_by_repeat([run for run in runs if run.sessions <= session_cost.C10K])
             for _, quantity, _ in nonlinearity.places(runs) if len(each) > 1 else ():
-                lines = [session_cost.line(session_cost.medians(one, quantity)).slope for one in each]
-                assert not any(Change((a,), (b,)).beyond_spread for a, b in permutations(lines, 2))
-                together = session_cost.repeats([run for one in each for run in one], quantity)
-                assert nonlinearity.bends(together) or not any(
-                    nonlinearity.bends(session_cost.repeats(one, quantity)) for one in each
+                lines = [session_cost.fit_line(session_cost.medians(one, quantity)).slope for one in each]
+                assert not any(RepeatChange((a,), (b,)).beyond_spread for a, b in permutations(lines, 2))
+                together = session_cost.values_by_sessions([run for one in each for run in one], quantity)
+                assert nonlinearity.find_bends(together) or not any(
+                    nonlinearity.find_bends(session_cost.values_by_sessions(one, quantity)) for one in each
                 )
                 judged += 1
     assert judged or not any(run.repeat > 1 for run in selection.records)
@@ -60,6 +60,6 @@ def test_peaks_measured_once_say_that_a_spread_is_assumed():
         cell = peaks(select([*runs, *other])).rows[0][-1]
         return cell.text, cell.note
 
-    assert rows(1.0) == ("no change", repeats.ONCE)
+    assert rows(1.0) == ("no change", repeats.SINGLE_RUN_NOTE)
     assert rows(1.0, 1.001) == ("+2.0 %", None)
-    assert rows(1.0, 1.05) == ("no change", repeats.INSIDE)
+    assert rows(1.0, 1.05) == ("no change", repeats.WITHIN_SPREAD_NOTE)

@@ -4,8 +4,8 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.stats import session_cost
-from tlsmem.stats.role_sums import split_adds_up
-from tlsmem.stats.selection import of_campaign, select
+from tlsmem.stats.role_sums import check_split_sums
+from tlsmem.stats.selection import select, select_campaign
 from tlsmem.tables.c10k import c10k
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.rss import role_costs, rss_costs
@@ -111,10 +111,10 @@ def test_a_figure_of_two_processes_is_refused():
 
 
 def test_campaigns_ask_for_roles_peers_and_environments():
-    asked = of_campaign([*split(), synthetic.record(STACK, SUITE, 20000)], "split")
+    asked = select_campaign([*split(), synthetic.record(STACK, SUITE, 20000)], "split")
     assert asked and {record.roles for record in asked} == {"split"}
     mixed = [synthetic.record(STACK, "tls12-rsa-aes256", 2000, client=client) for client in (OTHER, "null@c")]
-    assert of_campaign(mixed, "interop") == mixed[:1]
+    assert select_campaign(mixed, "interop") == mixed[:1]
 
 
 def test_a_pair_of_an_old_client_is_left_out():
@@ -138,25 +138,25 @@ def metered(extra: int = 0, **kind):
 
 @pytest.mark.parametrize("kind", [{"roles": "split"}, {"roles": "keep-client", "window": 10}, {"roles": "keep-server"}])
 def test_roles_that_add_up_need_no_word(kind):
-    assert split_adds_up([*TOGETHER, *metered(**kind)]) == []
-    assert split_adds_up(metered(9000, **kind)) == []  # nothing to compare with
+    assert check_split_sums([*TOGETHER, *metered(**kind)]) == []
+    assert check_split_sums(metered(9000, **kind)) == []  # nothing to compare with
 
 
 def test_a_role_that_costs_more_apart_is_told_by_its_phase():
     where = f"split: {STACK}, {SUITE}, split, at the end of `contexts`"
     said = [f"{where}: live per session of the client 10 B in 0 blocks, not 0 B in 0"]
-    assert split_adds_up([*TOGETHER, *metered(9000, roles="split")]) == said
+    assert check_split_sums([*TOGETHER, *metered(9000, roles="split")]) == said
 
 
 def test_a_role_that_is_kept_must_cost_what_it_costs_apart():
-    found = split_adds_up([*metered(roles="split"), *metered(9000, roles="keep-client", window=10)])
+    found = check_split_sums([*metered(roles="split"), *metered(9000, roles="keep-client", window=10)])
     said = "live per session of the client 64,010 B in 240 blocks, not 64,000 B in 240"
     assert found == [f"split: {STACK}, {SUITE}, keep-client, at the end of `established`: {said}"]
 
 
 def test_lengths_of_signatures_are_no_difference():
-    assert split_adds_up([*TOGETHER, *metered(30, roles="split")]) == []
-    assert len(split_adds_up([*TOGETHER, *metered(930, roles="split")])) == 1
+    assert check_split_sums([*TOGETHER, *metered(30, roles="split")]) == []
+    assert len(check_split_sums([*TOGETHER, *metered(930, roles="split")])) == 1
 
 
 def test_the_table_of_live_heap_has_their_difference():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
-from tlsmem.stats.comparability import comparable, left_out
+from tlsmem.stats.comparability import describe_left_out, select_comparable
 from tlsmem.stats.selection import select
 
 TOOLS = ROOT / "tools"
@@ -88,8 +88,8 @@ def test_no_line_goes_through_runs_that_differ_in_more_than_their_campaign_says(
     runs = [run(100, NEW, 8, **ELSE[what]), run(1000, NEW, 9, **last), run(5000, NEW, 10)]
     assert kept(runs) == kept(runs[::-1]) == [(1000, "b"), (5000, "b")]
     said = f"1 run of {STACK} in {SUITE} with other arguments, on another machine or by another meter is left out"
-    assert select(runs).left_out == left_out(runs) == (said,)
-    assert comparable(comparable(runs)) == comparable(runs)
+    assert select(runs).left_out == describe_left_out(runs) == (said,)
+    assert select_comparable(select_comparable(runs)) == select_comparable(runs)
 
 
 @pytest.mark.parametrize("what", SAME)

@@ -83,7 +83,7 @@ def test_a_peak_that_is_paid_once_is_no_cost_of_a_session():
     counts=st.lists(st.integers(1, 500_000).map(lambda pairs: 2 * pairs), min_size=2, max_size=8, unique=True),
 )
 def test_any_straight_line_is_recovered(slope, intercept, counts):
-    line = session_cost.line({n: intercept + slope * n for n in sorted(counts)})
+    line = session_cost.fit_line({n: intercept + slope * n for n in sorted(counts)})
     assert line.slope == pytest.approx(slope, rel=1e-9)
     assert line.intercept == pytest.approx(intercept, rel=1e-9, abs=0.1)
     assert all(step == pytest.approx(slope) for step in line.increments)
@@ -91,16 +91,16 @@ def test_any_straight_line_is_recovered(slope, intercept, counts):
 
 
 def test_a_bent_line_shows_where():
-    line = session_cost.line({0: 0.0, 100: 1000.0, 200: 2000.0, 300: 6000.0})
+    line = session_cost.fit_line({0: 0.0, 100: 1000.0, 200: 2000.0, 300: 6000.0})
     assert line.increments == (10.0, 10.0, 40.0)
     assert line.residual == pytest.approx(-1200)  # slope 19, intercept -600: at 200 the line has 3,200
     assert line.residual_share == pytest.approx(-0.6)
 
 
 def test_two_points_are_a_quotient_and_one_is_no_slope():
-    assert session_cost.line({100: 1000.0, 200: 3000.0}).is_quotient
-    assert not session_cost.line({100: 1000.0, 200: 3000.0, 300: 5000.0}).is_quotient
-    assert session_cost.line({10_000: 1e9}) is None
+    assert session_cost.fit_line({100: 1000.0, 200: 3000.0}).is_quotient
+    assert not session_cost.fit_line({100: 1000.0, 200: 3000.0, 300: 5000.0}).is_quotient
+    assert session_cost.fit_line({10_000: 1e9}) is None
 
 
 def repeats(*, factor: int):
@@ -140,13 +140,13 @@ def test_the_law_predicts_a_window_that_it_has_not_seen():
         return 8_000_000 + 15_200 * sessions + 29_500 * window
 
     points = [(n, w, memory(n, w)) for n, w in ((1000, 1), (10_000, 1), (1000, 500), (10_000, 5000))]
-    found = memory_model.fit(points)
+    found = memory_model.fit_memory_model(points)
     assert (found.kept, found.handshake) == (pytest.approx(15_200), pytest.approx(29_500))
     assert found.at(10_000, 100) == pytest.approx(memory(10_000, 100))
 
 
 def test_full_lockstep_alone_has_no_law():
-    assert memory_model.fit([(n, n // 2, 1000.0 * n) for n in (100, 1000, 5000, 10_000)]) is None
+    assert memory_model.fit_memory_model([(n, n // 2, 1000.0 * n) for n in (100, 1000, 5000, 10_000)]) is None
 
 
 def test_the_law_is_of_the_handshakes_not_of_what_comes_after():
@@ -157,4 +157,4 @@ def test_the_law_is_of_the_handshakes_not_of_what_comes_after():
         else phase
         for phase in run.phases
     ]
-    assert memory_model.peak_heap(run.model_copy(update={"phases": late}), "client") == 0
+    assert memory_model.handshake_peak_heap(run.model_copy(update={"phases": late}), "client") == 0

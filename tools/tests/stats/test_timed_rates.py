@@ -9,9 +9,9 @@ from tests.support.synthetic_timed import FACTORS
 from tlsmem.schema.records import Record
 from tlsmem.stats import bootstrap, timed_rates, timed_selection, timed_summary
 from tlsmem.stats.session_cost import MIB
-from tlsmem.stats.timed_summary import Factor, Figure, Span
-from tlsmem.tables.table import HOLE, Cell
-from tlsmem.tables.timed import cells as timed_cells
+from tlsmem.stats.timed_summary import Ratio, RunSpan, Sample
+from tlsmem.tables.table import MISSING, Cell
+from tlsmem.tables.timed import cells
 
 OPENSSL, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 
@@ -38,14 +38,14 @@ def changed(record: Record, part: str, **fields) -> Record:
     [
         (timed_rates.per_second("client"), 2_500),  # 400 us each
         (timed_rates.per_second("server"), 2_000),
-        (timed_rates.with_construction("client"), 1e9 / 450_000),
-        (timed_rates.with_construction("server"), 1e9 / 540_000),
-        (timed_rates.each_ns("client_new"), 50_000),
-        (timed_rates.each_ns("server_free"), 10_000),
-        (timed_rates.faults_each("server"), 6),
-        (timed_rates.each_ns("clock"), 40),
+        (timed_rates.handshakes_with_construction("client"), 1e9 / 450_000),
+        (timed_rates.handshakes_with_construction("server"), 1e9 / 540_000),
+        (timed_rates.mean_interval_ns("client_new"), 50_000),
+        (timed_rates.mean_interval_ns("server_free"), 10_000),
+        (timed_rates.faults_per_interval("server"), 6),
+        (timed_rates.mean_interval_ns("clock"), 40),
         (timed_rates.mebibytes_per_second("send"), None),  # of no handshake
-        (timed_rates.share_of_cipher, None),
+        (timed_rates.cipher_efficiency, None),
     ],
 )
 def test_of_a_run_of_handshakes(quantity, expected):
@@ -56,10 +56,10 @@ def test_of_a_run_of_handshakes(quantity, expected):
 def test_mebibytes_are_of_application_data_whatever_a_write_has(size):
     run = transfer(size=size)
     each = max(size, 65_536) / MIB  # a round is at least 64 KiB
-    assert timed_rates.mebibytes_each(run, "send") == pytest.approx(each)
+    assert timed_rates.mebibytes_per_interval(run, "send") == pytest.approx(each)
     assert timed_rates.mebibytes_per_second("send")(run) == pytest.approx(4_000)
     assert timed_rates.mebibytes_per_second("receive")(run) == pytest.approx(5_000)
-    assert timed_rates.share_of_cipher(run) == pytest.approx(0.8)
+    assert timed_rates.cipher_efficiency(run) == pytest.approx(0.8)
     assert timed_rates.faults_per_mebibyte("send")(run) == pytest.approx(16 / each)
 
 
@@ -67,92 +67,91 @@ def test_threads_count_by_the_time_that_each_took():
     """One takes 400 us, the other three times as long: 1,024 handshakes in 819.2 ms."""
     slower = changed(handshake(threads=2), "client", total_ns=512 * 1_200_000)
     assert timed_rates.per_second("client")(slower) == pytest.approx(1_250)
-    assert timed_rates.hit_rate(slower) == 0
-    assert timed_rates.hit_rate(synthetic_timed.record(OPENSSL, f"{SUITE}-id", threads=2)) == 1
+    assert timed_rates.resumption_rate(slower) == 0
+    assert timed_rates.resumption_rate(synthetic_timed.record(OPENSSL, f"{SUITE}-id", threads=2)) == 1
 
 
 def test_what_a_driver_has_not_or_takes_no_time_is_none():
-    assert timed_rates.share_of_cipher(transfer(without=("seal",))) is None
+    assert timed_rates.cipher_efficiency(transfer(without=("seal",))) is None
     assert timed_rates.mebibytes_per_second("seal")(transfer(without=("seal",))) is None
     assert timed_rates.per_second("client")(changed(handshake(), "client", total_ns=0)) is None
-    assert timed_rates.faults_each("client_new")(handshake()) is None
+    assert timed_rates.faults_per_interval("client_new")(handshake()) is None
 
 
 def test_latencies_are_of_all_threads_and_repeats():
     runs = [handshake(threads=2, tail={3: 5}), handshake(repeat=2)]
-    found = timed_rates.latencies(runs, "client")
+    found = timed_rates.latency_histogram(runs, "client")
     assert found.get_total_count() == 2 * 517 + 512
     assert found.get_value_at_percentile(50) == pytest.approx(400_000, rel=0.001)
     assert found.get_value_at_percentile(99.9) == pytest.approx(1_200_000, rel=0.001)
     assert found.get_max_value() == pytest.approx(1_200_000, rel=0.001)
-    assert timed_rates.latencies(runs, "seal") is None
+    assert timed_rates.latency_histogram(runs, "seal") is None
 
 
 def test_an_interval_is_of_the_median_and_no_fewer_than_three_repeats_have_one():
-    known = Figure((100.0, 102.0, 98.0, 101.0, 99.0))
+    known = Sample((100.0, 102.0, 98.0, 101.0, 99.0))
     assert known.median == 100
     assert known.spread == pytest.approx(0.04)
     assert 98 <= known.interval.low < 100 < known.interval.high <= 102
     assert known.interval == known.interval, "the same figures have the same interval"
-    assert Figure((1.0, 2.0)).interval is None
-    assert Figure((1.0,)).spread is None
-    assert timed_cells.interval_cell(Figure((1.0, 2.0))) == Cell(HOLE, None, "fewer than 3 repeats: no interval")
-    assert timed_cells.interval_cell(Figure((5.0, 5.0, 5.0))) == Cell("0.0 %", {"low": 5.0, "high": 5.0})
+    assert Sample((1.0, 2.0)).interval is None
+    assert Sample((1.0,)).spread is None
+    assert cells.interval_cell(Sample((1.0, 2.0))) == Cell(MISSING, None, "fewer than 3 repeats: no interval")
+    assert cells.interval_cell(Sample((5.0, 5.0, 5.0))) == Cell("0.0 %", {"low": 5.0, "high": 5.0})
 
 
 def test_a_factor_is_no_change_only_where_its_interval_holds_one():
-    before = Figure((100.0, 102.0, 98.0, 101.0, 99.0))
-    faster, alike = Figure((151.0, 152.0, 147.0, 150.0, 149.0)), Figure((100.5, 101.5, 98.5, 100.5, 99.5))
-    assert timed_cells.ratio_cell(Factor(before, faster)).text == "1.50"
-    data = timed_cells.ratio_cell(Factor(before, faster)).value
+    before = Sample((100.0, 102.0, 98.0, 101.0, 99.0))
+    faster, alike = Sample((151.0, 152.0, 147.0, 150.0, 149.0)), Sample((100.5, 101.5, 98.5, 100.5, 99.5))
+    assert cells.ratio_cell(Ratio(before, faster)).text == "1.50"
+    data = cells.ratio_cell(Ratio(before, faster)).value
     assert data == {"factor": 1.5, "low": 1.4851, "high": 1.51}
-    assert timed_cells.ratio_cell(Factor(before, alike)).text == "no change"
-    assert timed_cells.ratio_cell(Factor(before, alike)).value["factor"] == pytest.approx(1.005, abs=1e-3)
-    assert timed_cells.ratio_cell(Factor(faster, before)).text == "0.67"
-    once = timed_cells.ratio_cell(Factor(Figure((100.0,)), Figure((100.5,))))
+    assert cells.ratio_cell(Ratio(before, alike)).text == "no change"
+    assert cells.ratio_cell(Ratio(before, alike)).value["factor"] == pytest.approx(1.005, abs=1e-3)
+    assert cells.ratio_cell(Ratio(faster, before)).text == "0.67"
+    once = cells.ratio_cell(Ratio(Sample((100.0,)), Sample((100.5,))))
     assert (once.text, once.value, once.note) == ("1.00", {"factor": 1.005}, "fewer than 3 repeats: no interval")
 
 
 def test_what_the_machine_does_to_both_is_in_no_factor():
     """A clock that falls by a quarter in some repeats; 2 % between neighbours, and other repeats are others'."""
-    before = Figure((100.0, 75.0, 100.0, 75.0, 100.0), (1, 2, 3, 4, 5))
-    after = Figure((76.5, 102.0, 102.0, 76.5, 102.0), (4, 3, 1, 2, 5))
-    assert timed_cells.ratio_cell(Factor(before, after)) == Cell("1.02", {"factor": 1.02, "low": 1.02, "high": 1.02})
-    shifted = Figure(after.values, (14, 13, 11, 12, 15))
-    assert Factor(before, shifted).value == pytest.approx(1.02) and Factor(before, shifted).interval is None
+    before = Sample((100.0, 75.0, 100.0, 75.0, 100.0), (1, 2, 3, 4, 5))
+    after = Sample((76.5, 102.0, 102.0, 76.5, 102.0), (4, 3, 1, 2, 5))
+    assert cells.ratio_cell(Ratio(before, after)) == Cell("1.02", {"factor": 1.02, "low": 1.02, "high": 1.02})
+    shifted = Sample(after.values, (14, 13, 11, 12, 15))
+    assert Ratio(before, shifted).value == pytest.approx(1.02) and Ratio(before, shifted).interval is None
 
 
-def made_at(rates_of: Sequence[float], begins_s: Sequence[float], length_s: float = 0.5) -> Figure:
-    spans = tuple(Span(begin_s, begin_s + length_s) for begin_s in begins_s)
-    return Figure(tuple(rates_of), tuple(range(1, len(rates_of) + 1)), spans)
+def made_at(rates_of: Sequence[float], begins_s: Sequence[float], length_s: float = 0.5) -> Sample:
+    spans = tuple(RunSpan(begin_s, begin_s + length_s) for begin_s in begins_s)
+    return Sample(tuple(rates_of), tuple(range(1, len(rates_of) + 1)), spans)
 
 
 def test_only_neighbours_are_held_against_each_other():
     """One slow repeat of the first stack, at a moment that the second never saw."""
     rated, faster = (2942.0, 3590.0, 3600.0), (3977.0, 3970.0, 3980.0)
     first = made_at(rated, (0, 2, 4))
-    beside = Factor(first, made_at(faster, (1, 3, 5)))
+    beside = Ratio(first, made_at(faster, (1, 3, 5)))
     assert (beside.value, beside.note) == (pytest.approx(3970 / 3590), None)
-    later = Factor(first, made_at((3977.0, 2000.0, 4000.0), (240, 242, 244)))
+    later = Ratio(first, made_at((3977.0, 2000.0, 4000.0), (240, 242, 244)))
     assert later.value == pytest.approx(3977 / 3590)
     assert later.note.startswith("not made side by side, but 4 min apart: the quotient of the medians")
-    assert later.interval == bootstrap.ratio(first.values, later.after.values), "not of pairs"
-    assert timed_cells.ratio_cell(later).note == later.note
+    assert later.interval == bootstrap.ratio_interval(first.values, later.after.values), "not of pairs"
+    assert cells.ratio_cell(later).note == later.note
 
 
 def test_a_factor_that_is_not_the_quotient_of_its_neighbours_in_the_table_says_so():
-    before, after = Figure((100.0, 75.0, 74.0, 100.0, 73.0)), Figure((140.0, 105.0, 103.6, 141.0, 130.0))
-    factor = Factor(before, after)
+    before, after = Sample((100.0, 75.0, 74.0, 100.0, 73.0)), Sample((140.0, 105.0, 103.6, 141.0, 130.0))
+    factor = Ratio(before, after)
     assert (factor.value, after.median / before.median) == (pytest.approx(1.4), pytest.approx(1.733, abs=1e-3))
     assert (
-        timed_cells.ratio_cell(factor).note
-        == "more than 5 % off the quotient of the medians, which are of different repeats"
+        cells.ratio_cell(factor).note == "more than 5 % off the quotient of the medians, which are of different repeats"
     )
 
 
 def test_one_after_the_other_is_not_interleaved_however_short_the_runs():
     first, second = made_at((100.0, 75.0, 100.0), (0, 1, 2)), made_at((110.0, 110.0, 82.5), (3, 4, 5))
-    factor = Factor(first, second)
+    factor = Ratio(first, second)
     assert (factor.value, factor.paired) == (pytest.approx(1.1), [])
     assert "but 2 s apart" in factor.note
 
@@ -160,25 +159,25 @@ def test_one_after_the_other_is_not_interleaved_however_short_the_runs():
 def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are_neighbours():
     day = 86_400
     first = made_at((100.0, 50.0, 100.0, 100.0), (0, 2, 4 + day, 6 + day))
-    factor = Factor(first, made_at((120.0, 120.0, 120.0, 120.0), (1, 3 + day, 5 + day, 7 + day)))
+    factor = Ratio(first, made_at((120.0, 120.0, 120.0, 120.0), (1, 3 + day, 5 + day, 7 + day)))
     assert (factor.paired, factor.value) == ([1, 3, 4], pytest.approx(1.2))
     assert factor.note == "of 3 of 4 repeats: the others’ runs were made 24 h apart"
     long = made_at((100.0,), (0,), length_s=6), made_at((120.0,), (180,), length_s=6)
-    assert timed_cells.ratio_cell(Factor(*long)).note == "fewer than 3 repeats: no interval", "29 runs may lie between"
+    assert cells.ratio_cell(Ratio(*long)).note == "fewer than 3 repeats: no interval", "29 runs may lie between"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0 s"), (119, "119 s"), (230, "4 min"), (10_000, "3 h"), (400_000, "5 days")]
 )
 def test_a_duration_is_in_a_unit_of_which_there_are_two(seconds, text):
-    assert timed_summary.duration(seconds) == text
+    assert timed_summary.format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.004, "0.00"), (99.994, "99.99"), (123.44, "123.4"), (1000, "1,000"), (6560.79, "6,561")]
 )
 def test_numbers_have_some_four_digits(value, text):
-    assert timed_cells.number(value) == text
+    assert cells.format_number(value) == text
 
 
 def test_runs_that_stand_together_are_of_one_build_one_condition_and_the_newest():

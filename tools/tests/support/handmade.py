@@ -3,7 +3,7 @@
 from collections import Counter
 
 from tlsmem.profile.frames import ENTRANCE, Frame
-from tlsmem.profile.heap_profile import Allocated, Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import AllocationTotals, CallstackTree, LiveHeap, Moment, Profile
 
 MODULE = "build/harness/tls@1"
 
@@ -55,17 +55,17 @@ ALLOCATED = {"context": (8, 800, 1), "client buffer": (40, 9000, 36), "table": (
 
 def profile(tool: str = "heaptrack", sessions: int | None = 2, counts: bool = True, moments=tuple(LIVE)) -> Profile:
     """`sessions` of each role; without counts no blocks, as massif has it."""
-    stacks = Stacks()
+    stacks = CallstackTree()
     numbers = {name: number(stacks, path) for name, path in PATHS.items()}
     found = {name: moment(name, LIVE[name], numbers, counts) for name in moments}
     made = Profile(tool, "one.zst", "build/harness/tls@1 memory sessions=4", stacks, found)
-    made.allocated = {numbers[name]: Allocated(*one) for name, one in ALLOCATED.items()}
+    made.allocated = {numbers[name]: AllocationTotals(*one) for name, one in ALLOCATED.items()}
     made.sizes = Counter({0: 1, 1: 2, 16: 3, 17: 4, 1000: 9})
     made.runtime_s, made.sessions_of_role, made.of_one_pair = 1.25, sessions, tool == "sites"
     return made
 
 
-def number(stacks: Stacks, path: list[Frame]) -> int:
+def number(stacks: CallstackTree, path: list[Frame]) -> int:
     found = 0
     for one in reversed(path):
         found = stacks.add(stacks.place((one,)), found)
@@ -73,12 +73,12 @@ def number(stacks: Stacks, path: list[Frame]) -> int:
 
 
 def moment(name: str, live: dict[str, tuple[int, int]], numbers: dict[str, int], counts: bool) -> Moment:
-    held = {numbers[path]: Held(size, blocks if counts else None) for path, (size, blocks) in live.items()}
+    held = {numbers[path]: LiveHeap(size, blocks if counts else None) for path, (size, blocks) in live.items()}
     return Moment(name, sum(size for size, _ in live.values()), held)
 
 
 def foreign() -> Profile:
     """Of a program without roles or phases."""
-    stacks = Stacks()
-    held = {number(stacks, [MALLOC, frame(f"f{at}", at), *MAIN]): Held(100 * at, at) for at in range(1, 5)}
+    stacks = CallstackTree()
+    held = {number(stacks, [MALLOC, frame(f"f{at}", at), *MAIN]): LiveHeap(100 * at, at) for at in range(1, 5)}
     return Profile("massif", "foreign.out", "prog", stacks, {"snapshot 3": Moment("snapshot 3", 1000, held)})

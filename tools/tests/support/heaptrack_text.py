@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tlsmem.profile.heap_profile import Held, Profile
+from tlsmem.profile.heap_profile import LiveHeap, Profile
 
 # Two modules; place 2 is `other`, inlined into main. Sites: 1 B at a mark, 16 B, 32 B of a place without a name, and
 # 32 B of the stack that has the 16 B. Bytes and stacks of the four:
@@ -37,15 +37,15 @@ def written(folder: Path, events: str, tables: str = TABLES, end: str = END_COUN
     return file
 
 
-def held(*blocks: int) -> tuple[int, dict[int, Held]]:
+def held(*blocks: int) -> tuple[int, dict[int, LiveHeap]]:
     """A moment by blocks of each site."""
-    live: dict[int, Held] = {}
+    live: dict[int, LiveHeap] = {}
     for count, size, stack in zip(blocks, SIZES, STACKS, strict=True):
         if count:
-            before = live.get(stack, Held(0, 0))
-            live[stack] = Held(before.bytes + count * size, before.blocks + count)
+            before = live.get(stack, LiveHeap(0, 0))
+            live[stack] = LiveHeap(before.bytes + count * size, before.blocks + count)
     return sum(one.bytes for one in live.values()), live
 
 
-def moments(profile: Profile) -> dict[str, tuple[int, dict[int, Held]]]:
+def moments(profile: Profile) -> dict[str, tuple[int, dict[int, LiveHeap]]]:
     return {name: (moment.bytes, moment.live) for name, moment in profile.moments.items()}

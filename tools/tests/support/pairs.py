@@ -3,7 +3,7 @@
 from tests.support.synthetic import record
 from tlsmem.explore.diff.profile_diff import Diff, compare
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import BASE, Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import BASE, CallstackTree, LiveHeap, Moment, Profile
 
 AT = "established"
 SSL = "openssl-src-300.5.5+3.5.5/openssl/ssl"
@@ -23,14 +23,14 @@ OTHER = (MALLOC, frame("SSL_new", 40), *CLIENT)
 def profile(live: dict, stack: str | None = "openssl@3.5.5", **given) -> Profile:
     """`live`: bytes (and blocks, else 2) by frames at `established`; or by moment and frames. 2 sessions of a role."""
     moments = live if live and all(isinstance(name, str) for name in live) else {BASE: {}, AT: live}
-    stacks, numbers = Stacks(), {(): 0}
+    stacks, numbers = CallstackTree(), {(): 0}
     found = {}
     for name, held in moments.items():
         sizes = {}
         for frames, size in held.items():
             if frames not in numbers:
                 numbers[frames] = stacks.add(stacks.place(frames), 0)
-            sizes[numbers[frames]] = Held(*size) if isinstance(size, tuple) else Held(size, 2)
+            sizes[numbers[frames]] = LiveHeap(*size) if isinstance(size, tuple) else LiveHeap(size, 2)
         found[name] = Moment(name, sum(one.bytes for one in sizes.values()), sizes)
     asked = given.pop("suite", "tls13-rsa-aes256"), given.pop("sessions", 4)
     run = record("openssl@3.5.5", *asked).model_copy(update={"stack": stack}) if stack else None

@@ -91,7 +91,9 @@ def main() -> None:
     parser.add_argument("--search", action="store_true")
     given = parser.parse_args()
     shutil.rmtree(given.directory, ignore_errors=True)
-    source = sources.get(STACK, stacks()[STACK].source, ROOT / "build/sources", ROOT / "build/logs/planted.log")
+    source = sources.provide_tree(
+        STACK, stacks()[STACK].source, ROOT / "build/sources", ROOT / "build/logs/planted.log"
+    )
     planted = history(given.directory, source)
     print(f"{COMMITS} commits after the tag good; planted is number {PLANTED}, {planted}", flush=True)
     if given.search:

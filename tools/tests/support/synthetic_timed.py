@@ -31,7 +31,9 @@ def part(name: str, intervals: dict[int, int], size: int | None = None) -> dict:
     made = {"part": name, "count": sum(intervals.values()), "total_ns": sum(ns * n for ns, n in intervals.items())}
     made |= {"bytes": size * made["count"]} if size and name not in OWN else {}
     made |= {"faults": 64 * FAULTS[name], "faults_count": 64} if name in FAULTS else {}
-    return made | ({"histogram": timed_record.text(intervals.items())} if name not in OWN and name != "seal" else {})
+    return made | (
+        {"histogram": timed_record.encode_histogram(intervals.items())} if name not in OWN and name != "seal" else {}
+    )
 
 
 def timing(thread: int, parts: Iterable[dict], rounds: int, resumed: bool = False) -> dict:
@@ -42,7 +44,7 @@ def timing(thread: int, parts: Iterable[dict], rounds: int, resumed: bool = Fals
 
 def moved(size: int) -> int:
     """Bytes of a round."""
-    return timed_matrix.writes(size) * size
+    return timed_matrix.writes_per_round(size) * size
 
 
 def intervals_of(stack: str, scenario: str, size: int, factor: float, tail: dict[int, int]) -> dict[str, dict]:

@@ -6,7 +6,7 @@ from tests.support import synthetic
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
-from tlsmem.tables.account_2023 import LADDERS, account, then
+from tlsmem.tables.account_2023 import LADDERS, account_2023_table, published_slope
 
 OPENSSL, RUSTLS = LADDERS[0], LADDERS[2]
 KIB, MIB = 1024, 1024 * 1024
@@ -44,14 +44,14 @@ def column(table, key: str) -> list:
 
 
 def test_each_line_adds_what_was_planted():
-    table = account(select(ladder()))
+    table = account_2023_table(select(ladder()))
     assert column(table, "rss_bytes_per_session")[:5] == [50_070, 50_000, 50_200, 50_500, 50_900]
     assert column(table, "added_bytes")[1:5] == [-70, 200, 300, 400]
     assert column(table, "added_heap_bytes")[1:5] == [-700, 2_000, 3_000, 4_000]
 
 
 def test_what_is_left_over_is_what_was_published_less_the_last_line():
-    table = account(select(ladder()))
+    table = account_2023_table(select(ladder()))
     published = (382_476 - 83_300) * KIB / 4_000  # of the same two N
     assert column(table, "rss_bytes_per_session")[-1] == pytest.approx(published, abs=0.1)
     assert column(table, "added_bytes")[-2] == pytest.approx(published - 50_900, abs=0.1)
@@ -59,21 +59,21 @@ def test_what_is_left_over_is_what_was_published_less_the_last_line():
 
 
 def test_published_slopes_are_through_the_N_of_ours():
-    assert then(RUSTLS[0], {1_000, 5_000}) == pytest.approx((57_124 - 21_044) * KIB / 4_000)
-    assert then(RUSTLS[0], {5_000, 10_000}) == pytest.approx((104_932 - 57_124) * KIB / 5_000)
-    assert then(RUSTLS[0], {100, 1_000}) is None
+    assert published_slope(RUSTLS[0], {1_000, 5_000}) == pytest.approx((57_124 - 21_044) * KIB / 4_000)
+    assert published_slope(RUSTLS[0], {5_000, 10_000}) == pytest.approx((104_932 - 57_124) * KIB / 5_000)
+    assert published_slope(RUSTLS[0], {100, 1_000}) is None
 
 
 def test_a_line_that_is_not_measured_is_a_hole_and_so_are_those_that_need_it():
     runs = [one for one in ladder() if not one.suite.endswith("-chain3")]
-    table = account(select(runs))
+    table = account_2023_table(select(runs))
     notes = [row[-3].note for row in table.rows]
     assert [bool(note) for note in notes] == [False, False, False, True, False, False, False]
     assert [row[-2].note for row in table.rows][3:5] == ["not measured at two N of 1,000 and more"] * 2
 
 
 def test_a_stack_with_jemalloc_has_no_live_heap_and_says_why():
-    table = account(select(ladder(RUSTLS, meters=("rss",))))
+    table = account_2023_table(select(ladder(RUSTLS, meters=("rss",))))
     assert {row[-1].note for row in table.rows[1:3]} == {"no heap runs: its jemalloc is none that the heap meter sees"}
     assert column(table, "added_bytes")[1:3] == [-70, 200]
 

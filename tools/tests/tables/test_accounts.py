@@ -104,7 +104,7 @@ def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):
         for of in (lambda a, b: a, lambda a, b: b, lambda a, b: a + b)
     )
     assert one + other == both
-    line = session_cost.line({pairs: float(first) for pairs, first, _ in points})
+    line = session_cost.fit_line({pairs: float(first) for pairs, first, _ in points})
     assert float(one) == pytest.approx(line.slope, rel=1e-6, abs=1e-3)
 
 
@@ -145,7 +145,7 @@ def test_a_single_n_is_a_hole_with_the_reason():
 
 def test_from_requested_to_resident():
     row = row_of(waterfall.waterfall(select([*rss_runs(), *heap_runs()])), stack=STACK)
-    said = [row[key].text for key, _ in waterfall.COLUMNS]
+    said = [row[key].text for key, _ in waterfall.STAGE_COLUMNS]
     assert said == ["116,000", "+4,000", "120,000", "+30,000", "150,000", "-20,000", "130,000"]
 
 
@@ -162,7 +162,7 @@ def test_an_allocator_that_seems_to_hold_less_than_was_requested_has_no_figure(h
     runs = with_books({"mimalloc": {"committed_bytes": held}})
     row = row_of(rss_accounts.accounts(select([*runs, *heap_runs()])), stack=STACK)
     assert [row[key].note for key in ("allocator_bytes", "outside_bytes")] == [
-        None if known else allocator_statistics.COARSE
+        None if known else allocator_statistics.COARSE_NOTE
     ] * 2
     assert row["rss_bytes"].text == "130,000"
 
@@ -193,12 +193,12 @@ def test_two_heaps_are_summed_and_each_is_shown():
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.sampled_from(sorted(allocator_statistics.USABLE)), st.integers(0, 10**12), min_size=1))
+@given(st.dictionaries(st.sampled_from(sorted(allocator_statistics.LIVE_FIELDS)), st.integers(0, 10**12), min_size=1))
 def test_what_all_allocators_hold_is_the_sum(amounts):
-    told = {name: dict.fromkeys(allocator_statistics.HELD[name], amount) for name, amount in amounts.items()}
+    told = {name: dict.fromkeys(allocator_statistics.OBTAINED_FIELDS[name], amount) for name, amount in amounts.items()}
     phase = session_cost.phase_of(run(100, straight(50), {"allocator": told}), "established")
-    assert allocator_statistics.held(phase) == sum(
-        amount * len(allocator_statistics.HELD[name]) for name, amount in amounts.items()
+    assert allocator_statistics.obtained_bytes(phase) == sum(
+        amount * len(allocator_statistics.OBTAINED_FIELDS[name]) for name, amount in amounts.items()
     )
 
 

@@ -11,9 +11,9 @@ from tlsmem.base.paths import ROOT
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import reasons, rules
 from tlsmem.profile.buckets.rules import OTHER
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import BASE, PEAK, Held, Moment, Profile, Stacks
+from tlsmem.profile.heap_profile import BASE, PEAK, CallstackTree, LiveHeap, Moment, Profile
 from tlsmem.schema import records
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import select
@@ -52,7 +52,7 @@ def test_buckets_add_up_to_the_heap_meter_s_slopes_to_the_byte_and_block(run):
     alone = select(loaded(), [run.stack], [run.suite], roles=["together"], envs=["lab"], windows=["all"])
     (setting,) = [one for one in alone.settings if one.allocator == "system" and not one.peer]
     heap = alone.series(run.stack, setting).heap_pair()
-    sums = Sums(sites_reader.profile(run))
+    sums = BucketSums(sites_reader.profile_from_record(run))
     judged = [name for name in sums.phases() if name != "freed"]
     assert len(judged) >= 11
     for name in judged:
@@ -64,17 +64,17 @@ def test_buckets_add_up_to_the_heap_meter_s_slopes_to_the_byte_and_block(run):
 
 
 def test_what_the_rules_cover(run):
-    sums = Sums(sites_reader.profile(run))
+    sums = BucketSums(sites_reader.profile_from_record(run))
     for role in ROLES:
         for name in (sums.fullest(role), "established", "reply", "idle"):
             whole = sums.whole(name, role).bytes
-            uncovered = sums.held(name, role).get(OTHER, Held(0, 0)).bytes
+            uncovered = sums.held(name, role).get(OTHER, LiveHeap(0, 0)).bytes
             assert whole > 0 and 1 - uncovered / whole >= LEAST, (name, role)
 
 
 def test_no_rule_takes_everything(run):
     """Where a session holds most there are several purposes, and none has more than half."""
-    sums = Sums(sites_reader.profile(run))
+    sums = BucketSums(sites_reader.profile_from_record(run))
     for role in ROLES:
         held = sums.held(sums.fullest(role), role)
         assert (
@@ -93,10 +93,10 @@ def frame(function: str) -> Frame:
 
 
 def profile(
-    live: dict[str, dict[tuple[str, ...], Held]], sessions: int | None = 1, stack: str | None = None
+    live: dict[str, dict[tuple[str, ...], LiveHeap]], sessions: int | None = 1, stack: str | None = None
 ) -> Profile:
     """Moments with what is live by functions, innermost first."""
-    stacks = Stacks()
+    stacks = CallstackTree()
 
     def number(functions: tuple[str, ...]) -> int:
         caller = 0
@@ -128,15 +128,20 @@ OF_CONTEXT = ("malloc", "SSL_CTX_new", "client_context_new")
 def test_the_table_has_every_figure_of_known_blocks():
     made = profile(
         {
-            BASE: {READ: Held(100, 1), OF_CONTEXT: Held(7000, 7)},
-            "sessions": {READ: Held(100, 1), OF_SERVER: Held(40, 2), OF_CONTEXT: Held(7000, 7)},
-            "client 1": {READ: Held(2100, 3), WRITE: Held(90, 1), UNKNOWN: Held(10, 1), OF_SERVER: Held(40, 2)},
-            "established": {READ: Held(1100, 2), UNKNOWN: Held(10, 1), OF_SERVER: Held(40, 2)},
+            BASE: {READ: LiveHeap(100, 1), OF_CONTEXT: LiveHeap(7000, 7)},
+            "sessions": {READ: LiveHeap(100, 1), OF_SERVER: LiveHeap(40, 2), OF_CONTEXT: LiveHeap(7000, 7)},
+            "client 1": {
+                READ: LiveHeap(2100, 3),
+                WRITE: LiveHeap(90, 1),
+                UNKNOWN: LiveHeap(10, 1),
+                OF_SERVER: LiveHeap(40, 2),
+            },
+            "established": {READ: LiveHeap(1100, 2), UNKNOWN: LiveHeap(10, 1), OF_SERVER: LiveHeap(40, 2)},
         },
         sessions=10,
         stack="openssl@1",
     )
-    found = {(row["role"], row["bucket"]): row for row in rows(buckets.table([made], blocks=True))}
+    found = {(row["role"], row["bucket"]): row for row in rows(buckets.bucket_table([made], blocks=True))}
     client = {bucket: row for (role, bucket), row in found.items() if role == "client"}
     assert list(client) == ["record buffers, read", "record buffers, write", OTHER, "total", "covered"]
     assert client["record buffers, read"]["established"] == "100 (0.10)"
@@ -150,35 +155,35 @@ def test_the_table_has_every_figure_of_known_blocks():
 
 
 def test_a_share_is_never_rounded_up():
-    made = profile({"established": {READ: Held(99_999, 1), UNKNOWN: Held(1, 1)}}, stack="openssl@1")
-    assert rows(buckets.table([made]))[-1]["established"] == "99.9 %"
+    made = profile({"established": {READ: LiveHeap(99_999, 1), UNKNOWN: LiveHeap(1, 1)}}, stack="openssl@1")
+    assert rows(buckets.bucket_table([made]))[-1]["established"] == "99.9 %"
 
 
 def test_the_tool_s_own_peak_goes_before_the_fullest_phase():
-    made = profile({"established": {READ: Held(9, 1)}, PEAK: {READ: Held(5, 1)}}, stack="openssl@1")
-    found = rows(buckets.table([made]))
+    made = profile({"established": {READ: LiveHeap(9, 1)}, PEAK: {READ: LiveHeap(5, 1)}}, stack="openssl@1")
+    found = rows(buckets.bucket_table([made]))
     assert (found[0]["most"], found[0]["most_in"]) == ("5", PEAK)
 
 
 def test_what_was_live_before_any_session_is_nobody_s_fullest_phase():
-    made = profile({BASE: {READ: Held(900, 9)}, "established": {READ: Held(905, 10)}}, stack="openssl@1")
-    found = rows(buckets.table([made]))
+    made = profile({BASE: {READ: LiveHeap(900, 9)}, "established": {READ: LiveHeap(905, 10)}}, stack="openssl@1")
+    found = rows(buckets.bucket_table([made]))
     assert (found[0]["most"], found[0]["most_in"]) == ("5", "established")
 
 
 def test_without_rules_all_is_other_and_the_caption_says_so():
     for made in (
-        profile({"established": {READ: Held(9, 1)}}),
-        profile({"established": {READ: Held(9, 1)}}, stack="x@1"),
+        profile({"established": {READ: LiveHeap(9, 1)}}),
+        profile({"established": {READ: LiveHeap(9, 1)}}, stack="x@1"),
     ):
-        table = buckets.table([made])
+        table = buckets.bucket_table([made])
         assert [row["bucket"] for row in rows(table)] == [OTHER, "total", "covered"]
         assert "has no rules for" in table.caption and rows(table)[-1]["established"] == "0.0 %"
 
 
 def test_a_tool_that_counts_no_blocks_has_bytes():
-    made = profile({"established": {READ: Held(9, None), UNKNOWN: Held(1, None)}}, stack="openssl@1")
-    assert [row["established"] for row in rows(buckets.table([made], blocks=True))] == ["9", "1", "10", "90.0 %"]
+    made = profile({"established": {READ: LiveHeap(9, None), UNKNOWN: LiveHeap(1, None)}}, stack="openssl@1")
+    assert [row["established"] for row in rows(buckets.bucket_table([made], blocks=True))] == ["9", "1", "10", "90.0 %"]
 
 
 def test_the_catalogue_has_it_of_every_recorded_stack_and_suite():
@@ -189,42 +194,44 @@ def test_the_catalogue_has_it_of_every_recorded_stack_and_suite():
     assert client["established"] == "47,592" and client["closed"] == "0"
 
 
-def two(larger: dict[tuple[str, ...], Held], smaller: dict[tuple[str, ...], Held]) -> list[str]:
+def two(larger: dict[tuple[str, ...], LiveHeap], smaller: dict[tuple[str, ...], LiveHeap]) -> list[str]:
     made = [profile({"established": larger}, stack="openssl@1"), profile({"established": smaller}, stack="rustls@1")]
-    return reasons.explained(made)
+    return reasons.explain_pairs(made)
 
 
 RUSTLS_READ = ("alloc::alloc::alloc", "rustls::msgs::deframer::buffers::DeframerVecBuffer::read", "client_read")
 
 
 def test_reasons_come_with_figures_of_the_profiles_the_largest_difference_first():
-    established, first, second, *rest = two({READ: Held(900, 1), WRITE: Held(950, 1)}, {RUSTLS_READ: Held(400, 1)})[:3]
+    established, first, second, *rest = two(
+        {READ: LiveHeap(900, 1), WRITE: LiveHeap(950, 1)}, {RUSTLS_READ: LiveHeap(400, 1)}
+    )[:3]
     assert not rest
     said = "When established (a suite), a client session of openssl@1 holds 4.6 times as much as one of rustls@1"
     assert established == f"{said}: 1,850 B against 400 B:"
     assert first.startswith("**record buffers, write**, +950 B: 950 B against 0 B. OpenSSL's first write ")
     assert second.startswith("**record buffers, read**, +500 B: 900 B against 400 B. OpenSSL's first read ")
-    assert second.endswith(rules.rules("rustls").rules[0].why)
+    assert second.endswith(rules.rules_of_family("rustls").rules[0].why)
 
 
 def test_a_reason_is_given_once():
-    sentences = two({READ: Held(900, 1)}, {RUSTLS_READ: Held(400, 1)})
-    why = rules.rules("openssl").rules[0].why
+    sentences = two({READ: LiveHeap(900, 1)}, {RUSTLS_READ: LiveHeap(400, 1)})
+    why = rules.rules_of_family("openssl").rules[0].why
     assert len(sentences) == 4 and sum(why in sentence for sentence in sentences) == 1
 
 
 def test_what_holds_less_has_a_minus_and_small_differences_are_one_sentence():
-    _, first, rest, *_ = two({WRITE: Held(9000, 1), UNKNOWN: Held(1, 1)}, {RUSTLS_READ: Held(40, 1)})
+    _, first, rest, *_ = two({WRITE: LiveHeap(9000, 1), UNKNOWN: LiveHeap(1, 1)}, {RUSTLS_READ: LiveHeap(40, 1)})
     assert first.startswith("**record buffers, write**, +9,000 B")
     assert rest == "The rest: record buffers, read −40 B; other +1 B."
 
 
 def test_differences_said_add_up_on_the_recording():
     """Every sentence's bytes between two that end with a colon are the difference of the totals in the first."""
-    profiles = [sites_reader.profile(one) for one in sites_runs() if one.suite == "tls13-rsa-aes256"]
-    one, other = map(Sums, profiles)
+    profiles = [sites_reader.profile_from_record(one) for one in sites_runs() if one.suite == "tls13-rsa-aes256"]
+    one, other = map(BucketSums, profiles)
     for role in ROLES:
-        sides = [reasons.Side(sums, role, "established") for sums in (one, other)]
+        sides = [reasons.StackSide(sums, role, "established") for sums in (one, other)]
         parts = [sides[0].bytes(bucket) - sides[1].bytes(bucket) for bucket in rules.buckets()]
         assert sum(parts) == sides[0].whole - sides[1].whole > Fraction(20_000)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
-from tlsmem.stats.selection import of_campaign
+from tlsmem.stats.selection import select_campaign
 from tlsmem.tables import recording_contents
 
 OPENSSL, RUSTLS = "openssl@3.5.5", "rustls+aws-lc@0.23.46"
@@ -104,7 +104,7 @@ def test_a_timed_campaign_has_all_its_repeats_in_its_order_of_stacks():
     runs = synthetic_timed.campaign([RUSTLS, OPENSSL], [SUITE], "throughput", factors=(1.0,) * 7)
     others = synthetic_timed.campaign(["openssl@3.4.1"], [SUITE], "throughput")
     others += synthetic_timed.campaign([RUSTLS], [SUITE])
-    assert of_campaign([*runs, *others], "throughput") == runs[1::2] + runs[::2]
+    assert select_campaign([*runs, *others], "throughput") == runs[1::2] + runs[::2]
 
 
 @pytest.mark.parametrize(
@@ -120,5 +120,5 @@ def test_a_timed_campaign_has_all_its_repeats_in_its_order_of_stacks():
 def test_a_campaign_of_which_nothing_is_there_says_what_is(changes, said):
     run = synthetic_timed.record(**({"stack": OPENSSL, "suite": SUITE, "scenario": "throughput"} | changes))
     with pytest.raises(ValueError, match="no run that this campaign asks for") as refused:
-        of_campaign([run], "throughput")
+        select_campaign([run], "throughput")
     assert said in str(refused.value)

@@ -8,7 +8,7 @@ from tests.stats.test_role_sums import texts
 from tests.support import synthetic
 from tlsmem.stats import bootstrap
 from tlsmem.stats.selection import select
-from tlsmem.tables.environments import deployed
+from tlsmem.tables.environments import environment_table
 from tlsmem.tables.peaks_and_model import peaks
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
@@ -31,7 +31,7 @@ FIGURES = [
 
 def table(stacks=(STACK,), **factors):
     named = {env.replace("_", "-"): of_env for env, of_env in factors.items()}
-    return deployed(select(synthetic.environments(stacks, SUITE, named)))
+    return environment_table(select(synthetic.environments(stacks, SUITE, named)))
 
 
 def test_an_environment_that_costs_more_is_told_with_its_interval():
@@ -59,7 +59,7 @@ def test_roles_of_their_own_processes_have_rows_and_kept_ones_no_payload():
     for roles, (env, factor), at in product(("split", "keep-server"), (("lab", 1), ("deployed", 1.5)), (1, 2)):
         made = synthetic.campaign([STACK], [SUITE], (200, 2000, 20000), roles=roles, env=env)
         runs += [synthetic.scaled(run, factor, at) for run in made if run.meter == "rss"]
-    found = deployed(select(runs))
+    found = environment_table(select(runs))
     rows = texts(found, "roles", "quantity", "process", "lab", "deployed_to_lab")
     assert ("split", "peak of the run, bytes per session", "client", *STEADY) in rows
     assert ("keep-server", "1 KiB each way, bytes per session", "server", "–", "–") in rows
@@ -68,7 +68,7 @@ def test_roles_of_their_own_processes_have_rows_and_kept_ones_no_payload():
 
 def test_an_n_that_one_environment_lacks_is_a_hole_there_only():
     made = synthetic.environments([STACK], SUITE, {"lab": LAB, "deployed": MORE})
-    found = deployed(select([run for run in made if (run.env, run.sessions) != ("deployed", 5000)]))
+    found = environment_table(select([run for run in made if (run.env, run.sessions) != ("deployed", 5000)]))
     rows = {name: rest for name, *rest in texts(found, "quantity", "lab", "deployed", "deployed_to_lab")}
     assert rows["peak at N = 5,000, MiB"] == ["391.9 (391.5 to 392.3)", "–", "–"]
     assert rows["C10K peak, MiB"][2] == "1.050 (1.040 to 1.070)"
@@ -76,8 +76,8 @@ def test_an_n_that_one_environment_lacks_is_a_hole_there_only():
 
 
 def test_the_same_figures_give_the_same_interval():
-    assert bootstrap.ratio(LAB, MORE) == bootstrap.ratio(LAB, MORE)
-    assert bootstrap.ratio([1.0] * 5, [2.0] * 5) == bootstrap.Interval(2.0, 2.0)
+    assert bootstrap.ratio_interval(LAB, MORE) == bootstrap.ratio_interval(LAB, MORE)
+    assert bootstrap.ratio_interval([1.0] * 5, [2.0] * 5) == bootstrap.Interval(2.0, 2.0)
 
 
 def test_what_was_measured_once_has_no_interval():

@@ -4,9 +4,9 @@ import pytest
 
 from tests.stats.test_role_sums import texts
 from tests.support import synthetic
-from tlsmem.stats.repeats import Change
+from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.selection import select
-from tlsmem.tables.mixed_pairs import interop
+from tlsmem.tables.mixed_pairs import mixed_pair_table
 
 A, B, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"
 COUNTS = (100, 1000, 5000)
@@ -14,7 +14,7 @@ CELLS = ("live_established", "live_established_change", "live_peak_change", "rss
 
 
 def table(records):
-    return interop(select(records))
+    return mixed_pair_table(select(records))
 
 
 def test_every_end_of_every_mixed_pair_has_a_row():
@@ -75,8 +75,8 @@ def test_without_the_stack_itself_as_peer_the_difference_is_a_hole():
 
 
 def test_figures_that_are_exact_need_no_repeats():
-    assert Change((100.0,), (100.1,), exact=True).beyond_spread
-    assert not Change((100.0,), (100.1,)).beyond_spread
+    assert RepeatChange((100.0,), (100.1,), exact=True).beyond_spread
+    assert not RepeatChange((100.0,), (100.1,)).beyond_spread
 
 
 def test_lines_go_through_the_same_n_or_are_not_compared():

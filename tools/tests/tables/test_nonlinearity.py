@@ -22,42 +22,44 @@ def line(slope: int = 10_000, repeats: tuple[int, ...] = (0,), **jumps: int) -> 
 @settings(deadline=None)
 @given(st.integers(1, 10**6), st.lists(st.integers(0, 10**5), min_size=1, max_size=5))
 def test_a_straight_line_bends_nowhere(slope, repeats):
-    assert nonlinearity.bends(line(slope, tuple(repeats))) == []
+    assert nonlinearity.find_bends(line(slope, tuple(repeats))) == []
 
 
 def test_a_jump_is_found_between_its_two_n():
-    (found,) = nonlinearity.bends(line(n4000=2_000_000))
+    (found,) = nonlinearity.find_bends(line(n4000=2_000_000))
     assert (found.step.low, found.step.high, found.excess) == (2000, 4000, 2000.0)
 
 
 def test_a_line_that_goes_on_steeper_bends_once():
     points = {n: [10_000 * n // 2 + (5_000 * (n - 4000) if n > 4000 else 0)] for n in COUNTS}
-    (found,) = nonlinearity.bends(points)
+    (found,) = nonlinearity.find_bends(points)
     assert (found.step.low, found.step.high) == (4000, 8000)
 
 
 def test_uneven_n_are_compared_per_pair():
-    assert nonlinearity.bends({100: [500_000], 1000: [5_000_000], 10_000: [50_000_000]}) == []
+    assert nonlinearity.find_bends({100: [500_000], 1000: [5_000_000], 10_000: [50_000_000]}) == []
 
 
 @settings(deadline=None)
 @given(st.integers(0, 400_000))
 def test_no_difference_inside_the_spread_of_repeats_is_one(jump):
-    assert nonlinearity.bends(line(repeats=(0, 100_000, 200_000), n4000=jump)) == []
+    assert nonlinearity.find_bends(line(repeats=(0, 100_000, 200_000), n4000=jump)) == []
 
 
 def test_beyond_the_spread_it_is_one():
-    (found,) = nonlinearity.bends(line(repeats=(0, 100_000, 200_000), n4000=1_300_000))
+    (found,) = nonlinearity.find_bends(line(repeats=(0, 100_000, 200_000), n4000=1_300_000))
     assert found.step.high == 4000
 
 
 def test_runs_made_once_take_more_than_what_is_known_to_vary():
-    assert nonlinearity.bends(line(n4000=600_000)) == []  # 3 % of both increments are 618 B per pair, of 1,000 pairs
-    assert len(nonlinearity.bends(line(n4000=630_000))) == 1
+    assert (
+        nonlinearity.find_bends(line(n4000=600_000)) == []
+    )  # 3 % of both increments are 618 B per pair, of 1,000 pairs
+    assert len(nonlinearity.find_bends(line(n4000=630_000))) == 1
 
 
 def test_two_n_have_one_increment_and_no_bend():
-    assert nonlinearity.bends({100: [1000], 1000: [10**9]}) == []
+    assert nonlinearity.find_bends({100: [1000], 1000: [10**9]}) == []
 
 
 def recorded(live: int = 0, mapped: int = 0, file: int = 0, free: int = 0):
@@ -78,7 +80,7 @@ def recorded(live: int = 0, mapped: int = 0, file: int = 0, free: int = 0):
 
 
 def said(records) -> list[str]:
-    return [row[-1].text for row in nonlinearity.bent(select(records)).rows]
+    return [row[-1].text for row in nonlinearity.nonlinearity_table(select(records)).rows]
 
 
 def test_what_grew_is_named():
@@ -104,11 +106,11 @@ def test_a_table_that_grows_with_n_is_named_from_heap_runs():
 
 
 def test_a_straight_line_has_no_row():
-    assert [row[-5].text for row in nonlinearity.bent(select(recorded())).rows] == []
+    assert [row[-5].text for row in nonlinearity.nonlinearity_table(select(recorded())).rows] == []
 
 
 def test_two_n_are_a_dash_with_the_reason():
-    table = nonlinearity.bent(select(list(recorded())[:2]))
+    table = nonlinearity.nonlinearity_table(select(list(recorded())[:2]))
     assert {row[-1].note for row in table.rows} == {"two increments need three N"}
 
 

@@ -16,14 +16,14 @@ def of_then(factor: float = 1.0) -> list[Record]:
 
 
 def test_the_file_names_stacks_and_suites_as_we_do():
-    found = published.figures()
+    found = published.load_published_peaks()
     assert found[OPENSSL, SUITE, 10_000] == (756_380, "2023-12-18")
     assert found[RUSTLS, "tls13-rsa-aes256", 100] == (11_536, "2023-12-18")
     assert found["rustls+ring@0.16", SUITE, 1_000] == (29_836, "2019-07-02")
 
 
 def test_ours_stand_beside_it_with_the_difference():
-    table = published.published(select(of_then()))
+    table = published.published_peak_table(select(of_then()))
     assert [row[2].value for row in table.rows] == [100, 1_000, 5_000, 10_000]
     row = table.rows[-1]
     peak = max(phase.peak_rss_bytes for phase in synthetic.record("openssl@3.5.5", SUITE, 10_000).phases) / 1024
@@ -35,7 +35,7 @@ def test_ours_stand_beside_it_with_the_difference():
 
 def test_what_was_not_measured_is_a_hole_with_its_reason():
     runs = [run for run in of_then() if run.sessions != 5_000]
-    row = published.published(select(runs)).rows[2]
+    row = published.published_peak_table(select(runs)).rows[2]
     assert [cell.note for cell in row[5:]] == ["not measured"] * 3
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from tests.support import synthetic
 from tlsmem.schema.records import Phase, Record
-from tlsmem.stats.allocator_statistics import GIVEN_BACK
+from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue, render
 from tlsmem.tables import stacks as standings
@@ -29,7 +29,7 @@ def split(*stacks: str, suites=(CLASSIC,), factors=(1.0,)) -> list[Record]:
 
 
 def shown(records: list[Record], **asked) -> Table:
-    return standings.standings(select(records, **asked))
+    return standings.stack_table(select(records, **asked))
 
 
 def texts(table: Table, *names: str) -> list[tuple[str, ...]]:
@@ -63,7 +63,7 @@ def test_any_order_of_records_gives_the_same_rows(extra: list[int], shuffled: ra
         for sessions in (100, 1000)
     ]
     table = shown(runs)
-    exact = [standings.exact(row[5]) for row in table.rows[:3]]
+    exact = [standings.exact_bytes(row[5]) for row in table.rows[:3]]
     assert exact == sorted(exact)
     shuffled.shuffle(runs)
     assert texts(shown(runs), "stack", "established") == texts(table, "stack", "established")
@@ -72,7 +72,7 @@ def test_any_order_of_records_gives_the_same_rows(extra: list[int], shuffled: ra
 def test_what_is_not_whole_is_rounded_and_told():
     runs = [synthetic.record(OPENSSL, CLASSIC, n, "heap", 400 * (n > 100), roles="split") for n in (100, 1000)]
     cell = shown(runs).rows[0][5]
-    assert (cell.text, cell.note) == ("64,001", standings.ROUNDED)
+    assert (cell.text, cell.note) == ("64,001", standings.ROUNDED_NOTE)
     assert cell.value == {"bytes": 64_000, "bytes_remainder": 400, "over_sessions": 450}
 
 
@@ -129,7 +129,7 @@ def test_c10k_is_of_one_role_and_marked_where_it_is_from_the_fit():
 
 def test_one_process_for_both_roles_has_no_rss_of_either():
     row = shown(synthetic.campaign([OPENSSL], [CLASSIC])).rows[0]
-    assert [cell.note for cell in row[6:]] == [standings.APART] * 2 and row[5].text == "64,000"
+    assert [cell.note for cell in row[6:]] == [standings.NEEDS_SPLIT_ROLES] * 2 and row[5].text == "64,000"
 
 
 def test_what_a_stack_cannot_do_is_told_once_and_has_no_row():
@@ -175,7 +175,7 @@ def test_a_runtime_of_its_own_tells_what_is_live_at_the_ends_of_phases():
     row = shown([*(with_books(run, books) for run in runs), *split(BORING)]).rows[0]
     assert [cell.text for cell in row[2:6]] == [RUSTLS, "1,000", "9,000", "5,000"]
     assert row[5].value == {"bytes": 5000.0}
-    assert [cell.note for cell in row[3:6]] == [standings.RUNTIME, standings.RUNTIME_PEAK, standings.RUNTIME]
+    assert [cell.note for cell in row[3:6]] == [standings.RUNTIME_NOTE, standings.RUNTIME_PEAK, standings.RUNTIME_NOTE]
 
 
 def test_of_an_allocator_that_is_not_seen_there_is_rss_only_and_it_comes_last():
@@ -215,12 +215,12 @@ def test_many_stacks_are_shown_in_one_table_and_few_in_others():
 def test_resident_figures_of_a_runtime_say_that_it_gave_back_what_was_free():
     runs = [with_books(run, of_runtime({})) for run in split(OPENSSL)]
     *_, rests, most = shown(runs).rows[0]
-    assert rests.note.endswith(GIVEN_BACK) and most.note.endswith(f"keeps to no line; {GIVEN_BACK}")
+    assert rests.note.endswith(RETURNED_MEMORY_NOTE) and most.note.endswith(f"keeps to no line; {RETURNED_MEMORY_NOTE}")
     measured = synthetic.campaign([OPENSSL], [CLASSIC], (100, 1000, 20_000), roles="split")
     *_, most = shown([with_books(run, of_runtime({})) for run in measured]).rows[0]
-    assert most.note == GIVEN_BACK
+    assert most.note == RETURNED_MEMORY_NOTE
     for kind, column in (("c10k", -1), ("roles", -6)):
-        assert catalogue.build(select(runs), [kind])[0].rows[0][column].note.endswith(GIVEN_BACK)
+        assert catalogue.build(select(runs), [kind])[0].rows[0][column].note.endswith(RETURNED_MEMORY_NOTE)
         assert not any(cell.note for cell in catalogue.build(select(split(OPENSSL)), [kind])[0].rows[0][:-2])
 
 

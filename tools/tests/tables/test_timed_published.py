@@ -12,7 +12,7 @@ XEON = "published 2024-10-18, of another machine (Xeon E-2386G)"
 
 
 def beside(stack, suite, part, cpu=EPYC):
-    return published.beside(stack, suite, part, cpu)
+    return published.nearest_published_cell(stack, suite, part, cpu)
 
 
 def test_every_line_of_both_files_is_read():

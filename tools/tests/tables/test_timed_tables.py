@@ -6,7 +6,7 @@ from tests.support import synthetic, synthetic_timed
 from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.stats import timed_selection
 from tlsmem.tables.names import TIMED_NEEDS
-from tlsmem.tables.table import HOLE, Table
+from tlsmem.tables.table import MISSING, Table
 from tlsmem.tables.timed import catalogue
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
@@ -51,7 +51,7 @@ def test_without_a_sealer_the_share_is_a_dash_that_says_so():
     made = table(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", without=("seal",)), "transfer")
     (row,) = rows(made)
     assert (row["cipher_share_percent"].text, row["cipher_share_percent"].note) == (
-        HOLE,
+        MISSING,
         "its driver has no AEAD to call directly",
     )
     assert row["send_mib_per_s"].value == 4_000
@@ -100,7 +100,7 @@ def test_holes_say_why_and_what_was_published_stays():
     found = {(row["stack"].value, row["role"].value): row for row in rows(table(runs, "handshakes"))}
     unsupported, failed = found["mbedtls@2.28.10", "client"], found["openssl@3.2.0", "client"]
     for key in ("per_s", "interval", "with_construction_per_s", "hit_rate", "faults_each"):
-        assert (unsupported[key].text, unsupported[key].note) == (HOLE, "unsupported: does TLSv1.2 only")
+        assert (unsupported[key].text, unsupported[key].note) == (MISSING, "unsupported: does TLSv1.2 only")
         assert failed[key].note == "failed: resumed 62.5 % of its handshakes"
     assert unsupported["published_per_s"].note == "not published"
     assert failed["published_per_s"].value["rate"] == 2273.57
@@ -113,7 +113,7 @@ def test_two_repeats_have_a_median_and_no_interval():
     made = table(synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.0)), "handshakes")
     (client, _) = rows(made)
     assert client["per_s"].value == 2_500
-    assert (client["interval"].text, client["interval"].note) == (HOLE, "fewer than 3 repeats: no interval")
+    assert (client["interval"].text, client["interval"].note) == (MISSING, "fewer than 3 repeats: no interval")
 
 
 def test_latency_is_of_intervals_and_says_where_they_are_too_few():
@@ -124,7 +124,7 @@ def test_latency_is_of_intervals_and_says_where_they_are_too_few():
     for key, us in expected.items():
         assert client[key].value == pytest.approx(us, rel=0.001), key
     few = rows(table(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", factors=(1.0,)), "latency"))[0]
-    assert [few[f"{key}_us"].text == HOLE for key in ("p50", "p90", "p99", "p999", "max")] == [0, 0, 1, 1, 0]
+    assert [few[f"{key}_us"].text == MISSING for key in ("p50", "p90", "p99", "p999", "max")] == [0, 0, 1, 1, 0]
     assert few["p99_us"].note == "of 64 intervals"
 
 
@@ -183,7 +183,7 @@ def test_published_factors_are_of_both_versions_on_one_day_only():
     assert sending.value == pytest.approx(7094.13 / 5982.18, abs=1e-4)
     assert sending.note == "published 2024-10-18, of another machine (Xeon E-2386G); of rustls: with jemalloc"
     other = synthetic_timed.campaign(["openssl@3.2.0", "rustls+aws-lc@0.23.15"], [SUITE], "throughput")
-    assert rows(table(other, "factor"))[0]["published_rustls+aws-lc@0.23.15"].text == HOLE
+    assert rows(table(other, "factor"))[0]["published_rustls+aws-lc@0.23.15"].text == MISSING
     invalid = synthetic_timed.campaign(["openssl@3.2.0", "rustls+aws-lc+jemalloc-rust@0.22.0"], [f"{SUITE}-id"])
     assert rows(table(invalid, "factor"))[0]["published_rustls+aws-lc+jemalloc-rust@0.22.0"].text == "[3.30]"
 

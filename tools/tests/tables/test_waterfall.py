@@ -3,11 +3,11 @@
 import pytest
 
 from tests.tables.test_accounts import heap_runs, row_of, with_books
-from tlsmem.stats.allocator_statistics import COARSE
+from tlsmem.stats.allocator_statistics import COARSE_NOTE
 from tlsmem.stats.selection import select
 from tlsmem.tables import waterfall
 
-STEPS = [key for key, _ in waterfall.COLUMNS]
+STEPS = [key for key, _ in waterfall.STAGE_COLUMNS]
 
 
 def glibc(held: int, usable: int) -> dict:
@@ -30,8 +30,8 @@ def test_what_cannot_be_is_a_hole(books, known):
     row = row_of(waterfall.waterfall(select([*with_books(books), *heap_runs()])), stack="openssl@3.5.5")
     assert [key for key in STEPS if row[key].value is not None] == known
     notes = {row[key].note for key in STEPS if key not in known}
-    assert notes <= {COARSE, "mimalloc tells no live figure"}
-    assert "held_bytes" in known or row["held_bytes"].note == COARSE
+    assert notes <= {COARSE_NOTE, "mimalloc tells no live figure"}
+    assert "held_bytes" in known or row["held_bytes"].note == COARSE_NOTE
 
 
 def test_books_that_fall_are_a_hole():
@@ -39,4 +39,4 @@ def test_books_that_fall_are_a_hole():
     for phase in (phase for run in runs for phase in run.phases if phase.allocator):
         phase.allocator["mimalloc"]["committed_bytes"] = 10**9 - phase.allocator["mimalloc"]["committed_bytes"]
     row = row_of(waterfall.waterfall(select([*runs, *heap_runs()])), stack="openssl@3.5.5")
-    assert (row["held_bytes"].value, row["held_bytes"].note) == (None, COARSE)
+    assert (row["held_bytes"].value, row["held_bytes"].note) == (None, COARSE_NOTE)

@@ -31,7 +31,7 @@ def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.Arg
         return False
 
 
-def replace(file: Path, arguments: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> None:
+def replace_block(file: Path, arguments: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> None:
     """ValueError when no block of the file has this command; OSError when the file cannot be read or written."""
     found = 0
 
@@ -45,10 +45,10 @@ def replace(file: Path, arguments: argparse.Namespace, parser: argparse.Argument
     written = BLOCK.sub(renewed, file.read_text())
     if not found:
         raise ValueError(f"{file} has no place for this table: put <!-- begin: COMMAND --> and <!-- end --> there")
-    put(file, written)
+    write_atomically(file, written)
 
 
-def put(file: Path, text: str) -> None:
+def write_atomically(file: Path, text: str) -> None:
     """All of it or nothing: what stood there stays when the disk is full. A link stays one."""
     file = file.resolve()
     beside = file.with_name(f".{file.name}.{os.getpid()}")

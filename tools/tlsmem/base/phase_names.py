@@ -1,14 +1,14 @@
 """Phases of a run, as pictures and pages say them, and in which order they come."""
 
-READABLE = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
+READABLE_NAMES = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
 
 
-def named(phase: str | None) -> str | None:
+def recorded_name(phase: str | None) -> str | None:
     """As records say it, of what pages say; all else as it is."""
-    return next((name for name, said in READABLE.items() if said == phase), phase)
+    return next((name for name, said in READABLE_NAMES.items() if said == phase), phase)
 
 
-def place(phase: str) -> tuple:
+def order_key(phase: str) -> tuple:
     """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
     role, _, step = phase.partition(" ")
     return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)

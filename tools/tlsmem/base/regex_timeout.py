@@ -10,7 +10,7 @@ LIMIT_S = 5.0
 
 
 @contextmanager
-def bounded(wanted: re.Pattern[str] | str) -> Iterator[None]:
+def limit_search_time(wanted: re.Pattern[str] | str) -> Iterator[None]:
     """ValueError with a sentence when the block takes longer. Python's `re` looks at signals while it searches."""
     if threading.current_thread() is not threading.main_thread():  # which alone has signals
         yield

@@ -16,7 +16,7 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def changes() -> list[str]:
+def changed_files() -> list[str]:
     """The files outside data/ that differ from the commit."""
     lines = git("status", "--porcelain", "--", ".", f":(exclude){DATA}").splitlines()
     return [line.strip().partition(" ")[2].strip() for line in lines]
@@ -43,7 +43,7 @@ def check_recording(recording: Path, named: bool = True) -> None:
     if not named:
         raise ValueError(f"{recording} is committed, so only OUT= by this name adds runs to it; {ELSEWHERE}")
     try:
-        changed = changes()
+        changed = changed_files()
     except (FileNotFoundError, subprocess.CalledProcessError):
         raise ValueError(f"{recording} takes runs from a git clone only, and this is none; {ELSEWHERE}") from None
     if changed:
@@ -51,7 +51,7 @@ def check_recording(recording: Path, named: bool = True) -> None:
         raise ValueError(f"{recording} takes runs from a clean tree only: commit or stash {files}; {ELSEWHERE}")
 
 
-def insist(recording: Path, named: bool = True) -> None:
+def check_recording_or_exit(recording: Path, named: bool = True) -> None:
     """As check_recording, for commands: exits with 2 and the sentence."""
     try:
         check_recording(recording, named)

@@ -8,9 +8,9 @@ from typing import TextIO
 
 
 @contextmanager
-def checked() -> Iterator[None]:
+def exit_on_write_error() -> Iterator[None]:
     """Around what prints; everything is written when it ends. An error that names a file is another's."""
-    opened()
+    require_open()
     try:
         yield
         sys.stdout.flush()
@@ -25,7 +25,7 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def opened() -> TextIO:
+def require_open() -> TextIO:
     """Exits with a sentence when whoever started the script closed it."""
     if sys.stdout is None:
         sys.exit("memtest: stdout: it is closed; redirect it to a file, or to /dev/null")

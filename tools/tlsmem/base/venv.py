@@ -19,7 +19,7 @@ from tlsmem.base.paths import ROOT
 
 
 def activate(root: Path = ROOT) -> None:
-    sys.excepthook = told
+    sys.excepthook = handle_uncaught
     environment = root / ".venv"
     if Path(sys.prefix).resolve() == environment.resolve():
         return
@@ -31,7 +31,7 @@ def activate(root: Path = ROOT) -> None:
     os.execv(python, [str(python), *sys.orig_argv[1:]])
 
 
-def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def handle_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Ctrl-C is no error, at whatever moment it comes; the process still ends by that signal."""
     if kind is not KeyboardInterrupt:
         sys.__excepthook__(kind, error, trace)

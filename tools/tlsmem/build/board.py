@@ -21,11 +21,11 @@ class Board:
         self.bar = progress.BARS.open()
         if self.bar:
             self.task = self.bar.add_task("", title="all stacks", total=sum(self.weights.values()))
-        progress.Watch.told, progress.Watch.left = self.progressed, self.left
+        progress.ProgressListener.told, progress.ProgressListener.left = self.progressed, self.left
         return self
 
     def __exit__(self, *_: object) -> None:
-        progress.Watch.told, progress.Watch.left = None, lambda: ""
+        progress.ProgressListener.told, progress.ProgressListener.left = None, lambda: ""
         if self.bar:
             self.bar.remove_task(self.task)
             progress.BARS.close()
@@ -66,7 +66,7 @@ class Board:
         for name, (begin, done) in self.running.items():
             if done > ENOUGH:
                 paces.append((self.weights[name] * done, now - begin))
-        expected, took = map(sum, zip(*paces, strict=True)) if paces else (shared_resources.cpus(), self.workers)
+        expected, took = map(sum, zip(*paces, strict=True)) if paces else (shared_resources.count_cpus(), self.workers)
         return took / expected
 
     def left(self) -> str:

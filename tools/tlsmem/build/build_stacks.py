@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import cache, system_packages
-from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.schedule import Schedule
 from tlsmem.config import definitions, option_check
 from tlsmem.config.definitions import Stack, campaigns, stacks
@@ -19,9 +19,9 @@ UNAVAILABLE = 77
 def run(chosen: list[str], known: dict[str, Stack], prefix: Path | None) -> int:
     """The exit status."""
     if not (ROOT / "build/core/libmemtest.a").is_file():
-        raise Failed("build/core/libmemtest.a is not there: run `make core` first")
+        raise BuildFailed("build/core/libmemtest.a is not there: run `make core` first")
     system_packages.require_cargo_for(chosen)
-    cache.check()
+    cache.check_writable()
     failures = Schedule(chosen, known, ROOT, prefix).run()
     for name, error in failures.items():
         print(f"memtest: {name}: {str(error).removeprefix(f'{name}: ')}", file=sys.stderr)
@@ -33,17 +33,17 @@ def run(chosen: list[str], known: dict[str, Stack], prefix: Path | None) -> int:
 def asked(given: argparse.Namespace) -> list[str]:
     """The stacks that were named, and those of the campaign; all where there are none. Their names are known."""
     campaign = campaigns()[given.campaign].every_stack if given.campaign else []
-    named = option_check.listed(" ".join(given.stacks)) + campaign
-    return option_check.stacks(" ".join(named) or option_check.ALL, given.prefix)
+    named = option_check.split_names(" ".join(given.stacks)) + campaign
+    return option_check.expand_stacks(" ".join(named) or option_check.ALL_STACKS, given.prefix)
 
 
 def ended(given: argparse.Namespace) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
-    definitions.check()
+    definitions.check_definitions()
     try:
         sys.exit(run(asked(given), stacks(), given.prefix and given.prefix.absolute()))
-    except (Failed, ValueError) as error:
+    except (BuildFailed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)
     except OSError as error:

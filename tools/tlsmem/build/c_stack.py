@@ -26,7 +26,7 @@ FOLLOW_PWD = ("cmake", "configure")  # they go to where PWD says from elsewhere,
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltLibrary:
     """What a harness is linked with, and what says that it has changed."""
 
     cflags: list[str]
@@ -35,7 +35,7 @@ class Built:
     made: bool = False  # by its steps, just now
 
 
-def step(text: str, **filled: object) -> list[str]:
+def split_step(text: str, **filled: object) -> list[str]:
     """One command of a stack's steps, as arguments: no shell, so a path may hold anything."""
     return [
         word
@@ -49,8 +49,8 @@ def files_to_compile(command: list[str], where: Path) -> int | None:
     if command[0] != "make":
         return None
     try:
-        return commands.output([*command, "-n"], where).count(commands.COMPILES.decode())
-    except commands.Failed:
+        return commands.read_output([*command, "-n"], where).count(commands.COMPILE_OPTION.decode())
+    except commands.BuildFailed:
         return None
 
 
@@ -59,22 +59,22 @@ def compilers(stack: Stack) -> dict[str, str]:
     return {"CC": stack.compiler, "CXX": compiler_flags.CXX[stack.compiler]}
 
 
-def used(stack: Stack, root: Path, log: Path) -> Built | None:
+def used(stack: Stack, root: Path, log: Path) -> BuiltLibrary | None:
     """The library that this one stands on, made if need be."""
     return from_source(stack.uses, stacks()[stack.uses], root, log) if stack.uses else None
 
 
-def first(name: str, stack: Stack) -> str:
+def library_owner(name: str, stack: Stack) -> str:
     """The first table of the same library: what differs in its driver alone builds none of its own."""
-    return next((one for one, other in stacks().items() if made_by(other) == made_by(stack)), name)
+    return next((one for one, other in stacks().items() if library_inputs(other) == library_inputs(stack)), name)
 
 
-def made_by(stack: Stack) -> list:
+def library_inputs(stack: Stack) -> list:
     keys = ("steps", "compiler", "uses", "libraries")
     return [stack.source and sources.identity(stack.source), *(getattr(stack, key) for key in keys)]
 
 
-def place(name: str, stack: Stack, root: Path) -> Path:
+def build_folder(name: str, stack: Stack, root: Path) -> Path:
     """Where it is built. Below its tree the name is the same for all trees: what is compiled names no other place then,
     and a compiler's cache knows it again."""
     if isinstance(stack.source, TreeSource):
@@ -82,41 +82,41 @@ def place(name: str, stack: Stack, root: Path) -> Path:
     return root / "build/stacks" / name
 
 
-def from_source(name: str, stack: Stack, root: Path, log: Path) -> Built:
+def from_source(name: str, stack: Stack, root: Path, log: Path) -> BuiltLibrary:
     """Static libraries in build/stacks/NAME, made once per source, steps, flags and compiler."""
-    name = first(name, stack)
+    name = library_owner(name, stack)
     with shared_resources.alone(root / "build/locks" / f"{name}.library", name):
         return from_source_alone(name, stack, root, log)
 
 
-def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> Built:
-    folder = place(name, stack, root)
+def from_source_alone(name: str, stack: Stack, root: Path, log: Path) -> BuiltLibrary:
+    folder = build_folder(name, stack, root)
     stamp = folder.with_name(f"{folder.name}.stamp")
-    system_packages.require([stack.compiler])
+    system_packages.require_packages([stack.compiler])
     below = used(stack, root, log)
     how = {
         "steps": stack.steps,
         "flags": compiler_flags.cflags(stack.compiler),
-        "compiler": compiler_flags.version(stack.compiler),
+        "compiler": compiler_flags.compiler_version(stack.compiler),
     }
-    how |= {"environment": commands.FIXED | HERE | compilers(stack), "uses": below and below.identity}
+    how |= {"environment": commands.FIXED_VARIABLES | HERE | compilers(stack), "uses": below and below.identity}
     made_of = {"source": sources.identity(stack.source)} | how
-    tree = sources.get(name, stack.source, root / "build/sources", log)
+    tree = sources.provide_tree(name, stack.source, root / "build/sources", log)
     archives = [folder / library for library in stack.libraries]
-    key, made = cache.key(folder.name, made_of), False
-    if not (stamps.holds(stamp, made_of) and all(archive.is_file() for archive in archives)):
+    key, made = cache.entry_key(folder.name, made_of), False
+    if not (stamps.is_current(stamp, made_of) and all(archive.is_file() for archive in archives)):
         stamp.unlink(missing_ok=True)
-        if not cache.take("library", key, folder, name):
+        if not cache.restore("library", key, folder, name):
             make(name, stack, folder, root, log)
             made = True
-        stamps.write(stamp, made_of)
-    cache.keep("library", key, folder, cache.outputs(folder))
+        stamps.write_stamp(stamp, made_of)
+    cache.store("library", key, folder, cache.library_files(folder))
     link = [word.format(uses=uses(stack, root)) for word in stack.link]
-    identity = made_of | stamps.contents(archives, root)
-    return Built(includes(stack, folder, tree, root), [*map(str, archives), *link], identity, made)
+    identity = made_of | stamps.hash_files(archives, root)
+    return BuiltLibrary(include_flags(stack, folder, tree, root), [*map(str, archives), *link], identity, made)
 
 
-def includes(stack: Stack, folder: Path, tree: Path, root: Path) -> list[str]:
+def include_flags(stack: Stack, folder: Path, tree: Path, root: Path) -> list[str]:
     """What is generated comes before what it is generated from."""
     paths = [path.format(uses=uses(stack, root)) for path in stack.include]
     return list(dict.fromkeys(f"-I{above / path}" for path in paths for above in (folder, tree)))
@@ -127,8 +127,8 @@ def uses(stack: Stack, root: Path) -> Path | None:
 
 
 def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
-    system_packages.require(stack.needs)
-    tree, of_tree = sources.tree(stack.source, root / "build/sources"), isinstance(stack.source, TreeSource)
+    system_packages.require_packages(stack.needs)
+    tree, of_tree = sources.source_tree(stack.source, root / "build/sources"), isinstance(stack.source, TreeSource)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     filled = {
@@ -138,13 +138,13 @@ def make(name: str, stack: Stack, folder: Path, root: Path, log: Path) -> None:
         "cc": stack.compiler,
         "cxx": compiler_flags.CXX[stack.compiler],
         "uses": uses(stack, root),
-        "jobs": shared_resources.jobs(),
+        "jobs": shared_resources.jobs_per_build(),
     }
     for number, text in enumerate(stack.steps, 1):
-        command = step(text, **filled)
+        command = split_step(text, **filled)
         title = f"{name}: step {number} of {len(stack.steps)}, {' '.join(Path(word).name for word in command[:2])}"
         here = {} if Path(command[0]).name in FOLLOW_PWD else HERE
-        variables = here | compilers(stack) | (compiler_cache.variables(root, tree) if of_tree else {})
+        variables = here | compilers(stack) | (compiler_cache.ccache_variables(root, tree) if of_tree else {})
         commands.run(command, log, title, folder, files_to_compile(command, folder), **variables)
     if of_tree:  # there may be many of them
         compiler_cache.drop_objects(folder)
@@ -158,27 +158,27 @@ def maps(stack: Stack, root: Path) -> list[str]:
     return ours
 
 
-def from_system(stack: Stack) -> Built:
+def from_system(stack: Stack) -> BuiltLibrary:
     """The shared libraries that pkg-config names."""
-    system_packages.require(["pkg-config", stack.package])
+    system_packages.require_packages(["pkg-config", stack.package])
     ask = ["pkg-config", stack.pkg_config]
-    cflags = shlex.split(commands.output([*ask, "--cflags"]))
-    libraries = shlex.split(commands.output([*ask, "--libs"]))
-    folder = Path(commands.output([*ask, "--variable=libdir"]))
+    cflags = shlex.split(commands.read_output([*ask, "--cflags"]))
+    libraries = shlex.split(commands.read_output([*ask, "--libs"]))
+    folder = Path(commands.read_output([*ask, "--variable=libdir"]))
     found = [folder / f"lib{library[2:]}.so" for library in libraries if library.startswith("-l")]
     identity = {str(path): sources.sha256(path) for path in found if path.is_file()}
     # The harness's own bytes would not tell that the system's library was upgraded; its build id then does.
     build_id = hashlib.sha256("".join(identity.values()).encode()).hexdigest()[:40]
-    return Built(cflags, [*libraries, f"-Wl,--build-id=0x{build_id}"], identity)
+    return BuiltLibrary(cflags, [*libraries, f"-Wl,--build-id=0x{build_id}"], identity)
 
 
-def library(name: str, stack: Stack, root: Path, log: Path) -> Built:
+def provide_library(name: str, stack: Stack, root: Path, log: Path) -> BuiltLibrary:
     if stack.source:
         return from_source(name, stack, root, log)
-    return from_system(stack) if stack.pkg_config else Built([], [], {})
+    return from_system(stack) if stack.pkg_config else BuiltLibrary([], [], {})
 
 
-def drivers(stack: Stack, root: Path) -> list[Path]:
+def driver_files(stack: Stack, root: Path) -> list[Path]:
     """Its own file, and what its family shares."""
     family = [root / f"harness-c/families/{stack.family}.c"] if stack.family else []
     return [root / f"harness-c/drivers/{stack.driver}.c", *family]
@@ -191,7 +191,7 @@ def source_said(stack: Stack) -> list[str]:
     return [f'-DSOURCE="{stack.source.crate or stack.source.debian} {stack.source.version}"'] if stack.source else []
 
 
-def compiling(stack: Stack, cflags: list[str], root: Path) -> list[str]:
+def driver_command(stack: Stack, cflags: list[str], root: Path) -> list[str]:
     """The compiler of a driver with all but files."""
     return [
         *(stack.compiler, *shlex.split(compiler_flags.driver_cflags(stack.compiler)), *maps(stack, root)),
@@ -201,10 +201,10 @@ def compiling(stack: Stack, cflags: list[str], root: Path) -> list[str]:
     ]
 
 
-def link(name: str, stack: Stack, built: Built, binary: Path, root: Path, log: Path) -> None:
-    inputs = [root / "harness-c/main.c", *drivers(stack, root)]
+def link(name: str, stack: Stack, built: BuiltLibrary, binary: Path, root: Path, log: Path) -> None:
+    inputs = [root / "harness-c/main.c", *driver_files(stack, root)]
     command = [
-        *compiling(stack, built.cflags, root),
+        *driver_command(stack, built.cflags, root),
         *(*map(str, inputs), str(root / "build/core/libmemtest.a")),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]

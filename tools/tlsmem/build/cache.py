@@ -17,7 +17,7 @@ from pathlib import Path
 
 import zstandard
 
-from tlsmem.build.commands import CONSOLE, Failed
+from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.build.stamps import sha256
 
 ENDING = ".tar.zst"
@@ -30,25 +30,25 @@ def directory() -> Path | None:
     return Path(asked).expanduser().absolute() if asked else None
 
 
-def check() -> None:
+def check_writable() -> None:
     """Failed with a sentence where nothing could be kept."""
     if place := directory():
         try:
             place.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=place).close()
         except OSError as error:
-            raise Failed(f"MEMTEST_CACHE={place}: nothing can be kept there: {error.strerror}") from None
+            raise BuildFailed(f"MEMTEST_CACHE={place}: nothing can be kept there: {error.strerror}") from None
 
 
-def key(name: str, made_of: dict) -> str:
+def entry_key(name: str, made_of: dict) -> str:
     """Of what is made, where such a thing runs."""
     here = [platform.machine(), *platform.libc_ver()]
     return hashlib.sha256(json.dumps([name, made_of, here], sort_keys=True).encode()).hexdigest()[:32]
 
 
-def take(kind: str, key: str, folder: Path, title: str) -> bool:
+def restore(kind: str, key: str, folder: Path, title: str) -> bool:
     """Fills `folder`, new, with an entry; False when there is none that is whole."""
-    for entry in entries(kind, key):
+    for entry in find_entries(kind, key):
         if sha256(entry) != entry.name.removesuffix(ENDING).partition("-")[2]:
             CONSOLE.print(f"{title}: {entry} is damaged: it is removed from the cache, and built again", markup=False)
             entry.unlink(missing_ok=True)
@@ -66,15 +66,15 @@ def take(kind: str, key: str, folder: Path, title: str) -> bool:
     return False
 
 
-def entries(kind: str, key: str) -> list[Path]:
+def find_entries(kind: str, key: str) -> list[Path]:
     place = directory()
     return sorted((place / kind).glob(f"{key}-*{ENDING}")) if place else []
 
 
-def keep(kind: str, key: str, folder: Path, files: Iterable[Path]) -> None:
+def store(kind: str, key: str, folder: Path, files: Iterable[Path]) -> None:
     """Adds these files of `folder`; what cannot be kept is a sentence, and no failure."""
     place = directory()
-    if not place or entries(kind, key):
+    if not place or find_entries(kind, key):
         return
     try:
         with partial(place / kind) as made:
@@ -114,7 +114,7 @@ def partial(folder: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def outputs(folder: Path) -> Iterator[Path]:
+def library_files(folder: Path) -> Iterator[Path]:
     """Of a library's build directory what somebody may be linked or compiled with: all but objects and a tool's own."""
     left_out = {".o", ".d"}
     for file in folder.rglob("*"):
@@ -123,7 +123,7 @@ def outputs(folder: Path) -> Iterator[Path]:
             yield file
 
 
-def take_source(sum: str, archive: Path, title: str) -> bool:
+def restore_source(sum: str, archive: Path, title: str) -> bool:
     """An upstream archive by its SHA-256, into `archive`."""
     place = directory()
     entry = place and place / "sources" / sum
@@ -137,7 +137,7 @@ def take_source(sum: str, archive: Path, title: str) -> bool:
     return True
 
 
-def keep_source(sum: str, archive: Path) -> None:
+def store_source(sum: str, archive: Path) -> None:
     place = directory()
     if not place or not archive.is_file() or (place / "sources" / sum).is_file():
         return

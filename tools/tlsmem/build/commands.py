@@ -9,25 +9,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.build import shared_resources
-from tlsmem.build.progress import COMPILES, CONSOLE, Counted, Sign
+from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, CompileCounter
 
-__all__ = ["COMPILES", "CONSOLE", "Failed", "Sign", "Unavailable", "output", "run"]
+__all__ = ["COMPILE_OPTION", "CONSOLE", "BuildFailed", "CommandProgress", "Unavailable", "read_output", "run"]
 
 LAST_LINES = 15
 
 # The same input is the same binary: a build sees no compiler, flags or make variables of whoever calls it, and a fixed
-# date. That it does not name the clone that it was made in is seen to by stack_c.py and stack_rust.py.
-FIXED = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
+# date. That it does not name the clone that it was made in is seen to by c_stack.py and rust_stack.py.
+FIXED_VARIABLES = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
 PASSED = {"PATH", "HOME", "TMPDIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "PKG_CONFIG_PATH", "CARGO_HOME"}
 PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "APT_CONFIG")
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
 
 
-class Failed(Exception):
+class BuildFailed(Exception):
     """What went wrong, ready to be shown to a person."""
 
 
-class Unavailable(Failed):
+class Unavailable(BuildFailed):
     """What is not to be had, here or any more; nothing is broken, and the others can be made."""
 
 
@@ -38,17 +38,17 @@ def environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if name in PASSED or name.upper() in PROXIES or name.startswith(PASSED_PREFIXES)
     }
-    return kept | FIXED | more
+    return kept | FIXED_VARIABLES | more
 
 
-def output(command: Sequence[str], where: Path | None = None, **more: str) -> str:
+def read_output(command: Sequence[str], where: Path | None = None, **more: str) -> str:
     """What a short command prints; Failed when it is missing or fails. `more` is added to the environment."""
     try:
         done = subprocess.run(command, cwd=where, env=environment(**more), capture_output=True, text=True, check=True)
     except FileNotFoundError:
-        raise Failed(f"{command[0]} is not installed") from None
+        raise BuildFailed(f"{command[0]} is not installed") from None
     except subprocess.CalledProcessError as error:
-        raise Failed(f"`{shlex.join(command)}` failed: {error.stderr.strip()}") from None
+        raise BuildFailed(f"`{shlex.join(command)}` failed: {error.stderr.strip()}") from None
     return done.stdout.strip()
 
 
@@ -67,22 +67,22 @@ def run(command: Sequence[str], log: Path, title: str, where: Path, total: int |
                 stdout=kept, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise Failed(f"{title}: `{command[0]}` cannot be run: {error.strerror}") from None
-        with Sign(title, total) as sign:
+            raise BuildFailed(f"{title}: `{command[0]}` cannot be run: {error.strerror}") from None
+        with CommandProgress(title, total) as sign:
             status = wait(process, log, start, sign)
     if status:
-        raise Failed(f"{title}: `{shlex.join(command)}` failed ({ended(status)}).\n{end_of(log)}")
+        raise BuildFailed(f"{title}: `{shlex.join(command)}` failed ({ended(status)}).\n{end_of(log)}")
 
 
-def wait(process: subprocess.Popen, log: Path, start: int, sign: Sign) -> int:
+def wait(process: subprocess.Popen, log: Path, start: int, sign: CommandProgress) -> int:
     """The exit status; however this function is left, the command and its children have ended."""
-    counted = Counted(sign.total)
+    counted = CompileCounter(sign.total)
     try:
         with open(log, "rb") as written:
             written.seek(start)
             while process.poll() is None:
-                if shared_resources.stop.is_set():
-                    raise shared_resources.Stopped
+                if shared_resources.stop_requested.is_set():
+                    raise shared_resources.BuildStopped
                 counted.add(written.read())
                 sign.total = counted.total
                 sign.update(counted.done)

@@ -10,7 +10,7 @@ LINKS = Path("/usr/lib/ccache")  # commands of the compilers' names, as Debian h
 HEADERS = {".h", ".hpp", ".inc", ".in", ".def"}
 
 
-def variables(root: Path, tree: Path) -> dict[str, str]:
+def ccache_variables(root: Path, tree: Path) -> dict[str, str]:
     """Of a build's environment; none without ccache.
 
     A result is known by what was read for it, which cannot tell of a header that is new and would be found first:

@@ -22,11 +22,11 @@ def driver_cflags(compiler: str) -> str:
     return DRIVER_CFLAGS + ITS_OWN[compiler]
 
 
-def version(compiler: str) -> str:
+def compiler_version(compiler: str) -> str:
     """Of gcc or of clang: `gcc 12.2.0`."""
     asked = {"gcc": ["-dumpfullversion"], "clang": ["-dumpversion"]}[compiler]
-    return f"{compiler} {commands.output([compiler, *asked])}"
+    return f"{compiler} {commands.read_output([compiler, *asked])}"
 
 
 def rustc() -> str:
-    return "rustc " + re.match(r"rustc (\S+)", commands.output(["rustc", "--version"]))[1]
+    return "rustc " + re.match(r"rustc (\S+)", commands.read_output(["rustc", "--version"]))[1]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlsmem.build import cache, commands
-from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.config.definitions import Source
 
 ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+)")
@@ -22,12 +22,12 @@ SECURITY = "-security"
 
 def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
     """The .orig archive, in `folder`. Unavailable when Debian has replaced this version."""
-    file = kept(source, folder)
-    if file.is_file() or cache.take_source(source.sha256, file, title):
+    file = archive_path(source, folder)
+    if file.is_file() or cache.restore_source(source.sha256, file, title):
         return file
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
         place = Path(made)
-        apt = private(place, entry(source, title))
+        apt = private(place, find_entry(source, title))
         suite = f"{title}: asking for {source.debian} of {source.suite}"
         commands.run(["apt-get", *apt, "update"], log, suite, place)
         insist(source, offered(source, apt), title)
@@ -38,7 +38,7 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
         return (place / "whole").replace(file)
 
 
-def kept(source: Source, folder: Path) -> Path:
+def archive_path(source: Source, folder: Path) -> Path:
     return folder / f"{source.debian}-{source.version}.orig"
 
 
@@ -60,8 +60,8 @@ def private(place: Path, stanza: str) -> list[str]:
 def offered(source: Source, apt: list[str]) -> list[str]:
     """The versions of this package that the suite has now."""
     try:
-        said = commands.output(["apt-cache", *apt, "showsrc", "--only-source", source.debian])
-    except Failed:  # apt's way to say none
+        said = commands.read_output(["apt-cache", *apt, "showsrc", "--only-source", source.debian])
+    except BuildFailed:  # apt's way to say none
         return []
     return sorted(set(re.findall(r"^Version: (.+)$", said, re.MULTILINE)))
 
@@ -75,14 +75,14 @@ def insist(source: Source, versions: list[str], title: str) -> None:
         )
 
 
-def entry(source: Source, title: str) -> str:
+def find_entry(source: Source, title: str) -> str:
     """What apt is to ask for this suite: the machine's entry for its own suite of that kind."""
     if not shutil.which("apt-get"):
         raise Unavailable(
             f"{title}: its source is a package of Debian's, and there is no apt-get here to fetch it with"
         )
     security = source.suite.endswith(SECURITY)
-    for fields in entries(*configured()):
+    for fields in read_entries(*configured()):
         suites = fields.get("Suites", "").split()
         if any(suite.endswith(SECURITY) == security for suite in suites) and is_debians(fields):
             own = {"Types": "deb-src", "Suites": source.suite, "Components": "main"}
@@ -101,19 +101,19 @@ def is_debians(fields: dict[str, str]) -> bool:
 
 def configured() -> tuple[Path, Path]:
     """The machine's list, and its directory of lists, as its apt has them."""
-    said = commands.output(
+    said = commands.read_output(
         ["apt-config", "shell", "list", "Dir::Etc::sourcelist/f", "parts", "Dir::Etc::sourceparts/d"]
     )
     places = dict(word.partition("=")[::2] for word in shlex.split(said))
     return Path(places["list"]), Path(places["parts"])
 
 
-def entries(one: Path, folder: Path) -> Iterator[dict[str, str]]:
+def read_entries(one: Path, folder: Path) -> Iterator[dict[str, str]]:
     """Those for binary packages, whichever of apt's two forms they are written in, as fields of the newer."""
     for file in (one, *sorted(folder.glob("*.list"))):
         for line in file.read_text().splitlines() if file.is_file() else ():
             if found := ONE_LINE.match(line.partition("#")[0].strip()):
-                yield one_line(*found.groups())
+                yield parse_one_line(*found.groups())
     for file in sorted(folder.glob("*.sources")):
         text = re.sub(r"^#.*\n", "", file.read_text(), flags=re.MULTILINE)
         for stanza in re.split(r"\n\s*\n", text):
@@ -122,7 +122,7 @@ def entries(one: Path, folder: Path) -> Iterator[dict[str, str]]:
                 yield dict(fields)
 
 
-def one_line(options: str | None, uri: str, suite: str, components: str) -> dict[str, str]:
+def parse_one_line(options: str | None, uri: str, suite: str, components: str) -> dict[str, str]:
     given = dict(option.partition("=")[::2] for option in (options or "").split())
     named = {"Signed-By": given.get("signed-by"), "Trusted": given.get("trusted")}
     return {"URIs": uri, "Suites": suite, "Components": components} | {

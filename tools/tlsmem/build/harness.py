@@ -17,7 +17,7 @@ from tlsmem.build import (
     stamps,
     system_packages,
 )
-from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.stamps import sha256
 from tlsmem.config.definitions import Stack
 
@@ -33,7 +33,7 @@ def build(name: str, stack: Stack, root: Path = ROOT, at: Path | None = None) ->
         try:
             why_not.unlink(missing_ok=True)
             return Harness(name, stack, root, at).build()
-        except (Failed, ValueError) as error:
+        except (BuildFailed, ValueError) as error:
             for old in (".stamp", ".json"):
                 (folder / f"{name}{old}").unlink(missing_ok=True)
             if isinstance(error, Unavailable):
@@ -51,25 +51,25 @@ class Harness:
 
     def build(self) -> str:
         self.log.unlink(missing_ok=True)
-        system_packages.require([self.stack.compiler])
+        system_packages.require_packages([self.stack.compiler])
         library = self.library() if self.stack.harness == "c" else None
         made_of = self.made_of(library)
-        key = cache.key(self.name, made_of)
+        key = cache.entry_key(self.name, made_of)
         made = KEPT
-        if not (stamps.holds(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file()):
+        if not (stamps.is_current(self.stamp, made_of) and self.binary.is_file() and self.manifest.is_file()):
             for old in (self.stamp, self.manifest):  # from here on until the end, there is no harness
                 old.unlink(missing_ok=True)
             made = self.make(library, key)
             self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
-            stamps.write(self.stamp, made_of)
-        cache.keep("harness", key, self.folder, [self.binary])
+            stamps.write_stamp(self.stamp, made_of)
+        cache.store("harness", key, self.folder, [self.binary])
         return made
 
-    def make(self, library: c_stack.Built | None, key: str) -> str:
+    def make(self, library: c_stack.BuiltLibrary | None, key: str) -> str:
         """The binary, of the cache when it is there."""
         with tempfile.TemporaryDirectory(prefix=f"{self.name}.", dir=self.folder) as made:
             partial = Path(made) / self.name
-            cached = cache.take("harness", key, partial.parent, self.name)
+            cached = cache.restore("harness", key, partial.parent, self.name)
             if not cached and library:
                 c_stack.link(self.name, self.stack, library, partial, self.root, self.log)
             elif not cached:
@@ -77,20 +77,20 @@ class Harness:
             partial.replace(self.binary)
         return CACHED if cached or (library and self.stack.source and not library.made) else BUILT
 
-    def library(self) -> c_stack.Built:
+    def library(self) -> c_stack.BuiltLibrary:
         if self.stack.prefix:
-            return installed_library.library(self.name, self.stack, self.at)
-        return c_stack.library(self.name, self.stack, self.root, self.log)
+            return installed_library.find_library(self.name, self.stack, self.at)
+        return c_stack.provide_library(self.name, self.stack, self.root, self.log)
 
-    def made_of(self, library: c_stack.Built | None) -> dict:
+    def made_of(self, library: c_stack.BuiltLibrary | None) -> dict:
         core = [self.root / "build/core/libmemtest.a", *(self.root / "memtest").glob("*.h")]
         if library:
             families = (self.root / "harness-c/families").glob("*.h") if self.stack.family else ()
-            ours = [self.root / "harness-c/main.c", *c_stack.drivers(self.stack, self.root), *families]
+            ours = [self.root / "harness-c/main.c", *c_stack.driver_files(self.stack, self.root), *families]
             made = {"library": library.identity, "driver": compiler_flags.driver_cflags(self.stack.compiler)}
         else:
             ours, made = [], {"sources": self.whole().inputs(self.stack, self.root)}
-        files = stamps.contents([*core, *ours], self.root)
+        files = stamps.hash_files([*core, *ours], self.root)
         return made | self.compiled() | {"table": self.stack.model_dump(), "files": files}
 
     def whole(self) -> ModuleType:
@@ -102,10 +102,10 @@ class Harness:
         if self.stack.harness != "c":
             return self.whole().compiled()
         said = (compiler_flags.cflags if self.stack.source else compiler_flags.driver_cflags)(self.stack.compiler)
-        return {"compiler": compiler_flags.version(self.stack.compiler), "flags": said}
+        return {"compiler": compiler_flags.compiler_version(self.stack.compiler), "flags": said}
 
     def told(self) -> dict:
         """The manifest."""
-        source = {"prefix": str(self.at)} if self.stack.prefix else sources.told(self.stack.source)
+        source = {"prefix": str(self.at)} if self.stack.prefix else sources.source_fields(self.stack.source)
         made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
         return made | self.compiled() | {"licence": self.stack.licence}

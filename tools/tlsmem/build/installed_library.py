@@ -3,8 +3,8 @@
 import hashlib
 from pathlib import Path
 
-from tlsmem.build.c_stack import Built
-from tlsmem.build.commands import Failed
+from tlsmem.build.c_stack import BuiltLibrary
+from tlsmem.build.commands import BuildFailed
 from tlsmem.build.stamps import sha256
 from tlsmem.config.definitions import Stack
 
@@ -12,14 +12,16 @@ FOLDERS = ("lib64", "lib")
 ENDINGS = (".a", ".so")  # the first that is there: a harness with its library in it does not change when that does
 
 
-def library(name: str, stack: Stack, at: Path | None) -> Built:
+def find_library(name: str, stack: Stack, at: Path | None) -> BuiltLibrary:
     if not at:
-        raise Failed(f"{name}: PREFIX=DIRECTORY is missing: where the library that it is linked with is installed")
+        raise BuildFailed(f"{name}: PREFIX=DIRECTORY is missing: where the library that it is linked with is installed")
     include = at / "include"
     if not include.is_dir():
-        raise Failed(f"{name}: there is no {include}; PREFIX= is where `make install` put include/ and lib/")
+        raise BuildFailed(f"{name}: there is no {include}; PREFIX= is where `make install` put include/ and lib/")
     files = [installed(name, at, library) for library in stack.libraries]
-    return Built([f"-I{include}"], [*map(str, files), *loaded(files)], {str(file): sha256(file) for file in files})
+    return BuiltLibrary(
+        [f"-I{include}"], [*map(str, files), *loaded(files)], {str(file): sha256(file) for file in files}
+    )
 
 
 def installed(name: str, at: Path, library: str) -> Path:
@@ -28,7 +30,7 @@ def installed(name: str, at: Path, library: str) -> Path:
         if file.is_file():
             return file
     sought = ", ".join(str(file.relative_to(at)) for file in candidates)
-    raise Failed(f"{name}: no {library} below PREFIX={at}; looked for were {sought}")
+    raise BuildFailed(f"{name}: no {library} below PREFIX={at}; looked for were {sought}")
 
 
 def loaded(files: list[Path]) -> list[str]:

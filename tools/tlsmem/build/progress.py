@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 CONSOLE = rich.console.Console(stderr=True, highlight=False, soft_wrap=True)
 SECONDS_BETWEEN_LINES = 15  # where there is no terminal, as in a CI log
-COMPILES = b" -c "  # in a compiler's command line, as make prints it
+COMPILE_OPTION = b" -c "  # in a compiler's command line, as make prints it
 NINJA = re.compile(rb"^\[(\d+)/(\d+)\]", re.MULTILINE)
 
 
@@ -43,21 +43,21 @@ class Bars:
 BARS = Bars()
 
 
-class Watch:
+class ProgressListener:
     """Who is told how far each command is, and says what is left of all: the board of several builds."""
 
     told: Callable[[str, float], None] | None = None
     left: Callable[[], str] = staticmethod(lambda: "")
 
 
-class Sign:
+class CommandProgress:
     """Of life: a bar on a terminal, else a line now and then."""
 
     def __init__(self, title: str, total: int | None) -> None:
         self.title, self.total, self.started = title, total, time.monotonic()
         self.said, self.bar = self.started, None
 
-    def __enter__(self) -> "Sign":
+    def __enter__(self) -> "CommandProgress":
         CONSOLE.print(f"{self.title} ...", markup=False)
         self.bar = BARS.open()
         if self.bar:
@@ -72,20 +72,20 @@ class Sign:
         CONSOLE.print(f"{self.title}: {ended} after {time.monotonic() - self.started:.0f} s", markup=False)
 
     def update(self, compiled: int) -> None:
-        if Watch.told and self.total:
-            Watch.told(self.title, compiled / self.total)
+        if ProgressListener.told and self.total:
+            ProgressListener.told(self.title, compiled / self.total)
         if self.bar:
             self.bar.update(self.task, completed=compiled, total=self.total, description=self.compiled(compiled))
         elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
-            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled), Watch.left()))
+            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled), ProgressListener.left()))
             CONSOLE.print(f"{self.title}: {', '.join(said)}", markup=False)
 
     def compiled(self, files: int) -> str:
         return f"{files} of {self.total} files" if self.total else ""
 
 
-class Counted:
+class CompileCounter:
     """How far a command is, by what it prints: make its compilers' command lines, ninja `[3/70]`."""
 
     def __init__(self, total: int | None) -> None:
@@ -95,4 +95,4 @@ class Counted:
         if steps := NINJA.findall(printed):
             self.done, self.total = map(int, steps[-1])
         else:
-            self.done += printed.count(COMPILES)
+            self.done += printed.count(COMPILE_OPTION)

@@ -8,14 +8,14 @@ import tomllib
 from pathlib import Path
 
 from tlsmem.build import commands, compiler_flags, shared_resources, sources, stamps
-from tlsmem.build.commands import Failed
-from tlsmem.config.definitions import SOURCES, Stack, TreeStack, tree_place
+from tlsmem.build.commands import BuildFailed
+from tlsmem.config.definitions import SOURCES_FOLDER, Stack, TreeStack, tree_place
 
 
-def write_tree_manifest(name: str, stack: TreeStack, root: Path) -> Path:
+def write_manifest(name: str, stack: TreeStack, root: Path) -> Path:
     """The manifest, beside a lock file in which cargo changes what it must. Its files are those of harness-rust/."""
     ours = root / stack.manifest
-    crates = packages(sources.tree(stack.source, root / "build" / SOURCES))
+    crates = packages(sources.source_tree(stack.source, root / "build" / SOURCES_FOLDER))
     text = ours.read_text().replace('"../', f'"{ours.parent.parent}/')
     for crate, (_, version) in crates.items():
         text = re.sub(rf'(?m)^({re.escape(crate)} = \{{ version = )"[^"]*"', rf'\1"={version}"', text)
@@ -45,14 +45,14 @@ def read(manifest: Path) -> dict:
     try:
         return tomllib.loads(manifest.read_text())
     except (OSError, ValueError) as error:
-        raise Failed(f"{manifest}: {error}") from None
+        raise BuildFailed(f"{manifest}: {error}") from None
 
 
 def inputs(stack: Stack, root: Path) -> dict[str, str]:
     """Every source that cargo may read of ours; what it fetches is pinned by the lockfile among them."""
     places = {root / "harness-rust", (root / stack.manifest).parent}
     files = [place.glob(pattern) for place in places for pattern in ("*.toml", "*.lock", "*.rs", "src/**/*.rs")]
-    return stamps.contents({file for found in files for file in found}, root)
+    return stamps.hash_files({file for found in files for file in found}, root)
 
 
 def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
@@ -62,7 +62,7 @@ def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
         return
     target = root / "build/trees/cargo" / name.partition("@")[0]  # of all trees: what they stand on is the same
     with shared_resources.alone(root / "build/locks" / f"{target.name}.cargo", name):
-        make(name, stack, [], write_tree_manifest(name, stack, root), target, binary, root, log)
+        make(name, stack, [], write_manifest(name, stack, root), target, binary, root, log)
 
 
 def make(
@@ -71,7 +71,7 @@ def make(
     features = ["--features", ",".join(stack.features)] if stack.features else []
     command = [
         *("cargo", "build", "--release", *locked, "--manifest-path", str(manifest), *features),
-        *("--bin", stack.binary, "--target-dir", str(target), "--jobs", str(shared_resources.jobs())),
+        *("--bin", stack.binary, "--target-dir", str(target), "--jobs", str(shared_resources.jobs_per_build())),
     ]
     rust, c = with_paths(str(root), os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"))
     more = {
@@ -95,4 +95,4 @@ def compiled() -> dict[str, str]:
     """By what, and with which flags: the same in every clone and on every machine."""
     rust, c = map(" ".join, with_paths("CLONE", "CARGO_HOME"))
     said = f"RUSTFLAGS={shlex.quote(rust)} CFLAGS={shlex.quote(c)}"
-    return {"compiler": f"{compiler_flags.rustc()}, {compiler_flags.version('gcc')}", "flags": said}
+    return {"compiler": f"{compiler_flags.rustc()}, {compiler_flags.compiler_version('gcc')}", "flags": said}

@@ -6,7 +6,7 @@ from pathlib import Path
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, harness, shared_resources
 from tlsmem.build.board import Board
-from tlsmem.build.commands import CONSOLE, Failed, Unavailable
+from tlsmem.build.commands import CONSOLE, BuildFailed, Unavailable
 from tlsmem.config.definitions import Stack
 
 AT_A_TIME = 2
@@ -14,7 +14,7 @@ AT_A_TIME = 2
 
 def stands_on(name: str, stack: Stack) -> set[str]:
     """What it uses, and whose library it shares."""
-    shared = c_stack.first(name, stack) if stack.source else name
+    shared = c_stack.library_owner(name, stack) if stack.source else name
     return {stack.uses, shared} - {None, name}
 
 
@@ -23,7 +23,7 @@ class Schedule:
         self.known, self.root, self.at = known, root, at
         self.below = {name: stands_on(name, known[name]) for name in chosen}
         self.waiting = sorted(chosen, key=self.order)
-        self.workers = min(AT_A_TIME, shared_resources.cpus(), len(chosen))
+        self.workers = min(AT_A_TIME, shared_resources.count_cpus(), len(chosen))
         self.running: dict[Future[str], str] = {}
         self.failures: dict[str, Exception] = {}
 
@@ -53,13 +53,13 @@ class Schedule:
                         self.finish(self.running.pop(future), future, board)
             finally:
                 if self.running:
-                    shared_resources.stop.set()
+                    shared_resources.stop_requested.set()
         return self.failures
 
     def fill(self, pool: ThreadPoolExecutor, board: Board) -> bool:
         """True while there is something to wait for."""
         while len(self.running) < self.workers and (name := self.next()):
-            shared_resources.builds = min(self.workers, len(self.running) + 1 + len(self.waiting))
+            shared_resources.running_builds = min(self.workers, len(self.running) + 1 + len(self.waiting))
             board.start(name)
             self.running[pool.submit(self.build, name)] = name
         return bool(self.waiting)
@@ -74,14 +74,14 @@ class Schedule:
 
     def build(self, name: str) -> str:
         for below in self.below[name] & self.failures.keys():
-            kind = Unavailable if isinstance(self.failures[below], Unavailable) else Failed
+            kind = Unavailable if isinstance(self.failures[below], Unavailable) else BuildFailed
             raise kind(f"{name}: what it stands on, {below}, was not built; see there")
         return harness.build(name, self.known[name], self.root, self.at)
 
     def finish(self, name: str, future: Future[str], board: Board) -> None:
         try:
             made = future.result()
-        except (Failed, ValueError) as error:
+        except (BuildFailed, ValueError) as error:
             made = "not to be had" if isinstance(error, Unavailable) else "failed"
             self.failures[name] = error
         board.finish(name, made == harness.BUILT)

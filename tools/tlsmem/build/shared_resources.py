@@ -9,21 +9,21 @@ from pathlib import Path
 
 from tlsmem.build import progress
 
-stop = threading.Event()  # set: whatever a build has started ends with it
-builds = 1  # that run now
+stop_requested = threading.Event()  # set: whatever a build has started ends with it
+running_builds = 1  # that run now
 
 
-class Stopped(Exception):
+class BuildStopped(Exception):
     """A build ended because all of them do."""
 
 
-def cpus() -> int:
+def count_cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def jobs() -> int:
+def jobs_per_build() -> int:
     """How many programs one build may run at a time."""
-    return max(1, cpus() // builds)
+    return max(1, count_cpus() // running_builds)
 
 
 @contextmanager
@@ -36,8 +36,8 @@ def alone(lock: Path, what: str) -> Iterator[None]:
             if not waited:
                 progress.CONSOLE.print(f"{what}: waiting for another build of it in this clone to end", markup=False)
             waited = True
-            if stop.wait(0.2):
-                raise Stopped
+            if stop_requested.wait(0.2):
+                raise BuildStopped
         yield
 
 

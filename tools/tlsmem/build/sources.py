@@ -6,9 +6,9 @@ import tarfile
 from pathlib import Path
 
 from tlsmem.build import cache, commands, debian_sources, shared_resources, stamps
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.build.stamps import sha256
-from tlsmem.config.definitions import SOURCES, Source, TreeSource, tree_place
+from tlsmem.config.definitions import SOURCES_FOLDER, Source, TreeSource, tree_place
 
 
 def name(source: Source) -> str:
@@ -20,36 +20,36 @@ def identity(source: Source | TreeSource) -> dict[str, str]:
     return {"tree": source.tree} if isinstance(source, TreeSource) else source.model_dump(exclude_none=True)
 
 
-def told(source: Source | TreeSource | None) -> dict[str, str | None] | None:
+def source_fields(source: Source | TreeSource | None) -> dict[str, str | None] | None:
     """As a manifest and a record have it."""
     if isinstance(source, TreeSource):
         return ({"git": source.git} if source.git else {}) | {"tree": source.tree, "release": source.release}
     return source and source.model_dump(exclude={"tree"}, exclude_none=True)
 
 
-def tree(source: Source | TreeSource, folder: Path) -> Path:
+def source_tree(source: Source | TreeSource, folder: Path) -> Path:
     """The upstream tree, in `folder`, where `get` has put it; or beside it, where trees.py has."""
     if isinstance(source, TreeSource):
-        return tree_place(folder.parent, source.tree) / SOURCES / source.library
+        return tree_place(folder.parent, source.tree) / SOURCES_FOLDER / source.library
     return folder / name(source) / source.tree
 
 
-def get(stack: str, source: Source | TreeSource, folder: Path, log: Path) -> Path:
+def provide_tree(stack: str, source: Source | TreeSource, folder: Path, log: Path) -> Path:
     """The upstream tree, fetched, checked and unpacked; once, since several stacks may be built from it at a time."""
     if isinstance(source, TreeSource):
-        return tree(source, folder)
+        return source_tree(source, folder)
     folder.mkdir(parents=True, exist_ok=True)
     stamp, made_of = folder / f"{name(source)}.stamp", {"sha256": source.sha256}
     with shared_resources.alone(folder / f"{name(source)}.lock", f"{stack}: {name(source)}"):
-        if not (stamps.holds(stamp, made_of) and tree(source, folder).is_dir()):
+        if not (stamps.is_current(stamp, made_of) and source_tree(source, folder).is_dir()):
             stamp.unlink(missing_ok=True)
             archive = (debian_sources.fetch if source.debian else fetch_crate)(source, folder, log, stack)
             check(archive, source, stack)
             unpack(archive, source, folder)
-            stamps.write(stamp, made_of)
+            stamps.write_stamp(stamp, made_of)
         if source.debian:  # cargo keeps crates itself
-            cache.keep_source(source.sha256, debian_sources.kept(source, folder))
-    return tree(source, folder)
+            cache.store_source(source.sha256, debian_sources.archive_path(source, folder))
+    return source_tree(source, folder)
 
 
 def crate_file(source: Source) -> Path | None:
@@ -73,12 +73,12 @@ def fetch_crate(source: Source, folder: Path, log: Path, title: str) -> Path:
     commands.run(["cargo", "fetch"], log, f"{title}: fetching {source.crate} {source.version}", manifest.parent)
     if found := crate_file(source):
         return found
-    raise Failed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
+    raise BuildFailed(f"{title}: cargo fetched {source.crate}, but not as version {source.version}; see {log}")
 
 
 def check(archive: Path, source: Source, stack: str) -> None:
     if (found := sha256(archive)) != source.sha256:
-        raise Failed(
+        raise BuildFailed(
             f'{stack}: {archive} is not the source that memtest/stacks.toml, ["{stack}"], pins as its source:\n'
             f"    SHA-256 of the file  {found}\n    SHA-256 pinned       {source.sha256}\n"
             "Remove the file to fetch it again, or correct the entry."

@@ -11,19 +11,19 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def contents(files: Iterable[Path], root: Path) -> dict[str, str]:
+def hash_files(files: Iterable[Path], root: Path) -> dict[str, str]:
     """Path below root to SHA-256; a file that is not there fails in the compiler, with its name."""
     return {str(file.relative_to(root)): sha256(file) for file in sorted(files) if file.is_file()}
 
 
-def holds(stamp: Path, made_of: dict) -> bool:
+def is_current(stamp: Path, made_of: dict) -> bool:
     try:
         return json.loads(stamp.read_text()) == made_of
     except (OSError, ValueError):
         return False
 
 
-def write(stamp: Path, made_of: dict) -> None:
+def write_stamp(stamp: Path, made_of: dict) -> None:
     partial = stamp.with_name(f"{stamp.name}.partial")
     partial.write_text(json.dumps(made_of, indent=1) + "\n")
     partial.replace(stamp)

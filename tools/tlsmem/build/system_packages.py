@@ -16,16 +16,16 @@ from functools import partial
 
 from tlsmem.config import option_check
 
-BUILD = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
+BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 PURPOSES = {
-    "mem": BUILD,
-    "timed": [*BUILD, "valgrind"],  # callgrind, that is
+    "mem": BUILD_PACKAGES,
+    "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
     "selfcheck": ["valgrind", "heaptrack"],
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev", "npm"],
     "check-nginx": ["nginx-light"],
     "check-pages": ["python3-venv", "chromium", "npm"],
-    "compare": BUILD,
-    "profile": BUILD,  # and the tool's
+    "compare": BUILD_PACKAGES,
+    "profile": BUILD_PACKAGES,  # and the tool's
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
 TAKEN = ("STACKS", "PREFIX", "CLIENT", "SERVER", "ALLOCATOR")
@@ -39,11 +39,11 @@ def succeeds(*command: str) -> bool:
         return False
 
 
-def header(name: str) -> bool:
+def has_header(name: str) -> bool:
     return succeeds("gcc", "-E", "-include", name, "-x", "c", "/dev/null")
 
 
-def library(name: str) -> bool:
+def has_library(name: str) -> bool:
     """As the dynamic loader finds it."""
     try:
         known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
@@ -54,15 +54,15 @@ def library(name: str) -> bool:
 
 # Package: is what it brings there? A package that is not listed brings a command of its name.
 PRESENT: dict[str, Callable[[], object]] = {
-    "libc6-dev": partial(header, "stdio.h"),
-    "libcmocka-dev": partial(header, "cmocka.h"),
-    "libgmp-dev": partial(header, "gmp.h"),
-    "libgnutls28-dev": partial(header, "gnutls/gnutls.h"),
-    "libunwind8": partial(library, "libunwind.so.8"),
-    "libssl-dev": partial(header, "openssl/ssl.h"),
-    "nettle-dev": partial(header, "nettle/version.h"),
+    "libc6-dev": partial(has_header, "stdio.h"),
+    "libcmocka-dev": partial(has_header, "cmocka.h"),
+    "libgmp-dev": partial(has_header, "gmp.h"),
+    "libgnutls28-dev": partial(has_header, "gnutls/gnutls.h"),
+    "libunwind8": partial(has_library, "libunwind.so.8"),
+    "libssl-dev": partial(has_header, "openssl/ssl.h"),
+    "nettle-dev": partial(has_header, "nettle/version.h"),
     "python3-venv": partial(succeeds, "python3", "-c", "import ensurepip, venv"),
-    "valgrind": lambda: shutil.which("valgrind") is not None and header("valgrind/valgrind.h"),
+    "valgrind": lambda: shutil.which("valgrind") is not None and has_header("valgrind/valgrind.h"),
     "nginx-light": partial(shutil.which, "nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"),
     "ninja-build": partial(shutil.which, "ninja"),
     "perl": partial(succeeds, "perl", "-MFindBin", "-MIPC::Cmd", "-MPod::Usage", "-e", "1"),
@@ -71,15 +71,15 @@ PRESENT: dict[str, Callable[[], object]] = {
 INSTALLING = threading.Lock()
 
 
-def allocator(name: str) -> list[str]:
+def allocator_packages(name: str) -> list[str]:
     """The package of an allocator of memtest/allocators.toml; none for the system's. ValueError when half is said."""
-    entry = option_check.table("allocators")[name]
+    entry = option_check.read_tables("allocators")[name]
     there = [key for key in ("package", "library") if entry.get(key)]
     if not there:
         return []
     if len(there) == 1 or not all(isinstance(entry[key], str) for key in there):
         raise ValueError(f"memtest/allocators.toml: [{name}]: package and library come together, as text")
-    PRESENT[entry["package"]] = partial(library, entry["library"])
+    PRESENT[entry["package"]] = partial(has_library, entry["library"])
     return [entry["package"]]
 
 
@@ -87,7 +87,7 @@ def missing(packages: Iterable[str]) -> list[str]:
     return [name for name in packages if not PRESENT.get(name, lambda name=name: shutil.which(name) is not None)()]
 
 
-def require(packages: Iterable[str]) -> None:
+def require_packages(packages: Iterable[str]) -> None:
     """ValueError with one sentence when something is missing and cannot be installed. One at a time, as apt-get is."""
     with INSTALLING:
         require_alone(packages)
@@ -114,7 +114,7 @@ def apt(*arguments: str) -> None:
 
 def require_cargo_for(stacks: Iterable[str]) -> None:
     """As require_cargo, when one of these is written in Rust or has its source in a crate."""
-    table = option_check.table("stacks")
+    table = option_check.read_tables("stacks")
     if any(table[name].get("harness") == "rust" or "crate" in table[name].get("source", {}) for name in stacks):
         require_cargo()
 
@@ -139,18 +139,18 @@ def require_linters() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    campaign = option_check.defaults()
+    campaign = option_check.memory_defaults()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("purpose", choices=PURPOSES, help="the target of make that needs them")
     for knob in TAKEN:
         default = "" if knob in ("PREFIX", "CLIENT", "SERVER") else f" (default: {campaign[knob]})"
         parser.add_argument(f"--{knob.lower()}", metavar=knob, help=f"of mem{default}")
     for knob in ("STACK", "TOOL"):
-        default = option_check.PROFILE[knob]
+        default = option_check.PROFILE_DEFAULTS[knob]
         parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=f"of profile (default: {default})")
     given = parser.parse_args()
     asked = {knob: getattr(given, knob.lower()) for knob in (*TAKEN, "STACK", "TOOL")}
-    option_check.insist({knob: value for knob, value in asked.items() if value is not None}, list(asked))
+    option_check.check_options_or_exit({knob: value for knob, value in asked.items() if value is not None}, list(asked))
     mixed = f"{given.client} {given.server}" if given.client else None
     given.stacks = given.stacks or mixed or campaign["STACKS"]
     given.allocator = given.allocator or campaign["ALLOCATOR"]
@@ -158,27 +158,27 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    option_check.insist({})  # the defaults are read from the definitions
+    option_check.check_options_or_exit({})  # the defaults are read from the definitions
     given = arguments()
     try:
         if given.purpose == "check":
             require_cargo()
             require_linters()
-            every = (one for name in option_check.table("allocators") for one in allocator(name))
-            require([*PURPOSES["check"], *every])
+            every = (one for name in option_check.read_tables("allocators") for one in allocator_packages(name))
+            require_packages([*PURPOSES["check"], *every])
         elif given.purpose in ("mem", "timed"):
-            require_cargo_for(option_check.stacks(given.stacks, given.prefix))
-            require(
+            require_cargo_for(option_check.expand_stacks(given.stacks, given.prefix))
+            require_packages(
                 [
                     *PURPOSES[given.purpose],
-                    *(one for name in option_check.listed(given.allocator) for one in allocator(name)),
+                    *(one for name in option_check.split_names(given.allocator) for one in allocator_packages(name)),
                 ]
             )
         elif given.purpose == "profile":
             require_cargo_for([given.stack])
-            require([*PURPOSES["profile"], *PROFILERS[given.tool]])
+            require_packages([*PURPOSES["profile"], *PROFILERS[given.tool]])
         else:
-            require(PURPOSES[given.purpose])
+            require_packages(PURPOSES[given.purpose])
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 
 from tlsmem.config.definitions import Stack
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 
 Reader = Callable[[str], str | None]  # the text of a file of the tree, by its path; None where there is none
 Sought = tuple[tuple[str, str | None], ...]  # a file, and what finds the release in it (None: it tells none)
@@ -33,14 +33,14 @@ INSTEAD = {
 }
 
 
-def library(name: str) -> str:
+def base_library(name: str) -> str:
     """`rustls` of `rustls+ring@0.23.46`."""
     return re.split(r"[+@]", name)[0]
 
 
 def buildable(name: str, stack: Stack) -> bool:
     """Whether another tree can stand in for its source."""
-    return library(name) in MARKS and (bool(stack.steps) or (stack.harness == "rust" and stack.tls))
+    return base_library(name) in MARKS and (bool(stack.steps) or (stack.harness == "rust" and stack.tls))
 
 
 def kinds(known: dict[str, Stack]) -> list[str]:
@@ -52,24 +52,25 @@ def check_kind(kind: str, known: dict[str, Stack]) -> None:
     """ValueError with what can be done instead."""
     if kind in kinds(known):
         return
-    first = library(kind)
-    if first in INSTEAD and not any(library(one) == first for one in kinds(known)):
+    first = base_library(kind)
+    if first in INSTEAD and not any(base_library(one) == first for one in kinds(known)):
         raise ValueError(f"{kind}: no tree of it can be built here: {INSTEAD[first]}")
     raise ValueError(
-        f"{kind}: no tree of it can be built here; there are: {', '.join(kinds(known))}{nearest(kind, kinds(known))}"
+        f"{kind}: no tree of it can be built here; there are: "
+        f"{', '.join(kinds(known))}{suggest_nearest(kind, kinds(known))}"
     )
 
 
-def release(first: str, read: Reader) -> str | None:
+def find_release(first: str, read: Reader) -> str | None:
     """What the tree calls itself; ValueError when it is no tree of this library."""
     for file, pattern in MARKS[first]:
         text = read(file)
         if text is None:
             continue
         if file == "VERSION.dat":
-            return of_dat(text)
+            return release_from_dat(text)
         if pattern == CARGO:
-            if not (package := of_cargo(text, first)):
+            if not (package := release_from_cargo(text, first)):
                 continue
             return package
         found = re.search(pattern, text) if pattern else None
@@ -79,7 +80,7 @@ def release(first: str, read: Reader) -> str | None:
     raise ValueError(f"no tree of {first}: it has no {sought} that says so")
 
 
-def of_dat(text: str) -> str | None:
+def release_from_dat(text: str) -> str | None:
     """OpenSSL's, from 3.0 on: 3.6.0-dev."""
     told = dict(DAT.findall(text))
     if not {"MAJOR", "MINOR", "PATCH"} <= told.keys():
@@ -88,7 +89,7 @@ def of_dat(text: str) -> str | None:
     return ".".join(told[one] for one in ("MAJOR", "MINOR", "PATCH")) + (f"-{tag}" if tag else "")
 
 
-def of_cargo(text: str, crate: str) -> str | None:
+def release_from_cargo(text: str, crate: str) -> str | None:
     """None when it is the manifest of another crate."""
     try:
         package = tomllib.loads(text).get("package", {})
@@ -106,7 +107,7 @@ def order(version: str) -> tuple:
     return tuple(map(int, filter(None, numbers.split(".")))), not tag, letters, parts
 
 
-def table(kind: str, found: str | None, known: dict[str, Stack]) -> str:
+def choose_definition(kind: str, found: str | None, known: dict[str, Stack]) -> str:
     """The stack of this kind (`openssl+clang`) whose steps fit this release; ValueError where all are newer."""
     ours = [name for name in known if name.partition("@")[0] == kind and buildable(name, known[name])]
     below = [name for name in ours if not found or order(name.partition("@")[2]) <= order(found)]
@@ -122,11 +123,11 @@ def newest(names: Iterable[str]) -> str:
     return max(names, key=lambda name: order(name.partition("@")[2]))
 
 
-def check_like(like: str, first: str, known: dict[str, Stack]) -> None:
+def check_base(like: str, first: str, known: dict[str, Stack]) -> None:
     """ValueError when a tree of this library cannot be built as that stack is."""
-    fitting = [name for name in known if library(name) == first and buildable(name, known[name])]
+    fitting = [name for name in known if base_library(name) == first and buildable(name, known[name])]
     if like not in fitting:
         raise ValueError(
             f"LIKE={like} is no stack that a tree of {first} can be built like; "
-            f"there are: {', '.join(fitting)}{nearest(like, fitting)}"
+            f"there are: {', '.join(fitting)}{suggest_nearest(like, fitting)}"
         )

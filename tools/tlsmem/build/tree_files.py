@@ -61,7 +61,7 @@ def is_repository(folder: Path) -> bool:
         raise
 
 
-def of_commit(clone: Path, commit: str) -> Listing:
+def list_commit(clone: Path, commit: str) -> Listing:
     """Submodules too, where they are checked out in this clone and have their commit."""
     found: Listing = {}
     for line in filter(None, git(clone, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")):
@@ -76,25 +76,25 @@ def entered(path: str, entry: Entry) -> Listing:
     below = entry.repository / path
     if entry.mode == SUBMODULE and (below / ITS_OWN).exists():
         try:
-            return {f"{path}/{name}": one for name, one in of_commit(below, entry.hash).items()}
+            return {f"{path}/{name}": one for name, one in list_commit(below, entry.hash).items()}
         except ValueError:  # it has not this commit
             pass
     return {path: entry}
 
 
-def of_directory(folder: Path) -> Listing:
+def list_directory(folder: Path) -> Listing:
     """As it stands. ValueError where it cannot be read."""
     found: Listing = {}
-    for path, submodule in named(folder):
+    for path, submodule in list_paths(folder):
         here = folder / path
         try:
             mode = here.lstat().st_mode
             if stat.S_ISLNK(mode):
-                found[path] = Entry(LINK, of_blob(os.fsencode(here.readlink())))
+                found[path] = Entry(LINK, hash_blob(os.fsencode(here.readlink())))
             elif stat.S_ISREG(mode):
-                found[path] = Entry(PROGRAM if mode & stat.S_IXUSR else FILE, of_blob(here.read_bytes()))
+                found[path] = Entry(PROGRAM if mode & stat.S_IXUSR else FILE, hash_blob(here.read_bytes()))
             elif stat.S_ISDIR(mode) and (here / ITS_OWN).exists():
-                found |= {f"{path.rstrip('/')}/{name}": one for name, one in of_directory(here).items()}
+                found |= {f"{path.rstrip('/')}/{name}": one for name, one in list_directory(here).items()}
             elif submodule:
                 found[path] = Entry(SUBMODULE, submodule)
         except FileNotFoundError:  # removed, and git has not been told
@@ -104,7 +104,7 @@ def of_directory(folder: Path) -> Listing:
     return found
 
 
-def named(folder: Path) -> Iterable[tuple[str, str | None]]:
+def list_paths(folder: Path) -> Iterable[tuple[str, str | None]]:
     """Of a work tree what git has or would add, of another directory, or one that git ignores, all files; with the
     commit of a submodule."""
     return (list(by_git(folder)) if work_tree(folder) else []) or every_file(folder)
@@ -126,7 +126,7 @@ def by_git(folder: Path) -> Iterator[tuple[str, str | None]]:
         yield os.fsdecode(name), None
 
 
-def of_blob(content: bytes) -> str:
+def hash_blob(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -155,19 +155,19 @@ def submodules(listing: Listing) -> list[str]:
     return [path for path, entry in listing.items() if entry.mode == SUBMODULE]
 
 
-def copy(listing: Listing, folder: Path | None, to: Path) -> None:
+def copy_tree(listing: Listing, folder: Path | None, to: Path) -> None:
     """All of it into `to`, which appears whole. ValueError when a file of `folder` is another meanwhile."""
     to.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{to.name}.", dir=to.parent) as made:
         partial = Path(made) / to.name
         partial.mkdir()
-        for path, content in contents(listing, folder):
+        for path, content in read_contents(listing, folder):
             write(partial, path, listing[path].mode, content)
         shutil.rmtree(to, ignore_errors=True)
         partial.rename(to)
 
 
-def contents(listing: Listing, folder: Path | None) -> Iterator[tuple[str, bytes]]:
+def read_contents(listing: Listing, folder: Path | None) -> Iterator[tuple[str, bytes]]:
     for repository in dict.fromkeys(entry.repository for entry in listing.values()):
         paths = [p for p, one in listing.items() if one.repository == repository and one.mode != SUBMODULE]
         if repository:
@@ -176,7 +176,7 @@ def contents(listing: Listing, folder: Path | None) -> Iterator[tuple[str, bytes
         for path in paths:
             here = folder / path
             content = os.fsencode(here.readlink()) if here.is_symlink() else here.read_bytes()
-            if of_blob(content) != listing[path].hash:
+            if hash_blob(content) != listing[path].hash:
                 raise ValueError(f"{here} was changed while it was copied: try again when nothing writes there")
             yield path, content
 

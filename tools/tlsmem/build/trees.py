@@ -15,19 +15,19 @@ from tlsmem.build import shared_resources, tree_definition, tree_files
 from tlsmem.build.tree_files import Listing
 from tlsmem.config import definitions
 from tlsmem.config.definitions import TreeSource, TreeStack
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 
 NAMED = re.compile(r"([a-z0-9]+(?:\+[a-z0-9-]+)*)@(git|path):(.*)", re.DOTALL)
 DIGITS = 12
 
 
-class Asked(NamedTuple):
+class TreeRequest(NamedTuple):
     kind: str  # library and variants
     how: str  # git or path
     what: str  # a revision, or a directory
 
 
-def parse(text: str) -> Asked | None:
+def parse_request(text: str) -> TreeRequest | None:
     """None of a stack's plain name; ValueError where nothing is named."""
     found = NAMED.fullmatch(text)
     if not found:
@@ -36,34 +36,34 @@ def parse(text: str) -> Asked | None:
         raise ValueError(
             f"{text}: what follows the colon is missing: {'a commit' if found[2] == 'git' else 'a directory'}"
         )
-    return Asked(*found.groups())
+    return TreeRequest(*found.groups())
 
 
-def resolve(text: str, git: Path | None, like: str | None = None, root: Path = ROOT) -> str:
+def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Path = ROOT) -> str:
     """The name that it has in records, registered among definitions.stacks(); a plain one as it is.
 
     `git` is the clone that has the commit, `like` the stack whose steps are taken. ValueError with a sentence."""
     known = definitions.stacks()
-    asked = parse(text)
+    asked = parse_request(text)
     if not asked:
         if text not in known:
-            raise ValueError(f"no stack {text} among those of memtest/stacks.toml{nearest(text, known)}")
+            raise ValueError(f"no stack {text} among those of memtest/stacks.toml{suggest_nearest(text, known)}")
         return text
     tree_definition.check_kind(asked.kind, known)
-    first = tree_definition.library(asked.kind)
+    first = tree_definition.base_library(asked.kind)
     if like:
-        tree_definition.check_like(like, first, known)
-    source = (of_commit if asked.how == "git" else of_directory)(asked, git, root)
+        tree_definition.check_base(like, first, known)
+    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root)
     if not like:
-        like = tree_definition.table(asked.kind, source.release, known)
+        like = tree_definition.choose_definition(asked.kind, source.release, known)
     name = f"{asked.kind}@git-{source.git[:DIGITS]}" if source.git else f"{asked.kind}@path-{source.tree[:DIGITS]}"
-    definitions.register(
+    definitions.register_tree(
         name, TreeStack.model_validate(known[like].model_dump(exclude={"source"}) | {"source": source})
     )
     return name
 
 
-def of_commit(asked: Asked, clone: Path | None, root: Path) -> TreeSource:
+def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> TreeSource:
     text = f"{asked.kind}@git:{asked.what}"
     if not clone:
         raise ValueError(f"{text}: no clone to find it in: GIT=DIRECTORY names one, or start in the clone itself")
@@ -77,33 +77,35 @@ def of_commit(asked: Asked, clone: Path | None, root: Path) -> TreeSource:
         )
     except ValueError:
         there = tree_files.git(clone, "for-each-ref", "--format=%(refname:short)").decode(errors="replace").split()
-        raise ValueError(f"{text}: no commit {asked.what} in {clone}{nearest(asked.what, there)}") from None
+        raise ValueError(f"{text}: no commit {asked.what} in {clone}{suggest_nearest(asked.what, there)}") from None
     commit = found.decode().strip()
-    return kept(asked, tree_files.of_commit(clone, commit), None, root, commit)
+    return copy_source(asked, tree_files.list_commit(clone, commit), None, root, commit)
 
 
-def of_directory(asked: Asked, _: Path | None, root: Path) -> TreeSource:
+def source_from_directory(asked: TreeRequest, _: Path | None, root: Path) -> TreeSource:
     folder = Path(asked.what).expanduser()
     if not folder.is_dir():
         raise ValueError(
             f"{asked.kind}@path:{asked.what}: {'not a directory' if folder.exists() else 'no such directory'}"
         )
-    return kept(asked, tree_files.of_directory(folder), folder, root, None)
+    return copy_source(asked, tree_files.list_directory(folder), folder, root, None)
 
 
-def kept(asked: Asked, listing: Listing, folder: Path | None, root: Path, commit: str | None) -> TreeSource:
+def copy_source(
+    asked: TreeRequest, listing: Listing, folder: Path | None, root: Path, commit: str | None
+) -> TreeSource:
     """The tree, copied unless it is there already."""
-    first, sum = tree_definition.library(asked.kind), tree_files.tree_hash(listing)
-    place = definitions.tree_place(root / "build", sum) / definitions.SOURCES / first
+    first, sum = tree_definition.base_library(asked.kind), tree_files.tree_hash(listing)
+    place = definitions.tree_place(root / "build", sum) / definitions.SOURCES_FOLDER / first
     try:
-        release = tree_definition.release(first, reader(listing, folder))
+        release = tree_definition.find_release(first, reader(listing, folder))
     except ValueError as error:
         raise ValueError(f"{asked.kind}@{asked.how}:{asked.what} is {error}") from None
     with shared_resources.alone(
         root / "build/locks" / f"tree-{sum[:DIGITS]}", f"{asked.kind}@{asked.how}:{asked.what}"
     ):
         if not place.is_dir():
-            tree_files.copy(listing, folder, place)
+            tree_files.copy_tree(listing, folder, place)
     lacking = tuple(tree_files.submodules(listing))
     return TreeSource(library=first, tree=sum, git=commit, release=release, lacking=lacking)
 
@@ -115,16 +117,16 @@ def reader(listing: Listing, folder: Path | None) -> Callable[[str], str | None]
         if path not in listing:
             return None
         one = {path: listing[path]}
-        return next(content for _, content in tree_files.contents(one, folder)).decode(errors="replace")
+        return next(content for _, content in tree_files.read_contents(one, folder)).decode(errors="replace")
 
     return read
 
 
-def clone(texts: Iterable[str], given: Path | None) -> Path | None:
+def find_clone(texts: Iterable[str], given: Path | None) -> Path | None:
     """Where commits are looked for: GIT=, else the work tree that a directory beside them is in, else this one."""
     if given:
         return given
-    for asked in filter(None, map(parse, texts)):
+    for asked in filter(None, map(parse_request, texts)):
         folder = Path(asked.what).expanduser()
         if asked.how == "path" and folder.is_dir() and (top := tree_files.work_tree(folder)):
             return top

@@ -6,4 +6,4 @@ import sys
 
 from tlsmem.base import venv
 
-sys.excepthook = venv.told
+sys.excepthook = venv.handle_uncaught

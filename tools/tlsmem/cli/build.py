@@ -21,13 +21,13 @@ def parser() -> argparse.ArgumentParser:
 
 def unknown(given: argparse.Namespace) -> str | None:
     """A sentence about the first name that is not defined; ValueError where definitions cannot be read."""
-    campaigns, stacks = option_check.table("campaigns"), option_check.table("stacks")
+    campaigns, stacks = option_check.read_tables("campaigns"), option_check.read_tables("stacks")
     if given.campaign and given.campaign not in campaigns:
-        near = option_check.nearest(given.campaign, campaigns)
+        near = option_check.suggest_nearest(given.campaign, campaigns)
         return f"no campaign {given.campaign} in memtest/campaigns.toml{near}"
-    for name in option_check.stacks(" ".join(given.stacks) or option_check.ALL, given.prefix):
+    for name in option_check.expand_stacks(" ".join(given.stacks) or option_check.ALL_STACKS, given.prefix):
         if name not in stacks:
-            return f"no stack {name} among those of memtest/stacks.toml{option_check.nearest(name, stacks)}"
+            return f"no stack {name} among those of memtest/stacks.toml{option_check.suggest_nearest(name, stacks)}"
     return None
 
 

@@ -9,9 +9,9 @@ from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import C10K, KIB, MIB
-from tlsmem.tables.heap import held_roles
-from tlsmem.tables.rss import quantity
-from tlsmem.tables.settings import VARYING, held
+from tlsmem.tables.heap import processes_by_role
+from tlsmem.tables.rss import rss_quantity
+from tlsmem.tables.settings import SETTING_ASPECTS, processes_by_holder
 
 UNIT = {"both": "a session pair", "client": "a client session", "server": "a server session"}
 SESSIONS = {"both": "sessions", "client": "client sessions", "server": "server sessions"}
@@ -59,7 +59,7 @@ def sentences(selection: Selection) -> Iterator[str]:
     """One for each setting, stack and holder of sessions of which anything is known."""
     for setting in selection.settings:
         for stack in selection.stacks:
-            for holder, process in held(setting).items():
+            for holder, process in processes_by_holder(setting).items():
                 if said := sentence(selection, selection.series(stack, setting, process), holder):
                     yield said
 
@@ -75,7 +75,7 @@ def sentence(selection: Selection, series: Series, holder: str) -> str | None:
 
 def where(selection: Selection, series: Series) -> str:
     setting: Setting = series.setting
-    varying = [f"{field} {getattr(setting, field)}" for field in VARYING if selection.varies(field)]
+    varying = [f"{field} {getattr(setting, field)}" for field in SETTING_ASPECTS if selection.varies(field)]
     ends = {series.stack, setting.peer or series.stack} - {series.owner}
     return ", ".join([setting.suite, " with ".join([series.owner, *ends]), *varying])
 
@@ -83,14 +83,14 @@ def where(selection: Selection, series: Series) -> str:
 def live_heap(series: Series, holder: str) -> str | None:
     pair = series.heap_pair()
     role = ROLE.get(holder, holder)
-    if not pair or role not in held_roles(series.setting):
+    if not pair or role not in processes_by_role(series.setting):
         return None
-    return f"{session_cost.live_cost(*process_tables.without(pair), role, 'established').bytes} B of live heap"
+    return f"{session_cost.live_cost(*process_tables.remove_tables(pair), role, 'established').bytes} B of live heap"
 
 
 def resident(series: Series, holder: str) -> str | None:
     """The slope of RSS, as the tables rss and roles have it: per pair, or per session of the role."""
-    line = session_cost.line(session_cost.medians(series.full("rss"), quantity("established")))
+    line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity("established")))
     return f"{2 * line.slope / KIB:,.1f} KiB resident" if line else None
 
 

@@ -7,7 +7,7 @@ from tlsmem.base import stdout
 from tlsmem.base.paths import shorten
 from tlsmem.cli import campaign_conclusion
 from tlsmem.cli.campaign_plan import Plan
-from tlsmem.config.matrix import distinct
+from tlsmem.config.matrix import distinct_values
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 
@@ -28,7 +28,7 @@ def results(plan: Plan, title: str) -> bool:
         where = error.filename or plan.recording / title
         print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
         return False
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shorten, pictures))}", *told, sep="\n")
     for finding in found:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
@@ -36,23 +36,20 @@ def results(plan: Plan, title: str) -> bool:
 
 
 def of_memory(made: list[Record], plan: Plan, title: str) -> Shown:
-    from tlsmem.plots import (
-        memory,  # slow to import, and not needed before
-        stacks,
-    )
+    from tlsmem.plots import memory, stacks
     from tlsmem.selfcheck import audit
     from tlsmem.stats.selection import select
     from tlsmem.tables import catalogue, render
 
-    selection = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
+    selection = select(made, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
     render.print_all(catalogue.build(selection))
-    draw = stacks.each_suite if catalogue.many(selection) else memory.draw
+    draw = stacks.save_every_suite if catalogue.has_many_stacks(selection) else memory.draw
     pictures = draw(selection, plan.recording / title)
     found = audit.findings(made)
     told = []
     if any(record.meter == "sites" and record.status == "measured" for record in made):
         told.append(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
-    if not catalogue.many(selection):
+    if not catalogue.has_many_stacks(selection):
         told += ["", *campaign_conclusion.sentences(selection)]
     return pictures, told, found
 
@@ -63,10 +60,10 @@ def of_time(made: list[Record], plan: Plan, title: str) -> Shown:
     from tlsmem.stats.timed_selection import select
     from tlsmem.tables import render
     from tlsmem.tables.timed import catalogue
-    from tlsmem.tables.timed.warnings import warnings
+    from tlsmem.tables.timed.warnings import describe_noise
 
-    timed = select(made, distinct("stack", plan.runs), distinct("suite", plan.runs))
+    timed = select(made, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
     render.print_all(catalogue.build(timed))
-    for warning in warnings(made):
+    for warning in describe_noise(made):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
     return pictures.draw_selected(timed, plan.recording / title), [], []

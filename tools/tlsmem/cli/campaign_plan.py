@@ -7,9 +7,9 @@ from pathlib import Path
 from tlsmem.base import paths, stdout
 from tlsmem.config import campaign_options, definitions
 from tlsmem.config.campaigns import Campaign, TimedCampaign
-from tlsmem.config.matrix import matrix, unmetered
+from tlsmem.config.matrix import campaign_runs, unmetered_reason
 from tlsmem.config.run import Run
-from tlsmem.run.provenance import Provenance, built
+from tlsmem.run.provenance import Provenance, is_built
 from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
 from tlsmem.schema.recording_name import default_recording
@@ -23,13 +23,13 @@ class Plan:
     def __init__(
         self, campaign: Campaign | TimedCampaign, recording: Path, provenance: Provenance, fresh: bool
     ) -> None:
-        self.campaign, self.runs, self.recording = campaign, matrix(campaign), recording
+        self.campaign, self.runs, self.recording = campaign, campaign_runs(campaign), recording
         self.name, self.provenance = paths.shorten(recording), provenance
-        self.states = {} if fresh else {record.key: record.status for record in append_records.existing(recording)}
+        self.states = {} if fresh else {record.key: record.status for record in append_records.load_existing(recording)}
         self.to_go = [run for run in self.runs if self.state(run) not in ("measured", "unsupported")]
 
     def state(self, run: Run) -> str:
-        if not all(map(built, run.stacks)):
+        if not all(map(is_built, run.stacks)):
             return "to go (not built)"
         state = self.states.get(self.provenance.key(run), "to go")
         return "to go (failed before)" if state == "failed" else state
@@ -46,13 +46,13 @@ class Plan:
 
 def show(given: argparse.Namespace) -> None:
     """Prints the runs that were asked for; nothing is run or written."""
-    campaign = campaign_options.campaign(given)
+    campaign = campaign_options.campaign_from_arguments(given)
     if campaign.scenario == "memory":
         slots_cpus(given.jobs)
     tell_unmetered(given, campaign)
     provenance = Provenance(definitions.suites(), definitions.allocators())
     plan = Plan(campaign, recording(given), provenance, given.fresh)
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         plan.show()
 
 
@@ -61,7 +61,7 @@ def recording(given: argparse.Namespace) -> Path:
 
 
 def tell_unmetered(given: argparse.Namespace, campaign: Campaign | TimedCampaign) -> None:
-    if given.heap and (where := unmetered(campaign)):
+    if given.heap and (where := unmetered_reason(campaign)):
         print(f"memtest: heap runs are made {where}", file=sys.stderr)
 
 

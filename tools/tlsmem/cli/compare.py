@@ -14,8 +14,8 @@ from pathlib import Path
 from tlsmem.base import venv
 from tlsmem.cli import table_arguments
 from tlsmem.compare.names import ALL, ASPECTS, METERS, NARROWED, ROLES, STAGES, Usage
-from tlsmem.config.option_check import nearest
-from tlsmem.tables.table import clean
+from tlsmem.config.option_check import suggest_nearest
+from tlsmem.tables.table import printable_text
 
 EXAMPLES = """examples:
   tools/compare.py data/local/2026-01-31-some-cpu data/local/2026-02-28-some-cpu
@@ -57,7 +57,7 @@ def check(given: argparse.Namespace) -> None:
     if len(given.recording) == 1 and not given.by:
         raise Usage("name OLD and NEW, or say --by what the two sides of one recording are told apart")
     if given.by and given.by[0] not in ASPECTS:
-        raise Usage(f"--by {given.by[0]}: it is one of {', '.join(ASPECTS)}" + nearest(given.by[0], ASPECTS))
+        raise Usage(f"--by {given.by[0]}: it is one of {', '.join(ASPECTS)}" + suggest_nearest(given.by[0], ASPECTS))
     if given.by and given.by[1] == given.by[2] and len(given.recording) == 1:
         raise Usage(f"--by {' '.join(given.by)}: OLD and NEW are the same")
     if given.by and given.by[0] == "stack" and given.stack:
@@ -73,9 +73,9 @@ def main() -> None:
     try:
         check(given)
     except Usage as error:
-        print(clean(f"compare: {error}"), file=sys.stderr)
+        print(printable_text(f"compare: {error}"), file=sys.stderr)
         sys.exit(2)
     venv.activate()
     from tlsmem.compare import compare_recordings
 
-    sys.exit(compare_recordings.ended(given, asked))
+    sys.exit(compare_recordings.run_and_report(given, asked))

@@ -13,7 +13,7 @@ import sys
 from tlsmem.base import venv
 from tlsmem.compare.names import BAD, CHANGED, SKIP, UNCHANGED, Usage
 from tlsmem.config import option_check
-from tlsmem.config.options import COMPARE, OF_COMPARE
+from tlsmem.config.options import COMPARE_DEFAULTS, COMPARE_OPTIONS
 
 EXAMPLES = """examples:
   tools/compare_builds.py --a openssl@git:openssl-3.5.5 --b openssl@path:. --role server    from within the clone
@@ -22,13 +22,13 @@ EXAMPLES = """examples:
   git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD"""
 FAILED, SIGNALLED = 1, 128
 OF_BISECT = {UNCHANGED: 0, CHANGED: BAD}
-MEANINGS = option_check.KNOBS | OF_COMPARE
+MEANINGS = option_check.MEMORY_OPTIONS | COMPARE_OPTIONS
 
 
 def parser() -> argparse.ArgumentParser:
     kept = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    for knob, default in COMPARE.items():
+    for knob, default in COMPARE_DEFAULTS.items():
         made.add_argument(f"--{knob.lower()}", metavar=knob, help=f"{MEANINGS[knob]} (default: {default})")
     made.add_argument("--bisect", action="store_true", help="exit 0, 1 or 125, for `git bisect run`")
     return made
@@ -36,12 +36,12 @@ def parser() -> argparse.ArgumentParser:
 
 def knobs_of(given: argparse.Namespace) -> dict[str, str]:
     """Usage, or an exit with 2 and a sentence, for what cannot be."""
-    knobs = {knob: getattr(given, knob.lower()) for knob in COMPARE}
+    knobs = {knob: getattr(given, knob.lower()) for knob in COMPARE_DEFAULTS}
     knobs = {knob: value for knob, value in knobs.items() if value is not None}
-    option_check.insist(knobs, list(COMPARE))
+    option_check.check_options_or_exit(knobs, list(COMPARE_DEFAULTS))
     for knob in ("A", "B"):
         if knob not in knobs:
-            raise Usage(f"{knob}= is missing: {OF_COMPARE[knob]}")
+            raise Usage(f"{knob}= is missing: {COMPARE_OPTIONS[knob]}")
     if int(knobs.get("N", 200)) < 4:
         raise Usage(f"N={knobs['N']}: a cost per session needs two numbers of sessions, N/2 and N; the least N is 4")
     return knobs

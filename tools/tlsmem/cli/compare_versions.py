@@ -30,9 +30,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("recording", nargs="?", type=Path, help="a directory under data/, or one of its files")
     library = "as before the @ of its stacks, with variants: rustls+aws-lc"
     made.add_argument("--library", "--lib", required=True, metavar="NAME", help=library)
-    made.add_argument("--versions", type=option_check.listed, metavar="NAMES", help="only these releases: 3.0.22,3.5.5")
+    made.add_argument(
+        "--versions", type=option_check.split_names, metavar="NAMES", help="only these releases: 3.0.22,3.5.5"
+    )
     suites = f"default: {' '.join(release_names.SUITES)}; of a recording with neither all that it has"
-    made.add_argument("--suites", type=option_check.listed, metavar="NAMES", help=suites)
+    made.add_argument("--suites", type=option_check.split_names, metavar="NAMES", help=suites)
     made.add_argument(
         "--role", choices=(*release_names.ROLES, "both"), default="both", help="whose sessions (default: both)"
     )
@@ -56,10 +58,10 @@ def stacks_of(given: argparse.Namespace) -> list[str]:
     if given.into:
         usage("--into is for a page that shows a RECORDING: name one")
     try:
-        stacks = release_names.stacks_of(given.library, list(option_check.table("stacks")), given.versions)
+        stacks = release_names.stacks_of(given.library, list(option_check.read_tables("stacks")), given.versions)
     except ValueError as error:
         usage(error)
-    option_check.insist({"SUITES": " ".join(given.suites)} if given.suites is not None else {})
+    option_check.check_options_or_exit({"SUITES": " ".join(given.suites)} if given.suites is not None else {})
     return stacks
 
 
@@ -72,5 +74,5 @@ def main() -> None:
     from tlsmem.tables import table_command
 
     if given.recording:
-        table_command.end("compare_versions", given, partial(compare_releases.of_recording, parser=asked))
+        table_command.run_and_exit("compare_versions", given, partial(compare_releases.compare_recorded, parser=asked))
     compare_releases.ended(given, asked, stacks)

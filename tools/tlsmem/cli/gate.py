@@ -42,7 +42,7 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
-    option_check.insist({})
+    option_check.check_options_or_exit({})
     venv.activate()
     from tlsmem.gate import judge
 

@@ -18,17 +18,17 @@ from tlsmem.base import stdout
 from tlsmem.cli import heap_report
 from tlsmem.cli.heap_report import Listener
 from tlsmem.run import heap_process, heap_tree
-from tlsmem.run.heap_tree import Tree
+from tlsmem.run.heap_tree import ProcessTree
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
 
 POLL_S = 0.02  # processes that come and go are seen by the pages that they leave; only what execs sooner is not
 
 
-class Watch:
+class TreeWatcher:
     """Follows a tree and reports on `out` every interval, and once more at the end, while somebody listens."""
 
-    def __init__(self, tree: Tree, given: argparse.Namespace, out: Listener) -> None:
+    def __init__(self, tree: ProcessTree, given: argparse.Namespace, out: Listener) -> None:
         self.tree, self.given, self.out = tree, given, out
         self.console = rich.console.Console(file=out, width=None if out.isatty() else 120, highlight=False)
         self.began = self.said = time.monotonic()
@@ -46,7 +46,7 @@ class Watch:
         if self.given.json:
             self.write(heap_report.ndjson(self.said - self.began, self.tree.programs))
         elif self.live:
-            self.live.update(drawn(self.table(), self.console.width), refresh=True)
+            self.live.update(render_table(self.table(), self.console.width), refresh=True)
         else:
             self.write(heap_report.lines(self.said - self.began, self.tree.programs))
 
@@ -76,17 +76,17 @@ class Watch:
         self.tree.poll()
 
 
-def drawn(table: tables.Table, width: int) -> rich.text.Text:
+def render_table(table: tables.Table, width: int) -> rich.text.Text:
     canvas = rich.console.Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
     render.terminal(table, canvas)
     return rich.text.Text.from_ansi(canvas.file.getvalue())
 
 
 @contextmanager
-def opened(given: argparse.Namespace) -> Iterator[Listener]:
+def open_listener(given: argparse.Namespace) -> Iterator[Listener]:
     """Where reports go; to stderr when it is given up for another reason than that its reader has gone."""
     try:
-        standard = sys.stderr if given.command or given.out else stdout.opened()
+        standard = sys.stderr if given.command or given.out else stdout.require_open()
         stream = open(given.out, "w") if given.out else nullcontext(standard)  # noqa: SIM115, it is closed below
     except OSError as error:
         sys.exit(f"memtest: {given.out}: {error.strerror}")
@@ -107,7 +107,7 @@ def tell(sentence: str) -> None:
 
 def attach(given: argparse.Namespace, out: Listener) -> int:
     """Until the process has ended, ^C, or nobody listens."""
-    watch = Watch(heap_process.attached(given.pid), given, out)
+    watch = TreeWatcher(heap_process.attach_tree(given.pid), given, out)
     signal.pthread_sigmask(signal.SIG_BLOCK, heap_process.SIGNALS)
     watch.tree.poll()
 
@@ -124,8 +124,8 @@ def attach(given: argparse.Namespace, out: Listener) -> int:
 
 def follow(given: argparse.Namespace, out: Listener) -> int:
     """Until the command has ended; what it leaves running stays under the meter."""
-    command = heap_process.Command(given.command)
-    watch = Watch(command.tree, given, out)
+    command = heap_process.MeteredCommand(given.command)
+    watch = TreeWatcher(command.tree, given, out)
     watch.run(command.ended)
     watch.summary()
     command.tree.remove_pages()
@@ -135,16 +135,16 @@ def follow(given: argparse.Namespace, out: Listener) -> int:
     return command.status
 
 
-def lost(tree: Tree) -> bool:
+def lost(tree: ProcessTree) -> bool:
     """Says which programs could not be followed to their end."""
     found = [program for program in tree.programs if program.state == heap_tree.LOST]
     for program in found:
-        tell(f"{heap_report.name(program)}: its page was damaged; what is shown of it is from before that")
+        tell(f"{heap_report.program_label(program)}: its page was damaged; what is shown of it is from before that")
     return bool(found)
 
 
 def run(given: argparse.Namespace) -> None:
     """Exits as the command did, or with 1 when something could not be followed."""
-    with opened(given) as out:
+    with open_listener(given) as out:
         status = (follow if given.command else attach)(given, out)
     sys.exit(status)

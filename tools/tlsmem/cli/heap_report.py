@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from tlsmem.run import heap_tree
-from tlsmem.run.heap_page import Counts
-from tlsmem.run.heap_tree import Program
-from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.run.heap_page import PageCounts
+from tlsmem.run.heap_tree import MeteredProgram
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 ROWS = 40  # the largest by peak; the others share a row
 QUANTITIES = ("live", "peak", "cumulative")
@@ -18,22 +18,25 @@ INHERITED = (
 )
 
 
-def lines(seconds: float, programs: Iterable[Program]) -> str:
+def lines(seconds: float, programs: Iterable[MeteredProgram]) -> str:
     """One line for each that runs."""
     running = [program for program in programs if program.state == heap_tree.RUNNING]
-    return "".join(f"heap: {seconds:.1f} s  {name(program)}: {said(program.page.total)}\n" for program in running)
+    return "".join(
+        f"heap: {seconds:.1f} s  {program_label(program)}: {describe_counts(program.page.total)}\n"
+        for program in running
+    )
 
 
-def name(program: Program) -> str:
+def program_label(program: MeteredProgram) -> str:
     return f"{program.page.program}[{program.page.pid}]"
 
 
-def said(counts: Counts) -> str:
+def describe_counts(counts: PageCounts) -> str:
     sizes = ((kind, getattr(counts, f"{kind}_bytes"), getattr(counts, f"{kind}_blocks")) for kind in QUANTITIES)
     return ", ".join(f"{kind} {size:,} B in {blocks:,}" for kind, size, blocks in sizes) + " blocks"
 
 
-def ndjson(seconds: float, programs: Iterable[Program]) -> str:
+def ndjson(seconds: float, programs: Iterable[MeteredProgram]) -> str:
     """An object for each program, and one for all, whose peak nobody knows: peaks have their own moments."""
     programs = list(programs)
     objects = [{"record": "program", "seconds": round(seconds, 3), **fields(program)} for program in programs]
@@ -41,20 +44,20 @@ def ndjson(seconds: float, programs: Iterable[Program]) -> str:
     return "".join(json.dumps(one) + "\n" for one in objects)
 
 
-def fields(program: Program) -> dict[str, int | str]:
+def fields(program: MeteredProgram) -> dict[str, int | str]:
     page = program.page
     named = {"pid": page.pid, "parent": page.parent, "program": page.program, "state": program.state}
     inherited = {f"inherited_{kind}": getattr(page.inherited, f"live_{kind}") for kind in ("bytes", "blocks")}
     return named | {"threads": program.threads} | vars(page.total) | inherited
 
 
-def sums(programs: Iterable[Program]) -> dict[str, int]:
+def sums(programs: Iterable[MeteredProgram]) -> dict[str, int]:
     totals = [program.page.total for program in programs]
     names = [f"{kind}_{unit}" for kind in ("live", "cumulative") for unit in ("bytes", "blocks")]
     return {field: sum(getattr(total, field) for total in totals) for field in names}
 
 
-def table(title: str, programs: list[Program]) -> Table:
+def table(title: str, programs: list[MeteredProgram]) -> Table:
     columns = [Column("program", "program", left=True), Column("pid", "pid"), Column("state", "state", left=True)]
     columns.append(Column("threads", "threads"))
     for kind in QUANTITIES:
@@ -70,23 +73,23 @@ def table(title: str, programs: list[Program]) -> Table:
     return Table("heap", title, CAPTION, columns, rows)
 
 
-def row(program: Program) -> list[Cell]:
+def row(program: MeteredProgram) -> list[Cell]:
     page, total = program.page, program.page.total
     note = INHERITED.format(bytes=page.inherited.live_bytes, blocks=page.inherited.live_blocks)
     threads = number(program.threads) if program.state == heap_tree.RUNNING else Cell("", None)
-    cells = [word(page.program), Cell(str(page.pid), page.pid), word(program.state), threads]
+    cells = [text_cell(page.program), Cell(str(page.pid), page.pid), text_cell(program.state), threads]
     cells += [number(getattr(total, f"{kind}_{unit}")) for kind in QUANTITIES for unit in ("bytes", "blocks")]
     if program.forked:
         cells[4] = Cell(cells[4].text, cells[4].value, note)
     return cells
 
 
-def row_of_sums(title: str, programs: list[Program]) -> list[Cell]:
+def row_of_sums(title: str, programs: list[MeteredProgram]) -> list[Cell]:
     total, why = sums(programs), "the peaks of several programs are not of one moment"
     blank = [Cell("", None)] * 3
-    peak = [hole(why), hole(why)]
+    peak = [missing_cell(why), missing_cell(why)]
     live, cumulative = ([number(total[f"{kind}_{unit}"]) for unit in ("bytes", "blocks")] for kind in QUANTITIES[::2])
-    return [word(title), *blank, *live, *peak, *cumulative]
+    return [text_cell(title), *blank, *live, *peak, *cumulative]
 
 
 def number(value: int) -> Cell:

@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--stacks", metavar="STACKS", default=option_check.ALL, help="these only (default: all)")
+    made.add_argument("--stacks", metavar="STACKS", default=option_check.ALL_STACKS, help="these only (default: all)")
     made.add_argument("--sources", action="store_true", help="what they are, where they come from, how they are made")
     table_arguments.add_format(made)
     made.add_argument("--into", type=Path, metavar="PAGE", help="put the table into this Markdown file, in its place")

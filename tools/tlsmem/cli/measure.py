@@ -7,7 +7,7 @@ import sys
 from tlsmem.base import venv
 from tlsmem.cli.time_limit import seconds
 from tlsmem.config import option_check
-from tlsmem.config.options import MULTIPLIER, OF_TIME, TIMED
+from tlsmem.config.options import TIME_MULTIPLIER, TIMED_OPTION_NAMES, TIMED_OPTIONS
 
 EXAMPLES = """examples:
   tools/measure.py mem                                     the campaign [mem] as it stands
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("campaign", nargs="?", default="mem", help="a table of memtest/campaigns.toml (default: mem)")
-    for knob, meaning in (option_check.KNOBS | options_of_time()).items():
+    for knob, meaning in (option_check.MEMORY_OPTIONS | options_of_time()).items():
         if knob == "FRESH":
             made.add_argument("--fresh", action="store_true", help="measure again what has been measured")
         else:
@@ -41,22 +41,24 @@ def parser() -> argparse.ArgumentParser:
 
 
 def options_of_time() -> dict[str, str]:
-    return {knob: meaning for knob, meaning in OF_TIME.items() if knob != MULTIPLIER}
+    return {knob: meaning for knob, meaning in TIMED_OPTIONS.items() if knob != TIME_MULTIPLIER}
 
 
 def check(arguments: argparse.Namespace) -> None:
     """Names and numbers: exits with 2 and a sentence."""
-    option_check.insist({})
-    campaigns = option_check.table("campaigns")
+    option_check.check_options_or_exit({})
+    campaigns = option_check.read_tables("campaigns")
     if arguments.campaign not in campaigns:
-        near = option_check.nearest(arguments.campaign, campaigns)
+        near = option_check.suggest_nearest(arguments.campaign, campaigns)
         print(f"memtest: no campaign {arguments.campaign} in memtest/campaigns.toml{near}", file=sys.stderr)
         sys.exit(2)
     knobs = {
-        knob: getattr(arguments, knob.lower()) for knob in (*option_check.KNOBS, *options_of_time()) if knob != "FRESH"
+        knob: getattr(arguments, knob.lower())
+        for knob in (*option_check.MEMORY_OPTIONS, *options_of_time())
+        if knob != "FRESH"
     }
     given = {knob: value for knob, value in knobs.items() if value is not None}
-    option_check.insist(given, TIMED.get(campaigns[arguments.campaign]["scenario"]))
+    option_check.check_options_or_exit(given, TIMED_OPTION_NAMES.get(campaigns[arguments.campaign]["scenario"]))
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from tlsmem.config import campaign_options, definitions, option_check
 from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.profile.capture import instructions
 from tlsmem.run import exclusive, heap_page, preflight, verify_stacks
-from tlsmem.run.cpu_slots import complete
-from tlsmem.run.provenance import Provenance, built, manifest, missing
+from tlsmem.run.cpu_slots import run_to_completion
+from tlsmem.run.provenance import Provenance, describe_missing, is_built, read_manifest
 from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
 
@@ -22,13 +22,13 @@ def run(given: argparse.Namespace) -> None:
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout, instructions.count_after)
     if given.verify:
         cpus = slots_cpus(given.jobs)
-        sys.exit(verify_stacks.verify(runner, cpus, given.stacks or option_check.ALL, given.prefix))
-    campaign = campaign_options.campaign(given)
+        sys.exit(verify_stacks.verify(runner, cpus, given.stacks or option_check.ALL_STACKS, given.prefix))
+    campaign = campaign_options.campaign_from_arguments(given)
     cpus = exclusive.cores_first()[:1] if campaign.scenario != "memory" else slots_cpus(given.jobs)
     campaign_plan.tell_unmetered(given, campaign)
     recording = campaign_plan.recording(given)
-    repository.insist(recording, named=bool(given.out))
-    campaign = of_built(campaign)
+    repository.check_recording_or_exit(recording, named=bool(given.out))
+    campaign = keep_built_stacks(campaign)
     prepare(recording, campaign)
     title = campaign_conclusion.title(given.campaign, campaign, definitions.campaigns()[given.campaign])
     plan = Plan(campaign, recording, runner.provenance, given.fresh)
@@ -38,27 +38,27 @@ def run(given: argparse.Namespace) -> None:
     sys.exit(0 if fine else 1)
 
 
-def of_built(campaign: Campaign | TimedCampaign) -> Campaign | TimedCampaign:
+def keep_built_stacks(campaign: Campaign | TimedCampaign) -> Campaign | TimedCampaign:
     """Without the stacks that are not built, where the campaign may be without; each is said."""
     if not campaign.built_only:
         return campaign
-    kept = campaign.of_stacks(built)
+    kept = campaign.of_stacks(is_built)
     if not kept:
         sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
     for stack in campaign.every_stack:
-        if not built(stack):
-            print(f"memtest: left out: {missing(stack)}", file=sys.stderr)
+        if not is_built(stack):
+            print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)
     return kept
 
 
 def prepare(recording: Path, campaign: Campaign | TimedCampaign) -> None:
     """All that can be wrong before a run."""
     for stack in campaign.every_stack:
-        manifest(stack)
-    exclusive.claim(campaign.scenario != "memory")
-    preflight.check(campaign)
+        read_manifest(stack)
+    exclusive.claim_machine(campaign.scenario != "memory")
+    preflight.check_memory(campaign)
     append_records.prepare(recording)
-    heap_page.sweep()
+    heap_page.remove_stale_pages()
 
 
 def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
@@ -70,8 +70,8 @@ def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
     async def work() -> int:
         jobs = len(cpus)
         if plan.campaign.scenario == "memory":
-            jobs = preflight.admit(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
+            jobs = preflight.limit_jobs(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
         return await runner.record_all(plan.to_go, cpus[:jobs], plan.recording)
 
     stopped = f"stopped; finished runs are kept in {plan.name}, and the same command goes on from there"
-    return complete(work(), stopped)
+    return run_to_completion(work(), stopped)

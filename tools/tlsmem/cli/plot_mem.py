@@ -28,4 +28,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.plots import memory, plot_command
 
-    plot_command.end("plot_mem", given, memory.drawn)
+    plot_command.draw_and_exit("plot_mem", given, memory.draw_from_arguments)

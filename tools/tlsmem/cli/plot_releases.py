@@ -24,4 +24,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.plots import plot_command, releases
 
-    plot_command.end("plot_releases", given, releases.drawn)
+    plot_command.draw_and_exit("plot_releases", given, releases.draw_from_arguments)

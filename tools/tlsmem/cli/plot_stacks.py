@@ -24,4 +24,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.plots import plot_command, stacks
 
-    plot_command.end("plot_stacks", given, stacks.drawn)
+    plot_command.draw_and_exit("plot_stacks", given, stacks.draw_from_arguments)

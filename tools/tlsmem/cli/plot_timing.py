@@ -33,4 +33,4 @@ def main() -> None:
     from tlsmem.plots import plot_command
     from tlsmem.plots.timed import selected_pictures
 
-    plot_command.end("plot_timing", given, selected_pictures.drawn)
+    plot_command.draw_and_exit("plot_timing", given, selected_pictures.draw_from_arguments)

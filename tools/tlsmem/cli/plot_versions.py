@@ -18,9 +18,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
     plot_arguments.add_output(made)
     made.add_argument("--library", required=True, metavar="NAME", help="as before the @ of its stacks")
-    made.add_argument("--versions", type=option_check.listed, metavar="NAMES", help="only these releases: 3.0.22,3.5.5")
     made.add_argument(
-        "--suites", type=option_check.listed, metavar="NAMES", help=f"default: {' '.join(release_names.SUITES)}"
+        "--versions", type=option_check.split_names, metavar="NAMES", help="only these releases: 3.0.22,3.5.5"
+    )
+    made.add_argument(
+        "--suites", type=option_check.split_names, metavar="NAMES", help=f"default: {' '.join(release_names.SUITES)}"
     )
     made.add_argument(
         "--role", choices=(*release_names.ROLES, "both"), default="both", help="whose sessions (default: both)"
@@ -35,4 +37,4 @@ def main() -> None:
     from tlsmem.compare import release_plot
     from tlsmem.plots import plot_command
 
-    plot_command.end("plot_versions", given, release_plot.drawn)
+    plot_command.draw_and_exit("plot_versions", given, release_plot.draw_given)

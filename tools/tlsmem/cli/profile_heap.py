@@ -21,11 +21,11 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for knob, default in option_check.PROFILE.items():
+    for knob, default in option_check.PROFILE_DEFAULTS.items():
         if knob == "FRESH":
             made.add_argument("--fresh", action="store_true", help="take a profile again that is there already")
         else:
-            meaning = f"{option_check.EVERY[knob]} (default: {default})"
+            meaning = f"{option_check.ALL_OPTIONS[knob]} (default: {default})"
             given = None if knob in ("OUT", "PREFIX") else default
             made.add_argument(f"--{knob.lower()}", metavar=knob, default=given, help=meaning)
     made.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
@@ -35,8 +35,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     given = parser().parse_args()
-    asked = {knob: getattr(given, knob.lower()) for knob in option_check.PROFILE if knob != "FRESH"}
-    option_check.insist({knob: value for knob, value in asked.items() if value is not None}, list(option_check.PROFILE))
+    asked = {knob: getattr(given, knob.lower()) for knob in option_check.PROFILE_DEFAULTS if knob != "FRESH"}
+    option_check.check_options_or_exit(
+        {knob: value for knob, value in asked.items() if value is not None}, list(option_check.PROFILE_DEFAULTS)
+    )
     venv.activate()
     from tlsmem.cli import profile_stack
 

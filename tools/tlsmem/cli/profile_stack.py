@@ -9,18 +9,18 @@ from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
-from tlsmem.config.matrix import tls
+from tlsmem.config.matrix import has_tls
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.explore import profile_tables
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.capture import profile_store, profilers
-from tlsmem.profile.capture.profile_store import Place
+from tlsmem.profile.capture.profile_store import ProfilePlace
 from tlsmem.profile.capture.profiled_run import Subject
-from tlsmem.profile.capture.profilers import MARKS, PROFILERS
-from tlsmem.profile.errors import Failed, TooLong, Unreadable
+from tlsmem.profile.capture.profilers import MARKS_LIBRARY, PROFILERS
+from tlsmem.profile.errors import CaptureFailed, CaptureTimeout, Unreadable
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.run.preload import HEAP_METER
-from tlsmem.run.provenance import Provenance, manifest
+from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import render
 from tlsmem.tables.forms import MARKDOWN, TABLE
@@ -31,7 +31,7 @@ TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 
 def subject(given: argparse.Namespace) -> Subject:
     """Failed, or an exit with a sentence, when it cannot be profiled here."""
     refuse(given.stack, given.tool)
-    suite, sessions = given.suite if tls(given.stack) else "none", int(given.n)
+    suite, sessions = given.suite if has_tls(given.stack) else "none", int(given.n)
     run = Run(given.stack, suite, SYSTEM, "all", sessions, "sites" if given.tool == "sites" else "rss", 1)
     fixed, each = TIME_S[given.tool]
     known = Provenance(definitions.suites(), definitions.allocators()), given.timeout or fixed + each * sessions
@@ -44,36 +44,36 @@ def subject(given: argparse.Namespace) -> Subject:
 def refuse(stack: str, tool: str) -> None:
     """What cannot be seen, and what is not built."""
     if brought := definitions.stacks()[stack].brings:
-        raise Failed(f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
-    manifest(stack)
-    library = {"sites": HEAP_METER, "massif": MARKS, "dhat": MARKS}.get(tool)
+        raise CaptureFailed(f"{stack}: brings its own allocator, {brought}, which neither meter nor profiler sees")
+    read_manifest(stack)
+    library = {"sites": HEAP_METER, "massif": MARKS_LIBRARY, "dhat": MARKS_LIBRARY}.get(tool)
     if library and not (ROOT / library).exists():
-        raise Failed(f"{library}: it is not there; make it with `make {library}`")
+        raise CaptureFailed(f"{library}: it is not there; make it with `make {library}`")
 
 
 def unrandomised() -> tuple[str, ...]:
-    before = profilers.unrandomised()
+    before = profilers.no_aslr_command()
     if not before:
         print("memtest: setarch may not switch address randomisation off here: addresses are random", file=sys.stderr)
     return before
 
 
-def sibling(place: Place, record: ProfileRecord) -> Path | None:
+def sibling(place: ProfilePlace, record: ProfileRecord) -> Path | None:
     """Another stack's profile of the same suite, N and tool, which this one can be compared with."""
     for file in sorted(place.folder.glob(f"*{place.stem.removeprefix(record.run.stack)}.json")):
         with suppress(Unreadable):
-            other = Place(place.folder, file.stem).profile(profile_metadata.load(file))
+            other = ProfilePlace(place.folder, file.stem).profile(profile_metadata.load(file))
             if file != place.record and other.exists():
                 return other
     return None
 
 
-def tell(place: Place, record: ProfileRecord) -> None:
+def tell(place: ProfilePlace, record: ProfileRecord) -> None:
     """Where it lies, and what can be asked of it."""
     file, other = place.profile(record), sibling(place, record)
     extra = place.file(".xtree.zip")
     inspect = f"tools/inspect_heaptrack.py {paths.shorten(file)}"
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         print(f"profile: {paths.shorten(file)}")
         if extra.exists():
             print(f"for KCachegrind, by phase: {paths.shorten(extra)}")
@@ -86,11 +86,11 @@ def tell(place: Place, record: ProfileRecord) -> None:
 def run(given: argparse.Namespace) -> None:
     """Exits with a sentence when the profile cannot be taken."""
     recording = Path(given.out) if given.out else default_recording()
-    repository.insist(recording, named=bool(given.out))
+    repository.check_recording_or_exit(recording, named=bool(given.out))
     try:
         asked = subject(given)
-        place = profile_store.place(recording, asked)
-        record = None if given.fresh else profile_store.kept(place, asked)
+        place = profile_store.profile_place(recording, asked)
+        record = None if given.fresh else profile_store.load_kept(place, asked)
         if record:
             print(
                 f"memtest: {paths.shorten(place.record)} is there already; --fresh (make: FRESH=1) takes it again",
@@ -98,10 +98,10 @@ def run(given: argparse.Namespace) -> None:
             )
             profile = open_profile.open_profile(place.profile(record))
         else:
-            record, profile = profile_store.take(place, asked, slots_cpus(given.jobs))
-    except TooLong as error:
+            record, profile = profile_store.capture_profile(place, asked, slots_cpus(given.jobs))
+    except CaptureTimeout as error:
         sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
-    except (Failed, Unreadable) as error:
+    except (CaptureFailed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
     profile.file = paths.shorten(place.profile(record))
     for warning in profile.warnings:

@@ -57,4 +57,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.tables import table_command, tabulate
 
-    table_command.end("tabulate", given, partial(tabulate.run, parser=asked))
+    table_command.run_and_exit("tabulate", given, partial(tabulate.run, parser=asked))

@@ -5,7 +5,7 @@ import sys
 import time
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build.commands import CONSOLE, Failed
+from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import comparison_output, two_builds
 from tlsmem.compare.names import Usage
 from tlsmem.config import definitions
@@ -16,20 +16,20 @@ FAILED, USAGE = 1, 2
 def run(knobs: dict[str, str]) -> int:
     """The exit status. Usage, ValueError, Failed and OSError with a sentence."""
     if not (ROOT / "build/core/libheapmeter.so").is_file():
-        raise Failed("build/core/libheapmeter.so is not there: run `make core` first")
-    definitions.check()
+        raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
+    definitions.check_definitions()
     try:
-        sides = two_builds.resolved(knobs)
+        sides = two_builds.resolve_sides(knobs)
     except ValueError as error:
         raise Usage(str(error)) from None
     begun = time.monotonic()
     two_builds.build(sides, knobs)
     built = time.monotonic()
-    found = two_builds.compared(sides, knobs)
-    comparison_output.show(found, knobs.get("FORMAT"))
+    found = two_builds.compare_sides(sides, knobs)
+    comparison_output.print_comparison(found, knobs.get("FORMAT"))
     ended = time.monotonic()
     CONSOLE.print(f"compare: built in {built - begun:.1f} s, measured and compared in {ended - built:.1f} s")
-    return comparison_output.status(found)
+    return comparison_output.exit_status(found)
 
 
 def ended(knobs: dict[str, str]) -> int:
@@ -39,7 +39,7 @@ def ended(knobs: dict[str, str]) -> int:
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(USAGE)
-    except (Failed, ValueError) as error:
+    except (BuildFailed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
     except OSError as error:
         print(f"memtest: {error.filename or 'compare'}: {os.strerror(error.errno or 0)}", file=sys.stderr)

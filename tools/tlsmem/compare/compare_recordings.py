@@ -6,33 +6,37 @@ from collections.abc import Sequence
 
 from tlsmem.base import markdown_embedding
 from tlsmem.compare import comparison, comparison_output, two_sides
-from tlsmem.compare.comparison import Comparison, Wanted
-from tlsmem.compare.figure_places import of_people, recorded
+from tlsmem.compare.comparison import Comparison, FigureFilter
+from tlsmem.compare.figure_places import parse_phase, recorded_phase
 from tlsmem.compare.names import ALL, PEAK, STAGES, Usage
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.tables import forms
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
 
-def wanted(given: argparse.Namespace) -> Wanted:
-    named = (ALL,) if ALL in (given.phase or ()) else tuple(of_people(recorded(one)) for one in given.phase or ())
-    return Wanted(named or None, given.role and tuple(given.role), given.meter and tuple(given.meter))
+def requested_figures(given: argparse.Namespace) -> FigureFilter:
+    named = (
+        (ALL,) if ALL in (given.phase or ()) else tuple(parse_phase(recorded_phase(one)) for one in given.phase or ())
+    )
+    return FigureFilter(named or None, given.role and tuple(given.role), given.meter and tuple(given.meter))
 
 
 def check_phases(given: argparse.Namespace, runs: Sequence[Record]) -> None:
     known = dict.fromkeys([ALL, PEAK, *STAGES, *(phase.phase for one in runs for phase in one.phases)])
     for name in given.phase or ():
-        if recorded(name) not in {*map(recorded, known)}:
-            raise Usage(f"no run has a phase `{name}`{nearest(name, known)}")
+        if recorded_phase(name) not in {*map(recorded_phase, known)}:
+            raise Usage(f"no run has a phase `{name}`{suggest_nearest(name, known)}")
 
 
 def compared(given: argparse.Namespace) -> Comparison:
-    old, new, labels = two_sides.of(given)
+    old, new, labels = two_sides.load_sides(given)
     check_phases(given, [*old, *new])
     by = [given.by[0]] if given.by else []
-    found = comparison.compare(old, new, labels, by, two_sides.pairs(given) or None, given.force, wanted(given))
+    found = comparison.compare(
+        old, new, labels, by, two_sides.parse_stack_pairs(given) or None, given.force, requested_figures(given)
+    )
     if not found.rows:
         raise ValueError(nothing(found, (old, new)))
     return found
@@ -59,18 +63,18 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     found = compared(given)
     if given.into:
-        text = comparison_output.text_of(found, forms.MARKDOWN)
-        markdown_embedding.replace(given.into, given, parser, text)
-        return int(bool(records.skipped))
-    comparison_output.show(found, given.format)
-    return 1 if records.skipped else comparison_output.status(found)
+        text = comparison_output.format_comparison(found, forms.MARKDOWN)
+        markdown_embedding.replace_block(given.into, given, parser, text)
+        return int(bool(records.skipped_lines))
+    comparison_output.print_comparison(found, given.format)
+    return 1 if records.skipped_lines else comparison_output.exit_status(found)
 
 
-def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+def run_and_report(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """As `run`; what it raises is a sentence on stderr."""
     try:
         return run(given, parser)
     except (ValueError, OSError) as error:
         said = error if isinstance(error, ValueError) else f"{error.filename or given.into}: {error.strerror}"
-        print(clean(f"compare: {said}"), file=sys.stderr)
+        print(printable_text(f"compare: {said}"), file=sys.stderr)
         return 2 if isinstance(error, Usage) else 1

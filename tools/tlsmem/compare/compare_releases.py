@@ -5,41 +5,41 @@ import signal
 import sys
 from pathlib import Path
 
-from tlsmem.build.commands import CONSOLE, Failed
+from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import record_releases, release_names, release_plot, release_tables, release_walk
 from tlsmem.schema import records
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables import table_command
 
 
-def shown(
+def show_walks(
     given: argparse.Namespace, parser: argparse.ArgumentParser, found: Selection, stacks: list[str]
-) -> list[release_walk.Walk]:
+) -> list[release_walk.ReleaseWalk]:
     roles = release_names.ROLES if given.role == "both" else (given.role,)
-    walks = release_walk.walks(found, stacks, roles)
-    table_command.deliver(release_tables.tables(walks, given.library, given.stage, given.table), given, parser)
+    walks = release_walk.build_walks(found, stacks, roles)
+    table_command.deliver(release_tables.build_tables(walks, given.library, given.stage, given.table), given, parser)
     return walks
 
 
-def of_recording(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError with a sentence."""
-    runs = table_command.loaded(given.recording, "`make compare-versions` makes one")
+    runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
     stacks = release_names.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
-    shown(given, parser, release_walk.selected(runs, stacks, given.suites), stacks)
-    return 1 if records.skipped else 0
+    show_walks(given, parser, release_walk.select_runs(runs, stacks, given.suites), stacks)
+    return 1 if records.skipped_lines else 0
 
 
-def measured(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:
+def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:
     """Failed, ValueError and OSError with a sentence."""
-    built = record_releases.Built(stacks)
+    built = record_releases.ReleaseBuilds(stacks)
     if len(built.stacks) < 2:
-        raise Failed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
+        raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
     suites = given.suites or list(release_names.SUITES)
     out = Path(given.out or f"build/versions/{given.library}")
-    found = select(record_releases.runs(built.stacks, suites, str(out)), built.stacks, suites)
-    walks = shown(given, parser, found, built.stacks)
-    for file in release_plot.saved(walks, given.library, given.stage, out / f"versions-{given.library}"):
+    found = select(record_releases.record_runs(built.stacks, suites, str(out)), built.stacks, suites)
+    walks = show_walks(given, parser, found, built.stacks)
+    for file in release_plot.save_figure(walks, given.library, given.stage, out / f"versions-{given.library}"):
         CONSOLE.print(f"compare-versions: {file}")
     return built.status
 
@@ -48,8 +48,8 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: li
     """Exits as `measured` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
     try:
-        sys.exit(measured(given, parser, stacks))
-    except (Failed, ValueError) as error:
+        sys.exit(compare_measured(given, parser, stacks))
+    except (BuildFailed, ValueError) as error:
         sys.exit(f"compare_versions: {error}")
     except OSError as error:
         sys.exit(f"compare_versions: {error.filename or given.library}: {error.strerror}")

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tlsmem.compare import declared_settings, run_matching
-from tlsmem.compare.figure_places import STAGES, TIMED, Place, order
-from tlsmem.compare.figures import Figure, figures
-from tlsmem.compare.run_matching import MEMORY, Match
+from tlsmem.compare.figure_places import STAGES, TIMED_METERS, Place, place_order
+from tlsmem.compare.figures import Figure, figures_by_place
+from tlsmem.compare.run_matching import MEMORY_WORK, Match
 from tlsmem.schema.records import Record
-from tlsmem.stats.change import Change, change
+from tlsmem.stats.change import Change, compare_figures
 from tlsmem.stats.series import Series, Setting
 
 SETTINGS = ("stack", "allocator", "window", "roles", "env", "cpu")
@@ -18,7 +18,7 @@ NO_SUCH = "its runs did not reach this phase, or not at these numbers of session
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FigureFilter:
     """What of all figures is looked at; None is the usual: the stages of a session."""
 
     phases: tuple[str, ...] | None = None  # ("all",): the ends of all phases too
@@ -30,7 +30,7 @@ class Wanted:
         meters = self.meters and {"heap" if one == "blocks" else one for one in self.meters}
         if (self.roles and place.role not in self.roles) or (meters and meter not in meters):
             return False
-        if place.meter in TIMED or self.phases == ("all",):
+        if place.meter in TIMED_METERS or self.phases == ("all",):
             return True
         if self.phases is None and place.meter == "allocations":
             return place.phase == HANDSHAKE
@@ -38,7 +38,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedFigure:
     """One figure of both sides."""
 
     match: Match
@@ -48,35 +48,35 @@ class Row:
 
     @cached_property
     def change(self) -> Change:
-        return change(self.old, self.new)
+        return compare_figures(self.old, self.new)
 
 
 @dataclass(frozen=True)
 class Comparison:
     labels: tuple[str, str]  # what OLD and NEW are
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedFigure, ...]
     refused: tuple[Match, ...]  # settings differ
     alone: tuple[str, ...]  # sentences: what one side has, and why the other has not
     notes: tuple[str, ...]
-    forced: tuple[declared_settings.Difference, ...] = ()
+    forced: tuple[declared_settings.SettingDifference, ...] = ()
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
         """The settings, and the stack, that are not the same in all rows."""
         matches = {id(row.match): row.match for row in self.rows}.values()
-        return tuple(name for name in SETTINGS if len({setting(match, name) for match in matches}) > 1)
+        return tuple(name for name in SETTINGS if len({describe_setting(match, name) for match in matches}) > 1)
 
     def named(self, match: Match) -> str:
         """Its suite, with what varies."""
-        said = [(f"{name} " if name != "stack" else "") + setting(match, name) for name in self.varying]
+        said = [(f"{name} " if name != "stack" else "") + describe_setting(match, name) for name in self.varying]
         return ", ".join([match.suite, *said])
 
     @property
-    def changed(self) -> list[Row]:
+    def changed(self) -> list[ComparedFigure]:
         return [row for row in self.rows if row.change.changed]
 
     @property
-    def unknown(self) -> list[Row]:
+    def unknown(self) -> list[ComparedFigure]:
         return [row for row in self.rows if row.change.verdict == "not known"]
 
 
@@ -87,36 +87,36 @@ def compare(
     by: Collection[str] = (),
     stacks: dict[str, str] | None = None,
     force: bool = False,
-    wanted: Wanted | None = None,
+    wanted: FigureFilter | None = None,
 ) -> Comparison:
     """Of runs as recorded: the newest comparable ones of each side are chosen, and paired as matching.match has it.
 
     `labels`: what people call the sides. With `force` rows whose settings differ are compared, and it is said."""
-    (old, of_old), (new, of_new) = run_matching.comparable(old), run_matching.comparable(new)
-    found = run_matching.match(old, new, by, stacks)
+    (old, of_old), (new, of_new) = run_matching.select_comparable(old), run_matching.select_comparable(new)
+    found = run_matching.match_runs(old, new, by, stacks)
     refused = [] if force else [one for one in found.matches if one.apart]
     kept = [one for one in found.matches if one not in refused]
     rows, alone = [], [f"{one[0]} alone has {one[1]}." for one in found.only]
     for one in kept:
-        made, holes = of_match(one, wanted or Wanted())
+        made, holes = compare_match(one, wanted or FigureFilter())
         rows += made
         alone += holes
     left_out = [f"Of {side}: {said}." for side, some in (("OLD", of_old), ("NEW", of_new)) for said in some]
-    notes = [*left_out, *declared_settings.notes(old, new)]
+    notes = [*left_out, *declared_settings.comparison_notes(old, new)]
     forced = dict.fromkeys(difference for one in kept for difference in one.apart)
     return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced))
 
 
-def setting(match: Match, name: str) -> str:
+def describe_setting(match: Match, name: str) -> str:
     """Of OLD -> of NEW where they differ."""
-    return run_matching.arrow(*(getattr(kind, name) for kind in match.kinds))
+    return run_matching.join_arrow(*(getattr(kind, name) for kind in match.kinds))
 
 
-def of_match(match: Match, wanted: Wanted) -> tuple[list[Row], list[str]]:
-    old, new = (figures(side) for side in with_counts_shared(match))
+def compare_match(match: Match, wanted: FigureFilter) -> tuple[list[ComparedFigure], list[str]]:
+    old, new = (figures_by_place(side) for side in with_counts_shared(match))
     old, new = ({place._replace(suite=match.suite): one for place, one in side.items()} for side in (old, new))
-    places = sorted((place for place in {**old, **new} if wanted.has(place)), key=order)
-    rows = [Row(match, place, old[place], new[place]) for place in places if place in old and place in new]
+    places = sorted((place for place in {**old, **new} if wanted.has(place)), key=place_order)
+    rows = [ComparedFigure(match, place, old[place], new[place]) for place in places if place in old and place in new]
     missing: dict[tuple[str, str], list[Place]] = {}
     for place in places:
         if place not in old or place not in new:
@@ -130,7 +130,7 @@ def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]
     sides = (match.old, match.new)
     counts = [{one.sessions for one in side if one.meter == "rss" and one.status == "measured"} for side in sides]
     shared = counts[0] & counts[1]
-    if match.kinds[0].work != MEMORY or counts[0] == counts[1] or not shared:
+    if match.kinds[0].work != MEMORY_WORK or counts[0] == counts[1] or not shared:
         return sides
     return tuple([one for one in side if one.meter != "rss" or one.sessions in shared] for side in sides)
 
@@ -138,7 +138,7 @@ def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]
 def reason(match: Match, side: str, meter: str) -> str:
     """Why a side has no such figure."""
     runs = match.new if side == "NEW" else match.old
-    of = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED else "heap"
+    of = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED_METERS else "heap"
     series = Series(runs[0].stack, Setting.of(runs[0]), runs)
     return NO_SUCH if series.runs(of) else series.reason(of)
 

@@ -8,39 +8,42 @@ from tlsmem.base import stdout
 from tlsmem.compare import comparison_tables, largest_changes, pull_request
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.names import CHANGED, NOTHING, UNCHANGED
-from tlsmem.compare.site_changes import Explained
+from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.tables import forms, render
-from tlsmem.tables.table import Cell, Column, Table, whole, word
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
 
-def status(comparison: Comparison) -> int:
+def exit_status(comparison: Comparison) -> int:
     """0 no change, 3 changed, 1 nothing that could be compared."""
     if not comparison.rows or len(comparison.unknown) == len(comparison.rows):
         return NOTHING
     return CHANGED if comparison.changed else UNCHANGED
 
 
-def text_of(comparison: Comparison, form: str, explained: Explained | None = None) -> str:
+def format_comparison(comparison: Comparison, form: str, explained: CallSiteExplainer | None = None) -> str:
     """Markdown, CSV or JSON."""
-    explained = explained or Explained(comparison)
+    explained = explained or CallSiteExplainer(comparison)
     if form == forms.MARKDOWN:
-        return pull_request.markdown(comparison, explained)
-    made = [summary(comparison), largest(comparison, explained), *comparison_tables.tables(comparison, explained)]
-    made += [listed("not-compared", "Not compared", pull_request.refused(comparison))]
-    made += [listed("alone", pull_request.ALONE, comparison.alone), listed("notes", "Notes", comparison.notes)]
-    return render.text_of([one for one in made if one.rows], form)
+        return pull_request.format_markdown(comparison, explained)
+    made = [summary(comparison), largest(comparison, explained), *comparison_tables.build_tables(comparison, explained)]
+    made += [sentence_table("not-compared", "Not compared", pull_request.describe_refused(comparison))]
+    made += [
+        sentence_table("alone", pull_request.ALONE_TITLE, comparison.alone),
+        sentence_table("notes", "Notes", comparison.notes),
+    ]
+    return render.format_tables([one for one in made if one.rows], form)
 
 
-def show(comparison: Comparison, form: str | None = None) -> None:
+def print_comparison(comparison: Comparison, form: str | None = None) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for."""
     form = form or (forms.TABLE if stdout.is_terminal() else forms.MARKDOWN)
-    explained = Explained(comparison)
-    with stdout.checked():
+    explained = CallSiteExplainer(comparison)
+    with stdout.exit_on_write_error():
         console = rich.console.Console()
         if form == forms.TABLE:
-            pull_request.terminal(comparison, explained, console)
+            pull_request.print_terminal(comparison, explained, console)
         else:
-            console.file.write(text_of(comparison, form, explained))
+            console.file.write(format_comparison(comparison, form, explained))
 
 
 def summary(comparison: Comparison) -> Table:
@@ -48,22 +51,22 @@ def summary(comparison: Comparison) -> Table:
     columns = [Column(key, key.replace("_", " "), left=key in ("old", "new")) for key in keys]
     changed = comparison.changed
     worse = sum(row.change.better is False for row in changed)
-    counts = [len(comparison.rows), len(changed), worse, len(comparison.unknown), status(comparison)]
-    rows = [[*map(word, comparison.labels), *map(whole, counts)]]
+    counts = [len(comparison.rows), len(changed), worse, len(comparison.unknown), exit_status(comparison)]
+    rows = [[*map(text_cell, comparison.labels), *map(integer_cell, counts)]]
     return Table("summary", "Summary", largest_changes.headline(comparison), columns, rows)
 
 
-def largest(comparison: Comparison, explained: Explained) -> Table:
+def largest(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     keys = ("suite", "stack", "role", "phase", "meter", "difference", "sentence")
-    made = Table("movers", pull_request.LARGEST, "By share.", [Column(key, key, left=True) for key in keys])
-    for mover in largest_changes.largest(comparison):
+    made = Table("movers", pull_request.LARGEST_TITLE, "By share.", [Column(key, key, left=True) for key in keys])
+    for mover in largest_changes.select_largest(comparison):
         row = mover.row
-        place = [word(one) for one in (row.place.suite, row.match.stack, row.place.role, row.place.phase)]
-        found = comparison_tables.difference(row)
+        place = [text_cell(one) for one in (row.place.suite, row.match.stack, row.place.role, row.place.phase)]
+        found = comparison_tables.difference_cell(row)
         sentence = Cell(mover.sentence(explained), mover.sentence(explained))
-        made.rows.append([*place, word(row.place.meter), found, sentence])
+        made.rows.append([*place, text_cell(row.place.meter), found, sentence])
     return made
 
 
-def listed(name: str, title: str, sentences: Iterable[str]) -> Table:
-    return Table(name, title, "", [Column("sentence", "what", left=True)], [[word(one)] for one in sentences])
+def sentence_table(name: str, title: str, sentences: Iterable[str]) -> Table:
+    return Table(name, title, "", [Column("sentence", "what", left=True)], [[text_cell(one)] for one in sentences])

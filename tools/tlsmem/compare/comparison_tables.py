@@ -4,13 +4,20 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.compare import largest_changes
-from tlsmem.compare.comparison import SETTINGS, Comparison, Row, setting
-from tlsmem.compare.figure_places import TIMED, said
+from tlsmem.compare.comparison import SETTINGS, ComparedFigure, Comparison, describe_setting
+from tlsmem.compare.figure_places import TIMED_METERS, readable_phase
 from tlsmem.compare.run_matching import Match
-from tlsmem.compare.site_changes import ROLES, UNEXPLAINED, WHY, Explained, SiteChange, more
-from tlsmem.explore.diff.sentences import amount
+from tlsmem.compare.site_changes import (
+    ROLES,
+    UNEXPLAINED,
+    UNEXPLAINED_REASON,
+    CallSiteExplainer,
+    SiteChange,
+    format_difference,
+)
+from tlsmem.explore.diff.sentences import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
-from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 SITES = 10  # rows of a role's
 TITLES = {
@@ -33,38 +40,38 @@ OTHERS, IN_ALL = "{} other site{}", "in all, with the sites that are alike"
 NO_SITE = "no call stack tells of it"
 
 
-def tables(comparison: Comparison, explained: Explained | None = None) -> list[Table]:
+def build_tables(comparison: Comparison, explained: CallSiteExplainer | None = None) -> list[Table]:
     """Those that have rows; what has none is said by the last."""
-    explained = explained or Explained(comparison)
-    groups = {name: (name,) for name in TITLES} | {"time": TIMED}
-    made = [of_meter(name, comparison, explained, meters) for name, meters in groups.items()]
+    explained = explained or CallSiteExplainer(comparison)
+    groups = {name: (name,) for name in TITLES} | {"time": TIMED_METERS}
+    made = [meter_table(name, comparison, explained, meters) for name, meters in groups.items()]
     return [table for table in (*made, call_sites(comparison, explained)) if table.rows or table.without]
 
 
-def of_meter(name: str, comparison: Comparison, explained: Explained, meters: Sequence[str]) -> Table:
+def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer, meters: Sequence[str]) -> Table:
     rows = [row for row in comparison.rows if row.place.meter in meters]
     figures = [Column("old", "OLD"), Column("new", "NEW"), Column("difference", "NEW has")]
     figures += [Column("blocks", "blocks")] if name == "heap" else []
-    columns = [*names_of(comparison), *of_place(name), *figures]
+    columns = [*names_of(comparison), *place_columns(name), *figures]
     made = Table(name, TITLES[name], CAPTIONS[name], columns, headed=headed(comparison))
     for row in rows:
-        place = [word(row.place.role), word(said(row.place.phase)), *at(name, row)]
-        cells = [number(row.change.old), number(row.change.new), difference(row)]
+        place = [text_cell(row.place.role), text_cell(readable_phase(row.place.phase)), *at(name, row)]
+        cells = [number(row.change.old), number(row.change.new), difference_cell(row)]
         cells += [blocks(explained.beside(row, "blocks").change)] if name == "heap" else []
         made.rows.append([*names(row.match), *place, *cells])
     return made
 
 
-def of_place(name: str) -> list[Column]:
+def place_columns(name: str) -> list[Column]:
     found = [Column("role", "role", left=True), Column("phase", "phase", left=True)]
     if name == "time":
         return [*found, Column("meter", "figure", left=True)]
     return [*found, Column("sessions", "N")] if name in ("peak-rss", "rest") else found
 
 
-def at(name: str, row: Row) -> list[Cell]:
+def at(name: str, row: ComparedFigure) -> list[Cell]:
     if name == "time":
-        return [word(largest_changes.WORDS[row.place.meter])]
+        return [text_cell(largest_changes.METER_NAMES[row.place.meter])]
     return [Cell(f"{row.place.sessions:,}", row.place.sessions)] if name in ("peak-rss", "rest") else []
 
 
@@ -72,7 +79,7 @@ def names_of(comparison: Comparison) -> list[Column]:
     """Suite, stack and setting; people are shown what varies."""
     columns = [Column("suite", "suite", left=True)]
     for name in SETTINGS:
-        usual = None if name in comparison.varying else setting(comparison.rows[0].match, name)
+        usual = None if name in comparison.varying else describe_setting(comparison.rows[0].match, name)
         columns.append(Column(name, name, left=True, usual=usual))
     return columns
 
@@ -83,11 +90,11 @@ def headed(comparison: Comparison) -> int:
 
 
 def names(match: Match) -> list[Cell]:
-    return [word(match.suite), *(word(setting(match, name)) for name in SETTINGS)]
+    return [text_cell(match.suite), *(text_cell(describe_setting(match, name)) for name in SETTINGS)]
 
 
 def number(value: Fraction | float) -> Cell:
-    return Cell(largest_changes.number(value), plain(value))
+    return Cell(largest_changes.format_number(value), plain(value))
 
 
 def plain(value: Fraction | float) -> int | float:
@@ -97,7 +104,7 @@ def plain(value: Fraction | float) -> int | float:
     return round(float(value), 4)
 
 
-def difference(row: Row) -> Cell:
+def difference_cell(row: ComparedFigure) -> Cell:
     """The direction is in words for people, in the sign for programs."""
     change, unit = row.change, row.old.unit
     data = {"amount": plain(change.amount), "share": None if change.share is None else round(change.share, 6)}
@@ -110,19 +117,19 @@ def difference(row: Row) -> Cell:
 def words(change: Change, unit: str) -> str:
     if change.verdict in (SAME, UNKNOWN):
         return change.verdict
-    share = "" if change.share is None else f" ({largest_changes.percent(change)})"
+    share = "" if change.share is None else f" ({largest_changes.format_percent(change)})"
     way = "fewer" if unit == "blocks" and change.amount < 0 else change.direction
-    return f"{largest_changes.number(abs(change.amount))} {unit} {way}{share}"
+    return f"{largest_changes.format_number(abs(change.amount))} {unit} {way}{share}"
 
 
 def blocks(change: Change) -> Cell:
     data = {"old": plain(change.old), "new": plain(change.new), "verdict": change.verdict}
-    return Cell(f"{amount(change.old)} -> {amount(change.new)}", data)
+    return Cell(f"{format_amount(change.old)} -> {format_amount(change.new)}", data)
 
 
-def call_sites(comparison: Comparison, explained: Explained) -> Table:
+def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     """Of each suite and role the stage whose live heap changed most; rows add up to what one more session adds."""
-    columns = [*names_of(comparison), *of_place("heap"), Column("callers", "by", left=True)]
+    columns = [*names_of(comparison), *place_columns("heap"), Column("callers", "by", left=True)]
     columns += [Column("more_bytes", "NEW has"), Column("blocks", "blocks")]
     columns += [Column("old_bytes", "OLD"), Column("new_bytes", "NEW")]
     caption = (
@@ -131,28 +138,28 @@ def call_sites(comparison: Comparison, explained: Explained) -> Table:
     )
     made = Table("sites", "Call sites", caption, columns, headed=headed(comparison) + 2)
     for row in changed_most(comparison, explained):
-        head = [*names(row.match), word(row.place.role), word(said(row.place.phase))]
+        head = [*names(row.match), text_cell(row.place.role), text_cell(readable_phase(row.place.phase))]
         try:
-            made.rows += [[*head, *cells] for cells in of_sites(row, explained)]
+            made.rows += [[*head, *cells] for cells in site_rows(row, explained)]
         except ValueError as error:
             made.without.append(f"{row.match.stack}, {row.place}: {error}")
     return made
 
 
-def changed_most(comparison: Comparison, explained: Explained) -> list[Row]:
+def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[ComparedFigure]:
     """Of each role; where bytes did not change and blocks did too."""
-    found: dict[tuple, Row] = {}
+    found: dict[tuple, ComparedFigure] = {}
     for row in comparison.rows:
         key = (id(row.match), row.place.role)
         if row.place.meter != "heap" or row.place.role not in ROLES:
             continue
         changed = row.change.changed or explained.beside(row, "blocks").change.changed
-        if changed and (key not in found or largest_changes.weight(row) > largest_changes.weight(found[key])):
+        if changed and (key not in found or largest_changes.sort_weight(row) > largest_changes.sort_weight(found[key])):
             found[key] = row
     return list(found.values())
 
 
-def of_sites(row: Row, explained: Explained) -> Iterator[list[Cell]]:
+def site_rows(row: ComparedFigure, explained: CallSiteExplainer) -> Iterator[list[Cell]]:
     """The largest, what others come to, what is unexplained, and the row's own difference, which is their sum."""
     found = explained.sites(row)
     sites = [one for one in found if one.is_site]
@@ -161,14 +168,22 @@ def of_sites(row: Row, explained: Explained) -> Iterator[list[Cell]]:
         yield [by, *differences(one), number(one.old_bytes), number(one.new_bytes)]
     if others := sites[SITES:]:
         sums = SiteChange("", (), *(sum(values) for values in zip(*(one[2:] for one in others), strict=True)))
-        by = word(OTHERS.format(len(others), "s"[: len(others) > 1]))
+        by = text_cell(OTHERS.format(len(others), "s"[: len(others) > 1]))
         yield [by, *differences(sums), number(sums.old_bytes), number(sums.new_bytes)]
     for one in found[len(sites) :]:
-        yield [Cell(UNEXPLAINED, UNEXPLAINED, WHY), *differences(one), hole(NO_SITE), hole(NO_SITE)]
+        yield [
+            Cell(UNEXPLAINED, UNEXPLAINED, UNEXPLAINED_REASON),
+            *differences(one),
+            missing_cell(NO_SITE),
+            missing_cell(NO_SITE),
+        ]
     change, beside = row.change, explained.beside(row, "blocks").change
     total = SiteChange("", (), change.amount, beside.amount, change.old, change.new)
-    yield [word(IN_ALL), *differences(total), number(change.old), number(change.new)]
+    yield [text_cell(IN_ALL), *differences(total), number(change.old), number(change.new)]
 
 
 def differences(one: SiteChange) -> list[Cell]:
-    return [Cell(more(one.bytes, "B"), plain(one.bytes)), Cell(more(one.blocks), plain(one.blocks))]
+    return [
+        Cell(format_difference(one.bytes, "B"), plain(one.bytes)),
+        Cell(format_difference(one.blocks), plain(one.blocks)),
+    ]

@@ -4,18 +4,18 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema.records import Record
-from tlsmem.stats.remainders import given
+from tlsmem.stats.remainders import harness_options
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
 from tlsmem.tables.settings import DEFAULTS, allocator_as_used
 
 VERSION = re.compile(r"\d[\w.]*")
-ITSELF = "the same stack"
+OWN_STACK = "the same stack"
 
 
 def argument(name: str) -> Callable[[Record], str]:
-    return lambda record: (DEFAULTS | given(record)).get(name, "").rpartition("/")[2]
+    return lambda record: (DEFAULTS | harness_options(record)).get(name, "").rpartition("/")[2]
 
 
 def compiler_names(record: Record) -> str:
@@ -35,12 +35,12 @@ def environment(record: Record) -> str:
 
 
 # By the aspect that allows it to differ, where it is compared by that: `--by stack` is of compilers too.
-ASPECTS: dict[str, dict[str, Callable[[Record], str]]] = {
+ASPECTS_BY_METER: dict[str, dict[str, Callable[[Record], str]]] = {
     "stack": {"compiler": lambda one: one.compiler, "flags": lambda one: one.flags or "none"},
     "allocator": {"allocator": allocator_as_used},
     "suite": {name: argument(name) for name in ("protocol", "cipher", "group", "certs", "auth", "tickets", "store")},
     "window": {"window": lambda one: str(one.window)},
-    "roles": {"roles": lambda one: one.roles, "peer": lambda one: peer_name(one) or ITSELF},
+    "roles": {"roles": lambda one: one.roles, "peer": lambda one: peer_name(one) or OWN_STACK},
     "env": {"environment": environment, "threads": argument("threads")},
     "cpu": {"CPU features": cpu_features},
     "machine": {
@@ -52,7 +52,7 @@ ASPECTS: dict[str, dict[str, Callable[[Record], str]]] = {
     "knobs": {name: argument(name) for name in ("knobs", "size")},
 }
 ALLOWED = {"compiler": ("stack",), "cpu": ("cpu",)}  # --by this: those too
-VALUES: dict[str, Callable[[Record], str]] = {  # what --by tells sides apart by
+ASPECT_VALUES: dict[str, Callable[[Record], str]] = {  # what --by tells sides apart by
     "stack": lambda one: one.stack,
     "allocator": allocator_name,
     "compiler": compiler_names,
@@ -64,7 +64,7 @@ VALUES: dict[str, Callable[[Record], str]] = {  # what --by tells sides apart by
 }
 
 
-class Difference(NamedTuple):
+class SettingDifference(NamedTuple):
     what: str
     old: str
     new: str
@@ -73,33 +73,35 @@ class Difference(NamedTuple):
         return f"{self.what} is {self.old} in OLD and {self.new} in NEW"
 
 
-def differences(old: Sequence[Record], new: Sequence[Record], by: Collection[str] = ()) -> list[Difference]:
+def find_differences(old: Sequence[Record], new: Sequence[Record], by: Collection[str] = ()) -> list[SettingDifference]:
     """Of the runs of two sides that are measured by one meter; without what those that are compared `by` allow."""
     allowed = {*by, *(aspect for one in by for aspect in ALLOWED.get(one, ()))}
     found = []
-    for aspect, details in ASPECTS.items():
+    for aspect, details in ASPECTS_BY_METER.items():
         for name, of in details.items() if aspect not in allowed else ():
-            sides = [said(map(of, runs)) for runs in (old, new)]
+            sides = [join_values(map(of, runs)) for runs in (old, new)]
             if sides[0] != sides[1]:
-                found.append(Difference(name, *sides))
+                found.append(SettingDifference(name, *sides))
     return found
 
 
-def said(values: Iterable[str]) -> str:
+def join_values(values: Iterable[str]) -> str:
     return " or ".join(sorted(set(values))) or "not told"
 
 
-def of_value(records: Iterable[Record], by: str, value: str) -> list[Record]:
+def select_value(records: Iterable[Record], by: str, value: str) -> list[Record]:
     """ValueError with a sentence that names what is there when no run has it."""
     records = list(records)
-    found = [one for one in records if VALUES[by](one) == value]
+    found = [one for one in records if ASPECT_VALUES[by](one) == value]
     if not found:
-        there = sorted({VALUES[by](one) for one in records})
-        raise ValueError(f"no runs of {by} {value}; there are: {', '.join(there) or 'none'}{nearest(value, there)}")
+        there = sorted({ASPECT_VALUES[by](one) for one in records})
+        raise ValueError(
+            f"no runs of {by} {value}; there are: {', '.join(there) or 'none'}{suggest_nearest(value, there)}"
+        )
     return found
 
 
-def notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
+def comparison_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
     """What is no reason to refuse, and a reader must know: sentences."""
     made = {
         "the toolkit that measured": lambda one: f"{one.commit[:12]}{' with changes' if one.dirty else ''}",
@@ -107,13 +109,13 @@ def notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
     }
     found = []
     for name, of in made.items():
-        sides = [said(filter(None, map(of, runs))) for runs in (old, new)]
+        sides = [join_values(filter(None, map(of, runs))) for runs in (old, new)]
         if sides[0] != sides[1] and "not told" not in sides:
             found.append(f"{name[0].upper()}{name[1:]} is {sides[0]} in OLD and {sides[1]} in NEW.")
-    return [*found, *of_schemas(old, new)]
+    return [*found, *schema_notes(old, new)]
 
 
-def of_schemas(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
+def schema_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
     """Which fields one side lacks, where their schemas are of different versions."""
     versions = [max((one.schema_ for one in runs), default=0) for runs in (old, new)]
     if versions[0] == versions[1] or 0 in versions:

@@ -7,8 +7,8 @@ from tlsmem.compare.names import METERS, PEAK, STAGES
 from tlsmem.schema.records import Record
 
 Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]
-EXACT = ("heap", "blocks", "allocations", "rest")
-TIMED = ("handshakes", "send", "receive")
+EXACT_METERS = ("heap", "blocks", "allocations", "rest")
+TIMED_METERS = ("handshakes", "send", "receive")
 WORDS = {"created": "sessions"}  # of people: as records have it
 AFTER = {"reply": "after 1 KiB each way"}  # on pages
 
@@ -29,39 +29,39 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         """`tls13-rsa-aes256: server session, established, heap`."""
         at = f", N = {self.sessions:,}" if self.sessions else ""
-        return f"{self.suite}: {owner(self.role)}, {said(self.phase)}, {self.meter}{at}"
+        return f"{self.suite}: {describe_owner(self.role)}, {readable_phase(self.phase)}, {self.meter}{at}"
 
 
-def owner(role: str) -> str:
+def describe_owner(role: str) -> str:
     return f"{role} session" if role in ("client", "server") else role
 
 
-def said(phase: str) -> str:
+def readable_phase(phase: str) -> str:
     """As pages have it."""
-    return AFTER.get(phase) or phase_names.READABLE.get(phase, phase)
+    return AFTER.get(phase) or phase_names.READABLE_NAMES.get(phase, phase)
 
 
-def recorded(phase: str) -> str:
+def recorded_phase(phase: str) -> str:
     """As records have it, of what people say."""
     said_so = {said: name for name, said in AFTER.items()}
-    return (WORDS | said_so).get(phase) or phase_names.named(phase)
+    return (WORDS | said_so).get(phase) or phase_names.recorded_name(phase)
 
 
-def of_people(phase: str) -> str:
+def parse_phase(phase: str) -> str:
     return next((word for word, name in WORDS.items() if name == phase), phase)
 
 
-def order(place: Place) -> tuple:
+def place_order(place: Place) -> tuple:
     """Of rows: as a run goes."""
-    timed = place.meter in TIMED
-    at = (0, place.phase) if timed or place.phase == PEAK else phase_names.place(recorded(place.phase))
+    timed = place.meter in TIMED_METERS
+    at = (0, place.phase) if timed or place.phase == PEAK else phase_names.order_key(recorded_phase(place.phase))
     late = STAGES.index(place.phase) if place.phase in STAGES else 2
     roles = ("client", "server", "pair", "process")
     role = roles.index(place.role) if place.role in roles else len(roles)
     return place.suite, [*METERS].index(place.meter), role, late, at, place.sessions or 0
 
 
-def timed_phase(record: Record) -> str:
+def timed_phase_name(record: Record) -> str:
     """Of a timed run."""
     words = ["handshake" if record.scenario == "handshake" else "transfer"]
     words += [f"{record.size_bytes:,} B writes"] if record.size_bytes not in (None, 2**20) else []

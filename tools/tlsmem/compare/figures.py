@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from tlsmem.compare.figure_places import METERS, PEAK, Place, of_people, timed_phase
+from tlsmem.compare.figure_places import METERS, PEAK, Place, parse_phase, timed_phase_name
 from tlsmem.schema.records import Record
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
 from tlsmem.stats.change import Figure
-from tlsmem.stats.series import Series, Setting, of_process
+from tlsmem.stats.series import Series, Setting, process_view
 from tlsmem.stats.timed_selection import Work
-from tlsmem.stats.timed_summary import figure as timed_figure
+from tlsmem.stats.timed_summary import sample_from_runs as timed_figure
 
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's sessions alone
 
@@ -20,8 +20,8 @@ def metered(series: Series) -> list[list[Record]]:
     Tables that are no session's are taken out, as in the table of live heap."""
     runs = series.runs("heap") or series.runs("sites")
     counts = sorted({run.sessions for run in runs})[:2]
-    of_each = repeats.of_each([run for run in runs if run.sessions in counts])
-    return [[*process_tables.without(tuple(pair))] if len(pair) == 2 else pair[:1] for pair in of_each]
+    of_each = repeats.group_by_repeat([run for run in runs if run.sessions in counts])
+    return [[*process_tables.remove_tables(tuple(pair))] if len(pair) == 2 else pair[:1] for pair in of_each]
 
 
 def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
@@ -31,10 +31,10 @@ def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
     roles = {role: role for role, process in series.setting.processes.items() if process == series.process}
     roles |= {"pair": "total"} if series.setting.roles == "together" else {}
     for name, role in roles.items():
-        for phase in [PEAK, *reached(found[0], series)]:
+        for phase in [PEAK, *reached_phases(found[0], series)]:
             for meter in ("heap", "blocks", "allocations"):
                 if figure := heap_figure(found, role, phase, meter, series):
-                    yield Place(series.setting.suite, name, of_people(phase), meter), figure
+                    yield Place(series.setting.suite, name, parse_phase(phase), meter), figure
         if name != "pair":
             yield from rest_figure(series, role)
 
@@ -44,7 +44,9 @@ def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter:
     if phase == PEAK and (meter == "allocations" or series.setting.window != "all"):
         return None
     values = [value(runs, role, phase, meter) for runs in found]
-    uneven = any(one.denominator != 1 for one in values) or not remainders.repeats(remainders.given(found[0][0]))
+    uneven = any(one.denominator != 1 for one in values) or not remainders.repeats_exactly(
+        remainders.harness_options(found[0][0])
+    )
     runs = found[0]
     figure = Figure(tuple(values), len(set(values)) == 1, METERS[meter], noise=Fraction(int(uneven)))
     alone = None if len(runs) == 2 else runs[0].sessions
@@ -79,13 +81,13 @@ def at_peak(runs: Sequence[Record], role: str) -> str:
 
 def rest_figure(series: Series, role: str) -> Iterator[tuple[Place, Figure]]:
     pair = series.heap_pair()
-    if pair and (two := process_tables.tables(pair).get(role)):
+    if pair and (two := process_tables.find_tables(pair).get(role)):
         more = Fraction(two[1].bytes - two[0].bytes)
         place = Place(series.setting.suite, role, "closed", "rest", pair[1].sessions)
         yield place, Figure((more,), True, METERS["rest"], noise=Fraction(remainders.BLINDING_BYTES))
 
 
-def reached(runs: Sequence[Record], series: Series) -> list[str]:
+def reached_phases(runs: Sequence[Record], series: Series) -> list[str]:
     """Phases with a cost per session, in order."""
     names = [phase.phase for phase in session_cost.phases_of(runs[0])]
     windowed = series.setting.window != "all"
@@ -98,14 +100,14 @@ def rss_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
     together = setting.roles == "together"
     of_process = next(role for role, process in setting.processes.items() if process == series.process)
     owner, holder = ("pair", "process") if together else (of_process, of_process)
-    for phase in [PEAK, *(reached(runs, series) if runs else [])]:
+    for phase in [PEAK, *(reached_phases(runs, series) if runs else [])]:
         quantity = session_cost.peak_rss if phase == PEAK else session_cost.rss_at_end(phase)
         found = repeats.slopes(series, quantity)
         alone = runs[0].sessions if runs and not found and len({run.sessions for run in runs}) == 1 else None
         found = found or ([rss_quotient(run, quantity) for run in runs] if alone else [])
         if found:
             figure = Figure(tuple(found), False, METERS["rss"], quotient=alone)
-            yield Place(setting.suite, owner, of_people(phase), "rss"), figure
+            yield Place(setting.suite, owner, parse_phase(phase), "rss"), figure
     for sessions in sorted({run.sessions for run in series.runs("rss")}):
         peaks = tuple(map(float, repeats.peaks(series, sessions)))
         yield Place(setting.suite, holder, PEAK, "peak-rss", sessions), Figure(peaks, False, METERS["peak-rss"])
@@ -115,16 +117,16 @@ def rss_quotient(run: Record, quantity: session_cost.Quantity) -> float:
     return (quantity(run) - session_cost.phase_of(run, "contexts").rss_bytes) / (run.sessions // 2)
 
 
-__all__ = ["Figure", "figures"]
+__all__ = ["Figure", "figures_by_place"]
 
 
-def figures(records: Iterable[Record]) -> dict[Place, Figure]:
+def figures_by_place(records: Iterable[Record]) -> dict[Place, Figure]:
     """Of ONE stack's comparable runs (selection.select's, of one stack), in one setting a suite.
 
     ValueError with a sentence when there are several stacks, or a suite is there in several settings."""
     records = list(records)
-    found = {place: figure for series in memory_series(records) for place, figure in of_series(series)}
-    return found | {place: figure for runs in timed_runs(records) for place, figure in of_timed(runs)}
+    found = {place: figure for series in memory_series(records) for place, figure in figures_from_series(series)}
+    return found | {place: figure for runs in timed_runs(records) for place, figure in figures_from_timed(runs)}
 
 
 def memory_series(records: Sequence[Record]) -> Iterator[Series]:
@@ -133,13 +135,13 @@ def memory_series(records: Sequence[Record]) -> Iterator[Series]:
     for one in records:
         if not timed_selection.is_timed(one):
             groups.setdefault(Setting.of(one), []).append(one)
-    one_of_each({one.stack for one in records}, [setting.suite for setting in groups])
+    check_single({one.stack for one in records}, [setting.suite for setting in groups])
     for setting, runs in groups.items():
         for process in dict.fromkeys(setting.processes.values()):
-            yield Series(runs[0].stack, setting, tuple(of_process(one, process) for one in runs), process)
+            yield Series(runs[0].stack, setting, tuple(process_view(one, process) for one in runs), process)
 
 
-def one_of_each(stacks: set[str], suites: Sequence[str]) -> None:
+def check_single(stacks: set[str], suites: Sequence[str]) -> None:
     if len(stacks) > 1:
         raise ValueError(f"figures are of one stack, not of {' and '.join(sorted(stacks))}")
     for suite in suites:
@@ -147,7 +149,7 @@ def one_of_each(stacks: set[str], suites: Sequence[str]) -> None:
             raise ValueError(f"{suite} is there in several settings (allocator, window, roles, environment, CPU)")
 
 
-def of_series(series: Series) -> Iterator[tuple[Place, Figure]]:
+def figures_from_series(series: Series) -> Iterator[tuple[Place, Figure]]:
     yield from heap_figures(series)
     yield from rss_figures(series)
 
@@ -158,11 +160,11 @@ def timed_runs(records: Sequence[Record]) -> list[list[Record]]:
     for one in records:
         if timed_selection.is_timed(one) and one.meter == "time" and one.status == "measured":
             groups.setdefault(Work.of(one), []).append(one)
-    one_of_each({one.stack for one in records}, [])
+    check_single({one.stack for one in records}, [])
     return [sorted(runs, key=lambda one: one.repeat) for runs in groups.values()]
 
 
-def of_timed(runs: Sequence[Record]) -> Iterator[tuple[Place, Figure]]:
+def figures_from_timed(runs: Sequence[Record]) -> Iterator[tuple[Place, Figure]]:
     first = runs[0]
     for meter, role, quantity in (
         ("handshakes", "client", timed_rates.per_second("client")),
@@ -174,4 +176,4 @@ def of_timed(runs: Sequence[Record]) -> Iterator[tuple[Place, Figure]]:
         if found and (meter == "handshakes") == (first.scenario == "handshake"):
             made = {"repeats": found.repeats, "made": found.made}
             figure = Figure(found.values, False, METERS[meter], more_is_better=True, **made)
-            yield Place(first.suite, role, timed_phase(first), meter), figure
+            yield Place(first.suite, role, timed_phase_name(first), meter), figure

@@ -10,61 +10,65 @@ import rich.text
 
 from tlsmem.compare import comparison_tables, largest_changes
 from tlsmem.compare.comparison import Comparison
-from tlsmem.compare.site_changes import Explained
+from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.stats.change import CHANGED, UNKNOWN
 from tlsmem.tables import forms, render
-from tlsmem.tables.table import Cell, Table, clean
+from tlsmem.tables.table import Cell, Table, printable_text
 
 SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
 OTHERS = "{} rows without a change are left out; --format csv and json have them."
 REFUSED = "Not compared, since declared settings differ (`--force` compares them all the same)"
 FORCED = "Compared by force, although declared settings differ"
-ALONE = "On one side only"
+ALONE_TITLE = "On one side only"
 NOTES = "To be known"
 TAG = re.compile("<(?=[A-Za-z/!?])")
-LARGEST, UNCHANGED = "Largest changes", "No change"
+LARGEST_TITLE, UNCHANGED = "Largest changes", "No change"
 
 
-def markdown(comparison: Comparison, explained: Explained) -> str:
-    found = largest_changes.largest(comparison)
-    parts = [f"**{literal(largest_changes.headline(comparison))}**"]
-    parts += [bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
-    parts += [bullets(mover.sentence(explained) for mover in found)] if found else []
-    parts += [table(one) for one in comparison_tables.tables(comparison, explained)]
-    parts += [folded(title, bullets(said), len(said)) for title, said in last(comparison).items() if said]
+def format_markdown(comparison: Comparison, explained: CallSiteExplainer) -> str:
+    found = largest_changes.select_largest(comparison)
+    parts = [f"**{escape_html(largest_changes.headline(comparison))}**"]
+    parts += [format_bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
+    parts += [format_bullets(mover.sentence(explained) for mover in found)] if found else []
+    parts += [table(one) for one in comparison_tables.build_tables(comparison, explained)]
+    parts += [folded(title, format_bullets(said), len(said)) for title, said in last(comparison).items() if said]
     return "\n\n".join(parts) + "\n"
 
 
 def first(comparison: Comparison) -> dict[str, Sequence[str]]:
     """What must be known before any figure."""
-    return {FORCED: [str(one) for one in comparison.forced], REFUSED: refused(comparison)}
+    return {FORCED: [str(one) for one in comparison.forced], REFUSED: describe_refused(comparison)}
 
 
 def last(comparison: Comparison) -> dict[str, Sequence[str]]:
-    return {ALONE: comparison.alone, NOTES: comparison.notes}
+    return {ALONE_TITLE: comparison.alone, NOTES: comparison.notes}
 
 
-def refused(comparison: Comparison) -> list[str]:
+def describe_refused(comparison: Comparison) -> list[str]:
     """Equal reasons once, with what they are of."""
     found: dict[tuple, list[str]] = {}
     for match in comparison.refused:
         found.setdefault(match.apart, []).append(f"{match.suite} of {match.stack}")
-    return [f"{'; '.join(map(str, apart))}: {largest_changes.listed(of)}" for apart, of in found.items()]
+    return [f"{'; '.join(map(str, apart))}: {largest_changes.join_suites(of)}" for apart, of in found.items()]
 
 
-def bullets(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {literal(clean(one))}" for one in sentences)
+def format_bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {escape_html(printable_text(one))}" for one in sentences)
 
 
-def literal(text: str) -> str:
+def escape_html(text: str) -> str:
     """What would be read as HTML is shown as it is: names are of whoever made the recording."""
     return TAG.sub("&lt;", text)
 
 
 def table(one: Table) -> str:
     shown = shortened(one)
-    text = render.text_of([shown], forms.MARKDOWN).strip() if shown.rows or shown.without else said(shown)
-    return folded(summary(one), literal(text), len(shown.rows) + len(shown.without))
+    text = (
+        render.format_tables([shown], forms.MARKDOWN).strip()
+        if shown.rows or shown.without
+        else describe_unchanged(shown)
+    )
+    return folded(summary(one), escape_html(text), len(shown.rows) + len(shown.without))
 
 
 def summary(one: Table) -> str:
@@ -99,20 +103,20 @@ def folded(title: str, text: str, rows: int) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-def terminal(comparison: Comparison, explained: Explained, console: rich.console.Console) -> None:
+def print_terminal(comparison: Comparison, explained: CallSiteExplainer, console: rich.console.Console) -> None:
     console.print(rich.text.Text(largest_changes.headline(comparison), style="bold"))
-    sentences = [mover.sentence(explained) for mover in largest_changes.largest(comparison)]
-    for title, said in (first(comparison) | {LARGEST: sentences}).items():
+    sentences = [mover.sentence(explained) for mover in largest_changes.select_largest(comparison)]
+    for title, said in (first(comparison) | {LARGEST_TITLE: sentences}).items():
         paragraph(title, said, console)
     console.print()
-    made = [shortened(one) for one in comparison_tables.tables(comparison, explained)]
+    made = [shortened(one) for one in comparison_tables.build_tables(comparison, explained)]
     render.show([one for one in made if one.rows or one.without], forms.TABLE, console)
     paragraph(UNCHANGED, [f"{one.title}: {one.caption}" for one in made if not one.rows and not one.without], console)
     for title, said in last(comparison).items():
         paragraph(title, said, console)
 
 
-def said(one: Table) -> str:
+def describe_unchanged(one: Table) -> str:
     """Of which no row is left."""
     return f"**{one.title}**\n\n{one.caption}"
 
@@ -121,4 +125,4 @@ def paragraph(title: str, said: Sequence[str], console: rich.console.Console) ->
     if said:
         console.print(rich.text.Text(f"{title}:"))
         for one in said:
-            console.print(rich.text.Text(f"- {clean(one)}"))
+            console.print(rich.text.Text(f"- {printable_text(one)}"))

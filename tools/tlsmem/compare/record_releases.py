@@ -5,22 +5,22 @@ from collections.abc import Sequence
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import cache, system_packages
-from tlsmem.build.commands import Failed, Unavailable
+from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.schedule import Schedule
 from tlsmem.compare import two_builds
 from tlsmem.config import definitions
 from tlsmem.schema.records import Record
 
 
-class Built:
+class ReleaseBuilds:
     """What was built of these stacks; what was not is said on stderr, each with its reason."""
 
     def __init__(self, stacks: Sequence[str]) -> None:
         """Failed, with a sentence, when nothing can be built."""
         if not (ROOT / "build/core/libheapmeter.so").is_file():
-            raise Failed("build/core/libheapmeter.so is not there: run `make core` first")
+            raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
         system_packages.require_cargo_for(list(stacks))
-        cache.check()
+        cache.check_writable()
         self.failures = Schedule(list(stacks), definitions.stacks(), ROOT, None).run()
         for name, error in self.failures.items():
             print(f"memtest: left out: {name}: {str(error).removeprefix(f'{name}: ')}", file=sys.stderr)
@@ -36,7 +36,7 @@ class Built:
 UNAVAILABLE = 77
 
 
-def runs(stacks: Sequence[str], suites: Sequence[str], out: str) -> list[Record]:
+def record_runs(stacks: Sequence[str], suites: Sequence[str], out: str) -> list[Record]:
     """Those of campaign [compare]; what is recorded of a binary is not measured again."""
-    found = two_builds.measured({name: name for name in stacks}, {"SUITES": " ".join(suites), "OUT": out})
+    found = two_builds.measure_sides({name: name for name in stacks}, {"SUITES": " ".join(suites), "OUT": out})
     return [run for of_stack in found.values() for run in of_stack]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tlsmem.config import releases
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema.names import Role
 
 STAGES = {"created": "created", "peak": "at the peak", "established": "established", "idle": "idle"}
@@ -15,9 +15,9 @@ TABLES = ("versions", "buckets", "changes")
 
 def stacks_of(library: str, known: Sequence[str], versions: Sequence[str] | None = None) -> list[str]:
     """In order of release. ValueError with a sentence where there are none, or fewer than two."""
-    there = releases.libraries(known)
+    there = releases.group_by_library(known)
     if library not in there:
-        raise ValueError(f"no releases of {library}{nearest(library, there) or one_of(there)}")
+        raise ValueError(f"no releases of {library}{suggest_nearest(library, there) or one_of(there)}")
     named = {releases.version(stack): stack for stack in there[library]}
     for version in versions or ():
         if version not in named:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from tlsmem.compare.release_walk import Release, Walk
+from tlsmem.compare.release_walk import Release, ReleaseWalk
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.bucket_panel import INK, Stacked
+from tlsmem.plots.bucket_panel import INK, BucketSizes
 from tlsmem.plots.line_labels import HALO
 from tlsmem.stats.session_cost import KIB
 
@@ -14,7 +14,7 @@ WIDE = 0.45  # half a bar
 TOTAL = "total"  # of a release without a sites run
 
 
-def stacked(walk: Walk, stage: str) -> Stacked:
+def stack_buckets(walk: ReleaseWalk, stage: str) -> BucketSizes:
     """KiB by bucket, by release; what has no sites run is one part."""
     return {one.version: parts(one, stage) for one in walk.releases}
 
@@ -25,18 +25,18 @@ def parts(one: Release, stage: str) -> dict[str, float]:
     return {bucket: float(held) / KIB for bucket, held in (one.buckets(stage) or whole).items()}
 
 
-def peaks(walk: Walk) -> list[float | None]:
+def peaks(walk: ReleaseWalk) -> list[float | None]:
     sizes = [one.size("peak") for one in walk.releases]
     return [None if size is None else float(size) / KIB for size in sizes]
 
 
-def highest(walk: Walk, stage: str) -> float:
-    return max([bucket_panel.highest(stacked(walk, stage)), *(peak or 0.0 for peak in peaks(walk))])
+def highest_bar(walk: ReleaseWalk, stage: str) -> float:
+    return max([bucket_panel.tallest_bar(stack_buckets(walk, stage)), *(peak or 0.0 for peak in peaks(walk))])
 
 
-def draw(axes: Axes, walk: Walk, stage: str, versions: Sequence[str], top: float) -> None:
+def draw(axes: Axes, walk: ReleaseWalk, stage: str, versions: Sequence[str], top: float) -> None:
     """A place for each of these versions; one that the walk has not stays empty and says so."""
-    there = stacked(walk, stage)
+    there = stack_buckets(walk, stage)
     axes.set_ylim(0, top)
     axes.set_xlim(-0.6, len(versions) - 0.4)
     bucket_panel.bars(axes, {version: there.get(version, {}) for version in versions}, top)

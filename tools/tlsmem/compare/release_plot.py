@@ -12,21 +12,21 @@ from matplotlib.lines import Line2D
 
 from tlsmem.compare import release_names, release_panel, release_walk
 from tlsmem.compare.release_names import STAGES
-from tlsmem.compare.release_walk import Walk
+from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.picture import STYLE, frame, save
+from tlsmem.plots.picture import STYLE, add_title_and_legend, save
 from tlsmem.tables import table_command
-from tlsmem.tables.settings import dates, machine_of
+from tlsmem.tables.settings import dates, describe_machine
 
 HATCHES = {"hatch.linewidth": 0.7}
 
 
-def figure(walks: Sequence[Walk], library: str, stage: str) -> Figure:
+def draw_figure(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Figure:
     """Suites beside each other, clients above servers, all on one scale; a place for every release in each."""
     suites, roles = (list(dict.fromkeys(getattr(one, name) for one in walks)) for name in ("suite", "role"))
     versions = in_order(walks)
-    top = 1.08 * max(release_panel.highest(one, stage) for one in walks) or 1.0
+    top = 1.08 * max(release_panel.highest_bar(one, stage) for one in walks) or 1.0
     width = max(6.4, 0.68 * len(versions) + 0.8)
     size = (max(9.6, width * len(suites)), 1.6 + 3.7 * len(roles))
     made, grid = pyplot.subplots(
@@ -38,21 +38,23 @@ def figure(walks: Sequence[Walk], library: str, stage: str) -> Figure:
         axes = grid[roles.index(one.role)][suites.index(one.suite)]
         axes.set_visible(True)
         release_panel.draw(axes, one, stage, versions, top)
-        axes.set_title(f"{named(one)}, {one.role}", fontsize=10, weight="bold")
+        axes.set_title(f"{panel_title(one)}, {one.role}", fontsize=10, weight="bold")
         if one.suite == suites[0]:
             axes.set_ylabel("KiB per session")
     runs = [run for one in walks for release in one.releases for run in release.series.records]
-    recorded = f"{machine_of(runs[0])}. Recorded {dates(runs)}. Live heap: heap runs, and by bucket sites runs."
-    frame(made, f"{library}, release by release: a TLS session, {STAGES[stage]}", keys(walks, stage), recorded)
+    recorded = f"{describe_machine(runs[0])}. Recorded {dates(runs)}. Live heap: heap runs, and by bucket sites runs."
+    add_title_and_legend(
+        made, f"{library}, release by release: a TLS session, {STAGES[stage]}", keys(walks, stage), recorded
+    )
     return made
 
 
-def in_order(walks: Sequence[Walk]) -> list[str]:
+def in_order(walks: Sequence[ReleaseWalk]) -> list[str]:
     known = {release.stack: None for one in walks for release in one.releases}
-    return [stack.partition("@")[2] for stack in release_walk.ordered(known)]
+    return [stack.partition("@")[2] for stack in release_walk.sort_stacks(known)]
 
 
-def named(one: Walk) -> str:
+def panel_title(one: ReleaseWalk) -> str:
     agreed = next(
         (run.negotiated for release in one.releases for run in release.series.records if run.negotiated), None
     )
@@ -61,21 +63,21 @@ def named(one: Walk) -> str:
     return f"{agreed.protocol.replace('TLSv', 'TLS ')}, {agreed.group} ({one.suite})"
 
 
-def keys(walks: Sequence[Walk], stage: str) -> list[Artist]:
+def keys(walks: Sequence[ReleaseWalk], stage: str) -> list[Artist]:
     """From above, as the bars are: the peak first."""
     peak = Line2D([], [], color=INK, linewidth=2, label="peak")
-    return [peak, *bucket_panel.keys([release_panel.stacked(one, stage) for one in walks])]
+    return [peak, *bucket_panel.keys([release_panel.stack_buckets(one, stage) for one in walks])]
 
 
-def saved(walks: Sequence[Walk], library: str, stage: str, output: Path) -> list[Path]:
+def save_figure(walks: Sequence[ReleaseWalk], library: str, stage: str, output: Path) -> list[Path]:
     with matplotlib.rc_context(STYLE | HATCHES):
-        return save(figure(walks, library, stage), output)
+        return save(draw_figure(walks, library, stage), output)
 
 
-def drawn(given: argparse.Namespace) -> list[Path]:
-    runs = table_command.loaded(given.recording, "`make compare-versions` makes one")
+def draw_given(given: argparse.Namespace) -> list[Path]:
+    runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
     stacks = release_names.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
     roles = release_names.ROLES if given.role == "both" else (given.role,)
-    walks = release_walk.walks(release_walk.selected(runs, stacks, given.suites), stacks, roles)
-    return saved(walks, given.library, given.stage, given.output)
+    walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, given.suites), stacks, roles)
+    return save_figure(walks, given.library, given.stage, given.output)

@@ -5,11 +5,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 from tlsmem.compare.release_names import PHASES, STAGES, TABLES
-from tlsmem.compare.release_walk import UNEXPLAINED, Release, Walk
-from tlsmem.compare.site_changes import Sites
-from tlsmem.explore.diff.sentences import amount, path
-from tlsmem.profile.buckets.rules import bucket_of, buckets
-from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.compare.release_walk import UNEXPLAINED, Release, ReleaseWalk
+from tlsmem.compare.site_changes import SiteComparison
+from tlsmem.explore.diff.sentences import callers_path, format_amount
+from tlsmem.profile.buckets.rules import buckets, find_bucket
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 NO_SITES = "no sites run, so its total is all that is known"
 NO_SITE = "no single call site changed that way"
@@ -29,8 +29,10 @@ CHANGED = (
 )
 
 
-def tables(walks: Sequence[Walk], library: str, stage: str, names: Sequence[str] | None = None) -> list[Table]:
-    made = {"versions": by_stage, "buckets": by_bucket, "changes": changes}
+def build_tables(
+    walks: Sequence[ReleaseWalk], library: str, stage: str, names: Sequence[str] | None = None
+) -> list[Table]:
+    made = {"versions": stage_table, "buckets": bucket_table, "changes": change_table}
     return [made[name](walks, library, stage) for name in names or TABLES]
 
 
@@ -38,16 +40,16 @@ def heads() -> list[Column]:
     return [Column(name, name, left=True) for name in ("suite", "role")]
 
 
-def named(walk: Walk) -> list[Cell]:
-    return [word(walk.suite), word(walk.role)]
+def walk_cells(walk: ReleaseWalk) -> list[Cell]:
+    return [text_cell(walk.suite), text_cell(walk.role)]
 
 
-def without(walks: Sequence[Walk]) -> list[str]:
+def without(walks: Sequence[ReleaseWalk]) -> list[str]:
     """What no walk has, once for both roles."""
     return list(dict.fromkeys(said for walk in walks for said in walk.absent))
 
 
-def by_stage(walks: Sequence[Walk], library: str, _: str) -> Table:
+def stage_table(walks: Sequence[ReleaseWalk], library: str, _: str) -> Table:
     columns = [*heads(), Column("release", "release", left=True)]
     for stage, heading in STAGES.items():
         columns.append(Column(stage, heading))
@@ -57,38 +59,38 @@ def by_stage(walks: Sequence[Walk], library: str, _: str) -> Table:
     for walk in walks:
         before: list[Release | None] = [None, *walk.releases]
         for old, new in zip(before, walk.releases, strict=False):
-            made.rows.append([*named(walk), word(new.version), *stages(old, new)])
+            made.rows.append([*walk_cells(walk), text_cell(new.version), *stages(old, new)])
     return made
 
 
 def stages(old: Release | None, new: Release) -> Iterator[Cell]:
     for stage in STAGES:
         cost = new.cost(stage)
-        yield hole(new.reason) if cost is None else sized(old and old.size(stage), new.size(stage))
+        yield missing_cell(new.reason) if cost is None else sized(old and old.size(stage), new.size(stage))
         if stage == "peak":
-            yield hole(new.reason) if cost is None else word(cost.phase)
+            yield missing_cell(new.reason) if cost is None else text_cell(cost.phase)
 
 
 def sized(before: Fraction | None, now: Fraction) -> Cell:
-    value = {"bytes": number(now), "more_bytes": None if before is None else number(now - before)}
-    return Cell(amount(now) + ("" if before is None else f" ({more(now - before)})"), value)
+    value = {"bytes": plain_number(now), "more_bytes": None if before is None else plain_number(now - before)}
+    return Cell(format_amount(now) + ("" if before is None else f" ({format_difference(now - before)})"), value)
 
 
-def number(value: Fraction) -> int | float:
+def plain_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def more(size: Fraction) -> str:
-    return f"{amount(abs(size))} {'more' if size > 0 else 'less'}" if size else SAME
+def format_difference(size: Fraction) -> str:
+    return f"{format_amount(abs(size))} {'more' if size > 0 else 'less'}" if size else SAME
 
 
-def order(walks: Sequence[Walk], stage: str) -> list[str]:
+def order(walks: Sequence[ReleaseWalk], stage: str) -> list[str]:
     """Of the buckets that any release has."""
     there = {bucket for walk in walks for one in walk.releases for bucket in one.buckets(stage)}
     return [bucket for bucket in (*buckets(), UNEXPLAINED) if bucket in there]
 
 
-def by_bucket(walks: Sequence[Walk], library: str, stage: str) -> Table:
+def bucket_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Table:
     """A column a release, and what has no sites run a total."""
     stacks = [*dict.fromkeys(one.stack for walk in walks for one in walk.releases)]
     columns = [*heads(), Column("bucket", "bucket", left=True)]
@@ -101,21 +103,21 @@ def by_bucket(walks: Sequence[Walk], library: str, stage: str) -> Table:
         gone = next((said for said in walk.absent), "not measured")
         for bucket in order([walk], stage):
             cells = [part(held.get(stack), bucket, gone) for stack in stacks]
-            made.rows.append([*named(walk), word(bucket), *cells])
+            made.rows.append([*walk_cells(walk), text_cell(bucket), *cells])
         wholes = [there[stack].size(stage) if stack in there else None for stack in stacks]
-        total = [hole(gone) if one is None else Cell(amount(one), number(one)) for one in wholes]
-        made.rows.append([*named(walk), word("total"), *total])
+        total = [missing_cell(gone) if one is None else Cell(format_amount(one), plain_number(one)) for one in wholes]
+        made.rows.append([*walk_cells(walk), text_cell("total"), *total])
     return made
 
 
 def part(held: dict[str, Fraction] | None, bucket: str, gone: str) -> Cell:
     if not held:
-        return hole(gone if held is None else NO_SITES)
+        return missing_cell(gone if held is None else NO_SITES)
     size = held.get(bucket, Fraction(0))
-    return Cell(amount(size), number(size))
+    return Cell(format_amount(size), plain_number(size))
 
 
-def changes(walks: Sequence[Walk], library: str, stage: str) -> Table:
+def change_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Table:
     keys = {"release": "release", "bucket": "bucket", "before": "before", "now": "now", "more": "change"}
     left = ("release", "bucket", "site")
     columns = [*heads(), *(Column(key, name, left=key in left) for key, name in keys.items())]
@@ -124,7 +126,7 @@ def changes(walks: Sequence[Walk], library: str, stage: str) -> Table:
     made = Table("changes", title, caption, columns, headed=2)
     for walk in walks:
         for old, new in pairwise(walk.releases):
-            made.rows += [[*named(walk), word(new.version), *row] for row in changed(old, new, stage)]
+            made.rows += [[*walk_cells(walk), text_cell(new.version), *row] for row in changed(old, new, stage)]
     return made
 
 
@@ -138,13 +140,13 @@ def changed(old: Release, new: Release, stage: str) -> Iterator[list[Cell]]:
         return
     if not differing:
         now = sum(held[1].values())
-        yield [word("all"), sized(None, now), sized(None, now), Cell(SAME, 0), word("")]
+        yield [text_cell("all"), sized(None, now), sized(None, now), Cell(SAME, 0), text_cell("")]
     sites = behind(old, new, stage, differing) if known and differing else {}
     for bucket in sorted(differing, key=lambda one: (-abs(differing[one]), one)):
         why = OF_THE_SLOPE if bucket == UNEXPLAINED else NO_SITES if not known else NO_SITE
-        cells = [Cell(amount(size), number(size)) for size in sides[bucket]]
-        change = Cell(more(differing[bucket]), number(differing[bucket]))
-        yield [word(bucket), *cells, change, sites.get(bucket) or hole(why)]
+        cells = [Cell(format_amount(size), plain_number(size)) for size in sides[bucket]]
+        change = Cell(format_difference(differing[bucket]), plain_number(differing[bucket]))
+        yield [text_cell(bucket), *cells, change, sites.get(bucket) or missing_cell(why)]
 
 
 def total(one: Release, stage: str) -> dict[str, Fraction]:
@@ -154,11 +156,11 @@ def total(one: Release, stage: str) -> dict[str, Fraction]:
 
 def behind(old: Release, new: Release, stage: str, differing: dict[str, Fraction]) -> dict[str, Cell]:
     """By bucket the call site that changed most in its direction."""
-    diff = Sites(old.sites, new.sites).diff(PHASES[stage])
+    diff = SiteComparison(old.sites, new.sites).diff(PHASES[stage])
     found: dict[str, list[tuple[Fraction, str]]] = {}
     for site in diff.sites(new.role):
-        size, bucket = diff.figures(site).more, bucket_of(site.frames, new.sums.family)
+        size, bucket = diff.figures(site).more, find_bucket(site.frames, new.sums.family)
         if size * differing.get(bucket, 0) > 0:
-            found.setdefault(bucket, []).append((size, " < ".join(path(site).split(" < ")[:CALLERS])))
+            found.setdefault(bucket, []).append((size, " < ".join(callers_path(site).split(" < ")[:CALLERS])))
     tops = {bucket: max(sites, key=lambda one: (abs(one[0]), one[1])) for bucket, sites in found.items()}
-    return {bucket: word(f"{where}: {more(size)}") for bucket, (size, where) in tops.items()}
+    return {bucket: text_cell(f"{where}: {format_difference(size)}") for bucket, (size, where) in tops.items()}

@@ -8,15 +8,15 @@ from functools import cached_property
 from tlsmem.compare.release_names import PHASES, ROLES, SUITES
 from tlsmem.config import releases
 from tlsmem.profile import sites_reader
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_output import Role
-from tlsmem.schema.records import UNDECLARED, Record
+from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import HeapCost
-from tlsmem.tables.heap import heap_holes
-from tlsmem.tables.settings import machine_of
+from tlsmem.tables.heap import why_no_heap_cost
+from tlsmem.tables.settings import describe_machine
 
 UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair
 
@@ -34,7 +34,7 @@ class Release:
     @cached_property
     def pair(self) -> tuple[Record, Record] | None:
         found = self.series.heap_pair()
-        return found and process_tables.without(found)
+        return found and process_tables.remove_tables(found)
 
     def cost(self, stage: str) -> HeapCost | None:
         """Of one session, exact; None without heap runs of two N."""
@@ -51,7 +51,7 @@ class Release:
     @property
     def reason(self) -> str:
         """Why there is no cost."""
-        return heap_holes(self.series)
+        return why_no_heap_cost(self.series)
 
     @cached_property
     def sites(self) -> Record | None:
@@ -59,8 +59,8 @@ class Release:
         return next(reversed(self.series.runs("sites")), None)
 
     @cached_property
-    def sums(self) -> Sums | None:
-        return self.sites and Sums(sites_reader.profile(self.sites))
+    def sums(self) -> BucketSums | None:
+        return self.sites and BucketSums(sites_reader.profile_from_record(self.sites))
 
     def buckets(self, stage: str) -> dict[str, Fraction]:
         """Bytes of one session by bucket, those that hold something. They add up to the stage's size; without a sites
@@ -75,7 +75,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Walk:
+class ReleaseWalk:
     """The releases that have runs of one suite and role, in order; and the others, each with the reason."""
 
     suite: str
@@ -85,12 +85,12 @@ class Walk:
     absent: tuple[str, ...]
 
 
-def ordered(stacks: Iterable[str]) -> list[str]:
+def sort_stacks(stacks: Iterable[str]) -> list[str]:
     """Of one library, by release."""
-    return [stack for several in releases.libraries(stacks).values() for stack in several]
+    return [stack for several in releases.group_by_library(stacks).values() for stack in several]
 
 
-def selected(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str] | None) -> Selection:
+def select_runs(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str] | None) -> Selection:
     """Their runs in these suites; where none are asked for in SUITES, or where there is none of these in all.
 
     ValueError with a sentence when there are no runs of one."""
@@ -100,10 +100,10 @@ def selected(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str
     return select(of_library, stacks, suites or usual or None)
 
 
-def walks(selection: Selection, stacks: Sequence[str], roles: Sequence[Role] = ROLES) -> list[Walk]:
+def build_walks(selection: Selection, stacks: Sequence[str], roles: Sequence[Role] = ROLES) -> list[ReleaseWalk]:
     """By suite and role. ValueError with a sentence when nothing was measured, or not on one machine."""
     usual = selection.where(laboratory)
-    one_machine([one for one in usual.records if one.stack in stacks])
+    check_one_machine([one for one in usual.records if one.stack in stacks])
     suites = dict.fromkeys(setting.suite for setting in usual.settings)
     found = [walk(usual, suite, role, stacks) for suite in suites for role in roles]
     made = [one for one in found if one.releases]
@@ -117,25 +117,25 @@ def laboratory(setting: Setting) -> bool:
     return usual == ("system", "all", "lab", "all", None) and setting.roles in ("together", "split")
 
 
-def one_machine(records: Sequence[Record]) -> None:
-    machines = {tuple(declared(one).values()): machine_of(one) for one in records}
+def check_one_machine(records: Sequence[Record]) -> None:
+    machines = {tuple(declared(one).values()): describe_machine(one) for one in records}
     if len(machines) > 1:
         said = "; ".join(dict.fromkeys(machines.values()))
         raise ValueError(f"these runs are of {len(machines)} machines ({said}), and a walk is of one: name a recording")
 
 
 def declared(record: Record) -> dict:
-    return {name: value for name, value in record.machine.model_dump().items() if name not in UNDECLARED}
+    return {name: value for name, value in record.machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS}
 
 
-def walk(selection: Selection, suite: str, role: Role, stacks: Sequence[str]) -> Walk:
+def walk(selection: Selection, suite: str, role: Role, stacks: Sequence[str]) -> ReleaseWalk:
     """In the setting of this suite that has most of these stacks: both roles in one process, or one each."""
     settings = [setting for setting in selection.settings if setting.suite == suite]
     of = {setting: [release(selection, setting, role, stack) for stack in stacks] for setting in settings}
-    setting = max(settings, key=lambda one: (sum(map(whole, of[one])), one.roles == "together"))
+    setting = max(settings, key=lambda one: (sum(map(completeness, of[one])), one.roles == "together"))
     there = tuple(one for one in of[setting] if any(run.status == "measured" for run in one.series.records))
     absent = [f"{one.stack} in {suite}: {why(one.series)}" for one in of[setting] if one not in there]
-    return Walk(suite, role, setting, there, tuple(absent))
+    return ReleaseWalk(suite, role, setting, there, tuple(absent))
 
 
 def why(series: Series) -> str:
@@ -144,7 +144,7 @@ def why(series: Series) -> str:
     return found[0] if found else "not measured"
 
 
-def whole(found: Release) -> int:
+def completeness(found: Release) -> int:
     return (found.pair is not None) + (found.sites is not None)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tlsmem.compare import declared_settings
-from tlsmem.compare.declared_settings import Difference
-from tlsmem.compare.figure_places import timed_phase
+from tlsmem.compare.declared_settings import SettingDifference
+from tlsmem.compare.figure_places import timed_phase_name
 from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.series import Setting
 
-MEMORY = "memory"
+MEMORY_WORK = "memory"
 TOGETHER = (("rss",), ("heap", "sites"), ("time",))  # meters whose runs go together
 
 
@@ -31,14 +31,20 @@ class Kind:
     @staticmethod
     def of(record: Record) -> "Kind":
         one = Setting.of(record)
-        work = timed_phase(record) if timed_selection.is_timed(record) else MEMORY
-        known = (one.allocator, str(one.window), one.roles, one.peer or declared_settings.ITSELF, one.env, one.cpu)
+        work = timed_phase_name(record) if timed_selection.is_timed(record) else MEMORY_WORK
+        known = (one.allocator, str(one.window), one.roles, one.peer or declared_settings.OWN_STACK, one.env, one.cpu)
         return Kind(record.stack, one.suite, *known, work)
 
     def __str__(self) -> str:
-        usual = {"allocator": "system", "window": "all", "env": "lab", "cpu": "all", "peer": declared_settings.ITSELF}
+        usual = {
+            "allocator": "system",
+            "window": "all",
+            "env": "lab",
+            "cpu": "all",
+            "peer": declared_settings.OWN_STACK,
+        }
         said = [f"{name} {getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
-        said += [self.work] if self.work != MEMORY else [f"roles {self.roles}"] * (self.roles != "together")
+        said += [self.work] if self.work != MEMORY_WORK else [f"roles {self.roles}"] * (self.roles != "together")
         return ", ".join([self.suite, self.stack, *said])
 
 
@@ -49,15 +55,15 @@ class Match:
     kinds: tuple[Kind, Kind]
     old: tuple[Record, ...]
     new: tuple[Record, ...]
-    apart: tuple[Difference, ...] = ()
+    apart: tuple[SettingDifference, ...] = ()
 
     @property
     def suite(self) -> str:
-        return arrow(*(kind.suite for kind in self.kinds))
+        return join_arrow(*(kind.suite for kind in self.kinds))
 
     @property
     def stack(self) -> str:
-        return arrow(*(kind.stack for kind in self.kinds))
+        return join_arrow(*(kind.stack for kind in self.kinds))
 
 
 @dataclass(frozen=True)
@@ -66,34 +72,34 @@ class Matching:
     only: tuple[tuple[str, Kind], ...]  # ("OLD" or "NEW", what it alone has)
 
 
-def arrow(old: str, new: str) -> str:
+def join_arrow(old: str, new: str) -> str:
     return old if old == new else f"{old} -> {new}"
 
 
-def comparable(records: Iterable[Record]) -> tuple[list[Record], tuple[str, ...]]:
+def select_comparable(records: Iterable[Record]) -> tuple[list[Record], tuple[str, ...]]:
     """The newest runs of each kind, and sentences of those that are left out."""
     records = list(records)
     memory, times = selection.select(records), timed_selection.select(records)
     return [*memory.records, *times.records], (*memory.left_out, *times.left_out)
 
 
-def match(
+def match_runs(
     old: Sequence[Record], new: Sequence[Record], by: Collection[str] = (), stacks: dict[str, str] | None = None
 ) -> Matching:
     """Runs that are `comparable`. `by`: aspects that differ since they are what is compared; `stacks`: OLD's to NEW's
     names where these differ, which a side of one stack each has of its own accord."""
-    pairs = stacks if stacks is not None else one_each(old, new)
+    pairs = stacks if stacks is not None else single_stack_names(old, new)
     by = {*by, "stack"} if pairs else {*by}
     left, right = grouped(old, by, pairs), grouped(new, by, {})
-    found = [made(left.pop(key), right.pop(key), by) for key in [key for key in left if key in right]]
+    found = [make_match(left.pop(key), right.pop(key), by) for key in [key for key in left if key in right]]
     for key, other in nearly(left, right):
-        found.append(made(left.pop(key), right.pop(other), by))
+        found.append(make_match(left.pop(key), right.pop(other), by))
     only = [("OLD", Kind.of(runs[0])) for runs in left.values()]
     only += [("NEW", Kind.of(runs[0])) for runs in right.values()]
     return Matching(tuple(found), tuple(only))
 
 
-def one_each(old: Sequence[Record], new: Sequence[Record]) -> dict[str, str]:
+def single_stack_names(old: Sequence[Record], new: Sequence[Record]) -> dict[str, str]:
     """OLD's one stack to NEW's, where each has one and they are called otherwise."""
     names = [{one.stack for one in side} for side in (old, new)]
     if any(len(side) != 1 for side in names) or names[0] == names[1]:
@@ -138,12 +144,12 @@ def near(one: Kind, other: Kind) -> bool:
     return (one.stack, one.suite, one.work) == (other.stack, other.suite, other.work)
 
 
-def made(old: Sequence[Record], new: Sequence[Record], by: Collection[str]) -> Match:
+def make_match(old: Sequence[Record], new: Sequence[Record], by: Collection[str]) -> Match:
     apart = dict.fromkeys(
         one
         for meters in TOGETHER
         for both in [[[one for one in side if one.meter in meters] for side in (old, new)]]
         if all(both)
-        for one in declared_settings.differences(*both, by)
+        for one in declared_settings.find_differences(*both, by)
     )
     return Match((Kind.of(old[0]), Kind.of(new[0])), tuple(old), tuple(new), tuple(apart))

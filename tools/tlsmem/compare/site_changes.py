@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.compare.comparison import Comparison, Row
-from tlsmem.compare.figure_places import PEAK, Place, recorded
+from tlsmem.compare.comparison import ComparedFigure, Comparison
+from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
 from tlsmem.compare.run_matching import Match
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff import profile_diff, sentences
-from tlsmem.explore.diff.rows import Figures
-from tlsmem.explore.diff.rows import Row as Site
+from tlsmem.explore.diff.rows import DiffRow as Site
+from tlsmem.explore.diff.rows import SiteAmounts
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.frames import callers
+from tlsmem.profile.frames import skip_allocators
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 
 UNEXPLAINED = "unexplained"
-WHY = "the sites run is of one pair, the heap's slope of all sessions"
+UNEXPLAINED_REASON = "the sites run is of one pair, the heap's slope of all sessions"
 
 
 class SiteChange(NamedTuple):
@@ -38,13 +38,13 @@ class SiteChange(NamedTuple):
         return bool(self.callers)
 
 
-class Sites:
+class SiteComparison:
     """Two sites runs of one stack and setting, or of two: what they differ in, asked for by role and phase."""
 
     def __init__(self, old: Record, new: Record) -> None:
         """profiles.unreadable.Unreadable, with a sentence, when one is no sites run."""
         self.runs = (old, new)
-        self.profiles = [sites_reader.profile(run) for run in self.runs]
+        self.profiles = [sites_reader.profile_from_record(run) for run in self.runs]
         self.diffs: dict[str, profile_diff.Diff] = {}
 
     def changes(
@@ -55,7 +55,7 @@ class Sites:
         The bytes of all rows add up to `more_bytes`, the difference of the slopes per session; without it, to that of
         what is live above `contexts` by sessions. The same of blocks. ValueError when one has no such phase."""
         diff = self.diff(phase)
-        rows = [of_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
+        rows = [change_at_site(diff.figures(site), site) for site in diff.sites(role) if diff.figures(site).differ]
         rows.sort(key=lambda row: (-abs(row.bytes), -abs(row.blocks), row.where))
         known = [above(run, role, phase) for run in self.runs]
         size = known[1][0] - known[0][0] if more_bytes is None else more_bytes
@@ -70,7 +70,7 @@ class Sites:
         return self.diffs[phase]
 
 
-def of_runs(
+def compare_sites(
     old: Record,
     new: Record,
     role: str,
@@ -79,17 +79,17 @@ def of_runs(
     more_blocks: Fraction | None = None,
 ) -> list[SiteChange]:
     """Sites.changes of two sites runs; `role`: client or server."""
-    return Sites(old, new).changes(role, phase, more_bytes, more_blocks)
+    return SiteComparison(old, new).changes(role, phase, more_bytes, more_blocks)
 
 
 def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
     return [SiteChange(UNEXPLAINED, (), size, blocks, Fraction(0), size)] if size or blocks else []
 
 
-def of_site(figures: Figures, site: Site) -> SiteChange:
-    inner = tuple(map(short_function_names.named, callers(site.frames)[: sentences.INNERMOST]))
+def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
+    inner = tuple(map(short_function_names.frame_name, skip_allocators(site.frames)[: sentences.INNERMOST_CALLERS]))
     blocks = figures.new_blocks - figures.old_blocks
-    named = sentences.path(site).partition(" < ")[0]
+    named = sentences.callers_path(site).partition(" < ")[0]
     return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
 
 
@@ -101,21 +101,26 @@ def above(run: Record, role: str, phase: str) -> tuple[Fraction, Fraction]:
     return Fraction(now.live_bytes - before.live_bytes, pairs), Fraction(blocks, pairs)
 
 
-def in_words(rows: Sequence[SiteChange], unit: str = "B", most: int = 3) -> str:
+def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3) -> str:
     """`all of it in f (a.c:1)`, or the largest parts, with the direction of each."""
     parts = [row for row in rows if row.bytes]
     if len(parts) == 1:
-        return f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {WHY}"
-    said = [f"{more(row.bytes, unit)} {'in ' * row.is_site}{row.where}" for row in parts[:most]]
+        return (
+            f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
+        )
+    said = [f"{format_difference(row.bytes, unit)} {'in ' * row.is_site}{row.where}" for row in parts[:most]]
     if others := parts[most:]:
-        said.append(f"{more(sum(row.bytes for row in others), unit)} in {len(others)} other{'s'[: len(others) > 1]}")
+        said.append(
+            f"{format_difference(sum(row.bytes for row in others), unit)} in {len(others)} "
+            f"other{'s'[: len(others) > 1]}"
+        )
     return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
 
 
-def more(amount: Fraction, unit: str | None = None) -> str:
+def format_difference(amount: Fraction, unit: str | None = None) -> str:
     if not amount:
         return "as many" if unit is None else "as much"
-    words = [sentences.amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
+    words = [sentences.format_amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
     return " ".join(filter(None, words))
 
 
@@ -125,34 +130,34 @@ OTHER_PEAK = "the peak is in another phase: {} in OLD, {} in NEW"
 OF_BOTH = "call sites are known by role"
 
 
-class Explained:
+class CallSiteExplainer:
     """Asked by row; remembers what it read."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
-        self.at: dict[tuple[int, Place], Row] = {(id(row.match), row.place): row for row in comparison.rows}
-        self.known: dict[int, Sites] = {}
+        self.at: dict[tuple[int, Place], ComparedFigure] = {(id(row.match), row.place): row for row in comparison.rows}
+        self.known: dict[int, SiteComparison] = {}
 
-    def beside(self, row: Row, meter: str) -> Row | None:
+    def beside(self, row: ComparedFigure, meter: str) -> ComparedFigure | None:
         """The same place by another meter."""
         return self.at.get((id(row.match), row.place._replace(meter=meter)))
 
-    def sites(self, row: Row) -> list[SiteChange]:
+    def sites(self, row: ComparedFigure) -> list[SiteChange]:
         """Of a row of live heap, adding up to its difference. ValueError with half a sentence when it is not known."""
         place = row.place
         if place.role not in ROLES:
             raise ValueError(OF_BOTH)
         if place.phase == PEAK and row.old.at != row.new.at:
             raise ValueError(OTHER_PEAK.format(row.old.at, row.new.at))
-        phase = row.new.at if place.phase == PEAK else recorded(place.phase)
+        phase = row.new.at if place.phase == PEAK else recorded_phase(place.phase)
         more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(place.role, phase, *more)
 
-    def runs(self, match: Match) -> Sites:
+    def runs(self, match: Match) -> SiteComparison:
         if id(match) not in self.known:
             old, new = (largest(side, name) for side, name in ((match.old, "OLD"), (match.new, "NEW")))
             try:
-                self.known[id(match)] = Sites(old, new)
+                self.known[id(match)] = SiteComparison(old, new)
             except Unreadable as error:
                 raise ValueError(str(error)) from None
         return self.known[id(match)]

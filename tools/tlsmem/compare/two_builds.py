@@ -6,15 +6,15 @@ from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, cache, system_packages, trees
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.build.schedule import Schedule
 from tlsmem.compare import comparison
-from tlsmem.compare.comparison import Comparison, Wanted
+from tlsmem.compare.comparison import Comparison, FigureFilter
 from tlsmem.config import definitions, matrix, option_check
 from tlsmem.config.definitions import Campaign, TreeSource
 from tlsmem.run import exclusive
-from tlsmem.run.cpu_slots import complete
-from tlsmem.run.provenance import Provenance, manifest
+from tlsmem.run.cpu_slots import run_to_completion
+from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
 from tlsmem.schema.machine import allowed_cpus
@@ -28,12 +28,12 @@ Sides = dict[str, str]  # A and B, to the names in records
 STOPPED = "stopped; finished runs are kept, and the same command goes on from there"
 
 
-def resolved(knobs: dict[str, str]) -> Sides:
+def resolve_sides(knobs: dict[str, str]) -> Sides:
     """ValueError with a sentence where a side is not to be found, or cannot be built like that."""
     texts = [knobs["A"], knobs["B"]]
     given = Path(knobs["GIT"]).expanduser() if "GIT" in knobs else None
-    clone = trees.clone(texts, given)
-    return {side: trees.resolve(knobs[side], clone, knobs.get("LIKE")) for side in ("A", "B")}
+    clone = trees.find_clone(texts, given)
+    return {side: trees.resolve_stack(knobs[side], clone, knobs.get("LIKE")) for side in ("A", "B")}
 
 
 def build(sides: Sides, knobs: dict[str, str]) -> None:
@@ -42,18 +42,18 @@ def build(sides: Sides, knobs: dict[str, str]) -> None:
     chosen = list(dict.fromkeys(sides.values()))
     if any(known[name].harness == "rust" or getattr(known[name].source, "crate", None) for name in chosen):
         system_packages.require_cargo()
-    cache.check()
+    cache.check_writable()
     prefix = Path(knobs["PREFIX"]).absolute() if "PREFIX" in knobs else None
     before = [name for name in chosen if built_before(name)]
     for some in (before, [name for name in chosen if name not in before]):  # what is left has all CPUs
         if some and (failures := Schedule(some, known, ROOT, prefix).run()):
-            raise Failed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
+            raise BuildFailed("\nmemtest: ".join(failed(name, error) for name, error in failures.items()))
 
 
 def built_before(name: str) -> bool:
     """As far as stamps tell, it or the library of its tree: then there is little to do."""
     stack = definitions.stacks()[name]
-    folder = c_stack.place(name, stack, ROOT)
+    folder = c_stack.build_folder(name, stack, ROOT)
     stamps = [ROOT / "build/harness" / f"{name}.stamp", folder.with_name(f"{folder.name}.stamp")]
     return any(stamp.is_file() for stamp in stamps)
 
@@ -71,44 +71,44 @@ def failed(name: str, error: Exception) -> str:
     return said
 
 
-def asked(sides: Sides, knobs: dict[str, str]) -> Campaign:
+def comparison_campaign(sides: Sides, knobs: dict[str, str]) -> Campaign:
     """The campaign of memtest/campaigns.toml, of these stacks, and suites and N where they are given."""
     turned: dict = {"stacks": list(dict.fromkeys(sides.values()))}
-    turned |= {"suites": option_check.listed(knobs["SUITES"])} if "SUITES" in knobs else {}
+    turned |= {"suites": option_check.split_names(knobs["SUITES"])} if "SUITES" in knobs else {}
     turned |= {"n": int(knobs["N"])} if "N" in knobs else {}
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
-def measured(sides: Sides, knobs: dict[str, str]) -> dict[str, list[Record]]:
+def measure_sides(sides: Sides, knobs: dict[str, str]) -> dict[str, list[Record]]:
     """The runs of each side; what is recorded of a binary is not measured again, and the same binary not twice."""
-    binaries = {name: manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
+    binaries = {name: read_manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
     firsts = {name: next(one for one in binaries if binaries[one] == binaries[name]) for name in binaries}
     provenance = Provenance(definitions.suites(), definitions.allocators())
-    runs = matrix.matrix(asked({side: firsts[name] for side, name in sides.items()}, knobs))
+    runs = matrix.campaign_runs(comparison_campaign({side: firsts[name] for side, name in sides.items()}, knobs))
     keys = {provenance.key(run): run.stack for run in runs}
     out = Path(knobs.get("OUT", ROOT / OUT))
-    exclusive.claim(False)
+    exclusive.claim_machine(False)
     append_records.prepare(out)
-    there = {one.key for one in append_records.existing(out) if one.status in ("measured", "unsupported")}
+    there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:
-        complete(Runner(provenance, None).record_all(to_go, allowed_cpus()[:JOBS], out), STOPPED)
-    kept = {one.key: one for one in append_records.existing(out) if one.key in keys}
+        run_to_completion(Runner(provenance, None).record_all(to_go, allowed_cpus()[:JOBS], out), STOPPED)
+    kept = {one.key: one for one in append_records.load_existing(out) if one.key in keys}
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 
-def compared(sides: Sides, knobs: dict[str, str]) -> Comparison:
+def compare_sides(sides: Sides, knobs: dict[str, str]) -> Comparison:
     """ValueError where nothing can be."""
-    runs = measured(sides, knobs)
+    runs = measure_sides(sides, knobs)
     for side, records in runs.items():
         for one in records:
             if one.status == "failed":
-                raise Failed(f"{side}, {sides[side]}: a run failed ({one.suite}): {one.reason}")
-    wanted = Wanted(roles=None if knobs.get("ROLE", "both") == "both" else (knobs["ROLE"],))
+                raise BuildFailed(f"{side}, {sides[side]}: a run failed ({one.suite}): {one.reason}")
+    wanted = FigureFilter(roles=None if knobs.get("ROLE", "both") == "both" else (knobs["ROLE"],))
     labels = tuple(label(knobs[side], name) for side, name in sides.items())
     found = comparison.compare(runs["A"], runs["B"], labels, wanted=wanted)
     if not found.rows:
         reasons = {one.reason for records in runs.values() for one in records if one.reason}
-        raise Failed(f"nothing could be compared: {'; '.join(sorted(reasons)) or 'no figure is of both'}")
+        raise BuildFailed(f"nothing could be compared: {'; '.join(sorted(reasons)) or 'no figure is of both'}")
     if runs["A"] == runs["B"]:
         print(f"memtest: {sides['A']} and {sides['B']} are the same binary", file=sys.stderr)
     return found
@@ -116,7 +116,7 @@ def compared(sides: Sides, knobs: dict[str, str]) -> Comparison:
 
 def label(text: str, name: str) -> str:
     """What was asked for and what that is; of a directory no place of this machine."""
-    asked = trees.parse(text)
+    asked = trees.parse_request(text)
     if not asked:
         return name
     return f"{name} ({asked.what})" if asked.how == "git" else f"{name} ({os.path.basename(asked.what.rstrip('/'))}/)"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from tlsmem.compare import declared_settings
 from tlsmem.compare.names import NARROWED, Usage
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
 
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
@@ -26,27 +26,27 @@ def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
     return found
 
 
-def of(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str, str]]:
+def load_sides(given: argparse.Namespace) -> tuple[list[Record], list[Record], tuple[str, str]]:
     """The runs of OLD and of NEW, and what these are."""
-    names = list(zip(*pairs(given).items(), strict=True)) or [(), ()]
+    names = list(zip(*parse_stack_pairs(given).items(), strict=True)) or [(), ()]
     files = [given.recording[at] for at in (0, -1)]
     both = [loaded(file, stacks) for file, stacks in zip(files, names, strict=True)]
     both = [narrowed(runs, given, stacks) for runs, stacks in zip(both, names, strict=True)]
     if given.by:
         aspect, *values = given.by
-        both = [of_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
+        both = [select_value(*side) for side in zip(both, (aspect, aspect), values, strict=True)]
     labels = given.by[1:] if given.by and len(given.recording) == 1 else given.recording
-    return *both, tuple(map(clean, labels))
+    return *both, tuple(map(printable_text, labels))
 
 
-def of_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:
+def select_value(runs: Sequence[Record], aspect: str, value: str) -> list[Record]:
     try:
-        return declared_settings.of_value(runs, aspect, value)
+        return declared_settings.select_value(runs, aspect, value)
     except ValueError as error:
         raise Usage(str(error)) from None
 
 
-def pairs(given: argparse.Namespace) -> dict[str, str]:
+def parse_stack_pairs(given: argparse.Namespace) -> dict[str, str]:
     """OLD's name of each stack that is asked for to NEW's; none: all."""
     if given.by and given.by[0] == "stack":
         return {given.by[1]: given.by[2]}
@@ -66,7 +66,7 @@ def narrowed(runs: Sequence[Record], given: argparse.Namespace, stacks: Sequence
         for value in values or ():
             if value not in there:
                 raise Usage(
-                    f"no runs of {what} {value}; there are: {', '.join(there) or 'none'}{nearest(value, there)}"
+                    f"no runs of {what} {value}; there are: {', '.join(there) or 'none'}{suggest_nearest(value, there)}"
                 )
         runs = [one for one in runs if not values or of(one) in values]
     return list(runs)

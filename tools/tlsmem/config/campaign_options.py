@@ -11,25 +11,25 @@ DEPLOYED_REPEATS = 5
 KEEP_WINDOW = 100  # pairs
 
 
-def campaign(arguments: argparse.Namespace) -> Campaign | TimedCampaign:
+def campaign_from_arguments(arguments: argparse.Namespace) -> Campaign | TimedCampaign:
     """The campaign as asked for, its names checked before; exits with a sentence where it cannot be."""
     asked = definitions.campaigns()[arguments.campaign]
-    return timed(arguments, asked) if isinstance(asked, TimedCampaign) else of_memory(arguments, asked)
+    return timed(arguments, asked) if isinstance(asked, TimedCampaign) else apply_memory_options(arguments, asked)
 
 
 def timed(arguments: argparse.Namespace, asked: TimedCampaign) -> TimedCampaign:
-    turned: dict = {"stacks": stacks(arguments), "suites": listed(arguments.suites), "cpus": several(arguments.cpu)}
-    turned |= {"allocators": listed(arguments.allocator), "repeats": number(arguments.repeats)}
+    turned: dict = {"stacks": stacks(arguments), "suites": parse_list(arguments.suites), "cpus": several(arguments.cpu)}
+    turned |= {"allocators": parse_list(arguments.allocator), "repeats": number(arguments.repeats)}
     turned |= {"sizes": numbers(arguments.sizes), "threads": numbers(arguments.threads)}
     given = {name: value for name, value in turned.items() if value is not None}
     return asked.model_copy(update=given | must_be_there(arguments))
 
 
-def of_memory(arguments: argparse.Namespace, asked: Campaign) -> Campaign:
+def apply_memory_options(arguments: argparse.Namespace, asked: Campaign) -> Campaign:
     """Exits with a sentence when the window is wider than all."""
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
-    turned |= {"stacks": stacks(arguments), "suites": listed(arguments.suites)}
-    turned |= {"allocators": listed(arguments.allocator), "windows": several(number(arguments.window))}
+    turned |= {"stacks": stacks(arguments), "suites": parse_list(arguments.suites)}
+    turned |= {"allocators": parse_list(arguments.allocator), "windows": several(number(arguments.window))}
     turned |= {"cpus": several(arguments.cpu), "roles": several(arguments.roles)} | environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
     given |= must_be_there(arguments)
@@ -44,7 +44,7 @@ def must_be_there(arguments: argparse.Namespace) -> dict:
     """What is named."""
     if not (arguments.stacks or arguments.client):
         return {}
-    return {"built_only": option_check.listed(arguments.stacks or "") == [option_check.ALL]}
+    return {"built_only": option_check.split_names(arguments.stacks or "") == [option_check.ALL_STACKS]}
 
 
 def environments(arguments: argparse.Namespace) -> dict:
@@ -58,7 +58,7 @@ def environments(arguments: argparse.Namespace) -> dict:
 def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
     """Who is measured against whom; kept sessions by windows, since the peers of a window are there until its end."""
     if arguments.client:
-        return {"stacks": listed(arguments.server), "peers": listed(arguments.client), "roles": ["split"]}
+        return {"stacks": parse_list(arguments.server), "peers": parse_list(arguments.client), "roles": ["split"]}
     if arguments.keep:
         windows = {} if arguments.window else {"windows": [KEEP_WINDOW if pairs > KEEP_WINDOW else "all"]}
         if KEEP_WINDOW in windows.get("windows", []):
@@ -70,7 +70,7 @@ def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
 
 
 def stacks(arguments: argparse.Namespace) -> list[str] | None:
-    return None if arguments.stacks is None else option_check.stacks(arguments.stacks, arguments.prefix)
+    return None if arguments.stacks is None else option_check.expand_stacks(arguments.stacks, arguments.prefix)
 
 
 def number(text: str | None) -> int | str | None:
@@ -78,12 +78,12 @@ def number(text: str | None) -> int | str | None:
 
 
 def numbers(text: str | None) -> list[int] | None:
-    return None if text is None else list(dict.fromkeys(map(int, option_check.listed(text))))
+    return None if text is None else list(dict.fromkeys(map(int, option_check.split_names(text))))
 
 
 def several(value: int | str | None) -> list | None:
     return None if value is None else [value]
 
 
-def listed(text: str | None) -> list[str] | None:
-    return None if text is None else list(dict.fromkeys(option_check.listed(text)))
+def parse_list(text: str | None) -> list[str] | None:
+    return None if text is None else list(dict.fromkeys(option_check.split_names(text)))

@@ -88,7 +88,7 @@ class TimedCampaign(AnyCampaign):
         return self
 
 
-def campaign(entry: object) -> Campaign | TimedCampaign:
+def parse_campaign(entry: object) -> Campaign | TimedCampaign:
     """A table of campaigns.toml."""
     timed = isinstance(entry, dict) and entry.get("scenario") in ("throughput", "handshake")
     return (TimedCampaign if timed else Campaign).model_validate(entry)

@@ -11,16 +11,16 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import AfterValidator, Field, PositiveInt, RootModel, ValidationError, model_validator
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, campaign
-from tlsmem.config.inheritance import whole
-from tlsmem.schema.harness_output import Cpu, sentence
+from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
+from tlsmem.config.inheritance import resolve_tables
+from tlsmem.schema.harness_output import Cpu, describe_error
 
 DEFINITIONS = ROOT / "memtest"
-FILLED = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by stack_c.py
+PLACEHOLDERS = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by c_stack.py
 
 
 def step(text: str) -> str:
-    """A command that stack_c.py can split and fill in."""
+    """A command that c_stack.py can split and fill in."""
     try:
         words = shlex.split(text)
         holes = [hole for word in words for _, *hole in string.Formatter().parse(word) if hole[0] is not None]
@@ -29,8 +29,8 @@ def step(text: str) -> str:
     if not words:
         raise ValueError("an empty command")
     for name, detail, conversion in holes:
-        if name not in FILLED or detail or conversion:
-            there = ", ".join(f"{{{one}}}" for one in FILLED)
+        if name not in PLACEHOLDERS or detail or conversion:
+            there = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
             raise ValueError(f"{text!r}: nothing is filled in for {{{name}}}; there are: {there}")
     return text
 
@@ -112,13 +112,13 @@ class TreeStack(Stack):
     source: TreeSource
 
 
-SOURCES = "sources"  # of a tree's place: its copy, by the library's name; beside it is what is built of it
-registered: dict[str, TreeStack] = {}
+SOURCES_FOLDER = "sources"  # of a tree's place: its copy, by the library's name; beside it is what is built of it
+registered_trees: dict[str, TreeStack] = {}
 
 
-def register(name: str, stack: TreeStack) -> None:
+def register_tree(name: str, stack: TreeStack) -> None:
     """From now on stacks() has it, in this process."""
-    registered[name] = stack
+    registered_trees[name] = stack
 
 
 def tree_place(build: Path, tree: str) -> Path:
@@ -161,7 +161,7 @@ class Mask(RootModel[dict[Cpu, dict[str, str]]]):
 def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:
     """The tables of one file by name; exits with a sentence that names file, table and key."""
     try:
-        tables = whole(tomllib.loads(file.read_text()))
+        tables = resolve_tables(tomllib.loads(file.read_text()))
     except (OSError, ValueError) as error:
         sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
     return {name: table(file, name, entry, validate) for name, entry in tables.items()}
@@ -171,10 +171,10 @@ def table(file: Path, name: str, entry: object, validate: Callable[[object], Kin
     try:
         return validate(entry)
     except ValidationError as error:
-        sys.exit(f"{file}: [{name}]: {sentence(error)}")
+        sys.exit(f"{file}: [{name}]: {describe_error(error)}")
 
 
-def check() -> None:
+def check_definitions() -> None:
     """All of them: exits with a sentence at the first that is wrong, before time is spent on the others."""
     for definitions in (stacks, suites, allocators, cpus, campaigns):
         definitions()
@@ -182,7 +182,7 @@ def check() -> None:
 
 def stacks() -> dict[str, Stack]:
     """Those of stacks.toml, and what was registered."""
-    return read(DEFINITIONS / "stacks.toml", Stack.model_validate) | registered
+    return read(DEFINITIONS / "stacks.toml", Stack.model_validate) | registered_trees
 
 
 def suites() -> dict[str, Suite]:
@@ -198,4 +198,4 @@ def cpus() -> dict[str, Mask]:
 
 
 def campaigns() -> dict[str, Campaign | TimedCampaign]:
-    return read(DEFINITIONS / "campaigns.toml", campaign)
+    return read(DEFINITIONS / "campaigns.toml", parse_campaign)

@@ -1,7 +1,7 @@
 """Tables that say only in what they differ from another: `like = "openssl@3.5.5"`. Standard library only."""
 
 
-def whole(tables: dict) -> dict:
+def resolve_tables(tables: dict) -> dict:
     """Every table with the keys of the one it is like, and of that one's; its own keys count.
 
     ValueError when that one is not there, or goes back to itself."""

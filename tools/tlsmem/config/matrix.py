@@ -18,11 +18,11 @@ def sessions(campaign: Campaign, part: str) -> int:
     return max(2, 2 * round(Fraction(part) * campaign.n / 2))
 
 
-def matrix(campaign: Campaign | TimedCampaign) -> list[Run]:
-    return timed_matrix.matrix(campaign) if isinstance(campaign, TimedCampaign) else of_memory(campaign)
+def campaign_runs(campaign: Campaign | TimedCampaign) -> list[Run]:
+    return timed_matrix.timed_runs(campaign) if isinstance(campaign, TimedCampaign) else memory_runs(campaign)
 
 
-def of_memory(campaign: Campaign) -> list[Run]:
+def memory_runs(campaign: Campaign) -> list[Run]:
     """Biggest first: no long run is left for the end, and memory is at its most at once, where it was forecast."""
     known = stacks()
     own = {name for name, stack in known.items() if stack.brings}
@@ -60,7 +60,7 @@ def metered(campaign: Campaign, requested: bool) -> Iterator[tuple[Meter, int]]:
         yield from (("sites", sessions(campaign, part)) for part in [campaign.sites] if part)
 
 
-def unmetered(campaign: Campaign | TimedCampaign) -> str | None:
+def unmetered_reason(campaign: Campaign | TimedCampaign) -> str | None:
     """Why some runs have no heap runs beside them though the campaign has some."""
     if isinstance(campaign, TimedCampaign) or not campaign.heap:
         return None
@@ -72,10 +72,10 @@ def unmetered(campaign: Campaign | TimedCampaign) -> str | None:
     return f"without {own[0]}: the heap meter does not see the allocator that it brings along" if own else None
 
 
-def tls(stack: str) -> bool:
+def has_tls(stack: str) -> bool:
     return stacks()[stack].tls
 
 
-def distinct(field: str, runs: Iterable[Run]) -> list:
+def distinct_values(field: str, runs: Iterable[Run]) -> list:
     """Values of a field (stack, suite, ...), each once, in order."""
     return list(dict.fromkeys(getattr(run, field) for run in runs))

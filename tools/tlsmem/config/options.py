@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-KNOBS = {  # of `make mem`
+MEMORY_OPTIONS = {  # of `make mem`
     "N": "sessions, client and server together; a positive even number",
     "STACKS": "what to measure, first the one that others are compared with; or all (names: make stacks)",
     "PREFIX": "where the library of openssl@path is installed: a directory with include/ and lib/",
@@ -23,14 +23,19 @@ KNOBS = {  # of `make mem`
     "FRESH": "1 measures again what has been measured",
     "OUT": "directory of the recording and the pictures; one in data/ itself needs a clean tree",
 }
-DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/local/DATE-CPU", "KEEP": "both"}
-DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself") | {"PREFIX": "none"}
-WORDS = {"ALLOCATOR": "allocators", "WINDOW": "windows", "ENV": "envs", "CPU": "cpus"}  # of a campaign; else the knob's
-MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that may come from the environment
-OF_TIME = {  # knobs of throughput, handshake, threads and measure, which take some of mem's too
+FIXED_DEFAULTS = {"JOBS": "2", "FRESH": "0", "OUT": "data/local/DATE-CPU", "KEEP": "both"}
+FIXED_DEFAULTS |= dict.fromkeys(("CLIENT", "SERVER"), "none: each stack with itself") | {"PREFIX": "none"}
+CAMPAIGN_KEYS = {
+    "ALLOCATOR": "allocators",
+    "WINDOW": "windows",
+    "ENV": "envs",
+    "CPU": "cpus",
+}  # of a campaign; else the knob's
+TIME_MULTIPLIER = "BENCH_MULTIPLIER"  # beside MEMTEST_CACHE all that may come from the environment
+TIMED_OPTIONS = {  # knobs of throughput, handshake, threads and measure, which take some of mem's too
     "SIZES": "bytes of a write, one or several: 16,1024,1048576 (throughput)",
     "THREADS": "how many run at once, one or several: 1,2,4; more than there are CPUs are marked",
-    MULTIPLIER: "a positive number that lengthens (0.1: shortens) every run; the environment may say it too",
+    TIME_MULTIPLIER: "a positive number that lengthens (0.1: shortens) every run; the environment may say it too",
 }
 TIMED_DEFAULTS = {  # as the campaigns of campaigns.toml have them
     "STACKS": "openssl@3.5.5 boringssl@5.4.0 rustls+aws-lc@0.23.46, which are built first where they can be",
@@ -43,15 +48,18 @@ TIMED_DEFAULTS = {  # as the campaigns of campaigns.toml have them
     "CPU": "all",
     "FRESH": "0",
     "OUT": "data/local/DATE-CPU",
-    MULTIPLIER: "1",
+    TIME_MULTIPLIER: "1",
 }
-TIMED = {"throughput": list(TIMED_DEFAULTS), "handshake": [knob for knob in TIMED_DEFAULTS if knob != "SIZES"]}
+TIMED_OPTION_NAMES = {
+    "throughput": list(TIMED_DEFAULTS),
+    "handshake": [knob for knob in TIMED_DEFAULTS if knob != "SIZES"],
+}
 OF_PROFILE = {  # which takes some of the others too
     "STACK": "what to profile, one stack (names: make stacks)",
     "SUITE": "its protocol configuration (memtest/suites.toml)",
     "TOOL": "who looks: sites (the heap meter), heaptrack, massif or dhat",
 }
-OF_COMPARE = {  # which takes SUITES, N and OUT too
+COMPARE_OPTIONS = {  # which takes SUITES, N and OUT too
     "A": "the old build: a stack, LIBRARY@git:REVISION, or LIBRARY@path:DIRECTORY",
     "B": "the new build, named likewise",
     "GIT": "the clone that has the revisions; else that of a directory that is compared, or where you are",
@@ -64,24 +72,45 @@ OF_VERSIONS = {  # which takes SUITES, ROLE, OUT and FORMAT too
     "VERSIONS": "only these releases of it: 3.0.22,3.5.5",
 }
 OF_REPORT = {"RECORDINGS": "one or several, directories below data/; each is told by its machine"}  # and OUT
-EVERY = KNOBS | OF_TIME | OF_PROFILE | OF_COMPARE | OF_VERSIONS | OF_REPORT
-COMPARE = {"A": "none: it is required", "B": "none: it is required", "SUITES": "tls12-rsa-aes256 tls13-rsa-aes256"}
-COMPARE |= {"ROLE": "both", "N": "200", "GIT": "none", "LIKE": "none", "PREFIX": "none", "OUT": "build/compare"}
-COMPARE |= {"FORMAT": "table on a terminal, else markdown"}
-VERSIONS = {"LIB": "none: it is required", "VERSIONS": "all", "SUITES": "tls13-rsa-aes256 tls12-rsa-aes256"}
-VERSIONS |= {"ROLE": "both", "OUT": "build/versions/LIB", "FORMAT": "table on a terminal, else markdown"}
-REPORT = {"RECORDINGS": "your newest, and the newest with memory, all stacks and time", "OUT": "here: report.html"}
-BUILD = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
-PROFILE = {"STACK": "openssl@3.5.5", "SUITE": "tls13-rsa-aes256", "N": "1000", "TOOL": "heaptrack"}  # with defaults
-PROFILE |= {knob: DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}
-NUMBERS = ("SIZES", "THREADS")  # lists of them
+ALL_OPTIONS = MEMORY_OPTIONS | TIMED_OPTIONS | OF_PROFILE | COMPARE_OPTIONS | OF_VERSIONS | OF_REPORT
+COMPARE_DEFAULTS = {
+    "A": "none: it is required",
+    "B": "none: it is required",
+    "SUITES": "tls12-rsa-aes256 tls13-rsa-aes256",
+}
+COMPARE_DEFAULTS |= {
+    "ROLE": "both",
+    "N": "200",
+    "GIT": "none",
+    "LIKE": "none",
+    "PREFIX": "none",
+    "OUT": "build/compare",
+}
+COMPARE_DEFAULTS |= {"FORMAT": "table on a terminal, else markdown"}
+VERSION_DEFAULTS = {"LIB": "none: it is required", "VERSIONS": "all", "SUITES": "tls13-rsa-aes256 tls12-rsa-aes256"}
+VERSION_DEFAULTS |= {"ROLE": "both", "OUT": "build/versions/LIB", "FORMAT": "table on a terminal, else markdown"}
+REPORT_DEFAULTS = {
+    "RECORDINGS": "your newest, and the newest with memory, all stacks and time",
+    "OUT": "here: report.html",
+}
+TREE_STACK_NAME = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
+PROFILE_DEFAULTS = {
+    "STACK": "openssl@3.5.5",
+    "SUITE": "tls13-rsa-aes256",
+    "N": "1000",
+    "TOOL": "heaptrack",
+}  # with defaults
+PROFILE_DEFAULTS |= {knob: FIXED_DEFAULTS[knob] for knob in ("PREFIX", "JOBS", "OUT", "FRESH")}
+NUMBER_LISTS = ("SIZES", "THREADS")  # lists of them
 MOST = {"REPEATS": 1000, "SIZES": 2**30, "THREADS": 256}  # memtest/arguments.c's own
 MOST |= dict.fromkeys(("N", "WINDOW", "HEAP", "JOBS"), 10**9)
 LEAST = {"N": 2, "HEAP": 0}  # else 1
-LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator", "CLIENT": "stack", "SERVER": "stack"}
-LISTS |= {"STACK": "stack", "SUITE": "suite", "LIKE": "stack"}
-ONE = {"ALLOCATOR": "a process has one malloc", "CLIENT": "it is one stack", "SERVER": "it is one stack"}
-ONE |= dict.fromkeys(("STACK", "SUITE"), "a profile is of one run") | {"LIKE": "a build has one table of steps"}
+NAME_LISTS = {"STACKS": "stack", "SUITES": "suite", "ALLOCATOR": "allocator", "CLIENT": "stack", "SERVER": "stack"}
+NAME_LISTS |= {"STACK": "stack", "SUITE": "suite", "LIKE": "stack"}
+SINGLE_VALUED = {"ALLOCATOR": "a process has one malloc", "CLIENT": "it is one stack", "SERVER": "it is one stack"}
+SINGLE_VALUED |= dict.fromkeys(("STACK", "SUITE"), "a profile is of one run") | {
+    "LIKE": "a build has one table of steps"
+}
 CHOICES = {
     "ROLES": ("together", "split"),
     "KEEP": ("client", "server"),
@@ -113,14 +142,14 @@ def check_number(knob: str, value: str) -> None:
 def check_numbers(knob: str, value: str) -> None:
     several = [one for one in re.split(r"[\s,]+", value) if one]
     if not several:
-        raise ValueError(f"{knob} names no number; {EVERY[knob]}")
+        raise ValueError(f"{knob} names no number; {ALL_OPTIONS[knob]}")
     for one in several:
         check_number(knob, one)
 
 
 def check_multiplier(value: str) -> None:
     if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,6})?", value) or not 0 < float(value) <= 1000:
-        raise ValueError(f"{MULTIPLIER}={value} is not a positive number of at most 1000, such as 4 or 0.5")
+        raise ValueError(f"{TIME_MULTIPLIER}={value} is not a positive number of at most 1000, such as 4 or 0.5")
 
 
 def check_resumed(given: dict[str, str], resumed: set[str], taken: Iterable[str]) -> None:
@@ -159,7 +188,7 @@ def check_prefix(given: dict[str, str], named: list[str], known: dict[str, dict]
         raise ValueError(f"PREFIX={given['PREFIX']} is for {theirs} only: name it as a stack, or leave PREFIX out")
 
 
-def check_together(given: dict[str, str], nulls: set[str]) -> None:
+def check_combination(given: dict[str, str], nulls: set[str]) -> None:
     """ValueError with one sentence where knobs, each fine by itself, contradict each other.
 
     `nulls` are the stacks without TLS."""

@@ -8,7 +8,7 @@ from typing import Any
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
 from tlsmem.config.definitions import Suite
-from tlsmem.config.options import MULTIPLIER
+from tlsmem.config.options import TIME_MULTIPLIER
 from tlsmem.config.run import EVERY_FEATURE, SYSTEM, Run
 from tlsmem.schema.harness_output import Role, Scenario
 from tlsmem.schema.machine import allowed_cpus
@@ -22,20 +22,20 @@ SECONDS = 5  # at most: what is slow does fewer
 
 
 def multiplier() -> float:
-    return float(os.environ.get(MULTIPLIER) or 1)
+    return float(os.environ.get(TIME_MULTIPLIER) or 1)
 
 
-def writes(size_bytes: int) -> int:
+def writes_per_round(size_bytes: int) -> int:
     """Of one round."""
     return max(1, ROUND_BYTES // size_bytes)
 
 
 def rounds(suite: Suite, size_bytes: int | None) -> int:
     """Handshakes, or transfers of writes of this size."""
-    return max(1, round(multiplier() * (transfers(size_bytes) if size_bytes else handshakes(suite))))
+    return max(1, round(multiplier() * (transfers_per_run(size_bytes) if size_bytes else handshakes(suite))))
 
 
-def seconds() -> int:
+def seconds_per_run() -> int:
     """After which a run ends, however many rounds it has done."""
     return max(1, round(multiplier() * SECONDS))
 
@@ -44,14 +44,14 @@ def handshakes(suite: Suite) -> int:
     return RESUMED if suite.resume == "on" else FULL
 
 
-def transfers(size_bytes: int) -> int:
-    return min(TRANSFER_BYTES // size_bytes, MOST_WRITES) // writes(size_bytes)
+def transfers_per_run(size_bytes: int) -> int:
+    return min(TRANSFER_BYTES // size_bytes, MOST_WRITES) // writes_per_round(size_bytes)
 
 
 ASPECTS = {"stack": "the stacks", "suite": "the suites", "size_bytes": "writes, in bytes,", "threads": "threads"}
 ASPECTS |= {"allocator": "the allocators", "cpu": "the CPU’s features"}
 COUNTED_BYTES = 2**24  # of a write, at most: one of a GiB would take callgrind an hour
-ALONE = "all"  # the window of a record: a timed run has none
+WINDOW_ALL = "all"  # the window of a record: a timed run has none
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class TimedRun(Run):
         """Generous: a library of 2 MB/s would do, and 5 handshakes a second.
 
         Warm-up, rounds, faults and cipher each end with a round, and none takes longer than what is timed."""
-        written = writes(self.size_bytes) if self.size_bytes else 0
+        written = writes_per_round(self.size_bytes) if self.size_bytes else 0
         round_s = self.threads * (written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2)
         return 60 + 4 * ((self.seconds or self.rounds * round_s) + round_s)
 
@@ -84,7 +84,7 @@ class TimedRun(Run):
         return words
 
 
-def matrix(campaign: TimedCampaign) -> list[TimedRun]:
+def timed_runs(campaign: TimedCampaign) -> list[TimedRun]:
     """By repeat, then by what is compared; stacks last: A B A B. Instructions, which nothing disturbs, at the end."""
     known, suites = definitions.stacks(), definitions.suites()
     runs: dict[TimedRun, None] = {}
@@ -93,9 +93,9 @@ def matrix(campaign: TimedCampaign) -> list[TimedRun]:
             for stack in campaign.stacks:
                 of = settings if known[stack].tls else settings | {"suite": "none"}
                 count = rounds(suites[of["suite"]], of["size_bytes"])
-                ends = {"rounds": count, "seconds": seconds()}
-                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=ALONE, **ends, **of))
-    return [*runs, *counted(run for run in runs if run.suite in campaign.instructions)]
+                ends = {"rounds": count, "seconds": seconds_per_run()}
+                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=WINDOW_ALL, **ends, **of))
+    return [*runs, *instruction_runs(run for run in runs if run.suite in campaign.instructions)]
 
 
 def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
@@ -124,21 +124,21 @@ def thread_counts(campaign: TimedCampaign) -> list[int]:
     return sorted({*range(1, min(most, 4) + 1), *powers, most})
 
 
-def counted(timed: Iterable[TimedRun]) -> list[TimedRun]:
+def instruction_runs(timed: Iterable[TimedRun]) -> list[TimedRun]:
     """Each stack, suite and size once."""
     small = (run for run in timed if (run.size_bytes or 0) <= COUNTED_BYTES)
     alone = (replace(run, meter="instructions", repeat=1, threads=1, sessions=2) for run in small)
     return list(dict.fromkeys(alone))
 
 
-def shortest(stack: str, suite: str, scenario: Scenario, rounds: int) -> TimedRun:
+def probe_run(stack: str, suite: str, scenario: Scenario, rounds: int) -> TimedRun:
     """That shows whether a stack can do a suite, of writes of 1 KiB."""
     size = 1024 if scenario == "throughput" else None
-    named = (stack, suite, SYSTEM, ALONE, 2, "time", 1)
+    named = (stack, suite, SYSTEM, WINDOW_ALL, 2, "time", 1)
     return TimedRun(*named, scenario=scenario, size_bytes=size, rounds=rounds)
 
 
-def of_record(record: Record) -> TimedRun:
+def run_from_record(record: Record) -> TimedRun:
     return TimedRun(
         stack=record.stack,
         suite=record.suite,
@@ -157,15 +157,15 @@ def of_record(record: Record) -> TimedRun:
     )
 
 
-def of_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[Record]:
+def select_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[Record]:
     """What it asks for, however often that was repeated, in its order of stacks: the first is the base of factors.
 
     ValueError when there is none of it, with what there is instead."""
-    asked = dict.fromkeys(matrix(campaign.model_copy(update={"repeats": 1})))
+    asked = dict.fromkeys(timed_runs(campaign.model_copy(update={"repeats": 1})))
     there = [one for one in records if one.scenario == campaign.scenario]
-    timed = [one for one in there if replace(of_record(one), repeat=1) in asked]
+    timed = [one for one in there if replace(run_from_record(one), repeat=1) in asked]
     if not timed:
-        raise ValueError(f"no run that this campaign asks for: {instead(asked, [*map(of_record, there)])}")
+        raise ValueError(f"no run that this campaign asks for: {instead(asked, [*map(run_from_record, there)])}")
     return sorted(timed, key=lambda one: campaign.stacks.index(one.stack))
 
 

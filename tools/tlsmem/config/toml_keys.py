@@ -76,12 +76,12 @@ KEYS = {
 }
 
 
-def types(kind: str) -> dict[str, str]:
+def key_types(kind: str) -> dict[str, str]:
     """What each key must be, in words."""
     return {key: type_ for type_, keys in KEYS[kind].items() for key in keys.split()}
 
 
-def check(kind: str, tables: dict) -> None:
+def check_keys(kind: str, tables: dict) -> None:
     """ValueError naming file, table and key at the first that is unknown or of another type."""
     for name, entry in tables.items():
         place = f"memtest/{kind}.toml: [{name}]"
@@ -101,7 +101,7 @@ def check_campaign(place: str, entry: dict) -> None:
 def check_table(kind: str, place: str, entry: object, where: str = "") -> None:
     if not table(entry):
         raise ValueError(f"{place} must be {TABLE}")
-    known = types(kind)
+    known = key_types(kind)
     for key, value in entry.items():
         if key not in known:
             raise ValueError(f"{place}: there is no key {key}{where}; there are: {', '.join(known)}")

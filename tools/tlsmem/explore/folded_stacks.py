@@ -10,9 +10,9 @@ from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.tables import render
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
-UNKNOWN = "[no call stack]"
+NO_CALLSTACK = "[no call stack]"
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
@@ -23,15 +23,15 @@ def folded(
 
     choice.Unmatched, with a sentence, when the pattern finds nothing."""
     found: Counter[str] = Counter()
-    for stack, held in profile_selection.live(profile, moment, owner, pattern).items():
-        found[";".join(map(safe, reversed(profile.stacks.frames(stack)))) or UNKNOWN] += held[blocks] or 0
+    for stack, held in profile_selection.live_by_stack(profile, moment, owner, pattern).items():
+        found[";".join(map(frame_label, reversed(profile.stacks.frames(stack)))) or NO_CALLSTACK] += held[blocks] or 0
     return {stack: size for stack, size in found.items() if size}
 
 
-def safe(frame: Frame) -> str:
+def frame_label(frame: Frame) -> str:
     """A name that neither ends a frame nor a line, nor looks like the number that does."""
     text = frame.function or f"{(frame.module or '?').rpartition('/')[2]}+{frame.address or 0:#x}"
-    text = clean(" ".join(text.replace(";", ":").split())) or "?"
+    text = printable_text(" ".join(text.replace(";", ":").split())) or "?"
     return re.sub(r" (?=[0-9.]+$)", "_", text)
 
 
@@ -45,25 +45,27 @@ def speedscope(profile: Profile, shown: str, owner: Owner | None = None, pattern
 
     choice.Unmatched, with a sentence, when the pattern finds nothing at any moment."""
     frames: dict[Frame, int] = {}
-    made = [sampled(profile, name, owner, pattern, frames) for name in profile.moments]
+    made = [speedscope_profile(profile, name, owner, pattern, frames) for name in profile.moments]
     if not any(one["weights"] for one in made):
-        profile_selection.live(profile, shown, owner, pattern)  # says so when it is the pattern's fault
+        profile_selection.live_by_stack(profile, shown, owner, pattern)  # says so when it is the pattern's fault
     written = {
         "$schema": SCHEMA,
         "exporter": "tls-memtest",
         "name": profile.file,
         "activeProfileIndex": list(profile.moments).index(shown),
-        "shared": {"frames": [described(frame) for frame in frames]},
+        "shared": {"frames": [speedscope_frame(frame) for frame in frames]},
         "profiles": made,
     }
-    return render.escaped(json.dumps(written, ensure_ascii=False)) + "\n"
+    return render.escape_control_characters(json.dumps(written, ensure_ascii=False)) + "\n"
 
 
-def sampled(profile: Profile, name: str, owner: Owner | None, pattern: Pattern, frames: dict[Frame, int]) -> dict:
+def speedscope_profile(
+    profile: Profile, name: str, owner: Owner | None, pattern: Pattern, frames: dict[Frame, int]
+) -> dict:
     """One moment; `frames` are numbered as they are met."""
-    live = profile_selection.matched(profile.stacks, profile.live(name, owner), pattern)
+    live = profile_selection.filter_stacks(profile.stacks, profile.live(name, owner), pattern)
     stacks = [stack for stack, held in live.items() if held.bytes > 0]
-    nobody = (Frame(UNKNOWN, None, None, None, None),)
+    nobody = (Frame(NO_CALLSTACK, None, None, None, None),)
     samples = [
         [frames.setdefault(frame, len(frames)) for frame in reversed(profile.stacks.frames(stack) or nobody)]
         for stack in stacks
@@ -73,7 +75,7 @@ def sampled(profile: Profile, name: str, owner: Owner | None, pattern: Pattern, 
     return kind | {"samples": samples, "weights": weights}
 
 
-def described(frame: Frame) -> dict[str, str | int]:
+def speedscope_frame(frame: Frame) -> dict[str, str | int]:
     """What is not known is left out."""
     places = {"file": frame.file or frame.module, "line": frame.line}
-    return {"name": frame.function or safe(frame)} | {key: value for key, value in places.items() if value}
+    return {"name": frame.function or frame_label(frame)} | {key: value for key, value in places.items() if value}

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, phase_names
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
 from tlsmem.explore.names import FILES
 from tlsmem.profile.errors import Unreadable
@@ -14,21 +14,21 @@ from tlsmem.profile.errors import Unreadable
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """0, or 1 when a part of the profile is missing. ValueError and OSError with a sentence."""
-    profile_output.check([getattr(given, name) for name in ("into", *FILES)], given.diff or [given.profile])
+    profile_output.check_outputs([getattr(given, name) for name in ("into", *FILES)], given.diff or [given.profile])
     asked = argparse.Namespace(**vars(given))  # as it stands in a page
-    sources = [profile_input.place(file, given.stack) for file in given.diff or [given.profile]]
-    given.phase = phase_names.named(given.phase)
+    sources = [profile_input.find_profile(file, given.stack) for file in given.diff or [given.profile]]
+    given.phase = phase_names.recorded_name(given.phase)
     given.filter = profile_selection.pattern(given.filter) if given.filter else None
-    profiles = [profile_input.opened(file, given.suite, given.stack) for file in sources]
+    profiles = [profile_input.read_profile(file, given.suite, given.stack) for file in sources]
     for profile in profiles:
         if profile_selection.has_roles(profile):
-            profile.sessions_of_role = profile_selection.divisor(profile, given.sessions)
+            profile.sessions_of_role = profile_selection.sessions_per_role(profile, given.sessions)
     if given.diff:
         page = profile_views.difference(*profiles, given)
     else:
         page = profile_views.show(profiles[0], given)
     if given.into:
-        markdown_embedding.replace(Path(given.into), asked, parser, page)
+        markdown_embedding.replace_block(Path(given.into), asked, parser, page)
     return int(any(profile.torn for profile in profiles))
 
 
@@ -37,7 +37,7 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         sys.exit(inspect(given, parser))
-    except (Unreadable, profile_selection.Unmatched, Failed) as error:
+    except (Unreadable, profile_selection.PatternNotFound, BuildFailed) as error:
         sys.exit(f"memtest: {error}")
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile
 
 
-def opened(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
+def read_profile(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
     """Unreadable, with a sentence, when it is no profile, ValueError when it is of another stack or suite than asked
     for; what its reader warns of goes to stderr."""
     with bar(file) as progress:
@@ -35,7 +35,7 @@ def insist(profile: Profile, **asked: str | None) -> None:
             raise ValueError(f"{profile.file}: this profile is of {of}; leave --{what} {name} out")
 
 
-def place(file: str, stack: str | None = None) -> str:
+def find_profile(file: str, stack: str | None = None) -> str:
     """The file of the stack, where a recording's directory is given. Unreadable, with a sentence, without one."""
     folder = Path(file)
     there = sorted(one.stem for one in folder.glob("*.jsonl")) if folder.is_dir() else []

@@ -12,10 +12,10 @@ from tlsmem.profile.profile_metadata import Replacement
 STDOUT = "-"
 
 
-def put(text: str, file: str) -> None:
+def write_text(text: str, file: str) -> None:
     """On stdout where `file` is `-`. OSError, which names the file, when it cannot be written."""
     if file == STDOUT:
-        with stdout.checked():
+        with stdout.exit_on_write_error():
             sys.stdout.write(text)
         return
     place = Path(file).resolve()  # a link stays one
@@ -29,36 +29,36 @@ def put(text: str, file: str) -> None:
         raise OSError(error.errno, error.strerror, file) from None
 
 
-def check(files: Iterable[str | None], sources: Iterable[str]) -> None:
+def check_outputs(files: Iterable[str | None], sources: Iterable[str]) -> None:
     """ValueError with a sentence when a file to write is read, is any other profile or recording, or is named twice."""
-    read = [place for source in sources for place in of_profile(Path(source))]
+    read = [place for source in sources for place in profile_files(Path(source))]
     written: list[Path] = []
     for file in filter(None, files):
         place = Path(file)
-        if any(same(place, other) for other in written):
+        if any(is_same_file(place, other) for other in written):
             raise ValueError(f"{file} is named for two files to write; name another for one of them")
         written += [place] if file == STDOUT or not place.exists() or place.is_file() else []  # not of devices
-        if file != STDOUT and any(same(place, other) for other in read):
+        if file != STDOUT and any(is_same_file(place, other) for other in read):
             raise ValueError(f"{file} is the profile itself or its record; name another file to write")
-        if file != STDOUT and open_profile.is_kept(place):
+        if file != STDOUT and open_profile.is_profile_or_recording(place):
             raise ValueError(f"{file} is a profile or a recording, which is not written over; name another file")
 
 
-def of_profile(source: Path) -> Iterator[Path]:
+def profile_files(source: Path) -> Iterator[Path]:
     """The profile, the record beside it, and what a record is of."""
     yield source
     if source.is_dir():
         return
     yield source.with_suffix(".json")
     try:
-        recorded = open_profile.is_json(open_profile.beginning(source), "tool_version")
+        recorded = open_profile.is_json(open_profile.read_beginning(source), "tool_version")
         if recorded and (name := profile_metadata.load(source).file):
             yield source.with_name(name)
     except Unreadable:  # its reader will tell
         pass
 
 
-def same(one: Path, other: Path) -> bool:
+def is_same_file(one: Path, other: Path) -> bool:
     """Also by another name, a link or a hard link; and where neither exists yet."""
     try:
         return one.samefile(other)

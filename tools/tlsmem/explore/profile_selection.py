@@ -5,19 +5,19 @@ from functools import lru_cache
 from typing import TypeVar
 
 from tlsmem.base import regex_timeout
-from tlsmem.config.option_check import nearest
-from tlsmem.profile.frames import Frame, Owner, callers
-from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Moment, Profile, Stacks, called
+from tlsmem.config.option_check import suggest_nearest
+from tlsmem.profile.frames import Frame, Owner, skip_allocators
+from tlsmem.profile.heap_profile import BASE, END, PEAK, CallstackTree, LiveHeap, Moment, Profile, profiler_name
 
 ROLES: tuple[Owner, ...] = ("client", "server")
 AFTER = ("freed", END)
-UNNAMED = re.compile(r"(mark|snapshot) [0-9]+")  # moments of which nobody says which phase ended there
+UNNAMED_MOMENT = re.compile(r"(mark|snapshot) [0-9]+")  # moments of which nobody says which phase ended there
 
 Pattern = re.Pattern[str] | str | None
 Value = TypeVar("Value")
 
 
-class Unmatched(ValueError):
+class PatternNotFound(ValueError):
     """No call stack has a frame that the pattern finds."""
 
 
@@ -29,51 +29,55 @@ def pattern(text: str) -> re.Pattern[str]:
         raise ValueError(f"--filter {text}: no regular expression: {error}") from None
 
 
-def moment(profile: Profile, name: str | None = None) -> Moment:
+def select_moment(profile: Profile, name: str | None = None) -> Moment:
     """As named, else the peak, else the fullest phase. ValueError with a sentence."""
     if name and name not in profile.moments:
         there = ", ".join(profile.moments) or "none at all"
-        raise ValueError(f"{profile.file}: no moment {name} among {there}{nearest(name, profile.moments)}")
+        raise ValueError(f"{profile.file}: no moment {name} among {there}{suggest_nearest(name, profile.moments)}")
     if not profile.moments:
         raise ValueError(f"{profile.file}: nothing was recorded: the profile has no moment to look at")
     return profile.moments[name or (PEAK if PEAK in profile.moments else fullest(profile))]
 
 
-def tool(profile: Profile) -> str:
+def describe_tool(profile: Profile) -> str:
     """For sentences."""
-    return "a sites run" if profile.of_one_pair else called(profile.tool)
+    return "a sites run" if profile.of_one_pair else profiler_name(profile.tool)
 
 
-def phases(profile: Profile) -> list[str]:
+def phase_names(profile: Profile) -> list[str]:
     return [name for name in profile.moments if name not in (PEAK, END)]
 
 
-def known(profile: Profile) -> list[str]:
+def known_phases(profile: Profile) -> list[str]:
     """Phases by name."""
-    return [name for name in phases(profile) if not UNNAMED.fullmatch(name)]
+    return [name for name in phase_names(profile) if not UNNAMED_MOMENT.fullmatch(name)]
 
 
 def fullest(profile: Profile) -> str:
     """The first of equals."""
-    return max(phases(profile) or profile.moments, key=lambda name: profile.moments[name].bytes)
+    return max(phase_names(profile) or profile.moments, key=lambda name: profile.moments[name].bytes)
 
 
-def when(name: str) -> str:
+def describe_moment(name: str) -> str:
     """For captions."""
     if name in (PEAK, END):
         return {PEAK: "at the peak", END: "at the end of the run"}[name]
-    return f"at {name}" if UNNAMED.fullmatch(name) else f"at the end of `{name}`"
+    return f"at {name}" if UNNAMED_MOMENT.fullmatch(name) else f"at the end of `{name}`"
 
 
-def live(profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None) -> dict[int, Held]:
+def live_by_stack(
+    profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None
+) -> dict[int, LiveHeap]:
     """By stack, as Profile.live. Unmatched, with a sentence, when there is a pattern and it finds no stack."""
-    held = matched(profile.stacks, profile.live(name, owner), wanted)
+    held = filter_stacks(profile.stacks, profile.live(name, owner), wanted)
     if wanted is not None and not held:
-        raise Unmatched(f"{profile.file}: no call stack that holds memory {when(name)} has a frame that --filter finds")
+        raise PatternNotFound(
+            f"{profile.file}: no call stack that holds memory {describe_moment(name)} has a frame that --filter finds"
+        )
     return held
 
 
-def matched(stacks: Stacks, by_stack: dict[int, Value], wanted: Pattern) -> dict[int, Value]:
+def filter_stacks(stacks: CallstackTree, by_stack: dict[int, Value], wanted: Pattern) -> dict[int, Value]:
     """Those with a frame whose function, file or module the pattern finds; all without a pattern."""
     if wanted is None:
         return by_stack
@@ -82,20 +86,20 @@ def matched(stacks: Stacks, by_stack: dict[int, Value], wanted: Pattern) -> dict
 
 
 @lru_cache(maxsize=2)  # of each side of a diff once, however many moments are asked for
-def places(stacks: Stacks, count: int, wanted: re.Pattern[str] | str) -> list[bool]:
+def places(stacks: CallstackTree, count: int, wanted: re.Pattern[str] | str) -> list[bool]:
     """Which of the first `count` the pattern finds. ValueError with a sentence when that takes too long."""
-    with regex_timeout.bounded(wanted):
-        return [any(named(frame, wanted) for frame in frames) for frames in stacks.places[:count]]
+    with regex_timeout.limit_search_time(wanted):
+        return [any(frame_matches(frame, wanted) for frame in frames) for frames in stacks.places[:count]]
 
 
-def named(frame: Frame, wanted: re.Pattern[str] | str) -> bool:
+def frame_matches(frame: Frame, wanted: re.Pattern[str] | str) -> bool:
     return any(text and re.search(wanted, text) for text in (frame.function, frame.file, frame.module))
 
 
-def site(stacks: Stacks, stack: int, most: int | None = None) -> tuple[Frame, ...]:
+def site_callers(stacks: CallstackTree, stack: int, most: int | None = None) -> tuple[Frame, ...]:
     """The callers of the allocator, innermost first; two calls of one line are one place."""
     return tuple(
-        frame._replace(address=None) if frame.line else frame for frame in callers(stacks.frames(stack))[:most]
+        frame._replace(address=None) if frame.line else frame for frame in skip_allocators(stacks.frames(stack))[:most]
     )
 
 
@@ -103,7 +107,7 @@ def has_roles(profile: Profile) -> bool:
     return any(owner in ROLES for name in profile.moments for owner in profile.owners(name))
 
 
-def divisor(profile: Profile, sessions: int | None = None) -> int | None:
+def sessions_per_role(profile: Profile, sessions: int | None = None) -> int | None:
     """How many sessions share what one role holds, of N together; all of N in a program without roles.
 
     None: not known. ValueError with a sentence when N cannot be."""
@@ -121,7 +125,7 @@ def divisor(profile: Profile, sessions: int | None = None) -> int | None:
     return sessions // 2
 
 
-def without_sessions(profile: Profile, name: str) -> str | None:
+def why_no_sessions(profile: Profile, name: str) -> str | None:
     """Why what is live above BASE is no session's; None where it is."""
     if name == BASE:
         return f"what is live at `{BASE}` is no session's"
@@ -130,10 +134,12 @@ def without_sessions(profile: Profile, name: str) -> str | None:
     return None
 
 
-def of_sessions(profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None) -> dict[int, Held]:
+def held_by_sessions(
+    profile: Profile, name: str, owner: Owner | None = None, wanted: Pattern = None
+) -> dict[int, LiveHeap]:
     """By stack, what sessions hold: of the roles, above BASE; all in a program without roles; nothing where none is."""
-    if without_sessions(profile, name):
+    if why_no_sessions(profile, name):
         return {}
-    above = matched(profile.stacks, profile.of_sessions(name, owner), wanted)
+    above = filter_stacks(profile.stacks, profile.of_sessions(name, owner), wanted)
     roles = has_roles(profile)
     return {stack: held for stack, held in above.items() if not roles or profile.stacks.owner(stack) in ROLES}

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlsmem.explore import profile_selection
-from tlsmem.explore.short_function_names import clean
-from tlsmem.explore.top_sites import HOW_MANY, ROWS, amount, per_session, share, top
+from tlsmem.explore.short_function_names import printable_text
+from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
 from tlsmem.profile.frames import Owner
-from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Moment, Profile, total
+from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live
 from tlsmem.schema.records import Record
-from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 
 BAR = 24  # characters of the longest
 WIDEST = 100  # of a command
@@ -32,36 +32,39 @@ def overview(
 ) -> list[Table]:
     """What it is; a session by phase where phases are known; the top sites at `moment`, or where most is live."""
     found = [summary(profile, sessions)]
-    if profile_selection.known(profile) and profile_selection.has_roles(profile):
+    if profile_selection.known_phases(profile) and profile_selection.has_roles(profile):
         found.append(by_phase(profile, sessions))
-    at = profile_selection.moment(profile, moment).name
-    return [*found, top(profile, at, owner, rows=rows, sessions=sessions)]
+    at = profile_selection.select_moment(profile, moment).name
+    return [*found, top_sites_table(profile, at, owner, rows=rows, sessions=sessions)]
 
 
 def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
     columns = [Column("what", "", left=True), Column("value", "", left=True)]
-    about = f"A profile by {profile_selection.tool(profile)}. Bytes are those that the program asked for."
+    about = f"A profile by {profile_selection.describe_tool(profile)}. Bytes are those that the program asked for."
     return Table("summary", title(profile), about, columns, list(facts(profile, sessions)))
 
 
 def title(profile: Profile) -> str:
     """Of what, and by which tool."""
-    of = run(profile.run) if profile.run else clean(posixpath.basename(profile.file))
-    return f"{of}, by {profile_selection.tool(profile)}"
+    of = run(profile.run) if profile.run else printable_text(posixpath.basename(profile.file))
+    return f"{of}, by {profile_selection.describe_tool(profile)}"
 
 
 def facts(profile: Profile, sessions: int | None) -> Iterator[list[Cell]]:
-    yield [word("file"), Cell(clean(posixpath.basename(profile.file)), profile.file)]
-    yield [word("command"), Cell(textwrap.shorten(clean(profile.command), WIDEST, placeholder=" …"), profile.command)]
-    if (per := profile_selection.divisor(profile, sessions)) and not profile.of_one_pair:
-        yield [word("sessions of each role"), whole(per)]
+    yield [text_cell("file"), Cell(printable_text(posixpath.basename(profile.file)), profile.file)]
+    yield [
+        text_cell("command"),
+        Cell(textwrap.shorten(printable_text(profile.command), WIDEST, placeholder=" …"), profile.command),
+    ]
+    if (per := profile_selection.sessions_per_role(profile, sessions)) and not profile.of_one_pair:
+        yield [text_cell("sessions of each role"), integer_cell(per)]
     for moment in extremes(profile):
-        yield [word(LABELS.get(moment.name) or most(moment.name)), held(moment)]
+        yield [text_cell(LABELS.get(moment.name) or most(moment.name)), held_cell(moment)]
     if profile.allocated is not None:
         yield from churn(profile)
     if profile.runtime_s is not None:
-        yield [word("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
+        yield [text_cell("runtime"), Cell(f"{profile.runtime_s:,.1f} s", profile.runtime_s)]
     yield fact("moments", ", ".join(profile.moments))
 
 
@@ -69,11 +72,13 @@ LABELS = {PEAK: "peak", END: "live at the end"}
 
 
 def most(name: str) -> str:
-    return f"most at `{name}`" if profile_selection.UNNAMED.fullmatch(name) else f"most at a phase's end, `{name}`"
+    return (
+        f"most at `{name}`" if profile_selection.UNNAMED_MOMENT.fullmatch(name) else f"most at a phase's end, `{name}`"
+    )
 
 
 def fact(what: str, value: str) -> list[Cell]:
-    return [word(what), Cell(clean(value), value)]
+    return [text_cell(what), Cell(printable_text(value), value)]
 
 
 def run(record: Record) -> str:
@@ -83,26 +88,26 @@ def run(record: Record) -> str:
 
 def extremes(profile: Profile) -> list[Moment]:
     """The peak, the fullest phase, the end: those that there are."""
-    names = [PEAK, *([profile_selection.fullest(profile)] if profile_selection.phases(profile) else []), END]
+    names = [PEAK, *([profile_selection.fullest(profile)] if profile_selection.phase_names(profile) else []), END]
     return [profile.moments[name] for name in names if name in profile.moments]
 
 
-def held(moment: Moment) -> Cell:
-    return Cell(amount(Held(moment.bytes, total(moment.live).blocks)), moment.bytes)
+def held_cell(moment: Moment) -> Cell:
+    return Cell(format_held(LiveHeap(moment.bytes, sum_live(moment.live).blocks)), moment.bytes)
 
 
 def churn(profile: Profile) -> Iterator[list[Cell]]:
     found = list(profile.allocated.values())
     blocks, size = sum(one.blocks for one in found), sum(one.bytes for one in found)
-    yield [word("allocations"), Cell(f"{blocks:,}, of {size:,} B in all", blocks)]
+    yield [text_cell("allocations"), Cell(f"{blocks:,}, of {size:,} B in all", blocks)]
     if blocks and all(one.temporary is not None for one in found):
         temporary = sum(one.temporary for one in found)
-        yield [word("of them temporary"), share(temporary, blocks)]
+        yield [text_cell("of them temporary"), share(temporary, blocks)]
 
 
 def by_phase(profile: Profile, sessions: int | None = None) -> Table:
     """What one session of each role holds at each moment, bytes and blocks; without N, what all of them hold."""
-    per = profile_selection.divisor(profile, sessions)
+    per = profile_selection.sessions_per_role(profile, sessions)
     each = "One session" if per else f"All sessions ({HOW_MANY})"
     about = f"{each}, above `{BASE}`: bytes in blocks."
     about += "" if profile.of_one_pair else " Contexts, harness, process: bytes of all."
@@ -110,31 +115,32 @@ def by_phase(profile: Profile, sessions: int | None = None) -> Table:
     columns = [Column("moment", "at the end of", left=True), *(Column(one, one) for one in shown)]
     table = Table("by-phase", "A session by phase", about, columns)
     for name, moment in profile.moments.items():
-        table.rows.append([word(name), *(of_role(profile, name, role, per) for role in profile_selection.ROLES)])
+        table.rows.append([text_cell(name), *(role_cell(profile, name, role, per) for role in profile_selection.ROLES)])
         if not profile.of_one_pair:
-            table.rows[-1] += [*others(profile, name), whole(moment.bytes)]
+            table.rows[-1] += [*other_cells(profile, name), integer_cell(moment.bytes)]
     return table
 
 
-def of_role(profile: Profile, name: str, role: Owner, per: int | None) -> Cell:
-    if none := profile_selection.without_sessions(profile, name):
-        return hole(none)
-    found: Held = total(profile.of_sessions(name, role))
-    return per_session((found.bytes, found.blocks or 0), per or 1, found.blocks is not None)
+def role_cell(profile: Profile, name: str, role: Owner, per: int | None) -> Cell:
+    if none := profile_selection.why_no_sessions(profile, name):
+        return missing_cell(none)
+    found: LiveHeap = sum_live(profile.of_sessions(name, role))
+    return per_session_cell((found.bytes, found.blocks or 0), per or 1, found.blocks is not None)
 
 
-def others(profile: Profile, name: str) -> Iterator[Cell]:
+def other_cells(profile: Profile, name: str) -> Iterator[Cell]:
     """What is no session's, whole."""
     for column, owners in COLUMNS.items():
         if column not in profile_selection.ROLES:
-            yield whole(sum(total(profile.live(name, owner)).bytes for owner in owners))
+            yield integer_cell(sum(sum_live(profile.live(name, owner)).bytes for owner in owners))
 
 
 def sizes(profile: Profile, bars: bool = False) -> Table:
     """How many blocks of which size were allocated, in powers of two. ValueError where the tool does not tell."""
     if profile.sizes is None:
         raise ValueError(
-            f"{profile.file}: {profile_selection.tool(profile)} does not tell the sizes of blocks; heaptrack does"
+            f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell the sizes of "
+            "blocks; heaptrack does"
         )
     blocks, size = Counter[int](), Counter[int]()
     for one, count in profile.sizes.items():
@@ -147,9 +153,14 @@ def sizes(profile: Profile, bars: bool = False) -> Table:
     table = Table("sizes", "Sizes of allocated blocks", about, columns)
     most = max(blocks.values(), default=1) or 1
     for at in range(min(blocks, default=0), max(blocks, default=-1) + 1):
-        cells = [whole(blocks[at]), share(blocks[at], blocks.total()), whole(size[at]), share(size[at], size.total())]
-        bar = [word("█" * round(BAR * blocks[at] / most) or "▏"[: blocks[at]])] if bars else []
-        table.rows.append([word(span(at)), *cells, *bar])
+        cells = [
+            integer_cell(blocks[at]),
+            share(blocks[at], blocks.total()),
+            integer_cell(size[at]),
+            share(size[at], size.total()),
+        ]
+        bar = [text_cell("█" * round(BAR * blocks[at] / most) or "▏"[: blocks[at]])] if bars else []
+        table.rows.append([text_cell(span(at)), *cells, *bar])
     return table
 
 

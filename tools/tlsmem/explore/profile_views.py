@@ -19,7 +19,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     """Tables, then the tree, then files; with --into nothing, but what is to stand in a page is returned.
 
     ValueError and OSError with a sentence."""
-    moment = profile_selection.moment(profile, given.phase).name
+    moment = profile_selection.select_moment(profile, given.phase).name
     made = list(tables(profile, given, moment))
     if given.into:
         return page(made, reasons(profile) if given.buckets else [])
@@ -36,7 +36,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
 
 def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
     """Markdown, as a page takes it."""
-    return "\n".join([render.text_of(made, forms.MARKDOWN), *map(item, sentences)])
+    return "\n".join([render.format_tables(made, forms.MARKDOWN), *map(item, sentences)])
 
 
 def item(sentence: str) -> str:
@@ -49,31 +49,31 @@ def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator
     alone = not any(getattr(given, name) for name in (*VIEWS, *FILES))
     if given.by or (alone and (given.phase or given.role or given.filter)):
         by = given.by or "bytes"
-        yield top_sites.top(profile, moment, given.role, by, rows, given.filter, given.sessions)
+        yield top_sites.top_sites_table(profile, moment, given.role, by, rows, given.filter, given.sessions)
     elif alone:
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
     if given.sizes:
         yield profile_tables.sizes(profile, bars=form(given) == forms.TABLE)
     if given.callers and (given.format or given.into):
         root = callers_tree.tree(profile, moment, given.role, given.filter)
-        yield callers_tree.table(profile, root, title(moment), rows)
+        yield callers_tree.callers_table(profile, root, title(moment), rows)
     if given.buckets:
-        yield of_buckets(profile)
+        yield bucket_table(profile)
 
 
-def of_buckets(profile: Profile) -> Table:
+def bucket_table(profile: Profile) -> Table:
     """ValueError with a sentence without the run's record, which says whose rules and how many sessions."""
     from tlsmem.tables import buckets
 
     if profile.run is None:
         raise ValueError(f"{profile.file}: no record of a run is beside it; --buckets is for what `make profile` keeps")
-    return buckets.table([profile])
+    return buckets.bucket_table([profile])
 
 
 def reasons(profile: Profile) -> list[str]:
     from tlsmem.profile.buckets import reasons as bucket_reasons
 
-    return bucket_reasons.of_one(profile)
+    return bucket_reasons.explain_profile(profile)
 
 
 def form(given: argparse.Namespace) -> str:
@@ -81,15 +81,15 @@ def form(given: argparse.Namespace) -> str:
 
 
 def title(moment: str) -> str:
-    return f"Who called the allocator for what is live {profile_selection.when(moment)}"
+    return f"Who called the allocator for what is live {profile_selection.describe_moment(moment)}"
 
 
-def draw(root: callers_tree.Node, heading: str, rows: int) -> None:
+def draw(root: callers_tree.CallerNode, heading: str, rows: int) -> None:
     """On a terminal in its width; else as wide as it is."""
     console = rich.console.Console(width=None if stdout.is_terminal() else WIDE, highlight=False)
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         with console.capture() as drawn:
-            console.print(callers_tree.drawn(root, heading, rows))
+            console.print(callers_tree.draw_tree(root, heading, rows))
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
 
 
@@ -100,7 +100,7 @@ def tell(sentences: Sequence[str], form: str) -> None:
     """In words, below the tables: in Markdown a list, after a line that ends the table; on a terminal in its width."""
     if not sentences:
         return
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         if form == forms.MARKDOWN:
             print("", *map(item, sentences), sep="\n")
         else:
@@ -111,9 +111,9 @@ def tell(sentences: Sequence[str], form: str) -> None:
 def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:
     chosen = {"owner": given.role, "pattern": given.filter}
     if given.folded:
-        profile_output.put(folded_stacks.lines(folded_stacks.folded(profile, moment, **chosen)), given.folded)
+        profile_output.write_text(folded_stacks.lines(folded_stacks.folded(profile, moment, **chosen)), given.folded)
     if given.speedscope:
-        profile_output.put(folded_stacks.speedscope(profile, moment, **chosen), given.speedscope)
+        profile_output.write_text(folded_stacks.speedscope(profile, moment, **chosen), given.speedscope)
     if given.flamegraph:
         from tlsmem.explore.flamegraph import write_flamegraph
 
@@ -129,17 +129,17 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
     if not found.rows:
         parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
         asked = "of either is among those asked for"
-        raise profile_selection.Unmatched(
+        raise profile_selection.PatternNotFound(
             f"{old.file} and {new.file}: no call stack {asked}; what is live then is of {parts}"
         )
     if given.into:
-        return page(tables.tables(found, given.top or ROWS), sentences.all_of(found))
+        return page(tables.tables(found, given.top or ROWS), sentences.describe_diff(found))
     if not (given.folded or given.flamegraph):
         render.print_all(tables.tables(found, given.top or ROWS), given.format)
         if form(given) in (forms.TABLE, forms.MARKDOWN):
-            tell(sentences.all_of(found), form(given))
+            tell(sentences.describe_diff(found), form(given))
     if given.folded:
-        profile_output.put("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
+        profile_output.write_text("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)
     if given.flamegraph:
         from tlsmem.explore.flamegraph import write_flamegraph
 

@@ -1,7 +1,7 @@
 """Names of functions, short enough for a column: without paths of modules, generics and arguments."""
 
 from tlsmem.profile.frames import Frame
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
 OPEN, CLOSE = "<(", ">)"
 
@@ -10,10 +10,10 @@ def short(function: str) -> str:
     """`rustls::msgs::Deframer<T>::read` is `Deframer::read`, `<A as b::B>::f` is `A::f`; C's names stay as they are."""
     if "operator" in function:
         return function  # its < and ( are no brackets
-    if function.startswith("<") and (end := matching(function)):
-        of = within(function[1 : end - 1])
+    if function.startswith("<") and (end := closing_bracket(function)):
+        of = implementing_type(function[1 : end - 1])
         return short(f"{of}{function[end:]}") if of else function
-    parts = [part for part in outside(function).split("::") if part]
+    parts = [part for part in strip_brackets(function).split("::") if part]
     named = [part for part in parts if not part.startswith("{")]
     if not named:
         return function
@@ -21,22 +21,22 @@ def short(function: str) -> str:
     return "::".join(parts[first:])
 
 
-def said(frame: Frame) -> str:
+def describe_frame(frame: Frame) -> str:
     """`function (file:line)`, or where it is in its module."""
-    return clean(str(frame._replace(function=short(frame.function)) if frame.function else frame))
+    return printable_text(str(frame._replace(function=short(frame.function)) if frame.function else frame))
 
 
-def named(frame: Frame) -> str:
+def frame_name(frame: Frame) -> str:
     """As said, without where a function with a name is."""
-    return clean(short(frame.function)) if frame.function else said(frame)
+    return printable_text(short(frame.function)) if frame.function else describe_frame(frame)
 
 
-def within(inside: str) -> str:
+def implementing_type(inside: str) -> str:
     """The type of `TYPE as TRAIT`, by its last name alone."""
-    return outside(inside.split(" as ")[0].lstrip("&*<")).split("::")[-1]
+    return strip_brackets(inside.split(" as ")[0].lstrip("&*<")).split("::")[-1]
 
 
-def matching(text: str) -> int | None:
+def closing_bracket(text: str) -> int | None:
     """Where the bracket that opens `text` is closed, exclusively."""
     depth = 0
     for at, sign in enumerate(text):
@@ -46,7 +46,7 @@ def matching(text: str) -> int | None:
     return None
 
 
-def outside(text: str) -> str:
+def strip_brackets(text: str) -> str:
     """Without what is in brackets; `(anonymous namespace)` stays, an unbalanced name too."""
     kept, depth = "", 0
     for at, sign in enumerate(text):

@@ -9,15 +9,15 @@ from tlsmem.explore.names import LIVE, OF_RUN, ROWS, By, Live, OfRun
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, Owner
-from tlsmem.profile.heap_profile import BASE, END, Allocated, Held, Profile, total
-from tlsmem.tables.reconciliation import in_blocks
-from tlsmem.tables.table import Cell, Column, Table, hole, percent, quotient, whole, word
+from tlsmem.profile.heap_profile import BASE, END, AllocationTotals, LiveHeap, Profile, sum_live
+from tlsmem.tables.reconciliation import format_bytes_in_blocks
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, percent, quotient_cell, text_cell
 
 FRAMES = 3  # of a site
-UNKNOWN = "no call stack is known"
-BY_WHOM = Column("callers", "by", left=True)
+NO_CALLSTACK = "no call stack is known"
+CALLERS_COLUMN = Column("callers", "by", left=True)
 
-Figures = tuple[int, ...]
+Amounts = tuple[int, ...]
 
 
 class Site(NamedTuple):
@@ -27,52 +27,60 @@ class Site(NamedTuple):
     frames: tuple[Frame, ...]
 
 
-def grouped(
-    profile: Profile, by_stack: Mapping[int, Held | Allocated], figures: Callable[[Held | Allocated], Figures]
-) -> dict[Site, Figures]:
-    found: dict[Site, list[Figures]] = defaultdict(list)
+def sum_by_site(
+    profile: Profile,
+    by_stack: Mapping[int, LiveHeap | AllocationTotals],
+    figures: Callable[[LiveHeap | AllocationTotals], Amounts],
+) -> dict[Site, Amounts]:
+    found: dict[Site, list[Amounts]] = defaultdict(list)
     for stack, one in by_stack.items():
-        found[Site(profile.stacks.owner(stack), profile_selection.site(profile.stacks, stack, FRAMES))].append(
+        found[Site(profile.stacks.owner(stack), profile_selection.site_callers(profile.stacks, stack, FRAMES))].append(
             figures(one)
         )
-    return {site: sums(parts) for site, parts in found.items()}
+    return {site: add_amounts(parts) for site, parts in found.items()}
 
 
-def sums(parts: Iterable[Figures], width: int = 2) -> Figures:
+def add_amounts(parts: Iterable[Amounts], width: int = 2) -> Amounts:
     return tuple(map(sum, zip(*parts, strict=True))) or (0,) * width
 
 
-def ranked(sites: Mapping[Site, Figures], at: int, rows: int) -> list[tuple[list[Site], Figures]]:
+def rank_sites(sites: Mapping[Site, Amounts], at: int, rows: int) -> list[tuple[list[Site], Amounts]]:
     """The largest, each by itself, then all others together."""
     order = sorted(sites, key=lambda site: (-sites[site][at], site.owner, *map(str, site.frames)))
     parts = [[site] for site in order[:rows]] + ([order[rows:]] if order[rows:] else [])
-    return [(names, sums(sites[name] for name in names)) for names in parts]
+    return [(names, add_amounts(sites[name] for name in names)) for names in parts]
 
 
-def said(names: list[Site]) -> list[Cell]:
+def site_cells(names: list[Site]) -> list[Cell]:
     """Whose, and by whom."""
     owners = list(dict.fromkeys(name.owner for name in names))
     if len(names) > 1:
-        return [word(owners[0] if len(owners) == 1 else "any"), word(f"{len(names):,} others")]
+        return [text_cell(owners[0] if len(owners) == 1 else "any"), text_cell(f"{len(names):,} others")]
     (_, stack) = names[0]
-    path = " < ".join([*map(short_function_names.said, stack[:1]), *map(short_function_names.named, stack[1:])])
+    path = " < ".join(
+        [*map(short_function_names.describe_frame, stack[:1]), *map(short_function_names.frame_name, stack[1:])]
+    )
     return [
-        word(owners[0]),
-        Cell(path or UNKNOWN, " < ".join(frames.said(one, whole=True) for one in stack) or UNKNOWN),
+        text_cell(owners[0]),
+        Cell(path or NO_CALLSTACK, " < ".join(frames.format_frame(one, whole=True) for one in stack) or NO_CALLSTACK),
     ]
 
 
 def share(part: int, all_of_it: int) -> Cell:
-    return Cell(percent(part / all_of_it), part / all_of_it) if all_of_it else hole("nothing is a share of nothing")
+    return (
+        Cell(percent(part / all_of_it), part / all_of_it)
+        if all_of_it
+        else missing_cell("nothing is a share of nothing")
+    )
 
 
-NOT_COUNTED = "{} does not count blocks"
+BLOCKS_NOT_COUNTED = "{} does not count blocks"
 NOBODY = "what the harness and the contexts hold is no session's"
 HOW_MANY = "how many sessions there were is not known; --sessions N says it"
 OF_ONE = "one session of each role"  # of which a sites run tells
 
 
-def top(
+def top_sites_table(
     profile: Profile,
     moment: str,
     owner: Owner | None = None,
@@ -85,54 +93,64 @@ def top(
 
     ValueError with a sentence for what the tool does not tell, or a pattern that finds nothing."""
     if by in OF_RUN:
-        return of_run(profile, owner, by, rows, pattern)
+        return run_sites_table(profile, owner, by, rows, pattern)
     return live(profile, moment, owner, by, rows, pattern, sessions)
 
 
 def live(
     profile: Profile, moment: str, owner: Owner | None, by: Live, rows: int, pattern: Pattern, sessions: int | None
 ) -> Table:
-    held = profile_selection.live(profile, moment, owner, pattern)
-    if by == "blocks" and total(held).blocks is None:
-        raise ValueError(f"{profile.file}: {NOT_COUNTED.format(profile_selection.tool(profile))}; take --by bytes")
-    per = profile_selection.divisor(profile, sessions)
-    of_sessions = profile_selection.of_sessions(profile, moment, owner, pattern)
-    now, above = (grouped(profile, one, lambda one: (one.bytes, one.blocks or 0)) for one in (held, of_sessions))
+    held = profile_selection.live_by_stack(profile, moment, owner, pattern)
+    if by == "blocks" and sum_live(held).blocks is None:
+        raise ValueError(
+            f"{profile.file}: {BLOCKS_NOT_COUNTED.format(profile_selection.describe_tool(profile))}; take --by bytes"
+        )
+    per = profile_selection.sessions_per_role(profile, sessions)
+    of_sessions = profile_selection.held_by_sessions(profile, moment, owner, pattern)
+    now, above = (sum_by_site(profile, one, lambda one: (one.bytes, one.blocks or 0)) for one in (held, of_sessions))
     now = dict.fromkeys(above, (0, 0)) | now  # what went since `contexts` too, that the last column adds up
-    figures = Columns(profile, moment, per, total(held))
+    figures = LiveColumns(profile, moment, per, sum_live(held))
     made = [
-        [*figures.held(sizes), *figures.each(names, sums(above.get(name, (0, 0)) for name in names)), *said(names)]
-        for names, sizes in ranked(now, LIVE.index(by), rows)
+        [
+            *figures.held(sizes),
+            *figures.each(names, add_amounts(above.get(name, (0, 0)) for name in names)),
+            *site_cells(names),
+        ]
+        for names, sizes in rank_sites(now, LIVE.index(by), rows)
     ]
-    return Table("sites", title(moment), caption(profile, moment, owner, total(held), per), figures.columns(), made)
+    return Table("sites", title(moment), caption(profile, moment, owner, sum_live(held), per), figures.columns(), made)
 
 
-class Columns:
+class LiveColumns:
     """The figures of a row of what is live."""
 
-    def __init__(self, profile: Profile, moment: str, per: int | None, every: Held) -> None:
+    def __init__(self, profile: Profile, moment: str, per: int | None, every: LiveHeap) -> None:
         self.profile, self.moment, self.per, self.every = profile, moment, per, every
         self.roles, self.counts = profile_selection.has_roles(profile), every.blocks is not None
 
     def columns(self) -> list[Column]:
         found = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("share", "share")]
         found += [Column("per_session", "per session")] if not self.profile.of_one_pair else []
-        return [*found, Column("owner", "of", left=True, usual="harness"), BY_WHOM]
+        return [*found, Column("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
 
-    def held(self, sizes: Figures) -> list[Cell]:
-        blocks = whole(sizes[1]) if self.counts else hole(NOT_COUNTED.format(profile_selection.tool(self.profile)))
-        return [whole(sizes[0]), blocks, share(sizes[0], self.every.bytes)]
+    def held(self, sizes: Amounts) -> list[Cell]:
+        blocks = (
+            integer_cell(sizes[1])
+            if self.counts
+            else missing_cell(BLOCKS_NOT_COUNTED.format(profile_selection.describe_tool(self.profile)))
+        )
+        return [integer_cell(sizes[0]), blocks, share(sizes[0], self.every.bytes)]
 
-    def each(self, names: list[Site], sizes: Figures) -> list[Cell]:
+    def each(self, names: list[Site], sizes: Amounts) -> list[Cell]:
         """Bytes and blocks of one session, where not all figures are."""
         if self.profile.of_one_pair:
             return []
         why = self.none_each({name.owner for name in names})
-        return [hole(why) if why else per_session(sizes, self.per, self.counts)]
+        return [missing_cell(why) if why else per_session_cell(sizes, self.per, self.counts)]
 
     def none_each(self, owners: set[Owner]) -> str | None:
         """Why there is no figure of one session. Others together have one where they are of one role."""
-        if none := profile_selection.without_sessions(self.profile, self.moment):
+        if none := profile_selection.why_no_sessions(self.profile, self.moment):
             return none
         if self.roles and not owners & {*profile_selection.ROLES}:
             return NOBODY
@@ -141,48 +159,55 @@ class Columns:
         return HOW_MANY if self.per is None else None
 
 
-def per_session(sizes: Figures, per: int, counts: bool) -> Cell:
+def per_session_cell(sizes: Amounts, per: int, counts: bool) -> Cell:
     if not any(sizes):
         return Cell("0", {"bytes": 0, "blocks": 0} if counts else {"bytes": 0})
-    parts = {"bytes": quotient(sizes[0], per)} | ({"blocks": quotient(sizes[1], per)} if counts else {})
+    parts = {"bytes": quotient_cell(sizes[0], per)} | ({"blocks": quotient_cell(sizes[1], per)} if counts else {})
     return Cell(" in ".join(one.text for one in parts.values()), {key: one.value for key, one in parts.items()})
 
 
-def of_run(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern: Pattern) -> Table:
+def run_sites_table(profile: Profile, owner: Owner | None, by: OfRun, rows: int, pattern: Pattern) -> Table:
     """Blocks and bytes allocated from the first to the last, and those freed before anything else was allocated."""
     if profile.allocated is None:
         raise ValueError(
-            f"{profile.file}: {profile_selection.tool(profile)} does not tell what was allocated over the run, "
+            f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell what was "
+            "allocated over the run, "
             "only what lived"
         )
     found = {
         stack: one
-        for stack, one in profile_selection.matched(profile.stacks, profile.allocated, pattern).items()
+        for stack, one in profile_selection.filter_stacks(profile.stacks, profile.allocated, pattern).items()
         if owner in (None, profile.stacks.owner(stack))
     }
     if pattern is not None and not found:
-        raise profile_selection.Unmatched(
+        raise profile_selection.PatternNotFound(
             f"{profile.file}: no call stack that allocated has a frame that --filter finds"
         )
     counts = all(one.temporary is not None for one in profile.allocated.values())
     if by == "temporary" and not counts:
         raise ValueError(
-            f"{profile.file}: {profile_selection.tool(profile)} does not tell which allocations were temporary"
+            f"{profile.file}: {profile_selection.describe_tool(profile)} does not tell which allocations were temporary"
         )
-    sites = grouped(profile, found, lambda one: (one.blocks, one.bytes, one.temporary or 0))
-    every = sums(sites.values(), 3)
+    sites = sum_by_site(profile, found, lambda one: (one.blocks, one.bytes, one.temporary or 0))
+    every = add_amounts(sites.values(), 3)
     at = OF_RUN.index(by)
-    unknown = hole(f"{profile_selection.tool(profile)} does not tell which allocations were temporary")
+    unknown = missing_cell(f"{profile_selection.describe_tool(profile)} does not tell which allocations were temporary")
     made = [
-        [whole(s[0]), whole(s[1]), whole(s[2]) if counts else unknown, share(s[at], every[at]), *said(names)]
-        for names, s in ranked(sites, at, rows)
+        [
+            integer_cell(s[0]),
+            integer_cell(s[1]),
+            integer_cell(s[2]) if counts else unknown,
+            share(s[at], every[at]),
+            *site_cells(names),
+        ]
+        for names, s in rank_sites(sites, at, rows)
     ]
     columns = [
         Column("allocations", "allocations"),
         Column("allocated_bytes", "bytes"),
         Column("temporary", "temporary"),
     ]
-    columns += [Column("share", "share"), Column("owner", "of", left=True, usual="harness"), BY_WHOM]
+    columns += [Column("share", "share"), Column("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
     of = f" of {owner}" if owner else ""
     about = f"Over the whole run{of}: {every[0]:,} allocations, {every[1]:,} B. "
     about += "Temporary: freed before anything else was allocated. " if counts else ""
@@ -194,19 +219,19 @@ UNITS = {"allocations": "allocations", "allocated": "bytes", "temporary": "tempo
 
 def title(moment: str) -> str:
     live = "What is still live" if moment == END else "What is live"
-    return f"{live} {profile_selection.when(moment)}, by call site"
+    return f"{live} {profile_selection.describe_moment(moment)}, by call site"
 
 
-def amount(held: Held) -> str:
-    return f"{held.bytes:,} B" if held.blocks is None else in_blocks(held.bytes, held.blocks)
+def format_held(held: LiveHeap) -> str:
+    return f"{held.bytes:,} B" if held.blocks is None else format_bytes_in_blocks(held.bytes, held.blocks)
 
 
-def caption(profile: Profile, moment: str, owner: Owner | None, held: Held, per: int | None) -> str:
+def caption(profile: Profile, moment: str, owner: Owner | None, held: LiveHeap, per: int | None) -> str:
     of = f" of {owner}" if owner else ""
-    about = f"{amount(held)}{of}. Who called the allocator, innermost first."
+    about = f"{format_held(held)}{of}. Who called the allocator, innermost first."
     if profile.of_one_pair:
         return f"{about} Of {OF_ONE}."
-    if per is None or profile_selection.without_sessions(profile, moment):
+    if per is None or profile_selection.why_no_sessions(profile, moment):
         return about
     above = f"what is above `{BASE}`, over " if BASE in profile.moments else "over "
     role = " of the role" if profile_selection.has_roles(profile) else ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tlsmem.base import paths
 from tlsmem.gate import builds
-from tlsmem.gate.budget import Budget, Budgets, Unusable, entry
+from tlsmem.gate.budget import Budget, BudgetError, Budgets, entry_name
 from tlsmem.gate.budget_figure import Recording
 from tlsmem.schema import records
 from tlsmem.stats import comparability
@@ -14,46 +14,46 @@ from tlsmem.stats import comparability
 WAY = "`tools/gate.py {} --new-baseline {}` makes one"
 
 
-def recording(folder: Path, where: str, way: str = "") -> Recording:
+def load_recording(folder: Path, where: str, way: str = "") -> Recording:
     """Unusable, with a sentence, where there is none, or it cannot be read."""
     if not folder.exists():
-        raise Unusable(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
+        raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
     try:
         found = records.load(folder)
     except SystemExit as error:  # with a sentence
         said = str(error.code)
-        raise Unusable(said if said.startswith(where) else f"{where}: {said}") from None
+        raise BudgetError(said if said.startswith(where) else f"{where}: {said}") from None
     if not found:
-        raise Unusable(f"{where}: there are no runs in {paths.shorten(folder)}{way}")
+        raise BudgetError(f"{where}: there are no runs in {paths.shorten(folder)}{way}")
     return Recording(paths.shorten(folder), found)
 
 
-def of_budgets(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[Recording | None, list[Budget]]:
+def load_baseline(given: Budgets, budgets: Sequence[Budget], file: Path) -> tuple[Recording | None, list[Budget]]:
     """The baseline, and the budgets with the names that it has for their stacks; none where no limit asks for one."""
     relative = [one for one in budgets if one.limit.relative]
     if not relative:
         return None, list(budgets)
     if given.baseline is None:
         said = f'"{relative[0].limit}" is against a baseline, and there is no baseline = at the head of the file'
-        raise Unusable(f"{file}: {entry(relative[0].number)}: limit: {said}")
+        raise BudgetError(f"{file}: {entry_name(relative[0].number)}: limit: {said}")
     folder = file.parent / given.baseline
-    found = recording(folder, f"{file}: baseline", f"; {WAY.format(file, paths.shorten(folder))}")
+    found = load_recording(folder, f"{file}: baseline", f"; {WAY.format(file, paths.shorten(folder))}")
     names = [one.stack for one in found.records]
-    named = [builds.in_baseline(one, file, names) if one.limit.relative else one for one in budgets]
-    tell_left_out(found, {(one.against, one.place.suite) for one in named if one.limit.relative})
+    named = [builds.name_in_baseline(one, file, names) if one.limit.relative else one for one in budgets]
+    print_left_out(found, {(one.against, one.place.suite) for one in named if one.limit.relative})
     return found, named
 
 
-def judged(folder: Path, baseline: Recording | None, of_baseline: Path) -> Recording:
+def load_judged(folder: Path, baseline: Recording | None, of_baseline: Path) -> Recording:
     """The recording that is judged; read once where it is the baseline too. Unusable, with a sentence."""
     if baseline and folder.resolve() == of_baseline.resolve():
         return baseline
-    return recording(folder, f"{folder}")
+    return load_recording(folder, f"{folder}")
 
 
-def tell_left_out(found: Recording, used: Iterable[tuple[str | None, str]]) -> None:
+def print_left_out(found: Recording, used: Iterable[tuple[str | None, str]]) -> None:
     """On stderr: of what is used, the runs that stand in no line."""
     used = set(used)
     runs = [one for one in found.records if (one.stack, one.suite) in used and one.scenario == "memory"]
-    for sentence in comparability.left_out(runs):
+    for sentence in comparability.describe_left_out(runs):
         print(f"gate: {found.name}: {sentence}", file=sys.stderr)

@@ -31,8 +31,11 @@ class Entry(Definition):
     @field_validator("meter")
     @classmethod
     def known(cls, meter: str) -> str:
-        if meter not in limits.UNITS:
-            near = option_check.nearest(meter, limits.UNITS) or f"; there are: {', '.join(limits.UNITS)}"
+        if meter not in limits.UNITS_BY_METER:
+            near = (
+                option_check.suggest_nearest(meter, limits.UNITS_BY_METER)
+                or f"; there are: {', '.join(limits.UNITS_BY_METER)}"
+            )
             raise ValueError(f"no meter {meter}{near}")
         return meter
 
@@ -40,19 +43,22 @@ class Entry(Definition):
     def together(self) -> Self:
         """What one key says of another."""
         self.places()
-        suites = option_check.table("suites")
+        suites = option_check.read_tables("suites")
         for suite in self.suite:
             budget_meters.check_suite(suite, self.meter, suites)
         try:
-            limit = limits.read(self.limit, self.meter)
+            limit = limits.parse_limit(self.limit, self.meter)
         except ValueError as error:
             raise ValueError(f"limit: {error}") from None
-        budget_meters.check_zero(limit, self.limit, self.meter, budget_meters.phases(self.phase, self.meter))
+        budget_meters.check_zero(limit, self.limit, self.meter, budget_meters.choose_phases(self.phase, self.meter))
         return self
 
     def places(self) -> list[Place]:
         """Peak RSS without its N."""
-        roles, phases = budget_meters.roles(self.role, self.meter), budget_meters.phases(self.phase, self.meter)
+        roles, phases = (
+            budget_meters.choose_roles(self.role, self.meter),
+            budget_meters.choose_phases(self.phase, self.meter),
+        )
         return [
             Place(suite, role, phase, self.meter)
             for suite in dict.fromkeys(self.suite)
@@ -83,34 +89,34 @@ class Budget(NamedTuple):
         return f"{self.stack}, {self.place}"
 
 
-class Unusable(ValueError):
+class BudgetError(ValueError):
     """A sentence about a budget that cannot be."""
 
 
-def load(file: Path) -> Budgets:
+def load_budgets(file: Path) -> Budgets:
     """Unusable, with a sentence that names file, table and key."""
     try:
         return Budgets.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except ValidationError as error:
-        raise Unusable(f"{file}: {said(error)}") from None
+        raise BudgetError(f"{file}: {describe_validation_error(error)}") from None
     except OSError as error:
-        raise Unusable(f"{file}: cannot read the budgets: {error.strerror}") from None
+        raise BudgetError(f"{file}: cannot read the budgets: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Unusable(f"{file}: is no TOML: it is not text in UTF-8") from None
+        raise BudgetError(f"{file}: is no TOML: it is not text in UTF-8") from None
     except RecursionError:
-        raise Unusable(f"{file}: is no TOML that can be read: its values are nested too deep") from None
+        raise BudgetError(f"{file}: is no TOML that can be read: its values are nested too deep") from None
     except ValueError as error:
-        raise Unusable(f"{file}: is no TOML: {error}") from None
+        raise BudgetError(f"{file}: is no TOML: {error}") from None
 
 
-def said(error: ValidationError) -> str:
+def describe_validation_error(error: ValidationError) -> str:
     """The first thing that is wrong: an unknown key before others, since it explains that another is missing."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     table, key = located(first["loc"])
     fields = Entry.model_fields if table else Budgets.model_fields
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        what = "no such key" + (option_check.nearest(key, fields) or f"; there are: {', '.join(fields)}")
+        what = "no such key" + (option_check.suggest_nearest(key, fields) or f"; there are: {', '.join(fields)}")
     elif first["type"] == "missing" or first["loc"] == ("budget",):
         what = "it is missing" if first["type"] in ("missing", "too_short") else f"it must be tables [[budget]]: {what}"
     return ": ".join(filter(None, (table, key, what)))
@@ -119,17 +125,17 @@ def said(error: ValidationError) -> str:
 def located(place: tuple) -> tuple[str, str]:
     """The table of an entry, and the key; of the head no table."""
     if len(place) > 1 and place[0] == "budget":
-        return entry(place[1] + 1), str(place[2]) if len(place) > 2 else ""
+        return entry_name(place[1] + 1), str(place[2]) if len(place) > 2 else ""
     return "", str(place[0]) if place else ""
 
 
-def entry(number: int) -> str:
+def entry_name(number: int) -> str:
     return f"[[budget]] {number}"
 
 
-def spread(given: Budgets) -> Iterable[Budget]:
+def expand_entries(given: Budgets) -> Iterable[Budget]:
     """One a place."""
     for number, one in enumerate(given.budget, start=1):
         for place in one.places():
             at = place._replace(sessions=given.sessions) if one.meter == "peak-rss" else place
-            yield Budget(number, one.stack, at, limits.read(one.limit, one.meter), one.against)
+            yield Budget(number, one.stack, at, limits.parse_limit(one.limit, one.meter), one.against)

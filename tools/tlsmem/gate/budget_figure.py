@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tlsmem.compare import declared_settings
-from tlsmem.compare.figure_places import EXACT, TIMED, Place
-from tlsmem.compare.figures import figures
+from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS, Place
+from tlsmem.compare.figures import figures_by_place
 from tlsmem.config.run import SYSTEM
 from tlsmem.gate import measure_budgets
 from tlsmem.gate.budget import Budget
@@ -13,8 +13,8 @@ from tlsmem.schema.harness_output import Roles
 from tlsmem.schema.records import Record
 from tlsmem.stats import timed_selection
 from tlsmem.stats.change import Figure
-from tlsmem.stats.comparability import comparable
-from tlsmem.stats.selection import newest
+from tlsmem.stats.comparability import select_comparable
+from tlsmem.stats.selection import select_newest
 from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import Work
 
@@ -41,21 +41,21 @@ class Evidence(NamedTuple):
 
 def settings(budget: Budget) -> list[Roles]:
     """How roles may be arranged for this budget, the usual way first."""
-    exact = budget.place.meter in EXACT and budget.place.role != "pair"
-    return ["together", "split"] if exact else [measure_budgets.roles_of(budget)]
+    exact = budget.place.meter in EXACT_METERS and budget.place.role != "pair"
+    return ["together", "split"] if exact else [measure_budgets.choose_roles(budget)]
 
 
-def arranged(records: Sequence[Record], budget: Budget) -> tuple[Roles, list[Record]]:
+def find_arrangement(records: Sequence[Record], budget: Budget) -> tuple[Roles, list[Record]]:
     """The first arrangement of roles in which it was measured, with its runs; else one in which that failed."""
-    ways = [(roles, runs_of(records, budget.stack, budget, roles)) for roles in settings(budget)]
+    ways = [(roles, select_runs(records, budget.stack, budget, roles)) for roles in settings(budget)]
     sound = [way for way in ways if any(run.status == "measured" for run in way[1])]
     return next(iter(sound), max(ways, key=lambda way: bool(way[1])))
 
 
-def runs_of(records: Iterable[Record], stack: str, budget: Budget, roles: Roles) -> list[Record]:
+def select_runs(records: Iterable[Record], stack: str, budget: Budget, roles: Roles) -> list[Record]:
     """The newest comparable ones in one setting."""
     own = [one for one in records if (one.stack, one.suite) == (stack, budget.place.suite)]
-    if budget.place.meter in TIMED:
+    if budget.place.meter in TIMED_METERS:
         handshake = budget.place.meter == "handshakes"
         size = None if handshake else measure_budgets.WRITE_BYTES
         work = Work("handshake" if handshake else "throughput", budget.place.suite, size_bytes=size)
@@ -63,14 +63,18 @@ def runs_of(records: Iterable[Record], stack: str, budget: Budget, roles: Roles)
             timed_selection.select(one for one in own if timed_selection.is_timed(one) and Work.of(one) == work).records
         )
     setting = Setting(budget.place.suite, SYSTEM, "all", roles)
-    return newest(comparable(one for one in own if one.scenario == "memory" and Setting.of(one) == setting))
+    return select_newest(
+        select_comparable(one for one in own if one.scenario == "memory" and Setting.of(one) == setting)
+    )
 
 
-def of_budget(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
+def find_evidence(runs: Sequence[Record], place: Place, recording: Recording) -> Evidence:
     """From the runs of one setting, of a recording."""
-    meters = ("time",) if place.meter in TIMED else ("heap", "sites") if place.meter in EXACT else ("rss",)
+    meters = (
+        ("time",) if place.meter in TIMED_METERS else ("heap", "sites") if place.meter in EXACT_METERS else ("rss",)
+    )
     told = tuple(run for run in runs if run.meter in meters)
-    found = figures(run for run in told if run.status == "measured")
+    found = figures_by_place(run for run in told if run.status == "measured")
     if place in found:
         return Evidence(found[place], told)
     return Evidence(None, told, lacking(told, place, recording, found))
@@ -91,17 +95,19 @@ def lacking(runs: Sequence[Record], place: Place, recording: Recording, found: I
     return NO_PHASE.format(", ".join(one.phase for one in beside)) if beside else NO_FIGURE
 
 
-def in_common(new: Sequence[Record], old: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+def limit_to_common_sessions(new: Sequence[Record], old: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     """RSS at those N only that both have: a line through others is another line."""
     counts = ({run.sessions for run in some if run.meter == "rss"} for some in (new, old))
     shared = set.intersection(*counts)
     return tuple([run for run in some if run.meter != "rss" or run.sessions in shared] for some in (new, old))
 
 
-def apart(new: Sequence[Record], old: Sequence[Record], *aspects: str) -> str | None:
+def describe_difference(new: Sequence[Record], old: Sequence[Record], *aspects: str) -> str | None:
     """In which of these aspects of what is declared (comparing.declared) the two differ; None where in none."""
-    others = declared_settings.ASPECTS.keys() - {*aspects}
+    others = declared_settings.ASPECTS_BY_METER.keys() - {*aspects}
     return (
-        "; ".join(f"{one.what} {one.old}, not {one.new}" for one in declared_settings.differences(old, new, others))
+        "; ".join(
+            f"{one.what} {one.old}, not {one.new}" for one in declared_settings.find_differences(old, new, others)
+        )
         or None
     )

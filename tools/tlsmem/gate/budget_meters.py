@@ -4,38 +4,38 @@ the key."""
 import re
 from collections.abc import Sequence
 
-from tlsmem.compare.figure_places import EXACT, PEAK, Place, of_people, recorded
+from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place, parse_phase, recorded_phase
 from tlsmem.config.definitions import Stack
-from tlsmem.config.option_check import nearest
-from tlsmem.gate.limits import UNITS, Limit
+from tlsmem.config.option_check import suggest_nearest
+from tlsmem.gate.limits import UNITS_BY_METER, Limit
 
 SESSIONS = ("client", "server", "pair")
-ROLES = dict.fromkeys((*EXACT, "rss"), SESSIONS) | {"peak-rss": ("process", "client", "server")}
-ROLES |= {"handshakes": ("client", "server"), "send": ("server",), "receive": ("client",)}
-ROLES = {meter: ROLES[meter] for meter in UNITS}
+ROLES_BY_METER = dict.fromkeys((*EXACT_METERS, "rss"), SESSIONS) | {"peak-rss": ("process", "client", "server")}
+ROLES_BY_METER |= {"handshakes": ("client", "server"), "send": ("server",), "receive": ("client",)}
+ROLES_BY_METER = {meter: ROLES_BY_METER[meter] for meter in UNITS_BY_METER}
 ALONE = {"peak-rss": PEAK, "handshakes": "handshake", "send": "transfer", "receive": "transfer"}  # the one phase
 EMPTY = ("closed", "trimmed", "freed")  # without a session
 PHASES = ("created", PEAK, "established", "payload", "reply", "idle", *EMPTY)
 STEP = re.compile(r"(client|server) ([1-9]|10)")
 
 
-def one_of(word: str, known: Sequence[str], key: str, whose: str) -> None:
+def check_choice(word: str, known: Sequence[str], key: str, whose: str) -> None:
     if word not in known:
-        near = nearest(word, known) or f"; there are: {', '.join(known)}"
+        near = suggest_nearest(word, known) or f"; there are: {', '.join(known)}"
         raise ValueError(f"{key}: no {key} {word}{whose}{near}")
 
 
-def roles(given: Sequence[str], meter: str) -> list[str]:
+def choose_roles(given: Sequence[str], meter: str) -> list[str]:
     """As given, else the only one there is."""
-    there = ROLES[meter]
+    there = ROLES_BY_METER[meter]
     for role in given:
-        one_of(role, there, "role", f" of {meter}")
+        check_choice(role, there, "role", f" of {meter}")
     if not given and meter != "peak-rss" and len(there) > 1:
         raise ValueError(f"role: it is missing; {meter} is of {' or '.join([', '.join(there[:-1]), there[-1]])}")
     return list(dict.fromkeys(given)) or [there[0]]
 
 
-def phases(given: Sequence[str], meter: str) -> list[str]:
+def choose_phases(given: Sequence[str], meter: str) -> list[str]:
     """As comparing.places has them; else the only one there is."""
     alone = ALONE.get(meter)
     if not given and not alone:
@@ -43,16 +43,16 @@ def phases(given: Sequence[str], meter: str) -> list[str]:
     known = list(map(canonical, given)) or [alone]
     for phase in known:
         if alone:
-            one_of(phase, [alone], "phase", f" of {meter}")
+            check_choice(phase, [alone], "phase", f" of {meter}")
         elif not STEP.fullmatch(phase):
-            one_of(phase, [*PHASES, "client 1", "server 1"], "phase", "")
+            check_choice(phase, [*PHASES, "client 1", "server 1"], "phase", "")
         if (meter, phase) == ("allocations", PEAK):
             raise ValueError("phase: allocations are counted up to the end of a phase, and a peak is none")
     return list(dict.fromkeys(known))
 
 
 def canonical(phase: str) -> str:
-    return of_people(recorded(phase))
+    return parse_phase(recorded_phase(phase))
 
 
 def check_zero(limit: Limit, text: str, meter: str, phases: Sequence[str]) -> None:
@@ -67,14 +67,14 @@ def check_zero(limit: Limit, text: str, meter: str, phases: Sequence[str]) -> No
 def check_suite(suite: str, meter: str, suites: dict[str, dict]) -> None:
     """Of the tables of memtest/suites.toml."""
     if suite not in suites:
-        raise ValueError(f"suite: no suite {suite} among those of memtest/suites.toml{nearest(suite, suites)}")
+        raise ValueError(f"suite: no suite {suite} among those of memtest/suites.toml{suggest_nearest(suite, suites)}")
     if suites[suite].get("resume") == "on" and meter != "handshakes":
         raise ValueError(f"suite: {suite} resumes sessions, which only handshakes do; {meter} cannot be of it")
 
 
 def check_stack(name: str, stack: Stack, place: Place) -> None:
     """What this stack cannot have."""
-    if place.meter in EXACT and stack.brings:
+    if place.meter in EXACT_METERS and stack.brings:
         seen = f"the heap meter does not see the allocator that it brings along, {stack.brings}"
         raise ValueError(f"meter: {place.meter} cannot be of {name}: {seen}")
     if (place.suite == "none") == stack.tls:

@@ -8,21 +8,21 @@ from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import tree_files, trees
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.compare import two_builds
 from tlsmem.config import definitions
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.gate import budget_meters
-from tlsmem.gate.budget import Budget, Unusable, entry
+from tlsmem.gate.budget import Budget, BudgetError, entry_name
 from tlsmem.run.preload import HEAP_METER
-from tlsmem.run.provenance import built
+from tlsmem.run.provenance import is_built
 
 
-def resolved(budgets: Sequence[Budget], file: Path, git: Path | None) -> list[Budget]:
+def resolve_budgets(budgets: Sequence[Budget], file: Path, git: Path | None) -> list[Budget]:
     """With names as records have them. A directory is from where the file is; `git` as building.trees has it.
 
     Unusable, with a sentence, where there is no such stack, or it cannot have what the budget is of."""
-    texts = {text: placed(text, file.parent) for one in budgets for text in (one.stack, one.against) if text}
+    texts = {text: absolute_tree(text, file.parent) for one in budgets for text in (one.stack, one.against) if text}
     found, made = clone(texts.values(), file.parent, git), []
     names: dict[str, str] = {}
     for one in budgets:
@@ -31,17 +31,17 @@ def resolved(budgets: Sequence[Budget], file: Path, git: Path | None) -> list[Bu
                 names[one.stack] = stack(texts[one.stack], found)
             name = names[one.stack]
             budget_meters.check_stack(name, definitions.stacks()[name], one.place)
-            if one.against and trees.parse(one.against) and one.against not in names:
+            if one.against and trees.parse_request(one.against) and one.against not in names:
                 names[one.against] = stack(texts[one.against], found, "against")
         except ValueError as error:
-            raise Unusable(f"{file}: {entry(one.number)}: {error}") from None
+            raise BudgetError(f"{file}: {entry_name(one.number)}: {error}") from None
         made.append(one._replace(stack=name, against=names.get(one.against, one.against)))
     return made
 
 
 def stack(text: str, git: Path | None, key: str = "stack") -> str:
     try:
-        return trees.resolve(text, git)
+        return trees.resolve_stack(text, git)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
 
@@ -49,40 +49,40 @@ def stack(text: str, git: Path | None, key: str = "stack") -> str:
 def clone(texts: Iterable[str], folder: Path, git: Path | None) -> Path | None:
     """Where commits are looked for: where the file is, unless elsewhere."""
     asked = [one for one in texts if "@git:" in one or "@path:" in one]
-    return (trees.clone(asked, git) or tree_files.work_tree(folder)) if asked else None
+    return (trees.find_clone(asked, git) or tree_files.work_tree(folder)) if asked else None
 
 
-def placed(text: str, folder: Path) -> str:
-    asked = trees.parse(text)
+def absolute_tree(text: str, folder: Path) -> str:
+    asked = trees.parse_request(text)
     if not asked or asked.how != "path":
         return text
     return f"{asked.kind}@path:{folder / Path(asked.what).expanduser()}"
 
 
-def make(stacks: Iterable[str]) -> None:
+def build_needed(stacks: Iterable[str]) -> None:
     """Those that are not there, and trees, of which what has not changed is kept. Failed, with a sentence for each
     that was not built."""
     if not (ROOT / HEAP_METER).is_file():
-        raise Failed(f"{HEAP_METER} is not there: run `make core` first")
-    wanted = {name: name for name in stacks if name in definitions.registered or not built(name)}
+        raise BuildFailed(f"{HEAP_METER} is not there: run `make core` first")
+    wanted = {name: name for name in stacks if name in definitions.registered_trees or not is_built(name)}
     if wanted:
         with contextlib.redirect_stdout(sys.stderr):
             two_builds.build(wanted, {})
 
 
-def in_baseline(budget: Budget, file: Path, stacks: Iterable[str]) -> Budget:
+def name_in_baseline(budget: Budget, file: Path, stacks: Iterable[str]) -> Budget:
     """With the name that the baseline has for its stack: its own, or of a tree the one other tree of the same kind."""
     there = list(dict.fromkeys(stacks))
-    name, place = budget.against or budget.stack, f"{file}: {entry(budget.number)}"
+    name, place = budget.against or budget.stack, f"{file}: {entry_name(budget.number)}"
     if name in there:
         return budget._replace(against=name)
     others = [one for one in there if one.startswith((f"{kind(name)}@git-", f"{kind(name)}@path-"))]
     if is_tree(name) and len(others) == 1:
         return budget._replace(against=others[0])
-    near = nearest(name, there) or f"; there are: {', '.join(there)}"
+    near = suggest_nearest(name, there) or f"; there are: {', '.join(there)}"
     key = "against" if budget.against else "stack"
     way = "" if budget.against else "; against = says what the baseline calls it"
-    raise Unusable(f"{place}: {key}: no runs of {name} in the baseline{near}{way}")
+    raise BudgetError(f"{place}: {key}: no runs of {name} in the baseline{near}{way}")
 
 
 def kind(name: str) -> str:

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 from tlsmem.compare import pull_request
 from tlsmem.explore import profile_output
 from tlsmem.gate import verdict_table
-from tlsmem.gate.budget import Unusable
+from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.grown_call_sites import Growth
 from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
 from tlsmem.tables import render
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
 SUITE = "tls-memtest budgets"
 Explained = dict[Growth, list[Ruling]]
@@ -31,8 +31,8 @@ def junit(rulings: Sequence[Ruling], growth: Explained) -> bytes:
         case = ElementTree.SubElement(suite, "testcase", named)
         if one.verdict != HELD:  # what could not be judged is an error of JUnit's
             kind = "failure" if one.verdict == EXCEEDED else "error"
-            fault = ElementTree.SubElement(case, kind, {"message": xml(verdict_table.sentence(one))})
-            fault.text = xml("\n".join([verdict_table.sentence(one), *sites(one, growth)]))
+            fault = ElementTree.SubElement(case, kind, {"message": xml(verdict_table.describe_ruling(one))})
+            fault.text = xml("\n".join([verdict_table.describe_ruling(one), *sites(one, growth)]))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
 
@@ -43,15 +43,15 @@ def sites(ruling: Ruling, growth: Explained) -> list[str]:
 
 def xml(text: str) -> str:
     """Without what no XML may have."""
-    return "\n".join(map(clean, text.split("\n")))
+    return "\n".join(map(printable_text, text.split("\n")))
 
 
-def summary(rulings: Sequence[Ruling], growth: Explained) -> str:
+def format_summary(rulings: Sequence[Ruling], growth: Explained) -> str:
     """For a page of a CI's: the answer as its heading, what is not held, the tables."""
-    wrong = [verdict_table.sentence(one) for one in rulings if one.verdict != HELD]
-    parts = [f"### {verdict_table.summary(rulings)}", pull_request.bullets(wrong)]
-    shown = (verdict_table.table(rulings), *(one.table() for one in growth))
-    parts += [pull_request.literal(render.markdown(table)) for table in shown]
+    wrong = [verdict_table.describe_ruling(one) for one in rulings if one.verdict != HELD]
+    parts = [f"### {verdict_table.summarise(rulings)}", pull_request.format_bullets(wrong)]
+    shown = (verdict_table.build_table(rulings), *(one.table() for one in growth))
+    parts += [pull_request.escape_html(render.markdown(table)) for table in shown]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
@@ -61,29 +61,31 @@ def step_summary() -> list[Path]:
     return [Path(named)] if named else []
 
 
-def check(files: Sequence[Path | None], budgets: Path) -> None:
+def check_outputs(files: Sequence[Path | None], budgets: Path) -> None:
     """Before anything is measured. Unusable where one is a recording or the budgets, or has no directory to be
     in."""
     named = dict.fromkeys(file for file in [*files, *step_summary()] if file)
     try:
-        profile_output.check(map(str, named), [])
+        profile_output.check_outputs(map(str, named), [])
     except ValueError as error:
-        raise Unusable(str(error)) from None
+        raise BudgetError(str(error)) from None
     for file in named:
-        if profile_output.same(file, budgets):
-            raise Unusable(f"{file} has the budgets; name another file to write")
+        if profile_output.is_same_file(file, budgets):
+            raise BudgetError(f"{file} has the budgets; name another file to write")
         if file.is_dir():
-            raise Unusable(f"{file} is a directory; name a file to write")
+            raise BudgetError(f"{file} is a directory; name a file to write")
         if not file.absolute().parent.is_dir():
-            raise Unusable(f"{file} cannot be written: there is no directory {file.absolute().parent}; make it first")
+            raise BudgetError(
+                f"{file} cannot be written: there is no directory {file.absolute().parent}; make it first"
+            )
 
 
-def write(rulings: Sequence[Ruling], growth: Explained, xml: Path | None, page: Path | None) -> None:
+def write_outputs(rulings: Sequence[Ruling], growth: Explained, xml: Path | None, page: Path | None) -> None:
     """OSError, which names the file, when one cannot be written; XML is whole or not there."""
     if xml:
-        profile_output.put(junit(rulings, growth).decode(), str(xml))
+        profile_output.write_text(junit(rulings, growth).decode(), str(xml))
     for file in filter(None, dict.fromkeys([page, *step_summary()])):
-        append(file, summary(rulings, growth))
+        append(file, format_summary(rulings, growth))
 
 
 def append(file: Path, text: str) -> None:

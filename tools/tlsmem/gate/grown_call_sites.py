@@ -7,13 +7,13 @@ from itertools import chain
 from typing import NamedTuple
 
 from tlsmem.compare import figure_places, site_changes
-from tlsmem.compare.figure_places import EXACT, PEAK
+from tlsmem.compare.figure_places import EXACT_METERS, PEAK
 from tlsmem.explore import short_function_names
-from tlsmem.explore.diff.sentences import INNERMOST
+from tlsmem.explore.diff.sentences import INNERMOST_CALLERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
 from tlsmem.schema.records import Record
 from tlsmem.tables import call_sites
-from tlsmem.tables.table import Cell, Column, Table, quotient
+from tlsmem.tables.table import Cell, Column, Table, quotient_cell
 
 ROWS = 5
 GREW = (
@@ -22,7 +22,7 @@ GREW = (
     "stacks of one pair do not tell of all sessions."
 )
 HELD = "Bytes and blocks live at the end of the phase, of one pair, by call site, innermost caller first."
-SHOWN = (*EXACT, "rss", "peak-rss")  # of rates and of what was ever allocated live memory says nothing
+SHOWN = (*EXACT_METERS, "rss", "peak-rss")  # of rates and of what was ever allocated live memory says nothing
 
 
 class Site(NamedTuple):
@@ -47,7 +47,7 @@ class Growth(NamedTuple):
     @property
     def title(self) -> str:
         what = "call sites that grew" if self.grew else "call sites that hold most"
-        at = ", ".join(figure_places.said(figure_places.of_people(phase)) for phase in self.phases)
+        at = ", ".join(figure_places.readable_phase(figure_places.parse_phase(phase)) for phase in self.phases)
         return f"{self.stack}, {self.suite}: {self.role} session, {at}: {what}"
 
     def table(self) -> Table:
@@ -66,19 +66,21 @@ class Growth(NamedTuple):
         ]
 
 
-def of_rulings(rulings: Iterable[Ruling], new: Sequence[Record], old: Sequence[Record]) -> dict[Growth, list[Ruling]]:
+def explain_rulings(
+    rulings: Iterable[Ruling], new: Sequence[Record], old: Sequence[Record]
+) -> dict[Growth, list[Ruling]]:
     """Of those that exceed, with the rulings that each explains; `new` and `old` are all runs, the baseline's too."""
     found: dict[Growth, dict[str, list[Ruling]]] = {}
     for ruling in rulings:
         place = ruling.budget.place
         if ruling.verdict == EXCEEDED and place.meter in SHOWN and place.meter != "allocations":
             for role in (place.role,) if place.role in ("client", "server") else ("client", "server"):
-                if growth := of_role(ruling, role, new, old):
+                if growth := explain_role(ruling, role, new, old):
                     found.setdefault(growth, {}).setdefault(phase_of(ruling), []).append(ruling)
     return {one._replace(phases=tuple(at)): [*chain(*at.values())] for one, at in found.items()}
 
 
-def of_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Record]) -> Growth | None:
+def explain_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Record]) -> Growth | None:
     """None where there are no call stacks."""
     budget, phase = ruling.budget, phase_of(ruling)
     after = sites_run(new, budget.stack, budget.place.suite)
@@ -95,7 +97,7 @@ def of_role(ruling: Ruling, role: str, new: Sequence[Record], old: Sequence[Reco
 def phase_of(ruling: Ruling) -> str:
     """Of a peak the phase that it is in; of resident memory's, which does not tell, the end of the handshake."""
     if ruling.budget.place.phase != PEAK:
-        return figure_places.recorded(ruling.budget.place.phase)
+        return figure_places.recorded_phase(ruling.budget.place.phase)
     return ruling.at or "established"
 
 
@@ -106,7 +108,7 @@ def sites_run(runs: Iterable[Record], stack: str, suite: str) -> Record | None:
 
 
 def grown(before: Record, after: Record, role: str, phase: str) -> list[Site]:
-    changes = site_changes.of_runs(before, after, role, phase)
+    changes = site_changes.compare_sites(before, after, role, phase)
     more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
     by = [" < ".join(one.callers) or one.where for one in more]
     return largest([(one.bytes, one.blocks) for one in more], by)
@@ -115,9 +117,9 @@ def grown(before: Record, after: Record, role: str, phase: str) -> list[Site]:
 def holding(run: Record, role: str, phase: str) -> list[Site]:
     """Whatever the phase that allocated them."""
     sizes, blocks = Counter(), Counter()
-    for counts, sums in zip(call_sites.held(run, role, phase), (sizes, blocks), strict=True):
+    for counts, sums in zip(call_sites.live_by_site(run, role, phase), (sizes, blocks), strict=True):
         for (_, frames), count in counts.items():
-            sums[" < ".join(map(short_function_names.named, frames[:INNERMOST]))] += count
+            sums[" < ".join(map(short_function_names.frame_name, frames[:INNERMOST_CALLERS]))] += count
     ordered = [by for by, _ in sizes.most_common()]
     return largest([(sizes[by], blocks[by]) for by in ordered], ordered)
 
@@ -132,4 +134,4 @@ def largest(amounts: Sequence[tuple], by: Sequence[str]) -> list[Site]:
 
 
 def cell(amount) -> Cell:
-    return quotient(amount.numerator, amount.denominator)
+    return quotient_cell(amount.numerator, amount.denominator)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, paths, stdout
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.gate import (
     baselines,
     budget,
@@ -21,30 +21,30 @@ from tlsmem.gate import (
     verdict_table,
     verdicts,
 )
-from tlsmem.gate.budget import Budget, Budgets, Unusable
+from tlsmem.gate.budget import Budget, BudgetError, Budgets
 from tlsmem.gate.budget_figure import Recording
 from tlsmem.tables import render
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
 HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """The exit status. Unusable, with a sentence."""
-    asked = budget.load(given.budget)
-    ci_outputs.check([given.junit, given.summary], given.budget)
-    found = builds.resolved(list(budget.spread(asked)), given.budget, given.git)
+    asked = budget.load_budgets(given.budget)
+    ci_outputs.check_outputs([given.junit, given.summary], given.budget)
+    found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git)
     if given.list:
-        with stdout.checked():
-            print(*measure_budgets.runs(found, asked.sessions, asked.repeats), sep="\n")
+        with stdout.exit_on_write_error():
+            print(*measure_budgets.needed_runs(found, asked.sessions, asked.repeats), sep="\n")
         return HELD
     if given.new_baseline:
         return record(given, asked, found)
-    baseline, found = baselines.of_budgets(asked, found, given.budget)
+    baseline, found = baselines.load_baseline(asked, found, given.budget)
     check_apart(given, asked)
     if given.recording:
-        measured = baselines.judged(given.recording, baseline, given.budget.parent / (asked.baseline or ""))
-        baselines.tell_left_out(measured, {(one.stack, one.place.suite) for one in found})
+        measured = baselines.load_judged(given.recording, baseline, given.budget.parent / (asked.baseline or ""))
+        baselines.print_left_out(measured, {(one.stack, one.place.suite) for one in found})
         return judge(given, parser, found, measured, baseline)
     with ExitStack() as until_done:
         folder = given.out or Path(until_done.enter_context(tempfile.TemporaryDirectory(prefix="memtest-gate-")))
@@ -55,24 +55,24 @@ def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
     """A baseline that runs are added to would no longer be one."""
     folder = given.budget.parent / (asked.baseline or "")
     if asked.baseline and given.out and given.out.resolve() == folder.resolve():
-        raise Unusable(f"--out={given.out} is the baseline; --new-baseline with another directory makes a new one")
+        raise BudgetError(f"--out={given.out} is the baseline; --new-baseline with another directory makes a new one")
 
 
 def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path) -> Recording:
     """Failed, with a sentence, where a stack could not be built."""
-    runs = measure_budgets.runs(budgets, asked.sessions, asked.repeats)
-    builds.make(dict.fromkeys(run.stack for run in runs))
+    runs = measure_budgets.needed_runs(budgets, asked.sessions, asked.repeats)
+    builds.build_needed(dict.fromkeys(run.stack for run in runs))
     return Recording("this recording", measure_budgets.measure(runs, folder))
 
 
 def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget]) -> int:
     """A new baseline."""
     if given.new_baseline.exists() and any(given.new_baseline.glob("*.jsonl")):
-        raise Unusable(f"--new-baseline={given.new_baseline}: a recording is there; a newer one stands beside it")
+        raise BudgetError(f"--new-baseline={given.new_baseline}: a recording is there; a newer one stands beside it")
     measured = measure(asked, budgets, given.new_baseline)
     if failures(measured):
         return FAILED
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         place = os.path.relpath(given.new_baseline, given.budget.parent)
         made = f"{paths.shorten(given.new_baseline)}: {len(measured.records)} runs"
         print(f'{made}; in {given.budget}: baseline = "{place}"')
@@ -94,16 +94,16 @@ def judge(
     baseline: Recording | None,
 ) -> int:
     """Everything that is told, and the exit status."""
-    rulings = [verdicts.ruling(one, measured, baseline) for one in budgets]
-    explained = grown_call_sites.of_rulings(rulings, measured.records, baseline.records if baseline else [])
+    rulings = [verdicts.judge_budget(one, measured, baseline) for one in budgets]
+    explained = grown_call_sites.explain_rulings(rulings, measured.records, baseline.records if baseline else [])
     if given.into:
-        return into(given, parser, ci_outputs.summary(rulings, explained))
-    render.print_all([verdict_table.table(rulings), *(one.table() for one in explained)], given.format)
+        return into(given, parser, ci_outputs.format_summary(rulings, explained))
+    render.print_all([verdict_table.build_table(rulings), *(one.table() for one in explained)], given.format)
     for one in rulings:
         if one.verdict != verdicts.HELD:
-            tell(verdict_table.sentence(one))
-    tell(verdict_table.summary(rulings))
-    ci_outputs.write(rulings, explained, given.junit, given.summary)
+            tell(verdict_table.describe_ruling(one))
+    tell(verdict_table.summarise(rulings))
+    ci_outputs.write_outputs(rulings, explained, given.junit, given.summary)
     used = {run.key: run for one in rulings for run in one.new}
     if failures(Recording(measured.name, list(used.values()))):
         return FAILED
@@ -112,15 +112,15 @@ def judge(
 
 def into(given: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> int:
     try:
-        markdown_embedding.replace(given.into, given, parser, text)
+        markdown_embedding.replace_block(given.into, given, parser, text)
     except ValueError as error:
-        raise Unusable(str(error)) from None
+        raise BudgetError(str(error)) from None
     return HELD
 
 
 def tell(sentence: object) -> None:
     """On stderr, in one line: names in it are of whoever wrote the budgets, or made the recording."""
-    print(f"gate: {clean(str(sentence))}", file=sys.stderr)
+    print(f"gate: {printable_text(str(sentence))}", file=sys.stderr)
 
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
@@ -128,10 +128,10 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends with it
     try:
         sys.exit(run(given, parser))
-    except Unusable as error:
+    except BudgetError as error:
         tell(error)
         sys.exit(USAGE)
-    except Failed as error:
+    except BuildFailed as error:
         sys.exit(f"gate: {error}")
     except OSError as error:
         sys.exit(f"gate: {error.filename}: {error.strerror}")

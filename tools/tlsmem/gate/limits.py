@@ -7,18 +7,18 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 BLOCKS = {"blocks": 1, "block": 1}
 HANDSHAKES, TRANSFER = {"/s": 1}, {"MiB/s": 1}
-UNITS = {"heap": SIZES, "blocks": BLOCKS, "allocations": BLOCKS, "rss": SIZES, "peak-rss": SIZES}  # of cost
-RATES = {"handshakes": HANDSHAKES, "send": TRANSFER, "receive": TRANSFER}
-UNITS |= RATES
+UNITS_BY_METER = {"heap": SIZES, "blocks": BLOCKS, "allocations": BLOCKS, "rss": SIZES, "peak-rss": SIZES}  # of cost
+RATE_UNITS = {"handshakes": HANDSHAKES, "send": TRANSFER, "receive": TRANSFER}
+UNITS_BY_METER |= RATE_UNITS
 EXAMPLES = {"B": ("52 KiB", "+1%"), "blocks": ("14 blocks", "+0 blocks"), "/s": ("4000/s", "-3%")}
 EXAMPLES |= {"MiB/s": ("900 MiB/s", "-3%")}
 PERCENT = "%"
-WRITTEN = re.compile(r"([+-]?) ?([0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(\.[0-9]{1,6})? ?(\D*)", re.ASCII)
+LIMIT_PATTERN = re.compile(r"([+-]?) ?([0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(\.[0-9]{1,6})? ?(\D*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,16 @@ def decimal(amount: Fraction) -> str:
     return f"{int(whole):,}" + (f".{digits}" if digits else "")
 
 
-def read(text: str, meter: str) -> Limit:
+def parse_limit(text: str, meter: str) -> Limit:
     """ValueError with half a sentence when this is no limit, or none that the meter can have."""
-    units = UNITS[meter]
-    found = WRITTEN.fullmatch(text.strip())
+    units = UNITS_BY_METER[meter]
+    found = LIMIT_PATTERN.fullmatch(text.strip())
     sign, whole, rest, unit = found.groups() if found else ("", "", "", "")
     unit = unit.strip()
     if unit not in (*units, PERCENT):
-        near = (unit and nearest(unit, units)) or "; it is written as {} or {}".format(*EXAMPLES[next(iter(units))])
+        near = (unit and suggest_nearest(unit, units)) or "; it is written as {} or {}".format(
+            *EXAMPLES[next(iter(units))]
+        )
         raise ValueError(f"{text!r} is no limit of {meter}{near}")
     amount = Fraction(whole.replace(",", "") + (rest or ""))
     limit = Limit(amount, "blocks" if unit == "block" else unit, sign)
@@ -71,9 +73,9 @@ def read(text: str, meter: str) -> Limit:
 def check(limit: Limit, text: str, meter: str) -> None:
     """ValueError with half a sentence where it is written well and yet cannot be."""
     if limit.unit == PERCENT and not limit.relative:
-        way = "-" if meter in RATES else "+"
+        way = "-" if meter in RATE_UNITS else "+"
         raise ValueError(f"{text!r} says not of what; against the baseline it is {way}{text.strip()}")
-    if meter in RATES:
+    if meter in RATE_UNITS:
         if limit.sign == "+":
             raise ValueError(f"{text!r} asks for more than the baseline; a limit of {meter} is how much less it may be")
         if limit.unit == PERCENT and limit.amount >= 100:

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tlsmem.compare.figure_places import EXACT, TIMED
+from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
-from tlsmem.config.matrix import distinct, matrix
+from tlsmem.config.matrix import campaign_runs, distinct_values
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.gate.budget import Budget
 from tlsmem.run import exclusive, heap_page, preflight
-from tlsmem.run.cpu_slots import complete
-from tlsmem.run.provenance import Provenance, manifest
+from tlsmem.run.cpu_slots import run_to_completion
+from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.run.runner import Runner
 from tlsmem.schema import append_records
 from tlsmem.schema.harness_output import Roles
@@ -23,12 +23,12 @@ JOBS = 2  # of memory: they do not disturb each other's figures
 
 def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) -> list[Record]:
     """What was recorded, of each run the newest. Exits with a sentence where nothing can be measured."""
-    for stack in distinct("stack", runs):
-        manifest(stack)
+    for stack in distinct_values("stack", runs):
+        read_manifest(stack)
     timed = [run for run in runs if run.scenario != "memory"]
-    exclusive.claim(bool(timed))
+    exclusive.claim_machine(bool(timed))
     append_records.prepare(recording)
-    heap_page.sweep()
+    heap_page.remove_stale_pages()
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), limit_s)
     memory = [run for run in runs if run not in timed]
 
@@ -36,14 +36,14 @@ def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) 
         if memory:
             cpus = allowed_cpus()[:JOBS]
             most = max(run.sessions for run in memory)
-            jobs = preflight.admit(await runner.forecast(memory, cpus), len(cpus), most)
+            jobs = preflight.limit_jobs(await runner.forecast(memory, cpus), len(cpus), most)
             await runner.record_all(memory, cpus[:jobs], recording)
         if timed:
             await runner.record_all(timed, exclusive.cores_first()[:1], recording)
 
-    complete(work(), "stopped; nothing was judged")
+    run_to_completion(work(), "stopped; nothing was judged")
     asked = set(map(runner.provenance.key, runs))
-    newest = {record.key: record for record in append_records.existing(recording) if record.key in asked}
+    newest = {record.key: record for record in append_records.load_existing(recording) if record.key in asked}
     return list(newest.values())
 
 
@@ -58,27 +58,27 @@ def rss_sessions(most: int) -> list[int]:
     return sorted({max(2, 2 * round(most / part / 2)) for part in PARTS})
 
 
-def roles_of(budget: Budget) -> Roles:
+def choose_roles(budget: Budget) -> Roles:
     """Heap is told apart by role in one process; RSS of a role needs a process of its own."""
     apart = budget.place.meter in ("rss", "peak-rss") and budget.place.role in ("client", "server")
     return "split" if apart else "together"
 
 
-def runs(budgets: Iterable[Budget], sessions: int, repeats: int | None) -> list[Run]:
+def needed_runs(budgets: Iterable[Budget], sessions: int, repeats: int | None) -> list[Run]:
     """Of memory the biggest first; of time repeat by repeat."""
     budgets = list(budgets)
-    memory = (run for budget in budgets for run in of_memory(budget, sessions, repeats or REPEATS))
+    memory = (run for budget in budgets for run in memory_runs(budget, sessions, repeats or REPEATS))
     return sorted(dict.fromkeys(memory), key=lambda run: -run.sessions) + timed(budgets, repeats or TIMED_REPEATS)
 
 
-def of_memory(budget: Budget, most: int, repeats: int) -> Iterator[Run]:
+def memory_runs(budget: Budget, most: int, repeats: int) -> Iterator[Run]:
     def run(sessions: int, meter: str, repeat: int = 1) -> Run:
-        return Run(budget.stack, budget.place.suite, SYSTEM, "all", sessions, meter, repeat, roles_of(budget))
+        return Run(budget.stack, budget.place.suite, SYSTEM, "all", sessions, meter, repeat, choose_roles(budget))
 
-    if budget.place.meter in EXACT:
+    if budget.place.meter in EXACT_METERS:
         yield from (run(sessions, "heap") for sessions in METERED)
         yield run(METERED[-1], "sites")  # to say where, should a limit be exceeded
-    elif budget.place.meter not in TIMED:
+    elif budget.place.meter not in TIMED_METERS:
         yield from (run(count, "rss", repeat + 1) for repeat in range(repeats) for count in rss_sessions(most))
 
 
@@ -86,10 +86,13 @@ def timed(budgets: Iterable[Budget], repeats: int) -> list[Run]:
     """Stacks take turns, so that none has the machine's better moments."""
     budgets = list(budgets)
     made: list[Run] = []
-    for scenario, meters, sizes in (("handshake", TIMED[:1], []), ("throughput", TIMED[1:], [WRITE_BYTES])):
+    for scenario, meters, sizes in (
+        ("handshake", TIMED_METERS[:1], []),
+        ("throughput", TIMED_METERS[1:], [WRITE_BYTES]),
+    ):
         wanted = dict.fromkeys((one.place.suite, one.stack) for one in budgets if one.place.meter in meters)
         for suite in dict.fromkeys(suite for suite, _ in wanted):
             stacks = [stack for of, stack in wanted if of == suite]
             asked = {"stacks": stacks, "suites": [suite], "allocators": [SYSTEM], "sizes": sizes, "repeats": repeats}
-            made += matrix(TimedCampaign(scenario=scenario, **asked))
+            made += campaign_runs(TimedCampaign(scenario=scenario, **asked))
     return made

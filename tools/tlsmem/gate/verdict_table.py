@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from tlsmem.gate.limits import RATES, UNITS
+from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
 from tlsmem.gate.verdicts import HELD, Number, Ruling
-from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 CAPTION = (
     "Counts of the heap are exact: any more than is allowed exceeds. RSS and rates are medians of repeats, and exceed "
@@ -27,14 +27,14 @@ COLUMNS = (
 )
 
 
-def table(rulings: Iterable[Ruling]) -> Table:
+def build_table(rulings: Iterable[Ruling]) -> Table:
     return Table("budgets", "Budgets", CAPTION, list(COLUMNS), list(map(row, rulings)), headed=2)
 
 
 def row(ruling: Ruling) -> list[Cell]:
     place, meter = ruling.budget.place, ruling.budget.place.meter
     named = [ruling.budget.stack, place.suite, place.role, at(ruling), meter, str(ruling.budget.limit)]
-    return [*map(word, named), *figures(ruling), Cell(ruling.verdict, ruling.verdict, ruling.note)]
+    return [*map(text_cell, named), *figures(ruling), Cell(ruling.verdict, ruling.verdict, ruling.note)]
 
 
 def at(ruling: Ruling) -> str:
@@ -46,39 +46,43 @@ def figures(ruling: Ruling) -> list[Cell]:
     """What is allowed, the value, how far it is beyond, and its spread."""
     meter = ruling.budget.place.meter
     if ruling.value is None:
-        return [hole(ruling.note)] * 4
+        return [missing_cell(ruling.note)] * 4
     beyond = ruling.beyond
-    over = Cell(said(beyond, meter), float(beyond)) if beyond > 0 else Cell("none", 0.0)
-    spread = Cell("exact", 0.0) if ruling.spread is None else Cell(said(ruling.spread, meter), float(ruling.spread))
+    over = Cell(format_amount(beyond, meter), float(beyond)) if beyond > 0 else Cell("none", 0.0)
+    spread = (
+        Cell("exact", 0.0) if ruling.spread is None else Cell(format_amount(ruling.spread, meter), float(ruling.spread))
+    )
     return [amount(ruling.allowed, meter), amount(ruling.value, meter), over, spread]
 
 
 def amount(value: Number, meter: str) -> Cell:
-    return Cell(said(value, meter), float(value))
+    return Cell(format_amount(value, meter), float(value))
 
 
-def said(value: Number, meter: str) -> str:
+def format_amount(value: Number, meter: str) -> str:
     """`47,592 B`, `1 block`, `4,012/s`; of what is not whole two digits."""
-    unit = next(iter(UNITS[meter]))
+    unit = next(iter(UNITS_BY_METER[meter]))
     whole = value.denominator == 1 if isinstance(value, Fraction) else abs(value) >= 1000
     number = f"{round(value):,}" if whole else f"{float(value):,.2f}"
     unit = "block" if (value, unit) == (1, "blocks") else unit
     return f"{number}{'' if unit == '/s' else ' '}{unit}"
 
 
-def sentence(ruling: Ruling) -> str:
+def describe_ruling(ruling: Ruling) -> str:
     """Of a budget that is not held: which, and by how much."""
     budget, meter = ruling.budget, ruling.budget.place.meter
     named = f"[[budget]] {budget.number}: {budget}"
     if ruling.value is None:
         return f"{named}: {ruling.verdict}: {ruling.note}"
-    least, how = ("at least", "less") if meter in RATES else ("at most", "more")
-    allowed, value, beyond = (said(one, meter) for one in (ruling.allowed, ruling.value, ruling.beyond))
-    against = f" ({budget.limit} against {said(ruling.baseline, meter)})" if ruling.baseline is not None else ""
+    least, how = ("at least", "less") if meter in RATE_UNITS else ("at most", "more")
+    allowed, value, beyond = (format_amount(one, meter) for one in (ruling.allowed, ruling.value, ruling.beyond))
+    against = (
+        f" ({budget.limit} against {format_amount(ruling.baseline, meter)})" if ruling.baseline is not None else ""
+    )
     return f"{named}: {value}, {least} {allowed}{against}: {beyond} {how} than the limit"
 
 
-def summary(rulings: Sequence[Ruling]) -> str:
+def summarise(rulings: Sequence[Ruling]) -> str:
     """`5 of 6 budgets are held; 1 exceeded`."""
     counts = {}
     for one in rulings:

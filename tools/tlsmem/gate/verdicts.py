@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from tlsmem.compare.figure_places import EXACT
+from tlsmem.compare.figure_places import EXACT_METERS
 from tlsmem.gate import budget_figure
 from tlsmem.gate.budget import Budget
 from tlsmem.gate.budget_figure import Evidence, Recording
-from tlsmem.gate.limits import RATES
+from tlsmem.gate.limits import RATE_UNITS
 from tlsmem.schema.harness_output import Roles
 from tlsmem.schema.records import Record
 from tlsmem.stats import change, repeats
@@ -49,34 +49,38 @@ class Ruling(NamedTuple):
         """How far beyond the limit; negative within."""
         if self.value is None or self.allowed is None:
             return None
-        return (self.allowed - self.value) if self.budget.place.meter in RATES else (self.value - self.allowed)
+        return (self.allowed - self.value) if self.budget.place.meter in RATE_UNITS else (self.value - self.allowed)
 
 
-def ruling(budget: Budget, measured: Recording, baseline: Recording | None) -> Ruling:
+def judge_budget(budget: Budget, measured: Recording, baseline: Recording | None) -> Ruling:
     """A budget whose limit is relative needs the baseline."""
-    roles, new = budget_figure.arranged(measured.records, budget)
-    found = budget_figure.of_budget(new, budget.place, measured)
+    roles, new = budget_figure.find_arrangement(measured.records, budget)
+    found = budget_figure.find_evidence(new, budget.place, measured)
     if not found.figure:
         return Ruling(budget, UNKNOWN, note=found.why, new=found.runs)
     if budget.limit.relative:
         return against(budget, new, baseline, roles, measured)
-    return judged(budget, found, None)
+    return judge_value(budget, found, None)
 
 
 def against(budget: Budget, new: list[Record], baseline: Recording, roles: Roles, measured: Recording) -> Ruling:
     """The baseline's runs in the same arrangement of roles."""
-    old = budget_figure.runs_of(baseline.records, budget.against or budget.stack, budget, roles)
+    old = budget_figure.select_runs(baseline.records, budget.against or budget.stack, budget, roles)
     if not any(run.status == "measured" for run in old):
-        why = budget_figure.of_budget(old, budget.place, baseline).why
+        why = budget_figure.find_evidence(old, budget.place, baseline).why
         return Ruling(budget, UNKNOWN, note=f"the baseline does not have it: {why}", new=tuple(new))
     if budget.place.meter == "rss":
-        new, old = budget_figure.in_common(new, old)
+        new, old = budget_figure.limit_to_common_sessions(new, old)
     before, after = (
-        budget_figure.of_budget(old, budget.place, baseline),
-        budget_figure.of_budget(new, budget.place, measured),
+        budget_figure.find_evidence(old, budget.place, baseline),
+        budget_figure.find_evidence(new, budget.place, measured),
     )
     why = unlike(budget, after, before)
-    return Ruling(budget, UNKNOWN, note=why, new=after.runs, old=before.runs) if why else judged(budget, after, before)
+    return (
+        Ruling(budget, UNKNOWN, note=why, new=after.runs, old=before.runs)
+        if why
+        else judge_value(budget, after, before)
+    )
 
 
 def unlike(budget: Budget, new: Evidence, old: Evidence) -> str | None:
@@ -84,16 +88,18 @@ def unlike(budget: Budget, new: Evidence, old: Evidence) -> str | None:
     meter = budget.place.meter
     if not old.figure or not new.figure:
         return NO_LINE if meter == "rss" else f"the baseline does not have it: {old.why}"
-    if meter not in EXACT and (differs := budget_figure.apart(new.runs, old.runs, "machine")):
+    if meter not in EXACT_METERS and (differs := budget_figure.describe_difference(new.runs, old.runs, "machine")):
         return MACHINE.format(differs, meter)
-    if differs := budget_figure.apart(new.runs, old.runs, *(COUNTED if meter in EXACT else MEASURED)):
+    if differs := budget_figure.describe_difference(
+        new.runs, old.runs, *(COUNTED if meter in EXACT_METERS else MEASURED)
+    ):
         return SETTINGS.format(differs)
     if meter == "rss" and (new.figure.quotient or old.figure.quotient):
         return NO_LINE
-    return change.unlike(old.figure, new.figure)
+    return change.unlike_reason(old.figure, new.figure)
 
 
-def judged(budget: Budget, new: Evidence, old: Evidence | None) -> Ruling:
+def judge_value(budget: Budget, new: Evidence, old: Evidence | None) -> Ruling:
     """The value against what is allowed; beyond noise where it is measured."""
     value = statistics.median(new.figure.values)
     base = statistics.median(old.figure.values) if old else None
@@ -106,14 +112,14 @@ def judged(budget: Budget, new: Evidence, old: Evidence | None) -> Ruling:
         return found
     if beyond > spread and beyond >= noise:
         return found._replace(verdict=EXCEEDED)
-    why = UNEVEN if beyond > spread else repeats.ONCE if once(both) else INSIDE
+    why = UNEVEN if beyond > spread else repeats.SINGLE_RUN_NOTE if once(both) else INSIDE
     return found._replace(note="; ".join(filter(None, (found.note, why))))
 
 
 def spread_of(figures: Sequence[Figure]) -> Number:
     """How far repeats lie apart; of what is measured and not counted, and that once, the largest spread known."""
-    spreads = [repeats.span(one.values) for one in figures]
-    return max(spreads + [repeats.ASSUMED * one.values[0] for one in once(figures)])
+    spreads = [repeats.value_range(one.values) for one in figures]
+    return max(spreads + [repeats.ASSUMED_SPREAD * one.values[0] for one in once(figures)])
 
 
 def once(figures: Sequence[Figure]) -> list[Figure]:
@@ -122,5 +128,5 @@ def once(figures: Sequence[Figure]) -> list[Figure]:
 
 def noted(new: Evidence, old: Evidence | None) -> str | None:
     """What a reader must know of the figure."""
-    differs = budget_figure.apart(new.runs, old.runs, "machine") if old else None
+    differs = budget_figure.describe_difference(new.runs, old.runs, "machine") if old else None
     return "; ".join(filter(None, (new.figure.note, differs and SAME_COUNTS.format(differs)))) or None

@@ -27,7 +27,7 @@ def number(text: str, units: Mapping[str, int | Fraction], example: str) -> Frac
     return value
 
 
-def whole(example: str, units: Mapping[str, int], least: int) -> Callable[[str], int]:
+def whole_number_parser(example: str, units: Mapping[str, int], least: int) -> Callable[[str], int]:
     def parsed(text: str) -> int:
         value = number(text, units, example)
         if value.denominator != 1 or value < least:
@@ -37,35 +37,35 @@ def whole(example: str, units: Mapping[str, int], least: int) -> Callable[[str],
     return parsed
 
 
-size = whole("16GiB", SIZES, 1)
-extra = whole("4096", SIZES, 0)
-count = whole("10M", COUNTS, 1)
-some = whole("1", COUNTS, 0)
+parse_size = whole_number_parser("16GiB", SIZES, 1)
+parse_size_or_zero = whole_number_parser("4096", SIZES, 0)
+parse_count = whole_number_parser("10M", COUNTS, 1)
+some = whole_number_parser("1", COUNTS, 0)
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     return float(number(text, TIMES, "200ms or 10s"))
 
 
-def duration(text: str) -> float:
+def parse_duration(text: str) -> float:
     """More than none."""
-    if not (value := seconds(text)):
+    if not (value := parse_seconds(text)):
         raise ArgumentTypeError(f"{text!r} is no time: it must be more than 0")
     return value
 
 
-def rate(text: str) -> float:
+def parse_rate(text: str) -> float:
     return float(number(text.removesuffix("/s"), COUNTS, "500/s"))
 
 
-def speed(text: str) -> float:
+def parse_positive_rate(text: str) -> float:
     """A rate of more than none."""
-    if not (value := rate(text)):
+    if not (value := parse_rate(text)):
         raise ArgumentTypeError(f"{text!r} is no rate: it must be more than 0")
     return value
 
 
-def share(text: str) -> Share:
+def parse_share(text: str) -> Share:
     """5% of all, or 5000 of them."""
     if not text.endswith("%"):
         return some(text)
@@ -75,12 +75,12 @@ def share(text: str) -> Share:
     return value
 
 
-def of(part: Share, whole: int) -> Fraction:
+def take_share(part: Share, whole: int) -> Fraction:
     """So many of them."""
     return part * whole if isinstance(part, Fraction) else Fraction(part)
 
 
-def readable(size: float) -> str:
+def format_size(size: float) -> str:
     for unit, bytes_each in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if abs(size) >= bytes_each:
             return (
@@ -92,4 +92,4 @@ def readable(size: float) -> str:
 
 
 def memory_cell(size: float, note: str | None = None) -> Cell:
-    return Cell(readable(size), round(size), note)
+    return Cell(format_size(size), round(size), note)

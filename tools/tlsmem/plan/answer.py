@@ -17,15 +17,15 @@ from tlsmem.plan import (
 )
 from tlsmem.plan.capacity import Demand
 from tlsmem.plan.fleet_answer import Fleet
-from tlsmem.plan.handshake_rates import Rate, rate_of
+from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
 from tlsmem.plan.memory_answer import Case
-from tlsmem.plan.request import Impossible, case, demand, law_of, possible
-from tlsmem.plan.storm_answer import Storm
-from tlsmem.plan.storm_memory import Memory
+from tlsmem.plan.request import ImpossibleRequest, check_demand, requested_case, requested_demand, requested_model
+from tlsmem.plan.storm_answer import StormResult
+from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
 from tlsmem.schema import records
 from tlsmem.tables import table_command
-from tlsmem.tables.table import Table, clean
+from tlsmem.tables.table import Table, printable_text
 
 QUIET = Demand()  # nobody in the handshake, nothing in flight
 SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
@@ -33,42 +33,44 @@ SPREAD = 0.5  # of the time until a client comes back: not all do at the same mo
 
 def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> list[Table]:
     for said in dict.fromkeys(
-        f"{recordings.shown(one.law.origin)}: {said}" for one in cases for said in one.law.left_out
+        f"{recordings.display_name(one.law.origin)}: {said}" for one in cases for said in one.law.left_out
     ):
-        print(clean(f"plan: {said}"), file=sys.stderr)
-    stands_on = memory_answer.terms(cases, given.kernel_bytes is not None, given.record_bytes is not None)
-    return [made, stands_on, assumptions.left_out()]
+        print(printable_text(f"plan: {said}"), file=sys.stderr)
+    stands_on = memory_answer.terms_table(cases, given.kernel_bytes is not None, given.record_bytes is not None)
+    return [made, stands_on, assumptions.left_out_table()]
 
 
 def memory(given: argparse.Namespace) -> list[Table]:
-    of = possible(demand(given), given.connections)
-    cases = [case(given, stack) for stack in find_model.known(given.stack)]
-    return with_terms(given, memory_answer.memory(cases, of, given.connections), cases)
+    of = check_demand(requested_demand(given), given.connections)
+    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    return with_terms(given, memory_answer.memory_table(cases, of, given.connections), cases)
 
 
 def fit(given: argparse.Namespace) -> list[Table]:
-    of = possible(demand(given), None)
-    cases = [case(given, stack) for stack in find_model.known(given.stack)]
-    return with_terms(given, memory_answer.fit(cases, of, given.memory), cases)
+    of = check_demand(requested_demand(given), None)
+    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    return with_terms(given, memory_answer.fit_table(cases, of, given.memory), cases)
 
 
-def rate(given: argparse.Namespace, of: Case) -> Rate:
+def rate(given: argparse.Namespace, of: Case) -> HandshakeRate:
     if given.handshake_rate is None:
-        return rate_of(of.law.stack, of.law.suite, of.law.role, given.cores, recordings.newest(given.recording))
-    return Rate(given.handshake_rate, given.cores or of.law.machine[1], 0)
+        return find_rate(
+            of.law.stack, of.law.suite, of.law.role, given.cores, recordings.find_recordings(given.recording)
+        )
+    return HandshakeRate(given.handshake_rate, given.cores or of.law.machine[1], 0)
 
 
-def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0, usual: Demand = QUIET) -> Storm:
+def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0, usual: Demand = QUIET) -> StormResult:
     speed = rate(given, of)
     patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
     service = Service(1 / speed.each, speed.cores, given.rtt + given.client_time, *patience)
     course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
     resting = math.ceil(usual.flying(before) * of.price.record)
-    memory = Memory(of.law, of.price, course, before, math.ceil(usual.shaking(before)), resting)
-    return Storm(of, speed, service, memory)
+    memory = StormMemory(of.law, of.price, course, before, math.ceil(usual.shaking(before)), resting)
+    return StormResult(of, speed, service, memory)
 
 
-def drawn(given: argparse.Namespace, storms: list[Storm], title: str) -> None:
+def draw_storms(given: argparse.Namespace, storms: list[StormResult], title: str) -> None:
     if not given.output:
         return
     from tlsmem.plan import storm_picture  # slow to import, and needed for pictures only
@@ -81,50 +83,54 @@ def drawn(given: argparse.Namespace, storms: list[Storm], title: str) -> None:
 
 
 def storm(given: argparse.Namespace) -> list[Table]:
-    cases = [case(given, stack) for stack in find_model.known(given.stack)]
+    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
     storms = [storm_of(given, of, given.clients) for of in cases]
     title = f"{given.clients:,} clients come back within {given.within:g} seconds"
-    drawn(given, storms, title)
-    return with_terms(given, storm_answer.table(storms, title), cases)
+    draw_storms(given, storms, title)
+    return with_terms(given, storm_answer.storm_table(storms, title), cases)
 
 
 def fleet(given: argparse.Namespace) -> list[Table]:
     if given.fail >= given.hosts:
-        raise Impossible(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
+        raise ImpossibleRequest(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
     of = Fleet(given.clients, given.hosts, given.fail)
-    cases = [case(given, stack) for stack in find_model.known(given.stack)]
-    usual = possible(Demand(given.handshaking, given.in_flight), of.before)
+    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    usual = check_demand(Demand(given.handshaking, given.in_flight), of.before)
     storms = [storm_of(given, one, max(1, of.more), of.before, usual) for one in cases]
-    made = fleet_answer.table(storms, of)
-    drawn(given, storms, made.title)
+    made = fleet_answer.fleet_table(storms, of)
+    draw_storms(given, storms, made.title)
     return with_terms(given, made, cases)
 
 
 def haproxy(given: argparse.Namespace) -> list[Table]:
     roles = ("server", "client") if given.role == "both" else (given.role,)
     pairs = []
-    for stack in find_model.known(given.stack, assumptions.haproxy().stacks):
-        laws = [law_of(given, stack, role) for role in roles]
-        pairs.append((case(argparse.Namespace(**vars(given) | {"role": roles[0]}), stack), laws))
-    made = haproxy_answer.table(pairs, given.memory, len(roles))
+    for stack in find_model.choose_stacks(given.stack, assumptions.haproxy_assumptions().stacks):
+        laws = [requested_model(given, stack, role) for role in roles]
+        pairs.append((requested_case(argparse.Namespace(**vars(given) | {"role": roles[0]}), stack), laws))
+    made = haproxy_answer.haproxy_table(pairs, given.memory, len(roles))
     return with_terms(given, made, [one for one, _ in pairs])
 
 
 def check(given: argparse.Namespace) -> list[Table]:
-    asked = find_model.known(given.stack), find_model.checked_suite(given.suite), recordings.newest(given.recording)
-    made = [model_checks.table(*asked), model_checks.estimates(*asked)]
+    asked = (
+        find_model.choose_stacks(given.stack),
+        find_model.check_suite(given.suite),
+        recordings.find_recordings(given.recording),
+    )
+    made = [model_checks.check_table(*asked), model_checks.estimate_table(*asked)]
     return [one for one in made if one.rows]
 
 
 ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}
 
 
-def shown(made: list[Table], names: list[str] | None) -> list[Table]:
+def select_tables(made: list[Table], names: list[str] | None) -> list[Table]:
     """Those that were asked for. Impossible where this answer has not such a table."""
     there = [one.name for one in made]
     for name in names or ():
         if name not in there:
-            raise Impossible(f"this answer has no table {name}; it has {', '.join(there)}")
+            raise ImpossibleRequest(f"this answer has no table {name}; it has {', '.join(there)}")
     return [one for one in made if not names or one.name in names]
 
 
@@ -132,11 +138,11 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as it went."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        table_command.deliver(shown(ANSWERS[given.answer](given), given.table), given, parser)
-    except Impossible as error:
-        parser.error(clean(str(error)))
+        table_command.deliver(select_tables(ANSWERS[given.answer](given), given.table), given, parser)
+    except ImpossibleRequest as error:
+        parser.error(printable_text(str(error)))
     except ValueError as error:
-        sys.exit(clean(f"plan: {error}"))
+        sys.exit(printable_text(f"plan: {error}"))
     except OSError as error:
         sys.exit(f"plan: {error.filename or given.into}: {error.strerror}")
-    sys.exit(1 if records.skipped else 0)
+    sys.exit(1 if records.skipped_lines else 0)

@@ -6,17 +6,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tlsmem.tables.table import Column, Table, word
+from tlsmem.tables.table import Column, Table, text_cell
 
 
-class Assumed(NamedTuple):
+class AssumedSize(NamedTuple):
     """A size that may be given instead."""
 
     value: int  # bytes
     source: str
 
 
-class Proxy(NamedTuple):
+class ProxyAssumptions(NamedTuple):
     """What HAProxy's automatic maxconn rests on; sizes in bytes."""
 
     version: str
@@ -35,16 +35,16 @@ def table() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("assumptions.toml").read_text())
 
 
-def assumed(name: str) -> Assumed:
-    return Assumed(table()[name]["value"], f"{table()[name]['what']}: {table()[name]['source']}")
+def assumed_size(name: str) -> AssumedSize:
+    return AssumedSize(table()[name]["value"], f"{table()[name]['what']}: {table()[name]['source']}")
 
 
-def haproxy() -> Proxy:
-    return Proxy(**table()["haproxy"] | {"usable": Fraction(table()["haproxy"]["usable"])})
+def haproxy_assumptions() -> ProxyAssumptions:
+    return ProxyAssumptions(**table()["haproxy"] | {"usable": Fraction(table()["haproxy"]["usable"])})
 
 
-def left_out() -> Table:
+def left_out_table() -> Table:
     columns = [Column("what", "left out", left=True), Column("why", "why, or what to do", left=True)]
     made = Table("left-out", "What these figures leave out", "Add what you have of it.", columns)
-    made.rows = [[word(one["what"]), word(one["why"])] for one in table()["left_out"]]
+    made.rows = [[text_cell(one["what"]), text_cell(one["why"])] for one in table()["left_out"]]
     return made

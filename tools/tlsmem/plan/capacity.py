@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.plan.amounts import Share
-from tlsmem.plan.connection_model import SessionLaw
+from tlsmem.plan.connection_model import ConnectionModel
 
 
 class Price(NamedTuple):
@@ -49,7 +49,7 @@ class Term(NamedTuple):
         return math.ceil(self.count * self.each)
 
 
-def price(law: SessionLaw, kernel: int, record: int | None, assumed: int) -> Price:
+def price_model(law: ConnectionModel, kernel: int, record: int | None, assumed: int) -> Price:
     """`record`: what one in flight adds; None: what the recording says, or what is assumed."""
     flying = law.record(assumed)[0] if record is None else record
     return Price(*map(round, (law.fixed, law.kept, law.handshake, flying)), kernel)
@@ -68,33 +68,33 @@ def kernel_term(of: Price, sessions: int) -> Term:
     return Term("in the kernel, K", Fraction(sessions), of.kernel)
 
 
-def memory(of: Price, demand: Demand, sessions: int) -> int:
+def memory_bytes(of: Price, demand: Demand, sessions: int) -> int:
     """Bytes of process and kernel, rounded up term by term."""
     return sum(term.size for term in (*process_terms(of, demand, sessions), kernel_term(of, sessions)))
 
 
-def fitting(of: Price, demand: Demand, size: int) -> int | None:
+def fit_connections(of: Price, demand: Demand, size: int) -> int | None:
     """The most connections whose memory is at most `size`; None where not even the process fits."""
-    if memory(of, demand, 0) > size:
+    if memory_bytes(of, demand, 0) > size:
         return None
     low, high = 0, size // max(1, of.kept + of.kernel) + 1
     while high - low > 1:  # memory(low) fits, memory(high) does not: it grows with every connection
         middle = (low + high) // 2
-        low, high = (middle, high) if memory(of, demand, middle) <= size else (low, middle)
+        low, high = (middle, high) if memory_bytes(of, demand, middle) <= size else (low, middle)
     return low
 
 
-def after_handshakes(of: Price, law: SessionLaw, demand: Demand, sessions: int) -> int:
+def after_handshakes(of: Price, law: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once the handshakes are complete."""
     given_back = math.floor((1 - law.held_shaking) * of.handshake * demand.shaking(sessions))
     return sum(term.size for term in process_terms(of, demand, sessions)) - given_back
 
 
-def after_closing(of: Price, law: SessionLaw, demand: Demand, sessions: int) -> int:
+def after_closing(of: Price, law: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once every connection is closed."""
     return of.fixed + math.ceil(law.held_closed * (after_handshakes(of, law, demand, sessions) - of.fixed))
 
 
-def little(rate: float, seconds: float) -> int:
+def apply_littles_law(rate: float, seconds: float) -> int:
     """How many are under way at once: arrivals a second by how long each takes; rounded up."""
     return math.ceil(round(rate * seconds, 9))

@@ -24,7 +24,7 @@ QUOTIENT = "quotient: one N was recorded, so these are totals by sessions and no
 
 
 @dataclass(frozen=True)
-class SessionLaw:
+class ConnectionModel:
     """Bytes of a connection in its process; one that is `both` has a client and a server session."""
 
     stack: str
@@ -72,19 +72,19 @@ class Slope:
     quotient: bool = False
 
 
-def slope(series: Series, quantity: Callable[[Record], int], sessions_each: int) -> Slope | None:
+def fit_slope(series: Series, quantity: Callable[[Record], int], sessions_each: int) -> Slope | None:
     """A connection has so many of a run's sessions."""
     points = session_cost.medians(series.full("rss"), quantity)
     if not points:
         return None
     widest = max(points)
-    line = session_cost.line(points)
+    line = session_cost.fit_line(points)
     if not line:
         return Slope(sessions_each * points[widest] / widest, 0, widest // sessions_each, quotient=True)
     return Slope(sessions_each * line.slope, line.intercept, widest // sessions_each)
 
 
-def settings_of(selection: Selection, allocator: str, roles: str) -> list[Setting]:
+def find_settings(selection: Selection, allocator: str, roles: str) -> list[Setting]:
     """In the laboratory, of one stack, on all of the CPU; the narrowest window first."""
     found = [
         one for one in selection.settings if (one.roles, one.env, one.cpu, one.peer) == (roles, "lab", "all", None)
@@ -92,41 +92,41 @@ def settings_of(selection: Selection, allocator: str, roles: str) -> list[Settin
     return [one for one in found if one.allocator.split(" ")[0] == allocator]
 
 
-def series_of(selection: Selection, allocator: str, roles: str, role: str, narrow: bool = False) -> Series | None:
+def find_series(selection: Selection, allocator: str, roles: str, role: str, narrow: bool = False) -> Series | None:
     """With all in the handshake at once, or with the narrowest window; None where there is no such run."""
-    for one in settings_of(selection, allocator, roles):
+    for one in find_settings(selection, allocator, roles):
         if (one.window == "all") != narrow:
             return selection.series(selection.stacks[0], one, role if roles == "split" else "both")
     return None
 
 
-ESTABLISHED = session_cost.rss_at_end("established")
+RSS_AT_ESTABLISHED = session_cost.rss_at_end("established")
 
 
-def of_role(selection: Selection, role: Role, estimated: bool = False) -> tuple[SessionLaw, Series] | None:
+def fit_role(selection: Selection, role: Role, estimated: bool = False) -> tuple[ConnectionModel, Series] | None:
     """Of a process that holds one role, under the system's allocator; None where no such process was recorded.
     `estimated`: as if all had always been in the handshake at once."""
-    wide = series_of(selection, SYSTEM, "split", role)
-    peak = slope(wide, memory_model.peak_rss, 2) if wide else None
+    wide = find_series(selection, SYSTEM, "split", role)
+    peak = fit_slope(wide, memory_model.handshake_peak_rss, 2) if wide else None
     if not peak:
         return None
-    narrow = None if estimated else series_of(selection, SYSTEM, f"keep-{role}", role, narrow=True)
-    kept = slope(narrow, memory_model.peak_rss, 2) if narrow else None
-    return blank(selection, role, peak, kept, slope(wide, ESTABLISHED, 2), (role,)), wide
+    narrow = None if estimated else find_series(selection, SYSTEM, f"keep-{role}", role, narrow=True)
+    kept = fit_slope(narrow, memory_model.handshake_peak_rss, 2) if narrow else None
+    return blank(selection, role, peak, kept, fit_slope(wide, RSS_AT_ESTABLISHED, 2), (role,)), wide
 
 
-def of_both(selection: Selection) -> tuple[SessionLaw, Series] | None:
+def fit_pair(selection: Selection) -> tuple[ConnectionModel, Series] | None:
     """Of a process that holds both ends."""
-    wide = series_of(selection, SYSTEM, "together", "both")
-    peak = slope(wide, memory_model.peak_rss, 2) if wide else None
+    wide = find_series(selection, SYSTEM, "together", "both")
+    peak = fit_slope(wide, memory_model.handshake_peak_rss, 2) if wide else None
     if not peak:
         return None
-    found = blank(selection, "both", peak, None, slope(wide, ESTABLISHED, 2), ("client", "server"))
-    windows = settings_of(selection, SYSTEM, "together")
+    found = blank(selection, "both", peak, None, fit_slope(wide, RSS_AT_ESTABLISHED, 2), ("client", "server"))
+    windows = find_settings(selection, SYSTEM, "together")
     runs = [run for one in windows for run in selection.series(selection.stacks[0], one).runs("rss")]
-    fitted, *_ = peaks_and_model.split(runs)
-    measured = memory_model.fit(
-        [(run.sessions, memory_model.pairs_at_once(run), memory_model.peak_rss(run)) for run in fitted]
+    fitted, *_ = peaks_and_model.split_fit_and_check(runs)
+    measured = memory_model.fit_memory_model(
+        [(run.sessions, memory_model.pairs_at_once(run), memory_model.handshake_peak_rss(run)) for run in fitted]
     )
     if measured and len(windows) > 1:
         terms = {"fixed": measured.fixed, "kept": 2 * measured.kept, "handshake": max(0.0, measured.handshake)}
@@ -136,9 +136,9 @@ def of_both(selection: Selection) -> tuple[SessionLaw, Series] | None:
 
 def blank(
     selection: Selection, role: str, peak: Slope, kept: Slope | None, established: Slope, roles: Sequence[Role]
-) -> SessionLaw:
+) -> ConnectionModel:
     """`kept` is of few handshakes at once; without it E is estimated."""
-    before, after = (heap(selection, roles, phase) for phase in ("established", "reply"))
+    before, after = (live_heap(selection, roles, phase) for phase in ("established", "reply"))
     if kept and not kept.quotient and not peak.quotient:
         each, how, widest = kept.each, MEASURED, min(peak.widest, kept.widest)
     else:
@@ -147,19 +147,21 @@ def blank(
     run = selection.records[-1]
     named = (selection.stacks[0], run.suite, SYSTEM, role, how, peak.fixed, each, max(0.0, peak.each - each))
     grows = max(0.0, after - before) if after and before else 0.0
-    return SessionLaw(*named, after, grows, whole_record(selection, roles), widest, machine=machine(run))
+    return ConnectionModel(
+        *named, after, grows, keeps_whole_record(selection, roles), widest, machine=machine_identity(run)
+    )
 
 
-def machine(run: Record) -> tuple:
+def machine_identity(run: Record) -> tuple:
     """What two figures of one machine have in common; its kernel may be another build."""
     return run.machine.cpu, run.machine.cpus
 
 
-def heap(selection: Selection, roles: Sequence[Role], phase: str) -> float | None:
+def live_heap(selection: Selection, roles: Sequence[Role], phase: str) -> float | None:
     """Live heap of a connection at the end of the phase; None without heap runs, or where these do not say."""
     total = 0.0
     for role in roles:
-        kinds = [series_of(selection, SYSTEM, kind, role) for kind in ("split", "together")]
+        kinds = [find_series(selection, SYSTEM, kind, role) for kind in ("split", "together")]
         pairs = [pair for one in kinds if one and (pair := one.heap_pair())]
         if not pairs or getattr(session_cost.phase_of(pairs[0][1], phase).heap, role).live_bytes == 0:
             return None
@@ -168,7 +170,7 @@ def heap(selection: Selection, roles: Sequence[Role], phase: str) -> float | Non
     return total
 
 
-def whole_record(selection: Selection, roles: Sequence[Role]) -> bool | None:
+def keeps_whole_record(selection: Selection, roles: Sequence[Role]) -> bool | None:
     """Whether sessions of a sites run hold a block for a whole record once they have exchanged data; None without."""
     runs = [run for run in selection.records if run.meter == "sites"]
     return all(any(holds(run, role) for run in runs) for role in roles) if runs else None
@@ -182,7 +184,7 @@ def holds(run: Record, role: Role) -> bool:
     return any(size >= WHOLE for size in sizes)
 
 
-def selected(runs: Sequence[Record], stack: str, suite: str) -> Selection | None:
+def select_runs(runs: Sequence[Record], stack: str, suite: str) -> Selection | None:
     """The comparable runs of memory; None where there are none. What was not measured is not in it."""
     found = [one for one in runs if one.scenario == "memory" and one.suite == suite and one.status == "measured"]
     return select(found, [stack], [suite]) if found else None

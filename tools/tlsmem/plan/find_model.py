@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from tlsmem.config import definitions
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.plan import allocator_retention, recordings
-from tlsmem.plan.connection_model import MEASURED, SYSTEM, SessionLaw, of_both, of_role, selected
+from tlsmem.plan.connection_model import MEASURED, SYSTEM, ConnectionModel, fit_pair, fit_role, select_runs
 from tlsmem.schema.records import Record
 
 
-def law_of(stack: str, suite: str, allocator: str, role: str, among: Sequence[Path]) -> SessionLaw:
+def choose_model(stack: str, suite: str, allocator: str, role: str, among: Sequence[Path]) -> ConnectionModel:
     """The first measured one, else the first estimate. ValueError with a sentence."""
     found = [one for path in among if (one := in_recording(path, stack, suite, allocator, role))]
     if not found:
@@ -20,25 +20,25 @@ def law_of(stack: str, suite: str, allocator: str, role: str, among: Sequence[Pa
     return order[0]
 
 
-def in_recording(path: Path, stack: str, suite: str, allocator: str, role: str) -> SessionLaw | None:
-    selection = selected(recordings.of_stack(path, stack), stack, suite)
+def in_recording(path: Path, stack: str, suite: str, allocator: str, role: str) -> ConnectionModel | None:
+    selection = select_runs(recordings.load_stack(path, stack), stack, suite)
     if not selection:
         return None
-    told = of_both(selection) if role == "both" else of_role(selection, role)
+    told = fit_pair(selection) if role == "both" else fit_role(selection, role)
     if not told:
         return None
     law, series = replace(told[0], origin=path, left_out=selection.left_out), told[1]
     return (
-        allocator_retention.with_retention(law, series)
+        allocator_retention.add_retention(law, series)
         if allocator == SYSTEM
-        else allocator_retention.under(law, allocator, selection)
+        else allocator_retention.model_under_allocator(law, allocator, selection)
     )
 
 
 def why_not(stack: str, suite: str, allocator: str, role: str, among: Sequence[Path]) -> str:
-    runs = [run for path in among for run in recordings.of_stack(path, stack) if run.scenario == "memory"]
+    runs = [run for path in among for run in recordings.load_stack(path, stack) if run.scenario == "memory"]
     if not runs:
-        return recordings.unknown(stack, among)
+        return recordings.describe_unknown(stack, among)
     suites = list(dict.fromkeys(run.suite for run in runs))
     if suite not in suites:
         return f"no runs of memory of {stack} in the suite {suite}; there are: {', '.join(suites)}"
@@ -59,13 +59,13 @@ def lacking(stack: str, suite: str, allocator: str, role: str, runs: Sequence[Re
     return f"no {role} of {stack} in {suite} was measured in a process of its own{beside}; {made}"
 
 
-def known(stacks: Sequence[str] | None, usual: Sequence[str] = ()) -> list[str]:
+def choose_stacks(stacks: Sequence[str] | None, usual: Sequence[str] = ()) -> list[str]:
     """Those that were asked for, else those whose law is recorded."""
     return list(dict.fromkeys(stacks)) if stacks else list(usual or definitions.campaigns()["law"].stacks)
 
 
-def checked_suite(suite: str) -> str:
+def check_suite(suite: str) -> str:
     there = definitions.suites()
     if suite not in there:
-        raise ValueError(f"no suite {suite} in memtest/suites.toml{nearest(suite, there)}")
+        raise ValueError(f"no suite {suite} in memtest/suites.toml{suggest_nearest(suite, there)}")
     return suite

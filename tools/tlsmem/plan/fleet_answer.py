@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlsmem.plan.amounts import memory_cell
-from tlsmem.plan.memory_answer import beyond, origin
-from tlsmem.plan.storm_answer import Storm, said, seconds
-from tlsmem.tables.table import Cell, Column, Table, noted, whole, word
+from tlsmem.plan.memory_answer import describe_origin, extrapolation_note
+from tlsmem.plan.storm_answer import StormResult, describe_storm, format_seconds
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
 
 
 class Fleet(NamedTuple):
@@ -31,14 +31,15 @@ class Fleet(NamedTuple):
         return self.after - self.before
 
 
-def table(storms: Sequence[Storm], fleet: Fleet) -> Table:
+def fleet_table(storms: Sequence[StormResult], fleet: Fleet) -> Table:
     failing = (
         f"{fleet.fail:,} of {fleet.hosts:,} hosts fail" if fleet.fail > 1 else f"one of {fleet.hosts:,} hosts fails"
     )
     title = f"{fleet.clients:,} clients, {failing}"
     caption = (
-        f"{origin([one.case for one in storms])} Memory of each host that stays, process and kernel; each takes over "
-        f"{fleet.more:,} clients.\n\n" + "\n\n".join(map(said, storms))
+        f"{describe_origin([one.case for one in storms])} Memory of each host that stays, process "
+        "and kernel; each takes over "
+        f"{fleet.more:,} clients.\n\n" + "\n\n".join(map(describe_storm, storms))
     )
     columns = [Column("stack", "stack", left=True), Column("when", "", left=True), Column("connections", "connections")]
     columns += [Column("bytes", "memory"), Column("shaking", "in the handshake"), Column("at", "after")]
@@ -48,7 +49,7 @@ def table(storms: Sequence[Storm], fleet: Fleet) -> Table:
     return made
 
 
-def rows(storm: Storm, fleet: Fleet) -> list[list[Cell]]:
+def rows(storm: StormResult, fleet: Fleet) -> list[list[Cell]]:
     at, peak = storm.memory.peak
     moments = [
         ("before", fleet.before, storm.memory.start, storm.memory.shaking, None),
@@ -57,7 +58,7 @@ def rows(storm: Storm, fleet: Fleet) -> list[list[Cell]]:
     ]
     made = []
     for when, count, size, shaking, time in moments:
-        total = noted(memory_cell(size), beyond(storm.case.law, count))
-        after = Cell("", None) if time is None else Cell(seconds(time), round(time, 3))
-        made.append([storm.case.name, word(when), whole(count), total, whole(shaking), after])
+        total = with_note(memory_cell(size), extrapolation_note(storm.case.law, count))
+        after = Cell("", None) if time is None else Cell(format_seconds(time), round(time, 3))
+        made.append([storm.case.name, text_cell(when), integer_cell(count), total, integer_cell(shaking), after])
     return made

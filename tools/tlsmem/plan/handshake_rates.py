@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tlsmem.plan import recordings
 from tlsmem.stats import timed_selection
-from tlsmem.stats.timed_rates import with_construction
+from tlsmem.stats.timed_rates import handshakes_with_construction
 from tlsmem.stats.timed_selection import TimedSeries
-from tlsmem.stats.timed_summary import figure
+from tlsmem.stats.timed_summary import sample_from_runs
 
 
 @dataclass(frozen=True)
-class Rate:
+class HandshakeRate:
     """Handshakes a second of one core, with the making of the session; and what that is known from."""
 
     each: float
@@ -29,7 +29,7 @@ class Rate:
     def said(self) -> str:
         if not self.origin:
             return f"{self.all:,.0f} handshakes a second, as given"
-        source = f"{recordings.shown(self.origin)}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+        source = f"{recordings.display_name(self.origin)}, {self.threads} thread{'s' if self.threads > 1 else ''}"
         return f"{self.all:,.0f} handshakes a second: {self.cores} x {self.each:,.0f} ({source})"
 
     @property
@@ -39,13 +39,13 @@ class Rate:
         return f"extrapolated: as if {self.cores} cores did not hinder each other; {self.threads} were measured at once"
 
 
-def rate_of(stack: str, suite: str, role: str, cores: int | None, among: Sequence[Path]) -> Rate:
+def find_rate(stack: str, suite: str, role: str, cores: int | None, among: Sequence[Path]) -> HandshakeRate:
     """Of the newest recording that has one. Cores: as many as its machine had, unless given. ValueError else."""
     for path in among:
-        runs = [one for one in recordings.of_stack(path, stack) if one.scenario == "handshake" and one.suite == suite]
+        runs = [one for one in recordings.load_stack(path, stack) if one.scenario == "handshake" and one.suite == suite]
         found = [one for one in timed_selection.select(runs).every() if one.runs() and plain(one)] if runs else []
         if found:
-            return measured(found, role, cores, path)
+            return measured_rate(found, role, cores, path)
     raise ValueError(
         f"no handshake rate of {stack} in {suite}; --handshake-rate gives one, "
         f'`make handshake STACKS="{stack}" SUITES={suite}` measures it'
@@ -60,18 +60,24 @@ def plain(series: TimedSeries) -> bool:
     return (series.work.allocator, series.work.cpu) == ("system", "all")
 
 
-def measured(found: Sequence[TimedSeries], role: str, cores: int | None, path: Path) -> Rate:
+def measured_rate(found: Sequence[TimedSeries], role: str, cores: int | None, path: Path) -> HandshakeRate:
     """With as many threads as there are cores, or the most that were measured below that; else the fewest."""
     machine = found[0].runs()[0].machine
     cores = cores or machine.cpus
     within = [one for one in found if one.work.threads <= cores]
     series = max(within or [min(found, key=threads)], key=threads)
-    seconds = [1 / each for one in (("client", "server") if role == "both" else (role,)) if (each := of(series, one))]
+    seconds = [
+        1 / each
+        for one in (("client", "server") if role == "both" else (role,))
+        if (each := rate_per_core(series, one))
+    ]
     if not seconds:
-        raise ValueError(f"{recordings.shown(path)}: the runs of {series.stack} say nothing of the {role}'s time")
-    return Rate(1 / sum(seconds), cores, series.work.threads, path, (machine.cpu, machine.cpus))
+        raise ValueError(
+            f"{recordings.display_name(path)}: the runs of {series.stack} say nothing of the {role}'s time"
+        )
+    return HandshakeRate(1 / sum(seconds), cores, series.work.threads, path, (machine.cpu, machine.cpus))
 
 
-def of(series: TimedSeries, role: str) -> float | None:
-    found = figure(series.runs(), with_construction(role))
+def rate_per_core(series: TimedSeries, role: str) -> float | None:
+    found = sample_from_runs(series.runs(), handshakes_with_construction(role))
     return found.median if found else None

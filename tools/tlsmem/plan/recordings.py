@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 
 DATA = Path("data")
 
 
-def newest(named: Sequence[Path] | None) -> list[Path]:
+def find_recordings(named: Sequence[Path] | None) -> list[Path]:
     """Recordings, the newest first; those that were named in their order. ValueError when there is none."""
     if named:
         for one in named:
@@ -27,7 +27,7 @@ def newest(named: Sequence[Path] | None) -> list[Path]:
     return found
 
 
-def shown(recording: Path) -> str:
+def display_name(recording: Path) -> str:
     """As people name it."""
     whole = recording.resolve()
     return str(whole.relative_to(ROOT)) if whole.is_relative_to(ROOT) else str(recording)
@@ -39,14 +39,14 @@ def stacks(recording: Path) -> list[str]:
 
 
 @functools.cache
-def of_stack(recording: Path, stack: str) -> tuple[Record, ...]:
+def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
     """Its runs; none where the recording has not the stack."""
     file = recording if recording.is_file() else recording / f"{stack}.jsonl"
     return tuple(one for one in records.load(file) if one.stack == stack) if file.exists() else ()
 
 
-def unknown(stack: str, among: Sequence[Path]) -> str:
+def describe_unknown(stack: str, among: Sequence[Path]) -> str:
     """A sentence: what there is instead."""
     there = sorted({name for one in among for name in stacks(one)})
-    where = ", ".join(map(shown, among))
-    return f"no runs of {stack} in {where}{nearest(stack, there)}"
+    where = ", ".join(map(display_name, among))
+    return f"no runs of {stack} in {where}{suggest_nearest(stack, there)}"

@@ -5,51 +5,57 @@ from fractions import Fraction
 
 from tlsmem.plan import assumptions, capacity, find_model, recordings
 from tlsmem.plan.capacity import Demand
-from tlsmem.plan.connection_model import SessionLaw
+from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.memory_answer import Case
 
 
-class Impossible(Exception):
+class ImpossibleRequest(Exception):
     """What was asked for cannot be: exit 2."""
 
 
-def law_of(given: argparse.Namespace, stack: str, role: str | None = None) -> SessionLaw:
-    among = recordings.newest(given.recording)
-    return find_model.law_of(stack, find_model.checked_suite(given.suite), given.allocator, role or given.role, among)
+def requested_model(given: argparse.Namespace, stack: str, role: str | None = None) -> ConnectionModel:
+    among = recordings.find_recordings(given.recording)
+    return find_model.choose_model(
+        stack, find_model.check_suite(given.suite), given.allocator, role or given.role, among
+    )
 
 
-def case(given: argparse.Namespace, stack: str) -> Case:
-    law = law_of(given, stack)
-    assumed = {name: assumptions.assumed(name).value for name in ("kernel_bytes", "record_bytes")}
+def requested_case(given: argparse.Namespace, stack: str) -> Case:
+    law = requested_model(given, stack)
+    assumed = {name: assumptions.assumed_size(name).value for name in ("kernel_bytes", "record_bytes")}
     kernel = assumed["kernel_bytes"] if given.kernel_bytes is None else given.kernel_bytes
     kernel *= 2 if law.role == "both" and given.kernel_bytes is None else 1
-    of = capacity.price(law, kernel, given.record_bytes, assumed["record_bytes"])
+    of = capacity.price_model(law, kernel, given.record_bytes, assumed["record_bytes"])
     return Case(law, of, law.record(0)[1] if given.record_bytes is None else None)
 
 
-def demand(given: argparse.Namespace) -> Demand:
+def requested_demand(given: argparse.Namespace) -> Demand:
     by_time = (given.rate, given.rtt, given.client_time, given.stalled_rate, given.timeout)
     if given.handshaking is not None and any(one is not None for one in by_time):
-        raise Impossible(
+        raise ImpossibleRequest(
             "--handshaking says how many are in the handshake; leave out --rate, --stalled-rate and their times"
         )
     if (given.rate is None) != (given.rtt is None and given.client_time is None):
-        raise Impossible("--rate needs --rtt or --client-time, and they need --rate")
+        raise ImpossibleRequest("--rate needs --rtt or --client-time, and they need --rate")
     if (given.stalled_rate is None) != (given.timeout is None):
-        raise Impossible("--stalled-rate and --timeout need each other")
+        raise ImpossibleRequest("--stalled-rate and --timeout need each other")
     shaking = given.handshaking if given.handshaking is not None else Fraction(0)
     if given.rate is not None or given.stalled_rate is not None:
-        shaking = capacity.little(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
-        shaking += capacity.little(given.stalled_rate or 0, given.timeout or 0)
+        shaking = capacity.apply_littles_law(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
+        shaking += capacity.apply_littles_law(given.stalled_rate or 0, given.timeout or 0)
     return Demand(shaking, given.in_flight if given.in_flight is not None else Fraction(0))
 
 
-def possible(of: Demand, sessions: int | None) -> Demand:
+def check_demand(of: Demand, sessions: int | None) -> Demand:
     """Impossible where more would shake hands or read than there are."""
     parts = (of.handshaking, of.in_flight)
     if all(isinstance(one, Fraction) for one in parts) and sum(parts) > 1:
-        raise Impossible("--handshaking and --in-flight are more than 100% together: a connection does one of them")
+        raise ImpossibleRequest(
+            "--handshaking and --in-flight are more than 100% together: a connection does one of them"
+        )
     asked = sum(one * sessions if isinstance(one, Fraction) else one for one in parts) if sessions else 0
     if sessions and asked > sessions:
-        raise Impossible(f"{float(asked):,.0f} in the handshake or reading are more than {sessions:,} connections")
+        raise ImpossibleRequest(
+            f"{float(asked):,.0f} in the handshake or reading are more than {sessions:,} connections"
+        )
     return of

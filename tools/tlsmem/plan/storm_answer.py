@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 import numpy
 
-from tlsmem.plan.amounts import memory_cell, readable
-from tlsmem.plan.handshake_rates import Rate
-from tlsmem.plan.memory_answer import Case, beyond, origin
-from tlsmem.plan.storm_memory import Memory
+from tlsmem.plan.amounts import format_size, memory_cell
+from tlsmem.plan.handshake_rates import HandshakeRate
+from tlsmem.plan.memory_answer import Case, describe_origin, extrapolation_note
+from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Course, Service
-from tlsmem.tables.table import Cell, Column, Table, noted, whole
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
 
 @dataclass(frozen=True)
-class Storm:
+class StormResult:
     """One stack's: what it stands on, and what came of it."""
 
     case: Case
-    rate: Rate
+    rate: HandshakeRate
     service: Service
-    memory: Memory
+    memory: StormMemory
 
     @property
     def course(self) -> Course:
@@ -51,39 +51,49 @@ class Storm:
         return float(self.course.left[-1])
 
 
-def seconds(time: float) -> str:
+def format_seconds(time: float) -> str:
     return f"{time:,.2f} s" if time < 10 else f"{time:,.1f} s"
 
 
-def said(storm: Storm) -> str:
+def describe_storm(storm: StormResult) -> str:
     """One stack's storm in words."""
     at, peak = storm.memory.peak
     when, length = storm.queue
     mixed = " (of another machine than memory)" if storm.mixed else ""
     first, wait = storm.last
     told = [
-        f"{storm.case.law.stack}, {storm.rate.said}{mixed}: the peak is {readable(peak)} after {seconds(at)}",
+        f"{storm.case.law.stack}, {storm.rate.said}{mixed}: the peak is {format_size(peak)} after {format_seconds(at)}",
         f"with at most {storm.memory.most_shaking:,} in the handshake at once",
     ]
     told += (
-        [f"the queue is longest after {seconds(when)}, with {length:,} that no core has taken"] if length > 1 else []
+        [f"the queue is longest after {format_seconds(when)}, with {length:,} that no core has taken"]
+        if length > 1
+        else []
     )
-    told += [f"who waits longest came after {seconds(first)} and waits {seconds(wait)}"] if storm.course.waits else []
-    told += [f"{readable(storm.memory.end)} stay once all is over, after {seconds(storm.over)}"]
+    told += (
+        [f"who waits longest came after {format_seconds(first)} and waits {format_seconds(wait)}"]
+        if storm.course.waits
+        else []
+    )
+    told += [f"{format_size(storm.memory.end)} stay once all is over, after {format_seconds(storm.over)}"]
     return "; ".join(told) + lost(storm) + "."
 
 
-def lost(storm: Storm) -> str:
+def lost(storm: StormResult) -> str:
     clients = len(storm.course.first)
     if storm.course.attempts == clients:
         return ""
     more = storm.course.attempts - clients
     gone = f", and {storm.course.lost:,} clients never came in" if storm.course.lost else ""
-    return f"; {more:,} attempts more than clients, since they gave up after {seconds(storm.service.timeout)}{gone}"
+    return (
+        f"; {more:,} attempts more than clients, since they gave up after {format_seconds(storm.service.timeout)}{gone}"
+    )
 
 
-def table(storms: Sequence[Storm], title: str) -> Table:
-    caption = f"{origin([one.case for one in storms])} Process and kernel.\n\n" + "\n\n".join(map(said, storms))
+def storm_table(storms: Sequence[StormResult], title: str) -> Table:
+    caption = f"{describe_origin([one.case for one in storms])} Process and kernel.\n\n" + "\n\n".join(
+        map(describe_storm, storms)
+    )
     headings = {
         "rate_per_s": "handshakes/s",
         "before_bytes": "before",
@@ -102,21 +112,21 @@ def table(storms: Sequence[Storm], title: str) -> Table:
     return made
 
 
-def row(storm: Storm) -> list[Cell]:
+def row(storm: StormResult) -> list[Cell]:
     at, peak = storm.memory.peak
     sessions = int(storm.memory.before + len(storm.course.established))
-    times = [Cell(seconds(one), round(one, 3)) for one in (at, storm.last[1], storm.over)]
+    times = [Cell(format_seconds(one), round(one, 3)) for one in (at, storm.last[1], storm.over)]
     rate = Cell(f"{storm.rate.all:,.0f}", round(storm.rate.all, 1), storm.rate.note)
     return [
         storm.case.name,
         rate,
         memory_cell(storm.memory.start),
-        noted(memory_cell(peak), beyond(storm.case.law, sessions)),
+        with_note(memory_cell(peak), extrapolation_note(storm.case.law, sessions)),
         times[0],
-        whole(storm.memory.most_shaking),
-        whole(storm.queue[1]),
+        integer_cell(storm.memory.most_shaking),
+        integer_cell(storm.queue[1]),
         times[1],
         memory_cell(storm.memory.end),
         times[2],
-        whole(storm.course.attempts),
+        integer_cell(storm.course.attempts),
     ]

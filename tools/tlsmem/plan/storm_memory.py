@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy
 
 from tlsmem.plan.capacity import Price
-from tlsmem.plan.connection_model import SessionLaw
+from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.storm_simulation import Course
 
 
 @dataclass(frozen=True)
-class Memory:
+class StormMemory:
     """Of a server that had so many connections before."""
 
-    law: SessionLaw
+    law: ConnectionModel
     price: Price
     course: Course
     before: int = 0  # connections, established and staying

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from tlsmem.plan.amounts import readable
-from tlsmem.plan.storm_answer import Storm, seconds
+from tlsmem.plan.amounts import format_size
+from tlsmem.plan.storm_answer import StormResult, format_seconds
 from tlsmem.plots import picture
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.line_labels import HALO
-from tlsmem.plots.picture import STYLE, frame
+from tlsmem.plots.picture import STYLE, add_title_and_legend
 
 QUEUED, SHAKING, DONE = (
     ("#D9D9D9", "in the queue"),
@@ -29,18 +29,18 @@ KEPT = 0.05  # of the peak: less is not named
 AFTER = 0.3  # of the time until it is over: what is seen of the time after it
 
 
-def grid(storms: Sequence[Storm]) -> numpy.ndarray:
+def grid(storms: Sequence[StormResult]) -> numpy.ndarray:
     end = max(one.over for one in storms) * (1 + AFTER)
     return numpy.linspace(0, end or 1.0, POINTS)
 
 
-def save(storms: Sequence[Storm], title: str, below: str, output: Path) -> list[Path]:
+def save(storms: Sequence[StormResult], title: str, below: str, output: Path) -> list[Path]:
     """The files. Drawn and saved in one style: names in the SVG hang on it too."""
     with pyplot.rc_context(STYLE):
         return picture.save(figure(storms, title, below), output)
 
 
-def figure(storms: Sequence[Storm], title: str, below: str) -> Figure:
+def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
     size = (max(6.5, 1.5 + 4.8 * len(storms)), 6.6)
     layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
     made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
@@ -52,7 +52,7 @@ def figure(storms: Sequence[Storm], title: str, below: str) -> Figure:
     panels[1][0].set_ylabel("memory, GiB")
     kinds = (DONE, SHAKING, HELD, QUEUED, KERNEL)
     patches = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name) for colour, name in kinds]
-    frame(made, title, patches, below)
+    add_title_and_legend(made, title, patches, below)
     return made
 
 
@@ -68,7 +68,7 @@ def stack(axes: Axes, times: numpy.ndarray, layers: Sequence[tuple[numpy.ndarray
     axes.set_ylim(bottom=0)
 
 
-def clients(axes: Axes, storm: Storm, times: numpy.ndarray) -> None:
+def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     course = storm.course
     established = numpy.searchsorted(course.established, times, side="right")
     stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
@@ -82,7 +82,7 @@ def clients(axes: Axes, storm: Storm, times: numpy.ndarray) -> None:
     axes.annotate(f"{most:,} at once", (at, level), arrowprops={"arrowstyle": "-", "color": INK}, **words, **side)
 
 
-def memory(axes: Axes, storm: Storm, times: numpy.ndarray) -> None:
+def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     gib, price, course, of = 2**30, storm.memory.price, storm.course, storm.memory
     sessions = price.fixed + of.resting + price.kept * (of.before + course.sessions(times))
     shaking = price.handshake * course.shaking(times)
@@ -94,11 +94,11 @@ def memory(axes: Axes, storm: Storm, times: numpy.ndarray) -> None:
     axes.plot([at], [peak / gib], "o", color="white", markeredgecolor=INK, markersize=6, zorder=6)
     side = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 3 else {"ha": "right", "xytext": (-2, 8)}
     words = {"fontsize": 9.5, "weight": "bold", "textcoords": "offset points", "path_effects": HALO, "zorder": 6}
-    axes.annotate(f"{readable(peak)} after {seconds(at)}", (at, peak / gib), **words, **side)
+    axes.annotate(f"{format_size(peak)} after {format_seconds(at)}", (at, peak / gib), **words, **side)
     if held[-1] > KEPT * peak:
         level = (sessions[-1] + held[-1] / 2) / gib
         said = {"fontsize": 8.5, "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
-        axes.annotate(f"{readable(held[-1])} kept", (times[-1], level), (-6, 0), textcoords="offset points", **said)
+        axes.annotate(f"{format_size(held[-1])} kept", (times[-1], level), (-6, 0), textcoords="offset points", **said)
     axes.set_xlabel("seconds")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylim(0, max(axes.get_ylim()[1], 1.18 * peak / gib))

@@ -6,8 +6,8 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from tlsmem.base.phase_names import READABLE, place
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.base.phase_names import READABLE_NAMES, order_key
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 from tlsmem.stats.session_cost import KIB
 
@@ -22,7 +22,7 @@ def text_on(colour: str) -> str:
     return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#ffffff"
 
 
-class Look(NamedTuple):
+class BucketStyle(NamedTuple):
     """Of a bucket. Colours are Okabe and Ito's; for grey neighbours differ in luminance, and some are hatched."""
 
     bucket: str
@@ -32,75 +32,77 @@ class Look(NamedTuple):
     hatch: str = ""
 
 
-LOOKS = (  # from below: what stays longest first
-    Look("connection structure", "connection", "#0072B2", "white"),
-    Look("peer certificates", "certs", "#F0E442"),
-    Look("keys and cipher contexts", "keys", "#D55E00", "white"),
-    Look("session and tickets", "session", "#DDDDDD"),
-    Look("context", "context", "#777777", "white"),
-    Look("transport", "transport", "#BBBBBB"),
-    Look("caller's buffers", "caller's", "#CC79A7"),
-    Look("record buffers, read", "read", "#56B4E9", INK, "//"),
-    Look("record buffers, write", "write", "#009E73", "white", "\\\\"),
-    Look("handshake messages and transcript", "handshake", "#E69F00"),
+BUCKET_STYLES = (  # from below: what stays longest first
+    BucketStyle("connection structure", "connection", "#0072B2", "white"),
+    BucketStyle("peer certificates", "certs", "#F0E442"),
+    BucketStyle("keys and cipher contexts", "keys", "#D55E00", "white"),
+    BucketStyle("session and tickets", "session", "#DDDDDD"),
+    BucketStyle("context", "context", "#777777", "white"),
+    BucketStyle("transport", "transport", "#BBBBBB"),
+    BucketStyle("caller's buffers", "caller's", "#CC79A7"),
+    BucketStyle("record buffers, read", "read", "#56B4E9", INK, "//"),
+    BucketStyle("record buffers, write", "write", "#009E73", "white", "\\\\"),
+    BucketStyle("handshake messages and transcript", "handshake", "#E69F00"),
 )
-LEFT = Look("other", "other", "#000000", "white")
+LEFT = BucketStyle("other", "other", "#000000", "white")
 
 
-def look_of(bucket: str) -> Look:
+def style_of_bucket(bucket: str) -> BucketStyle:
     """That of `other`, under its own name, for one that has none."""
-    return next((look for look in LOOKS if look.bucket == bucket), LEFT._replace(bucket=bucket))
+    return next((look for look in BUCKET_STYLES if look.bucket == bucket), LEFT._replace(bucket=bucket))
 
 
 LAST = "idle"  # what comes after it is nobody's session
 THICK, ROOM = 0.04, 0.075  # of the axis: a part that has room for a name, and for its figure below the name
 SMALL, PALE = 0.4, 0.75  # of the axis: bars that are drawn again, enlarged and paler, where the panel is empty
 
-Stacked = dict[str, dict[str, float]]  # KiB of one session by bucket, by phase
+BucketSizes = dict[str, dict[str, float]]  # KiB of one session by bucket, by phase
 
 
-def stacked(sums: Sums, role: Owner) -> Stacked:
+def bucket_sizes(sums: BucketSums, role: Owner) -> BucketSizes:
     """In order of time, from the first phase that has sessions to LAST."""
     phases = sums.phases()
-    phases = sorted(phases[: phases.index(LAST) + 1] if LAST in phases else phases, key=place)
+    phases = sorted(phases[: phases.index(LAST) + 1] if LAST in phases else phases, key=order_key)
     found = {name: sums.held(name, role) for name in phases}
     return {name: {bucket: float(sums.each(one)) / KIB for bucket, one in held.items()} for name, held in found.items()}
 
 
-def highest(parts: Stacked) -> float:
+def tallest_bar(parts: BucketSizes) -> float:
     return max((sum(of.values()) for of in parts.values()), default=0.0)
 
 
-def looks(parts: Stacked) -> list[Look]:
+def looks(parts: BucketSizes) -> list[BucketStyle]:
     """Of the buckets that hold something, from below; those that have no look of their own are like `other`."""
     there = {bucket for of in parts.values() for bucket, size in of.items() if size}
-    known = {look.bucket for look in LOOKS}
-    return [look for look in LOOKS if look.bucket in there] + [look_of(one) for one in sorted(there - known)]
+    known = {look.bucket for look in BUCKET_STYLES}
+    return [look for look in BUCKET_STYLES if look.bucket in there] + [
+        style_of_bucket(one) for one in sorted(there - known)
+    ]
 
 
-def keys(panels: list[Stacked]) -> list[Patch]:
+def keys(panels: list[BucketSizes]) -> list[Patch]:
     """The legend of all panels, from above, as the bars are."""
     found = {look: None for parts in panels for look in looks(parts)}
-    ordered = sorted(found, key=lambda look: LOOKS.index(look) if look in LOOKS else len(LOOKS))
+    ordered = sorted(found, key=lambda look: BUCKET_STYLES.index(look) if look in BUCKET_STYLES else len(BUCKET_STYLES))
     return [Patch(label=look.bucket, **fill(look)) for look in reversed(ordered)]
 
 
-def fill(look: Look) -> dict:
+def fill(look: BucketStyle) -> dict:
     return {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.6}
 
 
-def draw(axes: Axes, parts: Stacked, top: float) -> None:
+def draw(axes: Axes, parts: BucketSizes, top: float) -> None:
     """On an axis that ends at `top`, which may be that of other panels."""
     axes.set_ylim(0, top)
     bars(axes, parts, top)
-    names = [READABLE.get(name, name) for name in parts]
+    names = [READABLE_NAMES.get(name, name) for name in parts]
     axes.set_xticks(range(len(parts)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
     axes.grid(visible=False, axis="x")
-    if 0 < highest(parts) < SMALL * top:
+    if 0 < tallest_bar(parts) < SMALL * top:
         enlarge(axes, parts, top)
 
 
-def bars(axes: Axes, parts: Stacked, top: float, share: float = 1.0, alpha: float = 1.0) -> None:
+def bars(axes: Axes, parts: BucketSizes, top: float, share: float = 1.0, alpha: float = 1.0) -> None:
     """With a figure above each, and names in those parts that have room for them; the axis has this share of the
     panel's height."""
     below = [0.0] * len(parts)
@@ -109,14 +111,14 @@ def bars(axes: Axes, parts: Stacked, top: float, share: float = 1.0, alpha: floa
         axes.bar(range(len(parts)), sizes, 0.9, bottom=below, zorder=2, alpha=alpha, **fill(look))
         for at, size in enumerate(sizes):
             if size * share > THICK * top:
-                inside(axes, at, below[at] + size / 2, look, size if size * share > ROOM * top else None, alpha)
+                label_inside(axes, at, below[at] + size / 2, look, size if size * share > ROOM * top else None, alpha)
         below = [low + size for low, size in zip(below, sizes, strict=True)]
     for at, height in enumerate(below):
         text, style = f"{height:.1f}", {"ha": "center", "va": "bottom", "fontsize": 8 if share == 1 else 7}
         axes.text(at, height + 0.01 * top / share, text, weight="bold", color=INK, **style)
 
 
-def inside(axes: Axes, at: float, height: float, look: Look, size: float | None, alpha: float) -> None:
+def label_inside(axes: Axes, at: float, height: float, look: BucketStyle, size: float | None, alpha: float) -> None:
     """Lines of a hatch end before the text."""
     text = look.short if size is None else f"{look.short}\n{size:.1f}"
     halo = [patheffects.withStroke(linewidth=3, foreground=look.colour)] if look.hatch and alpha == 1 else []
@@ -124,11 +126,11 @@ def inside(axes: Axes, at: float, height: float, look: Look, size: float | None,
     axes.text(at, height, text, zorder=3, path_effects=halo, **style)
 
 
-def enlarge(axes: Axes, parts: Stacked, top: float) -> None:
+def enlarge(axes: Axes, parts: BucketSizes, top: float) -> None:
     """The same bars once more in a frame above themselves, so that they can be told apart."""
-    low, high = max(highest(parts) / top + 0.16, 0.42), 0.98
+    low, high = max(tallest_bar(parts) / top + 0.16, 0.42), 0.98
     inner = axes.inset_axes((0.0, low, 1.0, high - low), sharex=axes)
-    own = 1.3 * highest(parts)
+    own = 1.3 * tallest_bar(parts)
     inner.set_ylim(0, own)
     bars(inner, parts, own, high - low, PALE)
     times = (high - low) / own * top

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from tlsmem.base import stdout
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.picture import STYLE, save
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import Profile, called
-from tlsmem.tables.bucket_sources import profiles
-from tlsmem.tables.settings import dates, machine_of
+from tlsmem.profile.heap_profile import Profile, profiler_name
+from tlsmem.tables.bucket_sources import load_profiles
+from tlsmem.tables.settings import dates, describe_machine
 
 TITLE = "What a TLS session's bytes are for"
 
@@ -26,12 +26,12 @@ def figure(shown: list[Profile]) -> Figure:
     suites = dict.fromkeys(profile.run.suite for profile in shown if profile.run)
     if len(suites) > 1:
         raise ValueError(f"there are several suites, and a picture is of one: --suite {' or '.join(suites)}")
-    sums = [Sums(profile) for profile in shown]
+    sums = [BucketSums(profile) for profile in shown]
     roles = [role for role in ("client", "server") if any(role in one.roles() for one in sums)]
     if not roles:
         raise ValueError("no call stack is a session's: this is no profile of a harness")
-    parts = {(role, at): bucket_panel.stacked(one, role) for role in roles for at, one in enumerate(sums)}
-    top = 1.09 * max(map(bucket_panel.highest, parts.values()))
+    parts = {(role, at): bucket_panel.bucket_sizes(one, role) for role in roles for at, one in enumerate(sums)}
+    top = 1.09 * max(map(bucket_panel.tallest_bar, parts.values()))
     size = (6.4 * max(2, len(sums)), 1.3 + 3.4 * len(roles))
     made, grid = pyplot.subplots(len(roles), len(sums), figsize=size, layout="constrained", squeeze=False, sharey=True)
     for row, role in zip(grid, roles, strict=True):
@@ -43,28 +43,30 @@ def figure(shown: list[Profile]) -> Figure:
     return made
 
 
-def frame(made: Figure, shown: list[Profile], panels: list[bucket_panel.Stacked]) -> None:
+def frame(made: Figure, shown: list[Profile], panels: list[bucket_panel.BucketSizes]) -> None:
     """Title and legend above the panels, what was recorded below, each in a strip of its own."""
     inch = 1 / made.get_size_inches()[1]
     made.get_layout_engine().set(rect=(0, 0.3 * inch, 1, 1 - 1.38 * inch))
     top = {"ha": "center", "va": "top"}
     made.text(0.5, 1 - 0.1 * inch, TITLE, fontsize=15, weight="bold", **top)
-    made.text(0.5, 1 - 0.4 * inch, of_what(shown[0]), fontsize=9, color="#444444", **top)
+    made.text(0.5, 1 - 0.4 * inch, describe_run(shown[0]), fontsize=9, color="#444444", **top)
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.58 * inch), "ncols": 5, "frameon": False}
     made.legend(handles=bucket_panel.keys(panels), handlelength=1.6, handleheight=1.1, **place)
     runs = [profile.run for profile in shown if profile.run]
     if runs:
-        said = f"{machine_of(runs[0])}. Recorded {dates(runs)}. Live heap at the end of each phase, above contexts."
+        said = (
+            f"{describe_machine(runs[0])}. Recorded {dates(runs)}. Live heap at the end of each phase, above contexts."
+        )
         made.text(0.5, 0.1 * inch, said, fontsize=8, color="#444444", ha="center", va="bottom")
 
 
-def of_what(profile: Profile) -> str:
+def describe_run(profile: Profile) -> str:
     run = profile.run
     if not run:
-        return f"{called(profile.tool)}: {profile.file}"
+        return f"{profiler_name(profile.tool)}: {profile.file}"
     agreed = run.negotiated
     said = f"{run.suite} ({agreed.protocol}, {agreed.cipher}, {agreed.group})" if agreed else run.suite
-    return f"{said}; {called(profile.tool)}{' run' * profile.of_one_pair} of N = {run.sessions:,} sessions"
+    return f"{said}; {profiler_name(profile.tool)}{' run' * profile.of_one_pair} of N = {run.sessions:,} sessions"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -72,9 +74,10 @@ def run(given: argparse.Namespace) -> None:
     try:
         with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.7}):
             written = save(
-                figure(list(profiles(given.source, given.stack, [given.suite] if given.suite else None))), given.output
+                figure(list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))),
+                given.output,
             )
-        with stdout.checked():
+        with stdout.exit_on_write_error():
             print(*written, sep="\n")
     except (ValueError, Unreadable) as error:
         sys.exit(f"plot_buckets: {error}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 
-from tlsmem.plots.memory_panels import INK, style
+from tlsmem.plots.memory_panels import INK, marker_style
 from tlsmem.schema.harness_output import Env, Process
 from tlsmem.stats import repeats, session_cost
 from tlsmem.stats.selection import Selection
@@ -16,7 +16,7 @@ from tlsmem.tables.environments import LAB
 WIDTH = 0.16  # between stacks; a bar is as wide
 
 
-def comparison(selection: Selection) -> bool:
+def compares_environments(selection: Selection) -> bool:
     """Whether there are several environments, and of all that was measured elsewhere the laboratory's figure too."""
     return selection.varies("env") and all(replace(one, env=LAB) in selection.settings for one in selection.settings)
 
@@ -31,12 +31,12 @@ def shares(selection: Selection, stack: str, setting: Setting, process: Process,
     return {env: [100 * (slope / base - 1) for slope in slopes] for env, slopes in found.items()}
 
 
-def by_environment(axes: Axes, selection: Selection, setting: Setting, process: Process) -> None:
+def draw_by_environment(axes: Axes, selection: Selection, setting: Setting, process: Process) -> None:
     """Dots of the repeats and a bar at their median, stacks beside each other."""
     envs = list(dict.fromkeys(one.env for one in selection.settings))
     axes.axhline(0, color="#666666", linewidth=1, zorder=1)
     for index, stack in enumerate(selection.stacks):
-        look, shift = style(index), WIDTH * (index - (len(selection.stacks) - 1) / 2)
+        look, shift = marker_style(index), WIDTH * (index - (len(selection.stacks) - 1) / 2)
         for env, values in shares(selection, stack, setting, process, envs).items():
             at = envs.index(env) + shift
             dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 6}

@@ -9,17 +9,17 @@ from tlsmem.plots.bucket_panel import INK
 
 HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
 
-End = tuple[int, float, str]  # sessions, MiB, and what is said there
+LineEnd = tuple[int, float, str]  # sessions, MiB, and what is said there
 
 
-def top(ends: list[End]) -> float:
+def axis_top(ends: list[LineEnd]) -> float:
     """Of an axis with room for the texts, which are pushed up where lines end close to each other."""
     heights = sorted(mebibytes for _, mebibytes, _ in ends) or [1.0]
     close = any(high - low < 0.2 * heights[-1] for low, high in pairwise(heights))
     return heights[-1] * (1.6 if close else 1.35)
 
 
-def label(axes: Axes, ends: list[End]) -> None:
+def label(axes: Axes, ends: list[LineEnd]) -> None:
     """Each text at its line's end and above the text below it; the axis has its limits by now.
 
     Up to two stand above the ends with the stack's name, both above the upper one where they end close to each other;

@@ -6,14 +6,14 @@ from tlsmem.plots import memory_panels
 from tlsmem.schema.harness_output import Meter, Process
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.tables.settings import VARYING
+from tlsmem.tables.settings import SETTING_ASPECTS
 
 BEFORE = {"window": "window ", "cpu": "CPU "}  # values that do not say what they are of
 
 
 def heading(selection: Selection, setting: Setting, process: Process) -> str:
     """The setting's name and whose process it is, and what was negotiated."""
-    said = ["suite", *(field for field in VARYING if selection.varies(field))]
+    said = ["suite", *(field for field in SETTING_ASPECTS if selection.varies(field))]
     parts = [f"{BEFORE.get(field, '')}{getattr(setting, field)}" for field in said]
     parts += [f"{process}s' process"] if process != "both" else []
     name = ", ".join(parts) + (f"\nclients are {setting.peer}" if setting.peer else "")
@@ -46,7 +46,7 @@ def keys(selection: Selection, sessions: int | None, drawn: set[str], compared: 
     """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
     found = []
     for index, stack in enumerate(owners(selection)):
-        look = memory_panels.style(index)
+        look = memory_panels.marker_style(index)
         found.append(
             Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=memory_panels.INK, label=stack)
         )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from tlsmem.base.phase_names import READABLE, place
-from tlsmem.plots.line_labels import INK, End
+from tlsmem.base.phase_names import READABLE_NAMES, order_key
+from tlsmem.plots.line_labels import INK, LineEnd
 from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import session_cost
@@ -22,20 +22,20 @@ NOTES = 3  # failures spelt out in a panel
 
 
 @dataclass(frozen=True)
-class Style:
+class MarkerStyle:
     colour: str
     marker: str
 
 
-def style(index: int) -> Style:
-    return Style(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+def marker_style(index: int) -> MarkerStyle:
+    return MarkerStyle(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
 
 
-def looks(stacks: list[Series], owners: Sequence[str]) -> list[Style]:
+def looks(stacks: list[Series], owners: Sequence[str]) -> list[MarkerStyle]:
     """Of each line: that of the stack whose process it is; where this is one for several lines, the server's."""
     names = [series.owner for series in stacks]
     alike = len(set(names)) < len(names)
-    return [style(owners.index(series.stack if alike else series.owner)) for series in stacks]
+    return [marker_style(owners.index(series.stack if alike else series.owner)) for series in stacks]
 
 
 def slope_text(series: Series, line: session_cost.Line | None) -> str:
@@ -45,21 +45,21 @@ def slope_text(series: Series, line: session_cost.Line | None) -> str:
     return f"{series.owner}\n{line.slope / KIB:.1f} KiB per session{exact}"
 
 
-def counted(series: Series) -> str:
+def sessions_label(series: Series) -> str:
     """The sessions that its process holds."""
     if series.setting.roles == "together":
         return "sessions, clients and servers together"
     return f"{series.process if series.setting.roles == 'split' else next(iter(series.setting.processes))} sessions"
 
 
-def by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) -> list[End]:
+def draw_by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) -> list[LineEnd]:
     """Peak RSS of every run, and the line through them; returns where the lines end, for `ends.label`."""
     ends = []
     for series, look in zip(stacks, looks(stacks, owners), strict=True):
         runs = series.runs("rss")
         medians = session_cost.medians(series.full("rss"), session_cost.peak_rss)
         points = {sessions // series.share: peak for sessions, peak in medians.items()}
-        line = session_cost.line(points)
+        line = session_cost.fit_line(points)
         dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
         counts = [run.sessions // series.share for run in runs]
         axes.plot(counts, [session_cost.peak_rss(run) / MIB for run in runs], look.marker, **dots)
@@ -67,7 +67,7 @@ def by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) -> list
             axes.plot([0, max(points)], [line.at(0) / MIB, line.at(max(points)) / MIB], color=look.colour, zorder=2)
         if points:
             ends.append((max(points), points[max(points)] / MIB, slope_text(series, line)))
-    axes.set_xlabel(counted(stacks[0]))
+    axes.set_xlabel(sessions_label(stacks[0]))
     axes.set_ylabel("peak RSS, MiB")
     axes.xaxis.set_major_formatter(lambda sessions, _: f"{sessions:,.0f}")
     axes.set_xlim(0, 1.04 * max((sessions for sessions, *_ in ends), default=1))
@@ -102,32 +102,34 @@ def live(phase: Phase) -> int:
     return phase.heap.total.live_bytes
 
 
-def of_n(series: Series, sessions: int | None) -> list[Record]:
+def runs_at_n(series: Series, sessions: int | None) -> list[Record]:
     return series.runs("rss", sessions) if sessions else largest(series, "rss")
 
 
 def resident(series: Series, sessions: int | None) -> tuple[dict[str, float], dict[str, float]]:
     """By phase: at its end, and the peak inside."""
-    runs = of_n(series, sessions)
+    runs = runs_at_n(series, sessions)
     return shape(runs, rss, series.share), shape(runs, peak, series.share)
 
 
-def highest(stacks: list[Series], sessions: int | None) -> float:
+def highest_rss(stacks: list[Series], sessions: int | None) -> float:
     found = [size for series in stacks for sizes in resident(series, sessions) for size in sizes.values()]
     return max(found, default=0)
 
 
-def by_phase(axes: Axes, stacks: list[Series], owners: Sequence[str], sessions: int | None, highest: float) -> set[str]:
+def draw_by_phase(
+    axes: Axes, stacks: list[Series], owners: Sequence[str], sessions: int | None, highest: float
+) -> set[str]:
     """RSS at each phase's end, a whisker to its peak inside, live heap; KiB per session beyond `contexts`.
 
     Of this N, or of the largest (None). Returns which of `peak` and `heap` were drawn; `highest` is of all panels."""
-    chosen = [of_n(series, sessions) for series in stacks]
+    chosen = [runs_at_n(series, sessions) for series in stacks]
     shapes = [resident(series, sessions) for series in stacks]
     metered = [alike_in_window(largest(series, "heap"), runs) for series, runs in zip(stacks, chosen, strict=True)]
     heaps = [shape(runs, live, series.share) for runs, series in zip(metered, stacks, strict=True)]
     least = SEEN * highest
     phases = sorted(
-        dict.fromkeys(name for found in [*(ends for ends, _ in shapes), *heaps] for name in found), key=place
+        dict.fromkeys(name for found in [*(ends for ends, _ in shapes), *heaps] for name in found), key=order_key
     )
     for index, ((ends, peaks), heap, look) in enumerate(zip(shapes, heaps, looks(stacks, owners), strict=True)):
         shift = 0.12 * (index - (len(stacks) - 1) / 2)
@@ -140,7 +142,7 @@ def by_phase(axes: Axes, stacks: list[Series], owners: Sequence[str], sessions: 
         axes.plot(
             [at[name] for name in heap], list(heap.values()), f"--{look.marker}", markersize=4, zorder=2, **hollow
         )
-    names = [READABLE.get(name, name) for name in phases]
+    names = [READABLE_NAMES.get(name, name) for name in phases]
     axes.set_xticks(range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_xlabel("end of phase")
     axes.set_ylabel("KiB per session above contexts")

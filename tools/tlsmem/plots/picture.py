@@ -72,7 +72,7 @@ def legend_columns(handles: Sequence[Artist], inches: float) -> int:
     return 1
 
 
-def frame(made: Figure, title: str, handles: Sequence[Artist], below: str) -> None:
+def add_title_and_legend(made: Figure, title: str, handles: Sequence[Artist], below: str) -> None:
     """Title and legend above the panels, what was recorded below them, each in a strip of its own."""
     columns = legend_columns(handles, made.get_size_inches()[0])
     inch = 1 / made.get_size_inches()[1]
@@ -87,7 +87,7 @@ def frame(made: Figure, title: str, handles: Sequence[Artist], below: str) -> No
 COLUMNS = 3  # panels side by side, each one axes above the other; more settings go below
 
 
-def grid_of(count: int, columns: int) -> tuple[Figure, list[tuple[Axes, Axes]]]:
+def create_grid(count: int, columns: int) -> tuple[Figure, list[tuple[Axes, Axes]]]:
     """Two axes of each panel: one above the other, 16:9, where all panels stand in a row; else beside each other and
     two panels in a row, so that the picture stays wider than high."""
     rows = -(-count // 2)
@@ -103,7 +103,7 @@ def grid_of(count: int, columns: int) -> tuple[Figure, list[tuple[Axes, Axes]]]:
     return made, pairs[:count]
 
 
-def level(lowers: list[Axes], from_zero: bool) -> None:
+def share_scale(lowers: list[Axes], from_zero: bool) -> None:
     """One scale for all."""
     low = 0 if from_zero else min(axes.get_ylim()[0] for axes in lowers)
     high = max(axes.get_ylim()[1] for axes in lowers)

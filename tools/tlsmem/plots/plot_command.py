@@ -11,30 +11,30 @@ import matplotlib
 from tlsmem.base import stdout
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema import records
-from tlsmem.stats.selection import Selection, of_campaign, select
+from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.tables import table_command
 
 
-def selected(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
+def select_runs(given: argparse.Namespace, verb: str, **asked: Sequence[str] | None) -> Selection:
     """The runs that were asked for; what stands in no line is said on stderr. ValueError with a sentence."""
-    loaded = table_command.loaded(given.recording, "recordings are directories under data/")
-    loaded = of_campaign(loaded, given.campaign) if given.campaign else loaded
+    loaded = table_command.load_recording(given.recording, "recordings are directories under data/")
+    loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
     selection = select(loaded, given.stack, **asked)
     for said in selection.left_out:
         print(f"{verb}: {given.recording}: {said}", file=sys.stderr)
     return selection
 
 
-def end(verb: str, given: argparse.Namespace, draw: Callable[[argparse.Namespace], Sequence[Path]]) -> None:
+def draw_and_exit(verb: str, given: argparse.Namespace, draw: Callable[[argparse.Namespace], Sequence[Path]]) -> None:
     """Names the files that were drawn. Exits with a sentence where there are none, with 1 after a torn line."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         with matplotlib.rc_context(STYLE):
             written = draw(given)
-        with stdout.checked():
+        with stdout.exit_on_write_error():
             print(*written, sep="\n")
     except ValueError as error:
         sys.exit(f"{verb}: {given.recording}: {error}")
     except OSError as error:
         sys.exit(f"{verb}: {error.filename or given.output}: {error.strerror}")
-    sys.exit(1 if records.skipped else 0)
+    sys.exit(1 if records.skipped_lines else 0)

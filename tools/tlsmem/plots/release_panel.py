@@ -9,23 +9,23 @@ from matplotlib.axes import Axes
 from tlsmem.config.releases import version
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.line_labels import HALO
-from tlsmem.plots.memory_panels import Style
+from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_cost import KIB
-from tlsmem.tables.stacks import exact, live
+from tlsmem.tables.stacks import exact_bytes, live_heap_cells
 
 SHIFT = 0.14  # between lines, so that no stem hides another
 GAP = 0.065  # of the scale: the height of a line of text
 
 
 @dataclass(frozen=True)
-class Line:
+class ReleaseCurve:
     """One suite over the releases of a library, KiB per session; None where a release has not the suite."""
 
     name: str
-    look: Style
+    look: MarkerStyle
     established: list[float | None]
     peaks: list[float | None]
 
@@ -36,13 +36,15 @@ class Line:
         return next((size for size in reversed(self.established) if size is not None), None)
 
 
-def line(selection: Selection, setting: Setting, role: Role, stacks: Sequence[str], name: str, look: Style) -> Line:
-    cells = [live(selection.series(stack, setting, setting.processes[role]), role) for stack in stacks]
-    sizes = [[None if cell.value is None else exact(cell) / KIB for cell in row] for row in cells]
-    return Line(name, look, [row[2] for row in sizes], [row[1] for row in sizes])
+def release_curve(
+    selection: Selection, setting: Setting, role: Role, stacks: Sequence[str], name: str, look: MarkerStyle
+) -> ReleaseCurve:
+    cells = [live_heap_cells(selection.series(stack, setting, setting.processes[role]), role) for stack in stacks]
+    sizes = [[None if cell.value is None else exact_bytes(cell) / KIB for cell in row] for row in cells]
+    return ReleaseCurve(name, look, [row[2] for row in sizes], [row[1] for row in sizes])
 
 
-def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[Line], top: float, times: float) -> None:
+def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[ReleaseCurve], top: float, times: float) -> None:
     """`times` is how much larger its scale is than that of the panel with the smallest."""
     if times > 1.05:
         style = {"fontsize": 8.5, "style": "italic", "va": "top", "color": INK}
@@ -67,7 +69,7 @@ def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[Line], top: float, t
     name_all(axes, lines, len(stacks) - 0.5, top)
 
 
-def name_all(axes: Axes, lines: Sequence[Line], right: float, top: float) -> None:
+def name_all(axes: Axes, lines: Sequence[ReleaseCurve], right: float, top: float) -> None:
     """Each line's name and last figure beside it, none over another."""
     ends = [(size, one) for one in lines for size in [one.last()] if size is not None]
     free = 0.0

@@ -10,14 +10,14 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config import releases
 from tlsmem.plots import plot_command, release_panel
-from tlsmem.plots.memory_panels import style
-from tlsmem.plots.picture import frame, save
+from tlsmem.plots.memory_panels import marker_style
+from tlsmem.plots.picture import add_title_and_legend, save
 from tlsmem.plots.release_limits import LEAST, MOST
-from tlsmem.plots.release_panel import Line
+from tlsmem.plots.release_panel import ReleaseCurve
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.tables.settings import dates, machine_of
+from tlsmem.tables.settings import dates, describe_machine
 
 TITLE = "Memory of a TLS session, release by release"
 ROLES: tuple[Role, ...] = ("client", "server")
@@ -34,11 +34,11 @@ def names(selection: Selection) -> dict[Setting, str]:
 
 def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[str]]:
     """Libraries with their releases. ValueError with a sentence when there is none to draw."""
-    there = releases.libraries(selection.stacks)
+    there = releases.group_by_library(selection.stacks)
     for name in asked or ():
         if name not in there:
             raise ValueError(f"no release of {name} among these; there are: {', '.join(there) or 'none'}")
-    found = {name: there[name] for name in asked} if asked else releases.libraries(selection.stacks, LEAST)
+    found = {name: there[name] for name in asked} if asked else releases.group_by_library(selection.stacks, LEAST)
     if not found:
         raise ValueError(f"no library has {LEAST} releases here; --library names one with fewer")
     return found
@@ -53,7 +53,7 @@ def figure(selection: Selection, asked: Sequence[str] | None = None) -> Figure:
     wanted, named = chosen(selection, asked), names(selection)
     lines = {
         (role, library): [
-            release_panel.line(selection, one, role, stacks, named[one], style(index))
+            release_panel.release_curve(selection, one, role, stacks, named[one], marker_style(index))
             for index, one in enumerate(selection.settings)
         ]
         for role in ROLES
@@ -69,12 +69,14 @@ def figure(selection: Selection, asked: Sequence[str] | None = None) -> Figure:
             release_panel.draw(axes, stacks, lines[role, library], tops[library], max(tops.values()) / tops[library])
             axes.set_title(f"{library}, {role}", fontsize=10, weight="bold")
         row[0].set_ylabel("KiB per session")
-    recorded = f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}. Live heap, from heap runs."
-    frame(made, TITLE, keys(), recorded)
+    recorded = (
+        f"{describe_machine(selection.records[0])}. Recorded {dates(selection.records)}. Live heap, from heap runs."
+    )
+    add_title_and_legend(made, TITLE, keys(), recorded)
     return made
 
 
-def highest(lines: dict[tuple[Role, str], list[Line]], library: str) -> float:
+def highest(lines: dict[tuple[Role, str], list[ReleaseCurve]], library: str) -> float:
     """Of all panels with this library, whatever it is built of: `rustls+ring` and `rustls+aws-lc` have one scale."""
     alike = [found for (_, name), found in lines.items() if name.split("+")[0] == library.split("+")[0]]
     return max((one.highest() for found in alike for one in found), default=1.0) or 1.0
@@ -89,6 +91,6 @@ def keys() -> list[Line2D]:
     ]
 
 
-def drawn(given: argparse.Namespace) -> list[Path]:
-    selection = plot_command.selected(given, "plot_releases", suites=given.suite, roles=given.roles)
+def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
+    selection = plot_command.select_runs(given, "plot_releases", suites=given.suite, roles=given.roles)
     return save(figure(selection, given.library), given.output)

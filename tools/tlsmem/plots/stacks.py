@@ -14,13 +14,13 @@ from matplotlib.patches import Patch
 from tlsmem.config import definitions
 from tlsmem.plots import plot_command
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.picture import STYLE, frame, save
+from tlsmem.plots.picture import STYLE, add_title_and_legend, save
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_cost import KIB
-from tlsmem.tables.settings import dates, machine_of
-from tlsmem.tables.stacks import RUNTIME, absent, exact, ranked
+from tlsmem.tables.settings import dates, describe_machine
+from tlsmem.tables.stacks import RUNTIME_NOTE, exact_bytes, rank_by_live_heap, unmeasured_stacks
 from tlsmem.tables.table import Cell
 
 ROW = 0.235  # inches
@@ -54,27 +54,27 @@ def bar(axes: Axes, at: int, stack: str, cells: list[Cell], widest: float) -> No
     if kept.value is None:
         axes.text(0.004 * widest, at, f"– {kept.note}", style="italic", **style)
         return
-    size = exact(kept) / KIB
+    size = exact_bytes(kept) / KIB
     axes.barh(at, size, height=0.7, color=language(stack)[1], edgecolor=INK, linewidth=0.5, zorder=2)
     axes.text(KEPT * widest, at, f"{size:.1f}", ha="right", weight="bold", **style)
     if peak.value is not None:
-        end = exact(peak) / KIB
+        end = exact_bytes(peak) / KIB
         axes.plot([size, end], [at, at], color="#666666", linewidth=0.9, zorder=1.5)
         axes.plot([end], [at], "|", color=INK, markersize=9, markeredgewidth=1.4, zorder=3)
         axes.text(PEAK * widest, at, f"{end:.1f}", ha="right", **style)
-        if kept.note == RUNTIME:
+        if kept.note == RUNTIME_NOTE:
             axes.text(end + 0.01 * widest, at, "by its runtime's own figures", style="italic", **style)
 
 
 def figure(selection: Selection, role: Role) -> Figure:
     selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
     setting = the_one(selection)
-    found = ranked(selection, setting, role)
+    found = rank_by_live_heap(selection, setting, role)
     if not found:
         raise ValueError(f"no {role} was measured in {setting.suite}")
-    ends = [exact(cell) for _, cells in found for cell in cells if cell.value is not None]
+    ends = [exact_bytes(cell) for _, cells in found for cell in cells if cell.value is not None]
     widest = max(ends, default=KIB) / KIB
-    said = below(selection)
+    said = describe_recording(selection)
     height = 1.75 + ROW * len(found) + 0.15 * said.count("\n")
     made, axes = pyplot.subplots(figsize=(12.8, max(4.0, height)), layout="constrained")
     for at, (series, cells) in enumerate(found):
@@ -88,7 +88,9 @@ def figure(selection: Selection, role: Role) -> Figure:
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"KiB of live heap that one more {role} session keeps")
     axes.set_title(negotiated(selection, setting), fontsize=9, color="#444444")
-    frame(made, f"What a TLS {role} session keeps, every stack", keys([series.stack for series, _ in found]), said)
+    add_title_and_legend(
+        made, f"What a TLS {role} session keeps, every stack", keys([series.stack for series, _ in found]), said
+    )
     return made
 
 
@@ -97,11 +99,11 @@ def negotiated(selection: Selection, setting: Setting) -> str:
     return f"{setting.suite} ({agreed.protocol}, {agreed.cipher}, {agreed.group})"
 
 
-def below(selection: Selection) -> str:
+def describe_recording(selection: Selection) -> str:
     """What was recorded, and which stacks have no bar."""
-    names = ", ".join(dict.fromkeys(stack for stack, _ in absent(selection)))
+    names = ", ".join(dict.fromkeys(stack for stack, _ in unmeasured_stacks(selection)))
     lines = textwrap.wrap(f"Without a bar, as the table of stacks says why: {names}.", WIDE) if names else []
-    return "\n".join([*lines, f"{machine_of(selection.records[0])}. Recorded {dates(selection.records)}."])
+    return "\n".join([*lines, f"{describe_machine(selection.records[0])}. Recorded {dates(selection.records)}."])
 
 
 def keys(stacks: list[str]) -> list[Patch | Line2D]:
@@ -111,7 +113,7 @@ def keys(stacks: list[str]) -> list[Patch | Line2D]:
     return [*of_bars, Line2D([], [], label="peak", **mark)]
 
 
-def each_suite(selection: Selection, output: Path) -> list[Path]:
+def save_every_suite(selection: Selection, output: Path) -> list[Path]:
     """A picture of servers for each setting with a measured run, its name after `output`."""
     written = []
     for setting in selection.settings:
@@ -122,7 +124,7 @@ def each_suite(selection: Selection, output: Path) -> list[Path]:
     return written
 
 
-def drawn(given: argparse.Namespace) -> list[Path]:
+def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
     suites = [given.suite] if given.suite else None
-    selection = plot_command.selected(given, "plot_stacks", suites=suites, roles=given.roles)
+    selection = plot_command.select_runs(given, "plot_stacks", suites=suites, roles=given.roles)
     return save(figure(selection, given.role), given.output)

@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from tlsmem.profile.demangle import demangled
+from tlsmem.profile.demangle import demangle_names
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import Stacks
-from tlsmem.run.symbolizer import shorter
+from tlsmem.profile.heap_profile import CallstackTree
+from tlsmem.run.symbolizer import shorten_path
 
 
-class StackLists:
+class CallstackLists:
     """`frames` may grow while stacks are added."""
 
-    def __init__(self, stacks: Stacks, frames: Sequence[Frame]) -> None:
+    def __init__(self, stacks: CallstackTree, frames: Sequence[Frame]) -> None:
         self.stacks, self.frames = stacks, frames
         self.places: dict[tuple[int, ...], int] = {}
         self.known: dict[tuple[int, ...], int] = {}
@@ -45,7 +45,7 @@ class StackLists:
     def demangle(self) -> str | None:
         """When all stacks are known: every name once. A sentence when that is not possible."""
         places = self.stacks.places
-        names, missing = demangled(frame.function for frames in places for frame in frames if frame.function)
+        names, missing = demangle_names(frame.function for frames in places for frame in frames if frame.function)
         places[:] = [tuple(renamed(frame, names) for frame in frames) for frames in places]
         return missing
 
@@ -59,7 +59,7 @@ LINE = re.compile(r"(.+?):([1-9]\d{0,8})(?::\d+)?", re.ASCII)  # with a column, 
 UNNAMED = "???"
 
 
-def frame(text: str) -> Frame:
+def parse_frame(text: str) -> Frame:
     """What has not this form is a function's name."""
     found = FRAME.fullmatch(text)
     if not found:
@@ -68,4 +68,4 @@ def frame(text: str) -> Frame:
     numbered = LINE.fullmatch(where or "")
     file, line = (numbered[1], int(numbered[2])) if numbered else (where, None)
     known = function if function not in (UNNAMED, "") else None
-    return Frame(known, file and shorter(file), line, module, int(address, 16))
+    return Frame(known, file and shorten_path(file), line, module, int(address, 16))

@@ -20,7 +20,7 @@ ZSTD, GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 Progress = Callable[[int], None]  # is told how many bytes of the file, as it lies there, have been read
 
 
-class Torn(Exception):
+class TornFile(Exception):
     """The file cannot be unpacked any further. What came before was yielded. `at` and `size` are bytes of the file as
     it lies there: equal when it is cut off, and about where it is damaged else."""
 
@@ -29,22 +29,22 @@ class Torn(Exception):
         self.at, self.size = at, size
 
 
-def chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes]:
+def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[bytes]:
     """Unreadable, with a sentence, when the file cannot be read at all; Torn where it is cut off or damaged."""
     try:
-        with regular(file) as packed:
+        with open_regular(file) as packed:
             try:
                 for chunk in unpacked(packed):
                     yield chunk
                     if progress:
                         progress(packed.tell())
             except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError):
-                raise Torn(packed.tell(), os.fstat(packed.fileno()).st_size) from None
+                raise TornFile(packed.tell(), os.fstat(packed.fileno()).st_size) from None
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
 
 
-def regular(file: Path | str) -> BinaryIO:
+def open_regular(file: Path | str) -> BinaryIO:
     """Opened, without waiting for somebody to write where it is a pipe. Unreadable, or OSError."""
     try:
         found = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

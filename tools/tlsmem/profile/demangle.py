@@ -15,15 +15,15 @@ ESCAPES = {"SP": "@", "BP": "*", "RF": "&", "LT": "<", "GT": ">", "LP": "(", "RP
 UNIQUE = re.compile(r"\.llvm\.[0-9]+$")
 
 
-def demangled(names: Iterable[str]) -> tuple[dict[str, str], str | None]:
+def demangle_names(names: Iterable[str]) -> tuple[dict[str, str], str | None]:
     """By name as a tool tells it; and a sentence when c++filt is missing, so that names stay as they are."""
     names = list(dict.fromkeys(names))
     mangled = [name for name in names if MANGLED.fullmatch(name)]
-    told, missing = asked(mangled) if mangled else ({}, None)
-    return {name: plain(told.get(name, name)) for name in names}, missing
+    told, missing = run_cxxfilt(mangled) if mangled else ({}, None)
+    return {name: normalise_name(told.get(name, name)) for name in names}, missing
 
 
-def asked(mangled: list[str]) -> tuple[dict[str, str], str | None]:
+def run_cxxfilt(mangled: list[str]) -> tuple[dict[str, str], str | None]:
     """c++filt takes a name a line and gives a line for each."""
     try:
         with open(os.memfd_create("names"), "w+") as names:  # no pipe: a tool that breaks it would end its caller
@@ -40,7 +40,7 @@ def asked(mangled: list[str]) -> tuple[dict[str, str], str | None]:
     return dict(zip(mangled, found, strict=True)), None
 
 
-def plain(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Without what differs between builds; and with what heaptrack 1.4, which knows C++ only, leaves of legacy Rust."""
     return CRATE.sub("", legacy(UNIQUE.sub("", name)))
 

@@ -12,11 +12,21 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, model_validator
 
 from tlsmem.profile import unresolved_stacks
-from tlsmem.profile.callstack_lists import StackLists, frame
-from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.callstack_lists import CallstackLists, parse_frame
+from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus, total
-from tlsmem.schema.harness_output import sentence
+from tlsmem.profile.heap_profile import (
+    END,
+    PEAK,
+    AllocationTotals,
+    CallstackTree,
+    LiveHeap,
+    Moment,
+    Profile,
+    add_live,
+    sum_live,
+)
+from tlsmem.schema.harness_output import describe_error
 
 ZIP = b"PK\x03\x04"
 TREE = b"# callgrind format"  # massif's call trees, which are kept as a zip beside its profile
@@ -25,13 +35,13 @@ LARGEST = 512 << 20  # bytes
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError)
 
 
-class Given(BaseModel):
+class DhatModel(BaseModel):
     """Strict, but with whatever else a newer valgrind may tell."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
-class Point(Given):
+class Point(DhatModel):
     """Bytes and blocks of one call stack: in total, at the peak of the whole heap (t-gmax), and at the end."""
 
     tb: NonNegativeInt
@@ -43,7 +53,7 @@ class Point(Given):
     fs: list[NonNegativeInt]  # frames, innermost first: indices into ftbl
 
 
-class Content(Given):
+class Content(DhatModel):
     dhatFileVersion: Literal[2]
     mode: Literal["heap", "rust-heap"]  # the latter is that of the crate dhat
     cmd: str
@@ -58,28 +68,28 @@ class Content(Given):
 
 
 @dataclass(frozen=True)
-class End:
+class DhatEnd:
     """Requested bytes and blocks that were live at the end."""
 
     live_bytes: int
     live_blocks: int
 
 
-def end(file: Path | str) -> End:
+def read_end(file: Path | str) -> DhatEnd:
     """Unreadable, with a sentence, when the file is not there, foreign, of another version or mode, or cut off."""
-    points = parsed(whole(file), file).pps
-    return End(sum(point.eb for point in points), sum(point.ebk for point in points))
+    points = parsed(read_whole(file), file).pps
+    return DhatEnd(sum(point.eb for point in points), sum(point.ebk for point in points))
 
 
-def profile(file: Path | str, progress: Progress | None = None) -> Profile:
+def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     """Moments: of one JSON its peak and its end; of a zip the end of each member's run, and the peak of the last.
 
     What was allocated is that of the last. Unreadable, with a sentence, as `end` has it."""
     points = Points()
     ends = {}
     for name, content in contents(file, progress):
-        ends[name] = points.moment(name, content, lambda point: Held(point.eb, point.ebk))
-    peak = {PEAK: points.moment(PEAK, content, lambda point: Held(point.gb, point.gbk))}
+        ends[name] = points.moment(name, content, lambda point: LiveHeap(point.eb, point.ebk))
+    peak = {PEAK: points.moment(PEAK, content, lambda point: LiveHeap(point.gb, point.gbk))}
     found = Profile("dhat", str(file), content.cmd, points.lists.stacks, peak | ends if END in ends else ends | peak)
     found.allocated = points.allocated(content)
     if missing := points.lists.demangle():
@@ -94,7 +104,7 @@ class Points:
     """Program points of all members, whose frames are joined by what they say."""
 
     def __init__(self) -> None:
-        self.lists = StackLists(Stacks(), [])
+        self.lists = CallstackLists(CallstackTree(), [])
         self.numbers: dict[str, int] = {}
 
     def stacks(self, content: Content) -> Iterator[tuple[int, Point]]:
@@ -104,27 +114,27 @@ class Points:
     def number(self, text: str) -> int:
         if text not in self.numbers:
             self.numbers[text] = len(self.numbers)
-            self.lists.frames.append(frame(text))
+            self.lists.frames.append(parse_frame(text))
         return self.numbers[text]
 
-    def moment(self, name: str, content: Content, held: Callable[[Point], Held]) -> Moment:
-        live: dict[int, Held] = {}
+    def moment(self, name: str, content: Content, held: Callable[[Point], LiveHeap]) -> Moment:
+        live: dict[int, LiveHeap] = {}
         for stack, point in self.stacks(content):
             if (more := held(point)) != (0, 0):
-                live[stack] = plus(live.get(stack, Held(0, 0)), more)
-        return Moment(name, total(live).bytes, live)
+                live[stack] = add_live(live.get(stack, LiveHeap(0, 0)), more)
+        return Moment(name, sum_live(live).bytes, live)
 
-    def allocated(self, content: Content) -> dict[int, Allocated]:
-        found: dict[int, Allocated] = {}
+    def allocated(self, content: Content) -> dict[int, AllocationTotals]:
+        found: dict[int, AllocationTotals] = {}
         for stack, point in self.stacks(content):
-            had = found.get(stack, Allocated(0, 0, None))
-            found[stack] = Allocated(had.blocks + point.tbk, had.bytes + point.tb, None)
+            had = found.get(stack, AllocationTotals(0, 0, None))
+            found[stack] = AllocationTotals(had.blocks + point.tbk, had.bytes + point.tb, None)
         return found
 
 
 def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str, Content]]:
     """By the name of the moment at which it ended; at least one."""
-    content = whole(file, progress)
+    content = read_whole(file, progress)
     if not content.startswith(ZIP):
         yield END, parsed(content, file)
         return
@@ -135,7 +145,7 @@ def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str,
                 if member.file_size > LARGEST:
                     raise Unreadable(f"{place}: more than {LARGEST >> 20} MiB, too large to be read at once")
                 if (read := archive.read(member)).startswith(TREE):
-                    raise Unreadable(no_profile(file))
+                    raise Unreadable(describe_call_trees(file))
                 yield PurePosixPath(member.filename).stem, parsed(read, place)
             if not archive.infolist():
                 raise Unreadable(f"{file}: an empty zip, where one DHAT file per phase is expected")
@@ -145,22 +155,22 @@ def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str,
         raise Unreadable(f"{file}: a zip that is cut off or damaged: {error or type(error).__name__}") from None
 
 
-def no_profile(file: Path | str) -> str:
+def describe_call_trees(file: Path | str) -> str:
     """The sentence for call trees."""
     name = Path(file).name
     beside = f"{name.removesuffix(TREES)}.zst beside it" if name.endswith(TREES) else "what massif wrote itself"
     return f"{file}: call trees for KCachegrind, and no profile; the profile is {beside}"
 
 
-def whole(file: Path | str, progress: Progress | None = None) -> bytes:
+def read_whole(file: Path | str, progress: Progress | None = None) -> bytes:
     """JSON is parsed in one piece, and a zip has its contents at its end."""
     content = io.BytesIO()
     try:
-        for chunk in chunks(file, progress):
+        for chunk in read_chunks(file, progress):
             content.write(chunk)
             if content.tell() > LARGEST:
                 raise Unreadable(f"{file}: more than {LARGEST >> 20} MiB, too large to be read at once")
-    except Torn:
+    except TornFile:
         raise Unreadable(f"{file}: cut off or damaged: it cannot be unpacked to its end") from None
     return content.getvalue()
 
@@ -171,4 +181,4 @@ def parsed(content: bytes, place: Path | str) -> Content:
     except ValidationError as error:
         if error.errors()[0]["type"] == "json_invalid":
             raise Unreadable(f"{place}: cut off, or no DHAT file: it is not JSON") from None
-        raise Unreadable(f"{place}: no DHAT file of version 2 in mode heap: {sentence(error)}") from None
+        raise Unreadable(f"{place}: no DHAT file of version 2 in mode heap: {describe_error(error)}") from None

@@ -5,9 +5,9 @@ class Unreadable(ValueError):
     """The file is not there, not of its kind, of another version, or cut off: one sentence, which names it."""
 
 
-class Failed(Exception):
+class CaptureFailed(Exception):
     """One sentence, which begins with what it is about."""
 
 
-class TooLong(Failed):
+class CaptureTimeout(CaptureFailed):
     """Killed at its time limit: the script knows how to give it more."""

@@ -38,10 +38,10 @@ class Frame(NamedTuple):
     address: int | None
 
     def __str__(self) -> str:
-        return said(self)
+        return format_frame(self)
 
 
-def said(frame: Frame, whole: bool = False) -> str:
+def format_frame(frame: Frame, whole: bool = False) -> str:
     """`function (file:line)`; what has no name is where it is in its module."""
     file = frame.file if whole or not frame.file else frame.file.rpartition("/")[2]
     module = frame.module or "?"
@@ -50,7 +50,7 @@ def said(frame: Frame, whole: bool = False) -> str:
     return f"{frame.function or '?'} ({where})"
 
 
-def allocates(frame: Frame) -> bool:
+def is_allocator_frame(frame: Frame) -> bool:
     return allocator(frame.function, frame.file)
 
 
@@ -60,21 +60,21 @@ def allocator(function: str | None, file: str | None) -> bool:
     return bool(ALLOCATOR.fullmatch(function or "") or RUST_FILE.fullmatch(file or ""))
 
 
-def callers(frames: Sequence[Frame]) -> Sequence[Frame]:
+def skip_allocators(frames: Sequence[Frame]) -> Sequence[Frame]:
     """From the first frame on that is no allocator's, innermost first; all of them where every one is."""
-    inner = next((at for at, frame in enumerate(frames) if not allocates(frame)), 0)
+    inner = next((at for at, frame in enumerate(frames) if not is_allocator_frame(frame)), 0)
     return frames[inner:]
 
 
-def owner(frames: Iterable[Frame]) -> Owner:
+def find_owner(frames: Iterable[Frame]) -> Owner:
     """Whose the memory is, by the outermost entrance to a driver among the frames."""
     found: Owner = "harness"
     for frame in frames:
-        found = entrance(frame) or found
+        found = entrance_owner(frame) or found
     return found
 
 
-def entrance(frame: Frame) -> Owner | None:
+def entrance_owner(frame: Frame) -> Owner | None:
     """Whom the driver is called for, if this is such a call; another program's function may have the same name."""
     return entered(frame.function, frame.file)
 

@@ -1,27 +1,27 @@
 """A heap profile, whatever tool took it: what was live at chosen moments, by call stack, and what was allocated.
 
-Readers fill it, one per form of file (see profile_files.py); all views are made of it."""
+Readers fill it, one per form of file (see open_profile.py); all views are made of it."""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from tlsmem.profile.frames import Frame, Owner, owner
+from tlsmem.profile.frames import Frame, Owner, find_owner
 from tlsmem.schema.records import Record
 
 Tool = Literal["heaptrack", "massif", "dhat", "sites"]
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
 
 
-class Held(NamedTuple):
+class LiveHeap(NamedTuple):
     """Requested and live. `blocks` is None where the tool does not count them."""
 
     bytes: int
     blocks: int | None
 
 
-class Allocated(NamedTuple):
+class AllocationTotals(NamedTuple):
     """Over the whole run; temporary are those that were freed before anything else was allocated."""
 
     blocks: int
@@ -29,7 +29,7 @@ class Allocated(NamedTuple):
     temporary: int | None
 
 
-class Stacks:
+class CallstackTree:
     """Call stacks as a tree: a stack is a place and the stack that called it, 0 where nobody is known.
 
     A place is the frames of one address, innermost first: several where functions were inlined there."""
@@ -86,7 +86,7 @@ class Stacks:
         found = self.owners[stack]
         for one in reversed(unknown):
             if found == "harness":
-                found = owner(self.places[self.nodes[one][0]])
+                found = find_owner(self.places[self.nodes[one][0]])
             self.owners[one] = found
         return found
 
@@ -97,7 +97,7 @@ class Moment:
 
     name: str  # a phase, or PEAK or END; `mark 3`, `snapshot 12` where phases are not known
     bytes: int
-    live: dict[int, Held]  # by stack
+    live: dict[int, LiveHeap]  # by stack
 
 
 @dataclass
@@ -105,9 +105,9 @@ class Profile:
     tool: Tool
     file: str  # for messages
     command: str
-    stacks: Stacks
+    stacks: CallstackTree
     moments: dict[str, Moment]  # in order of time; then PEAK and END, those that the tool tells
-    allocated: dict[int, Allocated] | None = None  # by stack; None: the tool does not tell
+    allocated: dict[int, AllocationTotals] | None = None  # by stack; None: the tool does not tell
     sizes: Counter[int] | None = None  # how many blocks of how many bytes were allocated
     runtime_s: float | None = None
     of_one_pair: bool = False  # one session of each role, and nothing else: a sites run
@@ -122,18 +122,18 @@ class Profile:
             raise ValueError(f"{self.file}: no moment {name}; there are {', '.join(self.moments) or 'none'}")
         return self.moments[name]
 
-    def live(self, name: str, owner: Owner | None = None) -> dict[int, Held]:
+    def live(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
         """By stack; of one owner, or of all."""
         live = self.moment(name).live
         return {stack: held for stack, held in live.items() if owner in (None, self.stacks.owner(stack))}
 
-    def of_sessions(self, name: str, owner: Owner | None = None) -> dict[int, Held]:
+    def of_sessions(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
         """What is live above BASE, by stack: of what was there before any session only the change; without BASE all."""
         live, before = self.live(name, owner), self.moments.get(BASE)
         if before is None or name == BASE:
             return live
         base = {stack: held for stack, held in before.live.items() if owner in (None, self.stacks.owner(stack))}
-        nothing = Held(0, 0)
+        nothing = LiveHeap(0, 0)
         above = {stack: less(live.get(stack, nothing), base.get(stack, nothing)) for stack in {**live, **base}}
         return {stack: held for stack, held in above.items() if held.bytes or held.blocks}
 
@@ -142,21 +142,21 @@ class Profile:
         yield from dict.fromkeys(self.stacks.owner(stack) for stack in self.moment(name).live)
 
 
-def called(tool: str) -> str:
+def profiler_name(tool: str) -> str:
     """As people know it."""
     return "DHAT" if tool == "dhat" else tool
 
 
-def plus(held: Held, more: Held) -> Held:
+def add_live(held: LiveHeap, more: LiveHeap) -> LiveHeap:
     blocks = None if None in (held.blocks, more.blocks) else held.blocks + more.blocks
-    return Held(held.bytes + more.bytes, blocks)
+    return LiveHeap(held.bytes + more.bytes, blocks)
 
 
-def less(held: Held, base: Held) -> Held:
+def less(held: LiveHeap, base: LiveHeap) -> LiveHeap:
     blocks = None if None in (held.blocks, base.blocks) else held.blocks - base.blocks
-    return Held(held.bytes - base.bytes, blocks)
+    return LiveHeap(held.bytes - base.bytes, blocks)
 
 
-def total(live: dict[int, Held]) -> Held:
+def sum_live(live: dict[int, LiveHeap]) -> LiveHeap:
     blocks = [held.blocks for held in live.values()]
-    return Held(sum(held.bytes for held in live.values()), None if None in blocks else sum(blocks))
+    return LiveHeap(sum(held.bytes for held in live.values()), None if None in blocks else sum(blocks))

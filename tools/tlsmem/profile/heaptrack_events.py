@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from tlsmem.profile.errors import Unreadable
 
 
-class Events:
+class HeaptrackEvents:
     """A site is a size and a call stack, numbered from 0. `other` takes the lines that are no events of known sites."""
 
     def __init__(self, other: Callable[[bytes], None]):

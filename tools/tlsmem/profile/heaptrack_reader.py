@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tlsmem.profile import demangle, unresolved_stacks
-from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import END, PEAK, Allocated, Held, Moment, Profile, Stacks, plus
-from tlsmem.profile.heaptrack_tables import Place, Tables
-from tlsmem.run.symbolizer import shorter
+from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, CallstackTree, LiveHeap, Moment, Profile, add_live
+from tlsmem.profile.heaptrack_tables import AddressPlace, HeaptrackTables
+from tlsmem.run.symbolizer import shorten_path
 
 MARK = "meter_mark"  # of memtest/meter.c
 LONGEST_LINE = 1 << 20
@@ -21,30 +21,30 @@ NOTHING = "heaptrack recorded nothing: the program has a malloc of its own, or s
 NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
 
 
-def read(file: Path | str, progress: Progress | None = None, mark: str = MARK) -> Profile:
+def read_profile(file: Path | str, progress: Progress | None = None, mark: str = MARK) -> Profile:
     """Moments are `mark 1`, ... (just before the mark's own block is allocated), PEAK and END. A file that is torn is
     read as far as it goes, with a warning. Unreadable, with a sentence, when it is foreign, unsound, or empty."""
-    tables = Tables(mark)
+    tables = HeaptrackTables(mark)
     try:
-        torn = take(tables, chunks(file, progress))
+        torn = take(tables, read_chunks(file, progress))
         whole = tables.whole()
         if not any(tables.events.allocated):
             raise Unreadable(NOTHING if whole else NO_HEAPTRACK)
     except Unreadable as error:
         by_chunks = str(error).startswith(f"{file}: ")
         raise error if by_chunks else Unreadable(f"{file}: {error}") from None
-    stacks, mangled = named(tables)
+    stacks, mangled = name_stacks(tables)
     found = profile(tables, stacks, str(file))
-    found.torn = None if whole else said(torn, tables.events.count)
+    found.torn = None if whole else describe_torn(torn, tables.events.count)
     found.warnings = [*filter(None, (found.torn, mangled)), *unresolved_stacks.unnamed_function_warnings(found)]
     return found
 
 
-def take(tables: Tables, content: Iterator[bytes]) -> Torn | None:
+def take(tables: HeaptrackTables, content: Iterator[bytes]) -> TornFile | None:
     try:
         for lines in lists(content):
             tables.take(lines)
-    except Torn as torn:
+    except TornFile as torn:
         return torn
     return None
 
@@ -59,23 +59,27 @@ def lists(content: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield lines
 
 
-def said(torn: Torn | None, lines: int) -> str:
+def describe_torn(torn: TornFile | None, lines: int) -> str:
     damaged = f"damaged at {torn.at / torn.size:.0%} of its {torn.size:,} B" if torn and torn.at < torn.size else ""
     return f"{damaged or 'cut off'}: only the first {lines:,} lines are read, and `{END}` is what was live there"
 
 
-def named(tables: Tables) -> tuple[Stacks, str | None]:
+def name_stacks(tables: HeaptrackTables) -> tuple[CallstackTree, str | None]:
     """And a sentence when names stay mangled."""
     functions = {tables.strings[function] for _, _, frames in tables.places for function in frames[0::3]}
-    names, mangled = demangle.demangled(functions)
-    files = {file: shorter(tables.strings[file]) for _, _, frames in tables.places for file in frames[1::3] if file}
-    stacks = Stacks()
+    names, mangled = demangle.demangle_names(functions)
+    files = {
+        file: shorten_path(tables.strings[file]) for _, _, frames in tables.places for file in frames[1::3] if file
+    }
+    stacks = CallstackTree()
     stacks.nodes = tables.stacks
     stacks.places[1:] = [frames_of(place, tables.strings, names, files) for place in tables.places[1:]]
     return stacks, mangled
 
 
-def frames_of(place: Place, strings: list[str], names: dict[str, str], files: dict[int, str]) -> tuple[Frame, ...]:
+def frames_of(
+    place: AddressPlace, strings: list[str], names: dict[str, str], files: dict[int, str]
+) -> tuple[Frame, ...]:
     """One at least, which says where the place is when nothing else is known."""
     address, module, words = place
     at = strings[module] or None, address
@@ -84,7 +88,7 @@ def frames_of(place: Place, strings: list[str], names: dict[str, str], files: di
     return tuple(frames) or (Frame(None, None, None, *at),)
 
 
-def profile(tables: Tables, stacks: Stacks, file: str) -> Profile:
+def profile(tables: HeaptrackTables, stacks: CallstackTree, file: str) -> Profile:
     events = tables.events
     moments = [moment(tables, f"mark {number}", *mark) for number, mark in enumerate(tables.marks, 1)]
     moments += [moment(tables, PEAK, events.peak_bytes, events.at_peak())]
@@ -101,28 +105,30 @@ def profile(tables: Tables, stacks: Stacks, file: str) -> Profile:
     )
 
 
-def moment(tables: Tables, name: str, live_bytes: int, live_blocks: list[int]) -> Moment:
+def moment(tables: HeaptrackTables, name: str, live_bytes: int, live_blocks: list[int]) -> Moment:
     """Of several sites, which differ by size, that are one stack the sum."""
-    live: dict[int, Held] = {}
+    live: dict[int, LiveHeap] = {}
     for stack, size, blocks in zip(tables.sites, tables.events.sizes, live_blocks, strict=False):
         if blocks:
-            live[stack] = plus(live.get(stack, Held(0, 0)), Held(blocks * size, blocks))
+            live[stack] = add_live(live.get(stack, LiveHeap(0, 0)), LiveHeap(blocks * size, blocks))
     return Moment(name, live_bytes, live)
 
 
-def allocated(tables: Tables) -> dict[int, Allocated]:
-    found: dict[int, Allocated] = {}
+def allocated(tables: HeaptrackTables) -> dict[int, AllocationTotals]:
+    found: dict[int, AllocationTotals] = {}
     events = tables.events
     for stack, size, blocks, temporary in zip(
         tables.sites, events.sizes, events.allocated, events.temporary, strict=True
     ):
         if blocks:
-            before = found.get(stack, Allocated(0, 0, 0))
-            found[stack] = Allocated(before.blocks + blocks, before.bytes + blocks * size, before.temporary + temporary)
+            before = found.get(stack, AllocationTotals(0, 0, 0))
+            found[stack] = AllocationTotals(
+                before.blocks + blocks, before.bytes + blocks * size, before.temporary + temporary
+            )
     return found
 
 
-def sizes(tables: Tables) -> Counter[int]:
+def sizes(tables: HeaptrackTables) -> Counter[int]:
     found: Counter[int] = Counter()
     for size, blocks in zip(tables.events.sizes, tables.events.allocated, strict=True):
         found[size] += blocks

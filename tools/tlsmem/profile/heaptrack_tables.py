@@ -3,27 +3,29 @@
 import re
 
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heaptrack_events import Events
+from tlsmem.profile.heaptrack_events import HeaptrackEvents
 
 FORMAT = 3
 NUMBERS = re.compile(rb"[0-9a-f]{1,16}(?: [0-9a-f]{1,16})*")  # of 64 bits; int() takes signs, spaces and 0x too
 END_COUNTS = re.compile(rb"(strings|ips): ([0-9]{1,20})")
 RAW = "a raw recording of heaptrack, without names: unpack it and have heaptrack_interpret read it first"
 
-Place = tuple[int, int, list[int]]  # address, its module, then function, file, line of each frame: numbers of strings
+AddressPlace = tuple[
+    int, int, list[int]
+]  # address, its module, then function, file, line of each frame: numbers of strings
 
 
-class Tables:
+class HeaptrackTables:
     """Numbered as in the file: strings, places and stacks from 1, and sites, which are sizes and stacks, from 0.
 
     Allocations of the function `mark` are marks."""
 
     def __init__(self, mark: str):
-        self.mark, self.events, self.command = mark, Events(self.other), ""
+        self.mark, self.events, self.command = mark, HeaptrackEvents(self.other), ""
         self.in_command = False
         self.time_ms: int | None = None
         self.strings: list[str] = [""]
-        self.places: list[Place] = [(0, 0, [])]
+        self.places: list[AddressPlace] = [(0, 0, [])]
         self.stacks: list[tuple[int, int]] = [(0, 0)]  # place, calling stack
         self.sites: list[int] = []  # by site: its stack
         self.mark_sites: dict[bytes, int] = {}  # by their number as it is written

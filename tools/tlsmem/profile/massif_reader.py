@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.profile import unresolved_stacks
-from tlsmem.profile.compressed_file import Progress, chunks
+from tlsmem.profile.compressed_file import Progress, read_chunks
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import PEAK, Held, Moment, Profile
-from tlsmem.profile.massif_tree import DIGITS, Cut, Lines, Trees, whole
+from tlsmem.profile.heap_profile import PEAK, LiveHeap, Moment, Profile
+from tlsmem.profile.massif_tree import DIGITS, CallTrees, CutOff, LineReader, parse_number
 
 HEADER = ("desc", "cmd", "time_unit")
 NUMBERS = ("time", "mem_heap_B", "mem_heap_extra_B", "mem_stacks_B")
@@ -30,20 +30,20 @@ class Snapshot(NamedTuple):
     live: dict[int, int] | None
 
 
-def profile(file: Path | str, progress: Progress | None = None) -> Profile:
+def read_profile(file: Path | str, progress: Progress | None = None) -> Profile:
     """Moments are `snapshot K`, of those that have call stacks, and the peak. Where the file is cut off, those before.
 
     Unreadable, with a sentence, when the file is not there, foreign, damaged, or has no call stacks."""
-    reader = Reader(file, progress)
+    reader = MassifReader(file, progress)
     found = Profile("massif", str(file), "", reader.trees.stacks, {})
-    held = cache(lambda size: Held(size, None))
+    held = cache(lambda size: LiveHeap(size, None))
     snapshot = None
     try:
         for snapshot in reader.snapshots():
             if snapshot.live is not None:
                 live = {stack: held(size) for stack, size in snapshot.live.items()}
-                add(found, Moment(named(snapshot), snapshot.heap_bytes, live))
-    except Cut as cut:
+                add(found, Moment(snapshot_name(snapshot), snapshot.heap_bytes, live))
+    except CutOff as cut:
         if snapshot is None:
             raise
         said = str(cut).removeprefix(f"{file}: ")
@@ -54,7 +54,7 @@ def profile(file: Path | str, progress: Progress | None = None) -> Profile:
     return finished(found, reader, snapshot.time)
 
 
-def named(snapshot: Snapshot) -> str:
+def snapshot_name(snapshot: Snapshot) -> str:
     return PEAK if snapshot.kind == "peak" else f"snapshot {snapshot.number}"
 
 
@@ -64,7 +64,7 @@ def add(found: Profile, moment: Moment) -> None:
     found.moments[moment.name] = moment
 
 
-def finished(found: Profile, reader: "Reader", time: int) -> Profile:
+def finished(found: Profile, reader: "MassifReader", time: int) -> Profile:
     if PEAK in found.moments:
         found.moments[PEAK] = found.moments.pop(PEAK)
     if missing := reader.trees.lists.demangle():
@@ -77,10 +77,10 @@ def finished(found: Profile, reader: "Reader", time: int) -> Profile:
     return found
 
 
-class Reader:
+class MassifReader:
     def __init__(self, file: Path | str, progress: Progress | None = None) -> None:
-        self.file, self.lines = file, Lines(chunks(file, progress))
-        self.trees = Trees(self.lines)
+        self.file, self.lines = file, LineReader(read_chunks(file, progress))
+        self.trees = CallTrees(self.lines)
         self.header: dict[str, str] = {}
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -110,6 +110,6 @@ class Reader:
     def value(self, name: str) -> int:
         text = self.lines.expect(f"{name}=".encode())
         try:
-            return whole(text)
+            return parse_number(text)
         except ValueError:
             raise Unreadable(f"line {self.lines.number}: {name} is a number of at most {DIGITS} digits") from None

@@ -4,10 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from tlsmem.profile.callstack_lists import StackLists, frame
-from tlsmem.profile.compressed_file import Torn
+from tlsmem.profile.callstack_lists import CallstackLists, parse_frame
+from tlsmem.profile.compressed_file import TornFile
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import Stacks
+from tlsmem.profile.heap_profile import CallstackTree
 
 LONGEST = 1 << 20  # bytes of a line: names of C++ are long
 DEEPEST = 500  # levels of a tree: massif's own --depth ends at 200, and inlined functions are levels too
@@ -16,11 +16,11 @@ BELOW_THRESHOLD = re.compile(rb"in [0-9]+ places?, (all )?below massif's thresho
 UNKNOWN = -1  # in the place of a frame: callers that massif does not tell
 
 
-class Cut(Unreadable):
+class CutOff(Unreadable):
     """The file ends where more is expected."""
 
 
-class Lines:
+class LineReader:
     """Without their newline. `number` is that of the last one read."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -38,10 +38,10 @@ class Lines:
                     raise Unreadable(
                         f"line {self.number + 1} has more than {LONGEST:,} bytes, which is none of massif's"
                     )
-        except Torn:
+        except TornFile:
             torn = True
         if rest or torn:
-            raise Cut(f"cut off in line {self.number + 1}")
+            raise CutOff(f"cut off in line {self.number + 1}")
 
     def keep(self) -> list[bytes]:
         """To which every line is added that is read from now on."""
@@ -59,7 +59,7 @@ class Lines:
         """The rest of a line that starts so."""
         line = self.next()
         if line is None:
-            raise Cut(f"cut off after line {self.number}, where `{start.decode()}` is expected")
+            raise CutOff(f"cut off after line {self.number}, where `{start.decode()}` is expected")
         if not line.startswith(start):
             raise Unreadable(
                 f"line {self.number} of a massif file starts with `{start.decode()}`, and this one does not"
@@ -67,12 +67,12 @@ class Lines:
         return line[len(start) :]
 
 
-class Trees:
+class CallTrees:
     """Call stacks of all snapshots, each kept once."""
 
-    def __init__(self, lines: Lines) -> None:
-        self.lines, self.stacks = lines, Stacks()
-        self.lists = StackLists(self.stacks, [])
+    def __init__(self, lines: LineReader) -> None:
+        self.lines, self.stacks = lines, CallstackTree()
+        self.lists = CallstackLists(self.stacks, [])
         self.numbers: dict[bytes, int] = {}  # of frames, by what massif writes of one
 
     def read(self) -> dict[int, int]:
@@ -92,14 +92,14 @@ class Trees:
                 if count != b"n1:":
                     expected += callers(count) - 1
                 if count == b"n0:" and size != b"0":
-                    live[self.stack(path, level)] += whole(size)
+                    live[self.stack(path, level)] += parse_number(size)
             except (ValueError, IndexError):
                 raise self.wrong(level) from None
             if level > above + 1:
                 raise Unreadable(f"line {lines.number} is indented by more than one more than the one before")
             if not expected:
                 return live
-        raise Cut(f"cut off after line {lines.number}, within a heap tree")
+        raise CutOff(f"cut off after line {lines.number}, within a heap tree")
 
     def stack(self, path: list[int], level: int) -> int:
         """Whose bytes a line at this level tells; of those below massif's threshold, what called them is not known."""
@@ -110,7 +110,7 @@ class Trees:
         found = UNKNOWN
         if not BELOW_THRESHOLD.fullmatch(text):
             found = len(self.lists.frames)
-            self.lists.frames.append(frame(text.decode(errors="replace")))
+            self.lists.frames.append(parse_frame(text.decode(errors="replace")))
         return self.numbers.setdefault(text, found)
 
     def wrong(self, level: int) -> Unreadable:
@@ -122,10 +122,10 @@ def callers(count: bytes) -> int:
     """Of `nCALLERS:`. ValueError when it is something else."""
     if not (count.startswith(b"n") and count.endswith(b":")):
         raise ValueError
-    return whole(count[1:-1])
+    return parse_number(count[1:-1])
 
 
-def whole(digits: bytes) -> int:
+def parse_number(digits: bytes) -> int:
     """ValueError when it is no number of 64 bits."""
     if not digits.isdigit() or len(digits) > DIGITS:
         raise ValueError

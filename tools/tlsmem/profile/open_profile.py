@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader, profile_metadata, sites_reader
-from tlsmem.profile.compressed_file import Progress, Torn, chunks
+from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heap_profile import END, PEAK, Profile, called
+from tlsmem.profile.heap_profile import END, PEAK, Profile, profiler_name
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
@@ -27,11 +27,11 @@ def open_profile(
 
     With the record beside it, moments have the names of their phases. Unreadable, with a sentence, else."""
     file = Path(file)
-    start = beginning(file)
+    start = read_beginning(file)
     if is_json(start, "tool_version"):
         return recorded(file, profile_metadata.load(file), progress)
     if is_json(start, "key", "stack"):
-        found = sites_reader.profile(sites_run(file, suite, stack))
+        found = sites_reader.profile_from_record(sites_run(file, suite, stack))
         found.file = str(file)
         return found
     return with_record(read(file, start, progress))
@@ -40,39 +40,39 @@ def open_profile(
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
     if start.startswith(HEAPTRACK):
-        found = heaptrack_reader.read(file, progress)
+        found = heaptrack_reader.read_profile(file, progress)
     elif start.startswith(b"desc:"):
-        found = massif_reader.profile(file, progress)
+        found = massif_reader.read_profile(file, progress)
     elif start.startswith(dhat_reader.ZIP) or is_json(start, "dhatFileVersion"):
-        found = dhat_reader.profile(file, progress)
+        found = dhat_reader.read_profile(file, progress)
     elif start.startswith(dhat_reader.TREE):
-        raise Unreadable(dhat_reader.no_profile(file))
+        raise Unreadable(dhat_reader.describe_call_trees(file))
     else:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
-        raise Unreadable(f"{file}: an empty profile: {called(found.tool)} saw nothing that was allocated")
+        raise Unreadable(f"{file}: an empty profile: {profiler_name(found.tool)} saw nothing that was allocated")
     return found
 
 
-def beginning(file: Path) -> bytes:
+def read_beginning(file: Path) -> bytes:
     """Unpacked. Unreadable, with a sentence, when the file cannot be read; a pipe would never end."""
     if file.is_dir():
         raise Unreadable(f"{file}: a directory, and no profile: {FORMS}")
     start = b""
     try:
-        for chunk in chunks(file):
+        for chunk in read_chunks(file):
             start += chunk
             if len(start) >= START:
                 break
-    except Torn:  # its reader will tell
+    except TornFile:  # its reader will tell
         pass
     return start[:START]
 
 
-def is_kept(file: Path) -> bool:
+def is_profile_or_recording(file: Path) -> bool:
     """Whether it is a profile, the record of one, or a recording; whole or not."""
     try:
-        start = beginning(file)
+        start = read_beginning(file)
     except Unreadable:
         return False
     keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
@@ -86,20 +86,20 @@ def is_json(start: bytes, *keys: str) -> bool:
 def recorded(file: Path, record: ProfileRecord, progress: Progress | None) -> Profile:
     """What lies beside the record `file`."""
     if record.file is None:
-        found = sites_reader.profile(record.run)
+        found = sites_reader.profile_from_record(record.run)
         found.file = str(file)
         return found
     profile = file.with_name(record.file)
-    return with_record(read(profile, beginning(profile), progress))
+    return with_record(read(profile, read_beginning(profile), progress))
 
 
 def with_record(found: Profile) -> Profile:
     """Whatever is wrong with the record beside it is a warning: the profile can be read without."""
     try:
-        record = profile_metadata.beside(found.file)
+        record = profile_metadata.load_record_beside(found.file)
         if record and record.tool != found.tool:
             raise Unreadable(
-                f"{Path(found.file).stem}.json beside it is the record of a profile by {called(record.tool)}"
+                f"{Path(found.file).stem}.json beside it is the record of a profile by {profiler_name(record.tool)}"
             )
     except Unreadable as error:
         found.warnings.append(str(error).removeprefix(f"{found.file}: "))

@@ -11,10 +11,10 @@ from typing import BinaryIO, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from tlsmem.profile.compressed_file import regular
+from tlsmem.profile.compressed_file import open_regular
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Tool
-from tlsmem.schema.harness_output import Model, sentence
+from tlsmem.schema.harness_output import Model, describe_error
 from tlsmem.schema.records import Record
 from tlsmem.schema.run_origins import Sha256
 
@@ -53,15 +53,15 @@ class ProfileRecord(Model):
 def load(file: Path | str) -> ProfileRecord:
     """Unreadable, with a sentence, when there is none or it is no record of a profile."""
     try:
-        with regular(file) as content:
+        with open_regular(file) as content:
             return ProfileRecord.model_validate_json(content.read())
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None
     except ValidationError as error:
-        raise Unreadable(f"{file}: no record of a profile of schema {SCHEMA}: {sentence(error)}") from None
+        raise Unreadable(f"{file}: no record of a profile of schema {SCHEMA}: {describe_error(error)}") from None
 
 
-def beside(file: Path | str) -> ProfileRecord | None:
+def load_record_beside(file: Path | str) -> ProfileRecord | None:
     """Of a profile; None where there is none. Unreadable, with a sentence, when it is another profile's."""
     file = Path(file)
     place = file.with_suffix(".json")
@@ -78,7 +78,7 @@ def beside(file: Path | str) -> ProfileRecord | None:
 def sha256(file: Path | str) -> str:
     """Unreadable, with a sentence, when the file cannot be read."""
     try:
-        with regular(file) as content:
+        with open_regular(file) as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None
@@ -95,7 +95,7 @@ def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
                 write(made.enter_context(Replacement(place.with_name(record.file))), content)
 
 
-def replace(place: Path, file: Path) -> None:
+def replace_file(place: Path, file: Path) -> None:
     """By a copy of `file`, whole or not at all. OSError when it cannot be written."""
     with open(file, "rb") as content, Replacement(place) as made:
         write(made, content)

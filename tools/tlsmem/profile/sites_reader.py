@@ -4,69 +4,76 @@ import shlex
 from collections import defaultdict
 
 from tlsmem.profile import unresolved_stacks
-from tlsmem.profile.callstack_lists import StackLists
-from tlsmem.profile.demangle import plain
+from tlsmem.profile.callstack_lists import CallstackLists
+from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import Held, Moment, Profile, Stacks, plus
-from tlsmem.run.symbolizer import shorter
-from tlsmem.schema.harness_output import Live, Process, Role
-from tlsmem.schema.records import Frame as Recorded
-from tlsmem.schema.records import Phase, Record, Sites
+from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, add_live
+from tlsmem.run.symbolizer import shorten_path
+from tlsmem.schema.harness_output import LiveBlocks, Process, Role
+from tlsmem.schema.records import Phase, Record, RecordedCallstacks
+from tlsmem.schema.records import RecordedFrame as Recorded
 from tlsmem.stats import session_cost
 
 
-def profile(record: Record, process: Process | None = None) -> Profile:
+def profile_from_record(record: Record, process: Process | None = None) -> Profile:
     """Of one process, or of both ends of the pair: where each has a process of its own, their phases are joined.
 
     Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
     if record.sites is None or record.status != "measured":
         raise Unreadable(
-            f"{session_cost.said(record)} is no sites run that was measured: it is {record.meter}, {record.status}"
+            f"{session_cost.describe_run(record)} is no sites run that was measured: it is "
+            f"{record.meter}, {record.status}"
         )
-    stacks = Stacks()
-    numbers = numbered(record.sites, stacks)
+    stacks = CallstackTree()
+    numbers = add_stacks(record.sites, stacks)
     try:
         numbered_by_role = by_role(record, numbers, stacks)
     except ValueError as error:
-        raise Unreadable(f"{session_cost.said(record)}: unsound: {error}") from None
+        raise Unreadable(f"{session_cost.describe_run(record)}: unsound: {error}") from None
     moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
-    found = Profile("sites", session_cost.said(record), shlex.join(record.argv), stacks, moments)
+    found = Profile("sites", session_cost.describe_run(record), shlex.join(record.argv), stacks, moments)
     found.runtime_s, found.run = record.elapsed_ns / 1e9, record
     found.sessions_of_role, found.of_one_pair = 1, True
     found.warnings += unresolved_stacks.unnamed_function_warnings(found)
     return found
 
 
-def by_phase(record: Record, process: Process | None) -> dict[str, list[Live]]:
+def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBlocks]]:
     """What the chosen pair held, in the order of the phases."""
     phases: list[Phase] = [*record.phases] if process is None else session_cost.phases_of(record, process)
-    found: dict[str, list[Live]] = defaultdict(list)
+    found: dict[str, list[LiveBlocks]] = defaultdict(list)
     for phase in phases:
         found[phase.phase] += phase.sites.live
     return found
 
 
-def by_role(record: Record, numbers: list[int], stacks: Stacks) -> dict[tuple[int, Role], int]:
+def by_role(record: Record, numbers: list[int], stacks: CallstackTree) -> dict[tuple[int, Role], int]:
     """The record's stacks as those of their roles, whom the meter knows even where a stripped harness has no names."""
     used = {(one.stack, one.role) for phase in record.phases for one in phase.sites.live}
     return {(stack, role): stacks.of(numbers[stack], role) for stack, role in sorted(used)}
 
 
-def moment(name: str, live: list[Live], numbers: dict[tuple[int, Role], int]) -> Moment:
+def moment(name: str, live: list[LiveBlocks], numbers: dict[tuple[int, Role], int]) -> Moment:
     """One stack may have allocated in several phases."""
-    held: dict[int, Held] = {}
+    held: dict[int, LiveHeap] = {}
     for one in live:
         stack = numbers[one.stack, one.role]
-        held[stack] = plus(held.get(stack, Held(0, 0)), Held(one.bytes, one.blocks))
+        held[stack] = add_live(held.get(stack, LiveHeap(0, 0)), LiveHeap(one.bytes, one.blocks))
     return Moment(name, sum(one.bytes for one in live), held)
 
 
-def numbered(sites: Sites, stacks: Stacks) -> list[int]:
+def add_stacks(sites: RecordedCallstacks, stacks: CallstackTree) -> list[int]:
     """The record's stacks, by their numbers, added to `stacks`."""
-    lists = StackLists(stacks, [frame(one) for one in sites.frames])
+    lists = CallstackLists(stacks, [convert_frame(one) for one in sites.frames])
     return [lists.stack(numbers) for numbers in sites.stacks]
 
 
-def frame(one: Recorded) -> Frame:
-    return Frame(one.function and plain(one.function), one.file and shorter(one.file), one.line, one.module, one.offset)
+def convert_frame(one: Recorded) -> Frame:
+    return Frame(
+        one.function and normalise_name(one.function),
+        one.file and shorten_path(one.file),
+        one.line,
+        one.module,
+        one.offset,
+    )

@@ -3,8 +3,8 @@
 from collections import Counter
 from pathlib import PurePath
 
-from tlsmem.profile.frames import Frame, allocates
-from tlsmem.profile.heap_profile import END, PEAK, Moment, Profile, Stacks, called
+from tlsmem.profile.frames import Frame, is_allocator_frame
+from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, Moment, Profile, profiler_name
 
 TOO_MUCH = 0.1  # of the bytes of the moment
 NAMED = 3  # modules
@@ -17,7 +17,7 @@ ADVICE = (
 def unnamed_function_warnings(profile: Profile) -> list[str]:
     """A sentence when more than TOO_MUCH of the bytes at the peak were asked for by functions without a name; none
     else. Of a profile without a peak, at its end; or where most is live."""
-    moment = fullest(profile)
+    moment = fullest_moment(profile)
     held = by_module(profile, moment) if moment else Counter()
     if not moment or held.total() <= TOO_MUCH * max(moment.bytes, 1):
         return []
@@ -27,7 +27,7 @@ def unnamed_function_warnings(profile: Profile) -> list[str]:
     return [f"no names for the functions that hold {share}, in {', '.join(modules)}: {ADVICE}"]
 
 
-def fullest(profile: Profile) -> Moment | None:
+def fullest_moment(profile: Profile) -> Moment | None:
     found = [profile.moments[name] for name in (PEAK, END) if name in profile.moments]
     return (found or sorted(profile.moments.values(), key=lambda moment: -moment.bytes) or [None])[0]
 
@@ -37,19 +37,19 @@ def by_module(profile: Profile, moment: Moment) -> Counter[str]:
     libstdc++, which allocates a pool as it is loaded."""
     held: Counter[str] = Counter()
     for stack, live in moment.live.items():
-        frame = caller(profile.stacks, stack)
+        frame = first_caller(profile.stacks, stack)
         own = profile.tool == "heaptrack" and frame and PurePath(frame.module or "").name.startswith("libstdc++.")
         if frame and frame.function is None and not own:
             held[PurePath(frame.module).name if frame.module else "no module"] += live.bytes
     return held
 
 
-def caller(stacks: Stacks, stack: int) -> Frame | None:
+def first_caller(stacks: CallstackTree, stack: int) -> Frame | None:
     """As frames.callers() tells it, without reading a whole stack: there may be millions."""
     inner = None
     for place in stacks.walk(stack):
         for frame in stacks.places[place]:
-            if not allocates(frame):
+            if not is_allocator_frame(frame):
                 return frame
             inner = inner or frame
     return inner
@@ -63,7 +63,7 @@ OPTIONS = {"dhat": "--num-callers=128", "massif": "--depth=100"}
 def truncated_stack_warnings(profile: Profile) -> list[str]:
     """A sentence when more than TOO_MUCH of the bytes at the peak are of call stacks that end as the deepest does, and
     not where a program or a thread begins; none else."""
-    moment = fullest(profile)
+    moment = fullest_moment(profile)
     depths = {stack: depth(profile.stacks, stack) for stack in (moment.live if moment else ())}
     deepest = max(depths.values(), default=0)
     ended = [
@@ -73,14 +73,14 @@ def truncated_stack_warnings(profile: Profile) -> list[str]:
     if len(ended) <= FEW or held <= TOO_MUCH * moment.bytes:
         return []
     share = f"{held / moment.bytes:.0%} of the bytes at {moment.name} have call stacks that end after {deepest} calls"
-    return [f"{share}, before main: run {called(profile.tool)} with {OPTIONS[profile.tool]}"]
+    return [f"{share}, before main: run {profiler_name(profile.tool)} with {OPTIONS[profile.tool]}"]
 
 
-def depth(stacks: Stacks, stack: int) -> int:
+def depth(stacks: CallstackTree, stack: int) -> int:
     """Calls, without those that were inlined."""
     return sum(1 for _ in stacks.walk(stack))
 
 
-def outermost(stacks: Stacks, stack: int) -> str | None:
+def outermost(stacks: CallstackTree, stack: int) -> str | None:
     frames = stacks.frames(stack)
     return frames[-1].function if frames else None

@@ -27,7 +27,7 @@ from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section
 from tlsmem.schema import records
 from tlsmem.tables import render
-from tlsmem.tables.table import clean
+from tlsmem.tables.table import printable_text
 
 MAKERS = (
     summary_section,
@@ -57,24 +57,24 @@ def subtitle(read: Sequence[Recording]) -> str:
 
 def run(given: argparse.Namespace) -> None:
     """ValueError and OSError with a sentence."""
-    output = placed(given)
+    output = resolve_output(given)
     named = [*given.recording, *given.recordings]
-    profile_output.check([str(output)] if given.format != FILES else [], map(str, named))
-    loaded = recordings.load_named(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
+    profile_output.check_outputs([str(output)] if given.format != FILES else [], map(str, named))
+    loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
     made = sections(read)
     if given.format == FILES:
-        with stdout.checked():
+        with stdout.exit_on_write_error():
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
         output.parent.mkdir(parents=True, exist_ok=True)
-        profile_output.put(page.page("What a TLS session costs", subtitle(read), made), str(output))
+        profile_output.write_text(page.page("What a TLS session costs", subtitle(read), made), str(output))
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
     else:
-        profile_output.put(render.text_of(files.tables(made, given.table), given.format), str(output))
+        profile_output.write_text(render.format_tables(files.tables(made, given.table), given.format), str(output))
 
 
-def placed(given: argparse.Namespace) -> Path:
+def resolve_output(given: argparse.Namespace) -> Path:
     """ValueError with a sentence for what cannot be."""
     output = given.output or OUTPUTS[given.format]
     if given.table and given.format not in TEXTS:
@@ -95,7 +95,7 @@ def ended(given: argparse.Namespace) -> None:
     try:
         run(given)
     except ValueError as error:
-        sys.exit(f"report: {clean(str(error))}")
+        sys.exit(f"report: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"report: {error.filename or given.output}: {error.strerror}")
-    sys.exit(1 if records.skipped else 0)
+    sys.exit(1 if records.skipped_lines else 0)

@@ -11,10 +11,10 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.series import Series
 from tlsmem.tables import rss_accounts
-from tlsmem.tables.heap import WINDOWED, heap_holes, heap_row, stage_cell
+from tlsmem.tables.heap import NO_COST_WHEN_WINDOWED, heap_row, stage_cell, why_no_heap_cost
 from tlsmem.tables.rss import NO_PAYLOAD, rss_row
-from tlsmem.tables.stacks import APART, plus_minus
-from tlsmem.tables.table import Cell, Column, hole, noted, word
+from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES, slope_interval_cell
+from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, with_note
 
 PEAK, PEAK_PHASE = "peak", "peak_phase"
 STAGES = {
@@ -30,23 +30,25 @@ COLUMNS = [Column(stage, heading, left=stage == PEAK_PHASE) for stage, heading i
 ENDS = "the most at the end of any phase: books tell nothing of within"
 QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, by its sessions; one N has no slope"
 
-Measure = Callable[[Phase], int]
+PhaseQuantity = Callable[[Phase], int]
 
 
 def heap(series: Series, role: str) -> list[Cell]:
     runs = series.runs("heap")
     if series.heap_pair():
         made, peak, named, established, reply = heap_row(series, role)
-        later = [reached(series, "heap", phase) or stage_cell(series, role, phase) for phase in ("idle", "closed")]
+        later = [
+            unreached_cell(series, "heap", phase) or stage_cell(series, role, phase) for phase in ("idle", "closed")
+        ]
         return [made, peak, named, established, reply, *later]
     if not runs:
-        return [hole(heap_holes(series))] * len(STAGES)
+        return [missing_cell(why_no_heap_cost(series))] * len(STAGES)
     return quotients(series, runs, lambda phase: getattr(phase.heap, role).live_bytes)
 
 
 def rss(series: Series, role: str) -> list[Cell]:
-    if why := of_whole_process(series, role):
-        return [hole(why)] * len(STAGES)
+    if why := why_whole_process(series, role):
+        return [missing_cell(why)] * len(STAGES)
     runs = series.full("rss")
     if len({run.sessions for run in runs}) == 1:
         return quotients(series, runs, lambda phase: phase.rss_bytes)
@@ -55,73 +57,73 @@ def rss(series: Series, role: str) -> list[Cell]:
 
 def rss_cell(series: Series, stage: str, runs: Sequence[Record]) -> Cell:
     if stage == PEAK_PHASE:
-        return highest(runs, lambda phase: phase.peak_rss_bytes) if runs else hole(series.reason("rss"))
-    if why := reached(series, "rss", stage):
+        return highest(runs, lambda phase: phase.peak_rss_bytes) if runs else missing_cell(series.reason("rss"))
+    if why := unreached_cell(series, "rss", stage):
         return why
     slope, *_, interval = rss_row(series, None if stage == PEAK else stage)
-    return plus_minus(series, slope, interval)
+    return slope_interval_cell(series, slope, interval)
 
 
 def allocators(series: Series, role: str) -> list[Cell]:
     """What they say is live, with what they round up to."""
-    if why := of_whole_process(series, role):
-        return [hole(why)] * len(STAGES)
+    if why := why_whole_process(series, role):
+        return [missing_cell(why)] * len(STAGES)
     runs = series.full("rss")
     silent = next(
         (
             why
             for run in runs
             for phase in run.phases
-            if (why := allocator_statistics.untold(allocator_statistics.USABLE, phase))
+            if (why := allocator_statistics.unknown_reason(allocator_statistics.LIVE_FIELDS, phase))
         ),
         None,
     )
     if silent or not runs:
-        return [hole(silent or series.reason("rss"))] * len(STAGES)
+        return [missing_cell(silent or series.reason("rss"))] * len(STAGES)
     if len({run.sessions for run in runs}) == 1:
-        return quotients(series, runs, allocator_statistics.usable)
-    names = [phase.phase for phase in runs[-1].phases if reached(series, "rss", phase.phase) is None]
+        return quotients(series, runs, allocator_statistics.live_bytes)
+    names = [phase.phase for phase in runs[-1].phases if unreached_cell(series, "rss", phase.phase) is None]
     slopes = {
-        name: rss_accounts.slope_per_pair(runs, rss_accounts.at_end(allocator_statistics.usable, name))
+        name: rss_accounts.slope_per_pair(runs, rss_accounts.quantity_at_end(allocator_statistics.live_bytes, name))
         for name in names
     }
     most = max(slopes, key=slopes.__getitem__)
-    ends = {PEAK: noted(whole(slopes[most]), ENDS), PEAK_PHASE: word(most)}
-    return [ends.get(stage) or reached(series, "rss", stage) or whole(slopes[stage]) for stage in STAGES]
+    ends = {PEAK: with_note(bytes_value(slopes[most]), ENDS), PEAK_PHASE: text_cell(most)}
+    return [ends.get(stage) or unreached_cell(series, "rss", stage) or bytes_value(slopes[stage]) for stage in STAGES]
 
 
 METERS = {"heap": ("live heap", heap), "rss": ("RSS", rss), "books": ("allocator's books", allocators)}
 
 
-def whole(amount: float) -> Cell:
+def bytes_value(amount: float) -> Cell:
     return Cell(f"{round(amount):,}", {"bytes": round(float(amount), 1)})
 
 
-def of_whole_process(series: Series, role: str) -> str | None:
+def why_whole_process(series: Series, role: str) -> str | None:
     """Why a process's figure is not this role's; None where it is."""
     both = series.setting.roles == "together"
-    return APART if both and role != "total" else None
+    return NEEDS_SPLIT_ROLES if both and role != "total" else None
 
 
-def reached(series: Series, meter: str, stage: str) -> Cell | None:
+def unreached_cell(series: Series, meter: str, stage: str) -> Cell | None:
     """The hole of a stage that these runs do not have, or not for each session; None where they have it."""
     setting = series.setting
     if stage == "reply" and setting.roles.startswith("keep"):
-        return hole(NO_PAYLOAD)
+        return missing_cell(NO_PAYLOAD)
     if setting.window != "all" and stage not in ("established", "reply", "idle", "closed"):
-        return hole(WINDOWED)
+        return missing_cell(NO_COST_WHEN_WINDOWED)
     runs = series.runs(meter)
     if stage in (PEAK, PEAK_PHASE) or all(any(one.phase == stage for one in run.phases) for run in runs):
         return None
-    return hole(f"these runs have no phase `{stage}`")
+    return missing_cell(f"these runs have no phase `{stage}`")
 
 
-def highest(runs: Sequence[Record], of: Measure) -> Cell:
+def highest(runs: Sequence[Record], of: PhaseQuantity) -> Cell:
     """The phase with the largest value in the run of the most sessions."""
-    return word(max(runs[-1].phases, key=of).phase)
+    return text_cell(max(runs[-1].phases, key=of).phase)
 
 
-def quotients(series: Series, runs: Sequence[Record], of: Measure) -> list[Cell]:
+def quotients(series: Series, runs: Sequence[Record], of: PhaseQuantity) -> list[Cell]:
     """Of the only N, per session of the role (of both: per pair), the median of repeats."""
     note = QUOTIENT.format(runs[0].sessions)
     each = [above_contexts(run, of) for run in runs]
@@ -129,8 +131,8 @@ def quotients(series: Series, runs: Sequence[Record], of: Measure) -> list[Cell]
 
     def cell(stage: str) -> Cell:
         if stage == PEAK_PHASE:
-            return word(most)
-        if why := reached(series, runs[0].meter, stage):
+            return text_cell(most)
+        if why := unreached_cell(series, runs[0].meter, stage):
             return why
         size = statistics.median(values[most if stage == PEAK else stage] for values in each)
         return Cell(f"≈ {round(size):,}", {"bytes": round(size, 1), "quotient": True}, note)
@@ -138,7 +140,7 @@ def quotients(series: Series, runs: Sequence[Record], of: Measure) -> list[Cell]
     return [cell(stage) for stage in STAGES]
 
 
-def above_contexts(run: Record, of: Measure) -> dict[str, float]:
+def above_contexts(run: Record, of: PhaseQuantity) -> dict[str, float]:
     """Bytes per session of a role at the end of each phase."""
     base = of(session_cost.phase_of(run, "contexts"))
     return {phase.phase: (of(phase) - base) / (run.sessions // 2) for phase in run.phases}

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from tlsmem.report import differing_settings, memory_pictures
 from tlsmem.report.cost_cells import COLUMNS, METERS
-from tlsmem.report.recordings import Recording, typed
-from tlsmem.report.sections import Section, Shown
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Section, ShownTable
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
-from tlsmem.tables.heap import ROLES, held_roles
-from tlsmem.tables.settings import VARYING
-from tlsmem.tables.table import Column, Table, word
+from tlsmem.tables.heap import ROLE_NAMES, processes_by_role
+from tlsmem.tables.settings import SETTING_ASPECTS
+from tlsmem.tables.table import Column, Table, text_cell
 
 CAPTIONS = {
     "heap": "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role "
@@ -26,7 +26,7 @@ CAPTIONS = {
 ORDER = ("stack", "suite", "role")
 
 
-class Line(NamedTuple):
+class CostRow(NamedTuple):
     """A row: of a recording, one stack in one setting, in one role."""
 
     recording: Recording
@@ -35,48 +35,50 @@ class Line(NamedTuple):
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    lines = [line for recording in recordings for line in lines_of(recording)]
+    lines = [line for recording in recordings for line in cost_rows(recording)]
     if not lines:
         return None
-    apart = f"tools/report.py {typed(*(line.recording for line in lines))}"
+    apart = f"tools/report.py {recording_arguments(*(line.recording for line in lines))}"
     shown = [
-        Shown(table(name, lines), f"{apart} --format markdown --table cost-{name}", "cost", label)
+        ShownTable(table(name, lines), f"{apart} --format markdown --table cost-{name}", "cost", label)
         for name, (label, _) in METERS.items()
     ]
-    return Section("cost", "Cost per session", pictures=memory_pictures.of_all(recordings), tables=tuple(shown))
+    return Section(
+        "cost", "Cost per session", pictures=memory_pictures.memory_pictures(recordings), tables=tuple(shown)
+    )
 
 
-def lines_of(recording: Recording) -> Iterator[Line]:
+def cost_rows(recording: Recording) -> Iterator[CostRow]:
     """Of what was tried: a stack that could not do a suite has its rows, with the reason. Mixed pairs are elsewhere."""
     selection = recording.contents.memory
     if not selection:
         return
     selection = selection.where(lambda setting: setting.peer is None)
     for setting, stack in product(selection.settings, selection.stacks):
-        for role, process in held_roles(setting).items():
-            series = series_of(selection, stack, setting, process)
+        for role, process in processes_by_role(setting).items():
+            series = select_series(selection, stack, setting, process)
             if series.records:
-                yield Line(recording, series, role)
+                yield CostRow(recording, series, role)
 
 
-def series_of(selection: Selection, stack: str, setting: Setting, process: str) -> Series:
+def select_series(selection: Selection, stack: str, setting: Setting, process: str) -> Series:
     measured = [one for one in selection.runs_of.get((stack, setting), ()) if one.status == "measured"]
     return selection.series(stack, setting, process) if measured else selection.series(stack, setting)
 
 
-def table(meter: str, lines: Sequence[Line]) -> Table:
+def table(meter: str, lines: Sequence[CostRow]) -> Table:
     label, cells = METERS[meter]
-    varying = [name for name in VARYING if len({getattr(line.series.setting, name) for line in lines}) > 1]
+    varying = [name for name in SETTING_ASPECTS if len({getattr(line.series.setting, name) for line in lines}) > 1]
     several = ["recording"] if len({line.recording.name for line in lines}) > 1 else []
     names, beside = ([Column(name, name, left=True) for name in some] for some in (ORDER, [*varying, *several]))
     made = Table(f"cost-{meter}", f"Cost per session: {label}", CAPTIONS[meter], [*names, *COLUMNS, *beside])
     for line in lines:
         setting, figures = line.series.setting, cells(line.series, line.role)
-        own = [line.series.stack, setting.suite, ROLES[line.role]]
+        own = [line.series.stack, setting.suite, ROLE_NAMES[line.role]]
         where = [str(getattr(setting, one)) for one in varying] + [line.recording.name] * len(several)
-        made.rows.append([*map(word, own), *figures, *map(word, where)])
+        made.rows.append([*map(text_cell, own), *figures, *map(text_cell, where)])
     runs = [behind(meter, line.series) for line in lines]
-    return differing_settings.marked(made, runs, [line.recording.machine for line in lines])
+    return differing_settings.mark_differences(made, runs, [line.recording.machine for line in lines])
 
 
 def behind(meter: str, series: Series) -> list[Record]:

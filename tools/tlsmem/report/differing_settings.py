@@ -10,7 +10,7 @@ from tlsmem.stats.series import allocator_name, cpu_name, peer_name
 from tlsmem.tables.settings import DEFAULTS, allocator_as_used
 from tlsmem.tables.table import Cell, Column, Table
 
-MARKS = Column("otherwise", "declared otherwise", left=True, usual="")
+MARK_COLUMN = Column("otherwise", "declared otherwise", left=True, usual="")
 KINDS: dict[str, Callable[[Record], str]] = {  # columns that tell a row's runs, by key
     "stack": lambda one: one.stack,
     "suite": lambda one: one.suite,
@@ -53,7 +53,7 @@ ASPECTS: dict[str, Callable[[Record], str]] = {
 }
 
 
-def marked(table: Table, runs: Sequence[Sequence[Record]], machines: Sequence[str] = ()) -> Table:
+def mark_differences(table: Table, runs: Sequence[Sequence[Record]], machines: Sequence[str] = ()) -> Table:
     """With a column of what each row's runs have otherwise than most rows, and a caption that says what those have.
 
     `runs` are those behind each row; `machines` the letters of each row's, where there are several."""
@@ -70,7 +70,7 @@ def marked(table: Table, runs: Sequence[Sequence[Record]], machines: Sequence[st
     differ = {name for name in usual if len({one[name] for one in said if one[name]}) > 1}
     alike = [usual[name] for name in usual if name in differ and name != "flags" and usual[name]]
     caption = f"{table.caption} Where nothing else is marked, declared alike: {', '.join(alike)}."
-    return replace(table, caption=caption, columns=[*table.columns, MARKS], rows=rows)
+    return replace(table, caption=caption, columns=[*table.columns, MARK_COLUMN], rows=rows)
 
 
 def aspects(runs: Iterable[Record]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def most(values: Sequence[str]) -> str:
     return counted.most_common(1)[0][0] if counted else ""
 
 
-def runs_of(table: Table, records: Iterable[Record]) -> list[list[Record]]:
+def runs_by_row(table: Table, records: Iterable[Record]) -> list[list[Record]]:
     """Behind each row: those that the row's own columns name."""
     keys = [(at, KINDS[column.key]) for at, column in enumerate(table.columns) if column.key in KINDS]
     known: dict[tuple, list[Record]] = {}

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
-from tlsmem.report.sections import Picture, deflated, identifier
+from tlsmem.report.sections import Picture, deflate_base64, identifier
 
-DRAWN = STYLE | stack_style.STYLE
+PAGE_RC_PARAMS = STYLE | stack_style.STYLE
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
 
 
@@ -29,7 +29,7 @@ class HtmlPicture(NamedTuple):
     why: str = ""  # there is no picture
 
 
-class Card(NamedTuple):
+class PictureCard(NamedTuple):
     """Pictures of which one is seen at a time."""
 
     name: str
@@ -37,24 +37,25 @@ class Card(NamedTuple):
     pictures: tuple[HtmlPicture, ...]
 
 
-def cards(several: Iterable[Picture]) -> list[Card]:
+def cards(several: Iterable[Picture]) -> list[PictureCard]:
     """Those of one group in one card."""
     groups: dict[str, list[HtmlPicture]] = {}
     for picture in several:
-        groups.setdefault(picture.group or picture.title, []).append(of(picture))
+        groups.setdefault(picture.group or picture.title, []).append(render_picture(picture))
     return [
-        Card(some[0].name, title if len(some) > 1 else some[0].title, tuple(some)) for title, some in groups.items()
+        PictureCard(some[0].name, title if len(some) > 1 else some[0].title, tuple(some))
+        for title, some in groups.items()
     ]
 
 
-def without(card: Card, picture: HtmlPicture, why: str) -> Card:
+def omit_picture(card: PictureCard, picture: HtmlPicture, why: str) -> PictureCard:
     """The card with a sentence in the place of this picture, if it is there."""
     return card._replace(
         pictures=tuple(one._replace(svg="", why=why) if one.name == picture.name else one for one in card.pictures)
     )
 
 
-def of(picture: Picture) -> HtmlPicture:
+def render_picture(picture: Picture) -> HtmlPicture:
     name, label = identifier(f"picture-{picture.name}"), picture.label or picture.title
     told = (name, picture.title, picture.says, picture.command, label)
     try:
@@ -62,18 +63,18 @@ def of(picture: Picture) -> HtmlPicture:
     except ValueError as error:
         return HtmlPicture(*told, why=str(error))
     width, height = (round(float(size)) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
-    return HtmlPicture(*told, deflated(text), width, height)
+    return HtmlPicture(*told, deflate_base64(text), width, height)
 
 
-def drawn(picture: Picture) -> Figure:
-    with matplotlib.rc_context(DRAWN):
+def draw_picture(picture: Picture) -> Figure:
+    with matplotlib.rc_context(PAGE_RC_PARAMS):
         return picture.draw()
 
 
 def svg(picture: Picture) -> str:
     """Without what a browser does not need, and with numbers to a tenth of a point."""
-    made, text = drawn(picture), io.StringIO()
-    with matplotlib.rc_context(DRAWN):
+    made, text = draw_picture(picture), io.StringIO()
+    with matplotlib.rc_context(PAGE_RC_PARAMS):
         made.savefig(text, format="svg", metadata={"Date": None})
     pyplot.close(made)
     return slimmer(text.getvalue())

@@ -7,7 +7,7 @@ import matplotlib
 
 from tlsmem.explore import profile_output
 from tlsmem.plots.picture import save
-from tlsmem.report.embedded_pictures import DRAWN, drawn
+from tlsmem.report.embedded_pictures import PAGE_RC_PARAMS, draw_picture
 from tlsmem.report.sections import Section, identifier
 from tlsmem.tables import forms, render
 from tlsmem.tables.table import Table
@@ -22,14 +22,14 @@ def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:
         for shown in section.tables:
             for form, ending in ENDINGS.items():
                 file = directory / f"{identifier(shown.table.name)}{ending}"
-                profile_output.put(render.text_of([shown.table], form), str(file))
+                profile_output.write_text(render.format_tables([shown.table], form), str(file))
                 yield file
         for picture in (*section.pictures, *section.files):
             try:
-                made = drawn(picture)
+                made = draw_picture(picture)
             except ValueError:
                 continue
-            with matplotlib.rc_context(DRAWN):
+            with matplotlib.rc_context(PAGE_RC_PARAMS):
                 yield from save(made, directory / identifier(picture.name))
 
 

@@ -8,23 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tlsmem.explore.flamegraph import call_tree
-from tlsmem.explore.flamegraph.call_tree import Tree
-from tlsmem.explore.flamegraph.page_data import Numbers, changes
+from tlsmem.explore.flamegraph.call_tree import CallTree
+from tlsmem.explore.flamegraph.page_data import Numbering, held_changes
 from tlsmem.explore.short_function_names import short
 from tlsmem.profile.buckets.rules import Rule
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.report.sections import deflated
+from tlsmem.report.sections import deflate_base64
 
 ANOTHER = "(for another purpose)"  # stacks with the same functions whose blocks are for something else
 ROLES = ("client", "server")
 
 
 @dataclass
-class Grown:
+class PairTree:
     """One pair's tree at these moments, and which rule says what a node's own bytes are for."""
 
-    tree: Tree = field(default_factory=Tree)
+    tree: CallTree = field(default_factory=CallTree)
     rules: dict[int, Rule | None] = field(default_factory=dict)
 
     def put(self, place: int, rule: Rule | None) -> int:
@@ -34,22 +34,22 @@ class Grown:
         return place
 
 
-def grown(profile: Profile, moments: Sequence[str]) -> Grown:
+def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree:
     """Of a sites run: what its two sessions hold at the ends of these phases."""
-    made, sums, places = Grown(), Sums(profile), {}
+    made, sums, places = PairTree(), BucketSums(profile), {}
     for at, name in enumerate(moments):
         for stack, held in profile.moments[name].live.items() if name in profile.moments else ():
             if profile.stacks.owner(stack) not in ROLES:
                 continue
             if stack not in places:
-                frames = call_tree.inner(profile.stacks.frames(stack))
-                keys = ((call_tree.key(frame), frame.line) for frame in frames)
+                frames = call_tree.frames_from_driver(profile.stacks.frames(stack))
+                keys = ((call_tree.function_key(frame), frame.line) for frame in frames)
                 places[stack] = made.put(made.tree.place(profile.stacks.owner(stack), keys), sums.rule(stack))
             made.tree.add(places[stack], at, held)
     return made
 
 
-def columns(one: Grown, frames: Numbers, rules: Numbers) -> dict:
+def columns(one: PairTree, frames: Numbering, rules: Numbering) -> dict:
     tree = one.tree
     chosen = [one.rules.get(node) for node in range(len(tree.keys))]
     return {
@@ -57,18 +57,18 @@ def columns(one: Grown, frames: Numbers, rules: Numbers) -> dict:
         "frames": [frames[key] for key in tree.keys],
         "rules": [-1 if rule is None else rules[rule] for rule in chosen],
         "lines": [sorted(lines) for lines in tree.lines],
-        "held": [changes(held) for held in tree.held],
+        "held": [held_changes(held) for held in tree.held],
     }
 
 
-def together(trees: Sequence[Grown]) -> dict:
+def merge_trees(trees: Sequence[PairTree]) -> dict:
     """`tree` says which of `trees` each is: equal ones stand there once."""
-    names, frames, rules, texts = Numbers(), Numbers(), Numbers(), Numbers()
+    names, frames, rules, texts = Numbering(), Numbering(), Numbering(), Numbering()
     order = [texts[json.dumps(columns(one, frames, rules), separators=(",", ":"))] for one in trees]
     parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
     said = [[rule.bucket, rule.why] for rule in rules]
     return {"names": [*names], "frames": parts, "rules": said, "trees": list(map(json.loads, texts)), "tree": order}
 
 
-def packed(value: object) -> str:
-    return deflated(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+def pack_json(value: object) -> str:
+    return deflate_base64(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))

@@ -6,31 +6,37 @@ from collections.abc import Callable, Iterable, Sequence
 from markupsafe import Markup
 
 from tlsmem.config import definitions, matrix
-from tlsmem.report.recordings import Recording, typed
-from tlsmem.report.sections import Section, Shown, coded
-from tlsmem.run.validate import of_any_suite
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Section, ShownTable, mark_code
+from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
-from tlsmem.stats.selection import run_of
-from tlsmem.tables.settings import allocator_as_used, dates, distinct, options
-from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
+from tlsmem.stats.selection import run_from_record
+from tlsmem.tables.settings import allocator_as_used, dates, distinct_cell, options
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 
 STATES = ("measured", "unsupported", "failed")
 
 
 def section(recordings: Sequence[Recording]) -> Section:
-    made = [of_recordings(recordings), machines(recordings), stacks(recordings), suites(recordings), holes(recordings)]
-    command = f"tools/report.py {typed(*recordings)} --format markdown --table"
-    shown = tuple(Shown(table, f"{command} {table.name}") for table in made if table.rows)
-    return Section("measured", "What was measured", remarks(left_out(recordings)), tables=shown)
+    made = [
+        recording_table(recordings),
+        machines(recordings),
+        stacks(recordings),
+        suites(recordings),
+        holes(recordings),
+    ]
+    command = f"tools/report.py {recording_arguments(*recordings)} --format markdown --table"
+    shown = tuple(ShownTable(table, f"{command} {table.name}") for table in made if table.rows)
+    return Section("measured", "What was measured", remarks(describe_left_out(recordings)), tables=shown)
 
 
-def left_out(recordings: Sequence[Recording]) -> list[str]:
+def describe_left_out(recordings: Sequence[Recording]) -> list[str]:
     return [f"{one.name}: {said}." for one in recordings for said in one.contents.left_out]
 
 
 def remarks(said: Sequence[str]) -> Markup:
     """What is to be seen; nothing where nothing is said."""
-    lines = Markup("").join(Markup("<li>{}</li>\n").format(coded(one)) for one in said)
+    lines = Markup("").join(Markup("<li>{}</li>\n").format(mark_code(one)) for one in said)
     return Markup('<ul class="remarks">\n{}</ul>').format(lines) if said else Markup()
 
 
@@ -61,7 +67,7 @@ def table(name: str, title: str, caption: str, headings: dict[str, str], numbers
     return Table(name, title, caption, columns)
 
 
-def of_recordings(recordings: Sequence[Recording]) -> Table:
+def recording_table(recordings: Sequence[Recording]) -> Table:
     headings = {"recording": "recording", "machine": "machine", "dates": "recorded", "commits": "commit"}
     headings |= {"schemas": "schema", "campaigns": "campaigns in it", "stacks": "stacks", "suites": "suites"}
     made = table(
@@ -75,13 +81,13 @@ def of_recordings(recordings: Sequence[Recording]) -> Table:
     for one in recordings:
         became = Counter(record.status for record in one.records)
         texts = [one.name, one.machine, dates(one.records), commits(one.records), schemas(one.records)]
-        counts = [len({of(record) for record in one.records}) for of in (stack_of, lambda record: record.suite)]
+        counts = [len({of(record) for record in one.records}) for of in (stack_name, lambda record: record.suite)]
         numbers = [*counts, *(became[state] for state in STATES)]
-        made.rows.append([*map(word, texts), word(campaigns(one)), *map(whole, numbers)])
+        made.rows.append([*map(text_cell, texts), text_cell(campaigns(one)), *map(integer_cell, numbers)])
     return made
 
 
-def stack_of(record: Record) -> str:
+def stack_name(record: Record) -> str:
     return record.stack
 
 
@@ -95,8 +101,8 @@ def schemas(records: Iterable[Record]) -> str:
 
 def campaigns(recording: Recording) -> str:
     """Those of which more than half was run."""
-    there = set(map(run_of, recording.records))
-    asked = {name: set(matrix.matrix(one)) for name, one in definitions.campaigns().items() if name != "check"}
+    there = set(map(run_from_record, recording.records))
+    asked = {name: set(matrix.campaign_runs(one)) for name, one in definitions.campaigns().items() if name != "check"}
     return ", ".join(name for name, runs in asked.items() if 2 * len(runs & there) > len(runs))
 
 
@@ -107,10 +113,16 @@ def machines(recordings: Sequence[Recording]) -> Table:
     made = table("machines", "Machines", caption, headings, ("cpus", "memory"))
     for one in {recording.machine: recording for recording in reversed(recordings)}.values():
         machine = one.records[0].machine
-        governor = word(machine.governor) if machine.governor else hole("the machine tells no governor")
+        governor = text_cell(machine.governor) if machine.governor else missing_cell("the machine tells no governor")
         memory = Cell(f"{machine.memory_bytes / 2**30:.1f} GiB", machine.memory_bytes)
-        about = [word(machine.kernel), word(machine.os), word(machine.libc), word(machine.thp_host), governor]
-        made.rows.append([word(one.machine), word(machine.cpu), whole(machine.cpus), memory, *about])
+        about = [
+            text_cell(machine.kernel),
+            text_cell(machine.os),
+            text_cell(machine.libc),
+            text_cell(machine.thp_host),
+            governor,
+        ]
+        made.rows.append([text_cell(one.machine), text_cell(machine.cpu), integer_cell(machine.cpus), memory, *about])
     made.rows.sort(key=lambda row: (len(row[0].text), row[0].text))
     return made
 
@@ -127,15 +139,17 @@ def stacks(recordings: Sequence[Recording]) -> Table:
     made = table("settings", "Stacks, and what was held equal", "One row a stack and recording.", headings)
     for one in recordings:
         kept = one.contents.records
-        for stack in dict.fromkeys(map(stack_of, kept)):
+        for stack in dict.fromkeys(map(stack_name, kept)):
             runs = [record for record in kept if record.stack == stack]
-            cells = [distinct(filter(None, map(of, runs))) for _, of in asked.values()]
-            made.rows.append([word(stack), word(one.name), *(cell if cell.text else unsaid(runs) for cell in cells)])
+            cells = [distinct_cell(filter(None, map(of, runs))) for _, of in asked.values()]
+            made.rows.append(
+                [text_cell(stack), text_cell(one.name), *(cell if cell.text else unsaid(runs) for cell in cells)]
+            )
     return made
 
 
 def unsaid(runs: Iterable[Record]) -> Cell:
-    return hole(next((f"{one.status}: {one.reason}" for one in runs if one.reason), "not said"))
+    return missing_cell(next((f"{one.status}: {one.reason}" for one in runs if one.reason), "not said"))
 
 
 def suites(recordings: Sequence[Recording]) -> Table:
@@ -145,9 +159,11 @@ def suites(recordings: Sequence[Recording]) -> Table:
     measured = [one for recording in recordings for one in recording.contents.records if one.status == "measured"]
     for suite in sorted({one.suite for one in measured}):
         runs = [one for one in measured if one.suite == suite]
-        agreed = [distinct(getattr(one.negotiated, name) for one in runs) for name in ("protocol", "cipher", "group")]
-        did = whole(len({one.stack for one in runs}))
-        made.rows.append([word(suite), *agreed, distinct(map(options, runs)), did])
+        agreed = [
+            distinct_cell(getattr(one.negotiated, name) for one in runs) for name in ("protocol", "cipher", "group")
+        ]
+        did = integer_cell(len({one.stack for one in runs}))
+        made.rows.append([text_cell(suite), *agreed, distinct_cell(map(options, runs)), did])
     return made
 
 
@@ -160,9 +176,9 @@ def holes(recordings: Sequence[Recording]) -> Table:
     found: dict[tuple[str, ...], list[Record]] = {}
     for one in recordings:
         for record in (record for record in one.contents.records if record.status != "measured"):
-            why = of_any_suite(" ".join(record.reason.split()))
+            why = strip_suite(" ".join(record.reason.split()))
             found.setdefault((record.stack, one.name, record.status, why), []).append(record)
     for told, runs in found.items():
         suites = ", ".join(dict.fromkeys(run.suite for run in runs))
-        made.rows.append([*map(word, told), word(suites), whole(len(runs))])
+        made.rows.append([*map(text_cell, told), text_cell(suites), integer_cell(len(runs))])
     return made

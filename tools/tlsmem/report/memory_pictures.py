@@ -9,10 +9,10 @@ from functools import partial
 from tlsmem.config import releases
 from tlsmem.plots import memory, stacks
 from tlsmem.plots import releases as plot_releases
-from tlsmem.report.recordings import Recording, typed
+from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture
-from tlsmem.stats.selection import Selection, of_campaign, select
-from tlsmem.tables.catalogue import many
+from tlsmem.stats.selection import Selection, select, select_campaign
+from tlsmem.tables.catalogue import has_many_stacks
 
 EVERY = "What a server session keeps, every stack"
 LIBRARIES = 3  # of a picture of releases
@@ -26,7 +26,7 @@ def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
     if not selection or not any(one.status == "measured" for one in selection.records):
         return
     ending, named = (f"-{recording.name}", f", {recording.name}") if several else ("", "")
-    of = every_stack(recording, selection) if many(selection) else side_by_side(recording, selection)
+    of = every_stack(recording, selection) if has_many_stacks(selection) else side_by_side(recording, selection)
     for one in of:
         group = f"{one.group}{named}" if one.group else None
         yield one._replace(name=f"{one.name}{ending}", title=f"{one.title}{named}", group=group)
@@ -37,7 +37,7 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     suites = popular(alone)
     if not suites:
         return
-    by_role = f"tools/plot_stacks.py {typed(recording)} -o stacks --roles split --suite"
+    by_role = f"tools/plot_stacks.py {recording_arguments(recording)} -o stacks --roles split --suite"
     for suite in suites:
         some = alone.where(lambda one, suite=suite: one.suite == suite)
         title = f"What a server session keeps in {suite}"
@@ -46,7 +46,7 @@ def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]
     some, libraries = alone.where(lambda one: one.suite in suites), most_released(alone)
     if not libraries:
         return
-    command = f"tools/plot_releases.py {typed(recording)} -o releases --roles split "
+    command = f"tools/plot_releases.py {recording_arguments(recording)} -o releases --roles split "
     says = "Memory of an established session, and its peak, of each library from release to release, client and server."
     chosen = [word for name in libraries for word in ("--library", name)]
     chosen += [word for suite in suites for word in ("--suite", suite)]
@@ -73,16 +73,16 @@ def popular(selection: Selection) -> list[str]:
 
 def most_released(selection: Selection) -> list[str]:
     """Libraries by how many releases there are: as many as have room beside each other."""
-    found = releases.libraries(selection.stacks, plot_releases.LEAST)
+    found = releases.group_by_library(selection.stacks, plot_releases.LEAST)
     return sorted(found, key=lambda name: -len(found[name]))[:LIBRARIES]
 
 
 def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture]:
     """Of a campaign where it is there, else of the plainest settings."""
-    command = f"tools/plot_mem.py {typed(recording)} -o memory"
+    command = f"tools/plot_mem.py {recording_arguments(recording)} -o memory"
     kept = plain(selection)
     for name in FEW:
-        found = of_campaign(recording.records, name)
+        found = select_campaign(recording.records, name)
         if len({one.sessions for one in found if one.status == "measured"}) > 1:
             command, kept = f"{command} --campaign {name}", select(found)
             break
@@ -99,8 +99,8 @@ def plain(selection: Selection) -> Selection:
     return found if any(one.status == "measured" for one in found.records) else selection
 
 
-def of_all(recordings: Sequence[Recording]) -> Iterator[Picture]:
+def memory_pictures(recordings: Sequence[Recording]) -> Iterator[Picture]:
     of_memory = [one for one in recordings if one.contents.memory]
-    kinds = Counter(many(one.contents.memory) for one in of_memory)
+    kinds = Counter(has_many_stacks(one.contents.memory) for one in of_memory)
     for one in of_memory:
-        yield from pictures(one, kinds[many(one.contents.memory)] > 1)
+        yield from pictures(one, kinds[has_many_stacks(one.contents.memory)] > 1)

@@ -5,18 +5,18 @@ Of one stack in one suite: heap runs, sites runs and RSS runs of all pairs in th
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tlsmem.base.phase_names import place
+from tlsmem.base.phase_names import order_key
 from tlsmem.config.run import SYSTEM
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, process_tables, session_cost
-from tlsmem.stats.remainders import remainder_of
+from tlsmem.stats.remainders import explain_remainder
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables.environments import LAB
-from tlsmem.tables.heap import heap_holes
+from tlsmem.tables.heap import why_no_heap_cost
 
 BASE, LAST = "contexts", "closed"  # figures are above the one; what comes after the other is nobody's session
 PAIR = "pair"
@@ -24,7 +24,7 @@ UNMETERED = "heap is metered on the system's allocator, in the laboratory, and t
 METERED = {"client": "client", "server": "server", PAIR: "total"}
 
 
-class Place(NamedTuple):
+class StackInSuite(NamedTuple):
     """A stack in a suite, with the settings its figures are from: `metered` of the heap, `resident` by what differs."""
 
     stack: str
@@ -34,13 +34,13 @@ class Place(NamedTuple):
     resident: dict[str, list[Setting]]  # by allocator and environment; split runs first
 
 
-def places(selection: Selection) -> Iterator[Place]:
+def stacks_in_suites(selection: Selection) -> Iterator[StackInSuite]:
     plain = [one for one in selection.settings if is_plain(one)]
     for suite in dict.fromkeys(one.suite for one in plain):
         for stack in selection.stacks:
             there = [one for one in plain if one.suite == suite and (stack, one) in selection.runs_of]
             if there:
-                yield of_place(selection, stack, suite, there)
+                yield stack_in_suite(selection, stack, suite, there)
 
 
 def is_plain(setting: Setting) -> bool:
@@ -49,7 +49,7 @@ def is_plain(setting: Setting) -> bool:
     return whole and setting.peer is None and setting.cpu == "all"
 
 
-def of_place(selection: Selection, stack: str, suite: str, settings: Sequence[Setting]) -> Place:
+def stack_in_suite(selection: Selection, stack: str, suite: str, settings: Sequence[Setting]) -> StackInSuite:
     """Heap is metered in the laboratory, on the system's allocator."""
 
     def tells(setting: Setting) -> tuple:
@@ -61,67 +61,73 @@ def of_place(selection: Selection, stack: str, suite: str, settings: Sequence[Se
     for one in sorted(settings, key=lambda one: (one.env != LAB, one.allocator != SYSTEM, one.roles != "split")):
         resident.setdefault(called(one), []).append(one)
     both = [one for one in metered if one.roles == "together"]
-    return Place(stack, suite, max(metered, key=tells, default=None), max(both, key=tells, default=None), resident)
+    return StackInSuite(
+        stack, suite, max(metered, key=tells, default=None), max(both, key=tells, default=None), resident
+    )
 
 
 def called(setting: Setting) -> str:
     return setting.allocator if setting.env == LAB else f"{setting.allocator}, {setting.env}"
 
 
-def sites_run(selection: Selection, at: Place) -> Record | None:
+def sites_run(selection: Selection, at: StackInSuite) -> Record | None:
     """Of the largest N."""
     runs = [run for run in selection.runs_of.get((at.stack, at.metered), ()) if run.meter == "sites"]
     measured = [run for run in runs if run.status == "measured" and run.sites is not None]
     return max(measured, key=lambda run: run.sessions, default=None)
 
 
-def phases(selection: Selection, at: Place) -> list[str]:
+def phases(selection: Selection, at: StackInSuite) -> list[str]:
     """Those after BASE up to LAST, in order of time."""
     settings = {one for some in at.resident.values() for one in some} | {at.metered, at.together}
     runs = (run for setting in settings for run in selection.runs_of.get((at.stack, setting), ()))
     names = dict.fromkeys(phase.phase for run in runs for phase in run.phases)
     known = [name for name in names if name != BASE]
     known = known[: known.index(LAST) + 1] if LAST in known else known
-    return sorted(known, key=lambda name: (place(name), name == LAST))
+    return sorted(known, key=lambda name: (order_key(name), name == LAST))
 
 
-def figures(selection: Selection, at: Place, role: str, names: Sequence[str], profile: Profile | None) -> dict:
+def figures(selection: Selection, at: StackInSuite, role: str, names: Sequence[str], profile: Profile | None) -> dict:
     """Live and peak: [bytes, blocks] by phase, of so many sessions; why there are none; buckets; RSS by its setting."""
     found: dict[str, Any] = live(selection, at, role, names, profile)
     if profile and role != PAIR:
-        found["buckets"] = [buckets(Sums(profile), name, role) for name in names]
+        found["buckets"] = [buckets(BucketSums(profile), name, role) for name in names]
     rss = {name: resident(selection, at.stack, settings, role, names) for name, settings in at.resident.items()}
     return found | {"rss": {name: one for name, one in rss.items() if one}}
 
 
-def live(selection: Selection, at: Place, role: str, names: Sequence[str], profile: Profile | None) -> dict:
+def live(selection: Selection, at: StackInSuite, role: str, names: Sequence[str], profile: Profile | None) -> dict:
     metered = at.together if role == PAIR else at.metered
     if metered is None:
         return {"why": UNMETERED}
-    series = selection.series(at.stack, metered, process_of(metered, role))
+    series = selection.series(at.stack, metered, process_of_role(metered, role))
     pair = series.heap_pair()
     if not pair:
-        return of_pair(Sums(profile), role, names, heap_holes(series)) if profile else {"why": unmetered(series)}
-    pair, own = process_tables.without(pair), METERED[role]
+        return (
+            one_pair_figures(BucketSums(profile), role, names, why_no_heap_cost(series))
+            if profile
+            else {"why": unmetered(series)}
+        )
+    pair, own = process_tables.remove_tables(pair), METERED[role]
     reached = {phase.phase for phase in pair[0].phases} & {phase.phase for phase in pair[1].phases}
     kept = [session_cost.live_cost(*pair, own, name) if name in reached else None for name in names]
-    most = [session_cost.peak_of(*pair, own, name) if name in reached else None for name in names]
+    most = [session_cost.phase_peak_cost(*pair, own, name) if name in reached else None for name in names]
     return {
         "sessions": pair[1].sessions // 2 - pair[0].sessions // 2,
         "from": " and ".join(f"{run.sessions:,}" for run in pair),
         "live": [amounts(one) for one in kept],
         "peak": [amounts(one) for one in most],
-        "notes": [one and remainder_of(pair, own, one) for one in kept],
+        "notes": [one and explain_remainder(pair, own, one) for one in kept],
     }
 
 
 def unmetered(series: Series) -> str:
     """Where nothing at all was measured, why that is."""
-    why = heap_holes(series)
+    why = why_no_heap_cost(series)
     return series.reason("rss") if not series.of("heap") and not series.runs("rss") else why
 
 
-def process_of(setting: Setting, role: str) -> Process:
+def process_of_role(setting: Setting, role: str) -> Process:
     return setting.processes.get(role, "both")
 
 
@@ -129,7 +135,7 @@ def amounts(cost: session_cost.HeapCost | None) -> list[int] | None:
     return cost and [cost.bytes.amount, cost.blocks.amount]
 
 
-def of_pair(sums: Sums, role: str, names: Sequence[str], why: str) -> dict:
+def one_pair_figures(sums: BucketSums, role: str, names: Sequence[str], why: str) -> dict:
     """Without a slope: what the one pair holds whose call stacks were kept, and why it is no more than that."""
     roles = ("client", "server") if role == PAIR else (role,)
     wholes = [[sums.whole(name, one) for one in roles] if name in sums.profile.moments else None for name in names]
@@ -137,7 +143,7 @@ def of_pair(sums: Sums, role: str, names: Sequence[str], why: str) -> dict:
     return {"sessions": 1, "live": held, "peak": [None] * len(names), "notes": [None] * len(names), "one_pair": why}
 
 
-def buckets(sums: Sums, name: str, role: str) -> list[list]:
+def buckets(sums: BucketSums, name: str, role: str) -> list[list]:
     """Bucket, bytes, blocks: of one session."""
     held = sums.held(name, role) if name in sums.profile.moments else {}
     return [[bucket, one.bytes, one.blocks] for bucket, one in held.items()]
@@ -148,7 +154,7 @@ def resident(selection: Selection, stack: str, settings: Sequence[Setting], role
     both had one together. Empty where no run tells."""
     for setting in settings:
         if (setting.roles == "together") == (role == PAIR):
-            series = selection.series(stack, setting, process_of(setting, role))
+            series = selection.series(stack, setting, process_of_role(setting, role))
             if runs := series.full("rss"):
                 return {"of": setting.roles} | slopes(series, runs, names)
     return {}
@@ -160,12 +166,12 @@ def slopes(series: Series, runs: list[Record], names: Sequence[str]) -> dict:
         return {"why": f"N = {counts[0]:,} only, and a total divided by N is not a slope"}
     reached = set.intersection(*({phase.phase for phase in run.phases} for run in runs))
     lines = [
-        session_cost.line(session_cost.medians(runs, session_cost.rss_at_end(name))) if name in reached else None
+        session_cost.fit_line(session_cost.medians(runs, session_cost.rss_at_end(name))) if name in reached else None
         for name in names
     ]
     found = {
         "bytes": [line and round(2 * line.slope, 1) for line in lines],
         "from": ", ".join(f"{n:,}" for n in counts),
     }
-    note = allocator_statistics.given_back(runs)
+    note = allocator_statistics.returned_memory_note(runs)
     return found | ({"note": note} if note else {})

@@ -8,32 +8,32 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from tlsmem.base.phase_names import READABLE
-from tlsmem.build.commands import Failed
+from tlsmem.base.phase_names import READABLE_NAMES
+from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.explore.flamegraph.page_scripts import Scripts
 from tlsmem.plots import buckets
-from tlsmem.plots.bucket_panel import LOOKS, look_of, text_on
+from tlsmem.plots.bucket_panel import BUCKET_STYLES, style_of_bucket, text_on
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.report import flame_trees, phase_figures, ranking
-from tlsmem.report.phase_figures import PAIR, Place
+from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
-from tlsmem.report.sections import Picture, Section, own
+from tlsmem.report.sections import Picture, Section, read_asset
 
 ROOM = 700_000  # bytes of the packed figures and call stacks; with what draws them below 1.2 MB
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
 OWN = ("phase_words.js", "phase_chart.js", "phase_flames.js", "phase_details.js", "phases.js")
 
 
-class Kept(NamedTuple):
+class PhaseEntry(NamedTuple):
     """A place in a recording; its tree where a sites run tells."""
 
     recording: int
-    at: Place
+    at: StackInSuite
     names: list[str]
     figures: dict
-    tree: flame_trees.Grown | None
+    tree: flame_trees.PairTree | None
     sessions: int  # of the sites run
 
 
@@ -43,20 +43,22 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     if not found:
         return None
     libraries, unflamed = fetched()
-    html = Markup(own("phases.html")).format(licences=escape("\n\n".join(libraries.licences)))
-    scripts = (*libraries.scripts, own("charts.js"), "".join(map(own, OWN)))
+    html = Markup(read_asset("phases.html")).format(licences=escape("\n\n".join(libraries.licences)))
+    scripts = (*libraries.scripts, read_asset("charts.js"), "".join(map(read_asset, OWN)))
     data = {"packed": fitting(recordings, found, ROOM), "unflamed": unflamed}
-    styles = (own("charts.css"), own("phases.css"), colours())
+    styles = (read_asset("charts.css"), read_asset("phases.css"), colours())
     return Section("phases", "Memory by phase", html, data, scripts, styles, files=pictures(recordings, found))
 
 
-def pictures(recordings: Sequence[Recording], found: Sequence[Kept]) -> tuple[Picture, ...]:
+def pictures(recordings: Sequence[Recording], found: Sequence[PhaseEntry]) -> tuple[Picture, ...]:
     """Of the two that stand beside each other when the page is opened."""
     shown = [found[at] for at in opens(found)]
     if not all(one.tree for one in shown):
         return ()
     recording, suite = recordings[shown[0].recording], shown[0].at.suite
-    profiles = [sites_reader.profile(phase_figures.sites_run(recording.contents.memory, one.at)) for one in shown]
+    profiles = [
+        sites_reader.profile_from_record(phase_figures.sites_run(recording.contents.memory, one.at)) for one in shown
+    ]
     command = ["tools/plot_buckets.py", recording.path, "-o", "phases", "--suite", suite]
     command += [word for one in shown for word in ("--stack", one.at.stack)]
     says = f"What a session of {' and of '.join(one.at.stack for one in shown)} holds by phase, in buckets, in {suite}."
@@ -68,63 +70,63 @@ def fetched() -> tuple[Scripts, str | None]:
     """What draws flamegraphs; nothing, and why, where it cannot be had: call sites are in a table too."""
     try:
         return page_scripts.libraries(), None
-    except Failed as error:
+    except BuildFailed as error:
         print(f"report: no flamegraphs: {error}", file=sys.stderr)
         return Scripts([], []), f"No flamegraph, since {error}."
 
 
-def places(number: int, recording: Recording) -> Iterator[Kept]:
+def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
     selection = recording.contents.memory
-    for at in phase_figures.places(selection) if selection else ():
+    for at in phase_figures.stacks_in_suites(selection) if selection else ():
         names, run = phase_figures.phases(selection, at), phase_figures.sites_run(selection, at)
-        profile = run and sites_reader.profile(run)
+        profile = run and sites_reader.profile_from_record(run)
         together = any(one.roles == "together" for some in at.resident.values() for one in some)
         roles = ("client", "server", PAIR) if together else ("client", "server")
         found = {role: phase_figures.figures(selection, at, role, names, profile) for role in roles}
-        tree = profile and flame_trees.grown(profile, names)
-        yield Kept(number, at, names, found, tree, run.sessions if run else 0)
+        tree = profile and flame_trees.pair_tree_from_profile(profile, names)
+        yield PhaseEntry(number, at, names, found, tree, run.sessions if run else 0)
 
 
-def fitting(recordings: Sequence[Recording], found: Sequence[Kept], room: int) -> str:
+def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], room: int) -> str:
     """Packed, with as many trees as fit, one of each stack first. ValueError when figures alone do not fit."""
     order = sorted(range(len(found)), key=lambda at: (place_in(found, at), at))
     trees = [at for at in order if found[at].tree]
     kept = len(trees)
-    while len(text := flame_trees.packed(of_all(recordings, found, set(trees[:kept])))) > room:
+    while len(text := flame_trees.pack_json(page_data(recordings, found, set(trees[:kept])))) > room:
         if not kept:
             raise ValueError(f"memory by phase of {len(found):,} stacks and suites needs more than {room:,} bytes")
         kept = min(kept - 1, kept * room // len(text))
     return text
 
 
-def place_in(found: Sequence[Kept], at: int) -> int:
+def place_in(found: Sequence[PhaseEntry], at: int) -> int:
     """The how-manyeth tree of its stack: of TLS 1.3 before others."""
     suites = [one.at.suite for one in found if one.at.stack == found[at].at.stack and one.tree]
     suites = sorted(dict.fromkeys(suites), key=lambda suite: not suite.startswith("tls13"))
     return suites.index(found[at].at.suite) if found[at].tree else len(suites)
 
 
-def of_all(recordings: Sequence[Recording], found: Sequence[Kept], kept: set[int]) -> dict:
+def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: set[int]) -> dict:
     """Neighbours are alike, which packs them small: trees stand in the order of stacks."""
     order = sorted(kept, key=lambda at: (found[at].at.stack, found[at].at.suite))
-    grown = flame_trees.together([found[at].tree for at in order])
+    grown = flame_trees.merge_trees([found[at].tree for at in order])
     numbers = dict(zip(order, grown.pop("tree"), strict=True))
     named = [{"name": one.name, "path": shlex.quote(one.path), "machine": one.machine} for one in recordings]
     entries = [entry(one, numbers.get(at)) for at, one in enumerate(found)]
-    about = {"readable": READABLE, "buckets": [looks(bucket) for bucket in ordered()], "opens": opens(found)}
+    about = {"readable": READABLE_NAMES, "buckets": [looks(bucket) for bucket in ordered()], "opens": opens(found)}
     return about | grown | {"recordings": named, "entries": entries}
 
 
-def entry(one: Kept, tree: int | None) -> dict:
+def entry(one: PhaseEntry, tree: int | None) -> dict:
     kept = {"recording": one.recording, "stack": one.at.stack, "suite": one.at.suite, "phases": one.names}
     kept |= {"metered": one.at.metered and one.at.metered.roles, "roles": one.figures, "pair_of": one.sessions}
     return kept | {"tree": tree, "left_out": bool(one.tree) and tree is None}
 
 
-def opens(found: Sequence[Kept]) -> list[int]:
+def opens(found: Sequence[PhaseEntry]) -> list[int]:
     """Two entries in one suite of one recording: of these families where they are there, with call stacks if any, the
     newest releases."""
-    order = ranking.newest_first(one.at.stack for one in found)
+    order = ranking.sort_newest_first(one.at.stack for one in found)
 
     def likeness(at: int) -> tuple:
         stack, suite = found[at].at.stack, found[at].at.suite
@@ -137,22 +139,22 @@ def opens(found: Sequence[Kept]) -> list[int]:
     return [first, *([min(others or beside, key=likeness)] if beside else [])]
 
 
-def family(one: Kept) -> str:
+def family(one: PhaseEntry) -> str:
     return rules.family_of(one.at.stack)
 
 
-def same_row(one: Kept, other: Kept) -> bool:
+def same_row(one: PhaseEntry, other: PhaseEntry) -> bool:
     return (one.recording, one.at.suite) == (other.recording, other.at.suite)
 
 
 def ordered() -> list[str]:
     """Buckets from below, as in the picture of buckets."""
-    looked = [look.bucket for look in LOOKS]
+    looked = [look.bucket for look in BUCKET_STYLES]
     return looked + [bucket for bucket in rules.buckets() if bucket not in looked]
 
 
 def looks(bucket: str) -> dict[str, str]:
-    look = look_of(bucket)
+    look = style_of_bucket(bucket)
     means = rules.buckets().get(bucket, "")
     shown = {"colour": look.colour, "text": text_on(look.colour), "hatch": look.hatch}
     return {"bucket": bucket, "short": look.short, "means": means} | shown

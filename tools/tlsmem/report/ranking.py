@@ -12,15 +12,15 @@ from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.tables.environments import LAB
-from tlsmem.tables.stacks import ranked
+from tlsmem.tables.stacks import rank_by_live_heap
 from tlsmem.tables.table import Cell
 
-ROLE: Role = "server"
+RANKED_ROLE: Role = "server"
 PLAIN = (SYSTEM, "all", None, LAB, "all")  # allocator, window, peer, environment, CPU
 NEARLY = 0.75  # of the most stacks
 
 
-class Standing(NamedTuple):
+class StackCost(NamedTuple):
     """What a session of a stack costs: as standings.live has it."""
 
     stack: str
@@ -29,33 +29,33 @@ class Standing(NamedTuple):
     established: Cell
 
 
-class Kept(NamedTuple):
+class StackRanking(NamedTuple):
     """Of a recording the stacks that tell what an established session keeps, the smallest first."""
 
     recording: Recording
     setting: Setting
-    standings: list[Standing]
+    standings: list[StackCost]
 
 
-def best(recordings: Sequence[Recording]) -> Kept | None:
+def best_ranking(recordings: Sequence[Recording]) -> StackRanking | None:
     """Where most stacks stand beside each other; of nearly as many TLS 1.3, and roles that have a process each."""
     found = [(one, setting) for one in recordings if one.contents.memory for setting in settings(one.contents.memory)]
     if not found:
         return None
 
     def stacks(place: tuple[Recording, Setting]) -> int:
-        return len({one.stack for one in measured_of(place[0].contents.memory, place[1])})
+        return len({one.stack for one in measured_records(place[0].contents.memory, place[1])})
 
     most = max(map(stacks, found))
 
     def likeness(place: tuple[Recording, Setting]) -> tuple:
-        agreed = measured_of(place[0].contents.memory, place[1])[0].negotiated
+        agreed = measured_records(place[0].contents.memory, place[1])[0].negotiated
         newer = bool(agreed and agreed.protocol == "TLSv1.3")
         return stacks(place) >= NEARLY * most, newer, stacks(place), place[1].roles == "split"
 
     for recording, setting in sorted(found, key=likeness, reverse=True):
-        if standing := of_setting(recording.contents.memory, setting):
-            return Kept(recording, setting, standing)
+        if standing := rank_setting(recording.contents.memory, setting):
+            return StackRanking(recording, setting, standing)
     return None
 
 
@@ -63,11 +63,11 @@ def settings(selection: Selection) -> Iterator[Setting]:
     """Plain ones, with a session of the role and a run."""
     for one in selection.settings:
         plain = (one.allocator, one.window, one.peer, one.env, one.cpu) == PLAIN
-        if plain and ROLE in one.processes and measured_of(selection, one):
+        if plain and RANKED_ROLE in one.processes and measured_records(selection, one):
             yield one
 
 
-def measured_of(selection: Selection, setting: Setting) -> list[Record]:
+def measured_records(selection: Selection, setting: Setting) -> list[Record]:
     return [
         one
         for stack in selection.stacks
@@ -76,30 +76,30 @@ def measured_of(selection: Selection, setting: Setting) -> list[Record]:
     ]
 
 
-def of_setting(selection: Selection, setting: Setting) -> list[Standing]:
-    found = (Standing(series.stack, *cells) for series, cells in ranked(selection, setting, ROLE))
+def rank_setting(selection: Selection, setting: Setting) -> list[StackCost]:
+    found = (StackCost(series.stack, *cells) for series, cells in rank_by_live_heap(selection, setting, RANKED_ROLE))
     return [one for one in found if one.established.value is not None]
 
 
-def newest(standings: Sequence[Standing]) -> list[Standing]:
+def newest_releases(standings: Sequence[StackCost]) -> list[StackCost]:
     """Of each library the newest release, without builds of it for another purpose. Providers count as libraries:
     rustls+ring and rustls+aws-lc each have no plain rustls beside them."""
-    by_library = releases.libraries(one.stack for one in standings)
+    by_library = releases.group_by_library(one.stack for one in standings)
     kept = {max(found, key=final) for found in by_library.values()}
     plain = {one.partition("@")[0] for one in kept}
-    kept = {one for one in kept if not built_otherwise(releases.library(one), plain)}
+    kept = {one for one in kept if not built_otherwise(releases.library_with_variant(one), plain)}
     unversioned = {one.stack for one in standings} - {stack for found in by_library.values() for stack in found}
-    kept |= {one for one in unversioned if releases.library(one) not in by_library}
+    kept |= {one for one in unversioned if releases.library_with_variant(one) not in by_library}
     return [one for one in standings if one.stack in kept]
 
 
 def final(stack: str) -> tuple:
     """What was released comes after what was released to be tried."""
     version = releases.version(stack)
-    return "-" not in version, releases.place(version)
+    return "-" not in version, releases.version_key(version)
 
 
-def newest_first(stacks: Iterable[str]) -> list[str]:
+def sort_newest_first(stacks: Iterable[str]) -> list[str]:
     """By release, whatever the library; of one release those of fewer variants first."""
     return sorted(sorted(dict.fromkeys(stacks), key=lambda stack: stack.count("+")), key=final, reverse=True)
 

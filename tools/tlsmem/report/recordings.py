@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
-from tlsmem.schema.records import UNDECLARED, Record
-from tlsmem.stats.selection import ASPECTS, run_of
+from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.stats.selection import ASPECTS, run_from_record
 from tlsmem.tables import recording_contents, table_command
-from tlsmem.tables.recording_contents import Contents
-from tlsmem.tables.settings import machine_of
+from tlsmem.tables.recording_contents import RecordingContents
+from tlsmem.tables.settings import describe_machine
 
 EVERYTHING = dict.fromkeys(ASPECTS)  # nothing is asked for: all of it
 
@@ -25,48 +25,53 @@ class Recording(NamedTuple):
     name: str  # of its directory, with the machine's letter where it has several: unique in a report
     path: str  # as people type it, from the root of the repository
     records: list[Record]
-    contents: Contents  # runs of memory and of time that belong together
+    contents: RecordingContents  # runs of memory and of time that belong together
     machine: str  # its letter
     about_machine: str
 
 
-def typed(*recordings: Recording) -> str:
+def recording_arguments(*recordings: Recording) -> str:
     """Their paths in a command, each once: people call directories as they like."""
     return shlex.join(dict.fromkeys(one.path for one in recordings))
 
 
-def load_named(paths: Sequence[Path]) -> dict[str, list[Record]]:
+def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
     """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
-    return {shown(path): records_of(path) for path in dict.fromkeys(path.resolve() for path in paths)}
+    return {path_from_root(path): read_records(path) for path in dict.fromkeys(path.resolve() for path in paths)}
 
 
-def shown(path: Path) -> str:
+def path_from_root(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def records_of(path: Path) -> list[Record]:
+def read_records(path: Path) -> list[Record]:
     began = time.monotonic()
     try:
-        found = table_command.loaded(path, "recordings are directories under data/")
+        found = table_command.load_recording(path, "recordings are directories under data/")
     except ValueError as error:
-        raise ValueError(f"{shown(path)}: {error}") from None
+        raise ValueError(f"{path_from_root(path)}: {error}") from None
     if not found:
-        raise ValueError(f"{shown(path)}: the recording is empty")
-    print(f"report: {shown(path)}: {len(found):,} runs, read in {time.monotonic() - began:.1f} s", file=sys.stderr)
+        raise ValueError(f"{path_from_root(path)}: the recording is empty")
+    print(
+        f"report: {path_from_root(path)}: {len(found):,} runs, read in {time.monotonic() - began:.1f} s",
+        file=sys.stderr,
+    )
     return found
 
 
 def by_machine(loaded: dict[str, list[Record]]) -> Iterator[Recording]:
     """From paths and their runs."""
-    letters = lettered(record for records in loaded.values() for record in records)
+    letters = letters_by_machine(record for records in loaded.values() for record in records)
     names = unique(loaded)
     for path, records in loaded.items():
-        there = dict.fromkeys(map(declared, records))
+        there = dict.fromkeys(map(machine_identity, records))
         for machine in there:
-            own = [record for record in records if declared(record) == machine]
+            own = [record for record in records if machine_identity(record) == machine]
             letter = letters[machine]
             name = f"{names[path]} on {letter}" if len(there) > 1 else names[path]
-            yield Recording(name, path, own, recording_contents.select(own, EVERYTHING), letter, machine_of(own[0]))
+            yield Recording(
+                name, path, own, recording_contents.select(own, EVERYTHING), letter, describe_machine(own[0])
+            )
 
 
 def unique(paths: Iterable[str]) -> dict[str, str]:
@@ -75,14 +80,16 @@ def unique(paths: Iterable[str]) -> dict[str, str]:
     return {path: end if ends.count(end) == 1 else path for path, end in zip(paths, ends, strict=True)}
 
 
-def declared(record: Record) -> tuple:
+def machine_identity(record: Record) -> tuple:
     """What makes it another machine, as a record's key has it."""
-    return tuple((name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED)
+    return tuple(
+        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS
+    )
 
 
-def lettered(records: Iterable[Record]) -> dict[tuple, str]:
+def letters_by_machine(records: Iterable[Record]) -> dict[tuple, str]:
     """A, B, ..., Z, AA, ... in the order in which they are met."""
-    return {machine: letters(at) for at, machine in enumerate(dict.fromkeys(map(declared, records)))}
+    return {machine: letters(at) for at, machine in enumerate(dict.fromkeys(map(machine_identity, records)))}
 
 
 def letters(number: int) -> str:
@@ -98,7 +105,7 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
 
     `data` has the recordings of the repository, `local` the user's own, the newest of which is always read.
     ValueError with a sentence when there is none at all."""
-    wanted = {name: set(matrix.matrix(definitions.campaigns()[name])) for name in NEEDED}
+    wanted = {name: set(matrix.campaign_runs(definitions.campaigns()[name])) for name in NEEDED}
     kept: dict[str, list[Record]] = {}
     newest: dict[str, list[Record]] = {}
     paths = by_age(data, local)
@@ -106,15 +113,15 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
     for path in paths:
         if not wanted and path != own:
             continue
-        records = records_of(path)
-        newest = newest or {shown(path): records}
-        there = set(map(run_of, records))
+        records = read_records(path)
+        newest = newest or {path_from_root(path): records}
+        there = set(map(run_from_record, records))
         found = [name for name, runs in wanted.items() if 2 * len(runs & there) > len(runs)]
         if found or path == own:
-            kept[shown(path)] = records
+            kept[path_from_root(path)] = records
         wanted = {name: runs for name, runs in wanted.items() if name not in found}
     if not newest:
-        raise ValueError(f"{shown(data)}: no recording there; make mem N=1000 makes one, or name others")
+        raise ValueError(f"{path_from_root(data)}: no recording there; make mem N=1000 makes one, or name others")
     return kept or newest
 
 

@@ -15,12 +15,12 @@ from matplotlib.lines import Line2D
 from tlsmem.config.run import SYSTEM
 from tlsmem.plots import line_labels
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.memory_panels import Style, style
-from tlsmem.plots.picture import frame
-from tlsmem.report.flame_trees import packed
-from tlsmem.report.ranking import newest_first
-from tlsmem.report.recordings import Recording, typed
-from tlsmem.report.sections import Picture, Section, own
+from tlsmem.plots.memory_panels import MarkerStyle, marker_style
+from tlsmem.plots.picture import add_title_and_legend
+from tlsmem.report.flame_trees import pack_json
+from tlsmem.report.ranking import sort_newest_first
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
@@ -28,8 +28,8 @@ from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import KIB, MIB
 from tlsmem.tables.environments import LAB
-from tlsmem.tables.rss import RSS, quantity, unreached
-from tlsmem.tables.settings import dates, machine_of
+from tlsmem.tables.rss import RSS, rss_quantity, why_no_such_phase
+from tlsmem.tables.settings import dates, describe_machine
 
 TITLE = "Memory by sessions"
 WIDE = 170  # letters of what is said below
@@ -38,15 +38,17 @@ WIDE = 170  # letters of what is said below
 def figure(lines: Sequence[dict], quantity: str, about: str, below: str) -> Figure:
     """Of lines as residuals.of_stack has them, those that have a fit of this quantity. `about`: suite and process."""
     shown = [(line["stack"], line["fits"][quantity]) for line in lines if quantity in line["fits"]]
-    looks = [style(at) for at in range(len(shown))]
+    looks = [marker_style(at) for at in range(len(shown))]
     made, (upper, lower) = pyplot.subplots(
         2, 1, figsize=(11, 7.6), layout="constrained", sharex=True, height_ratios=(5, 3)
     )
-    found = [end for (stack, fit), look in zip(shown, looks, strict=True) if (end := drawn(upper, stack, fit, look))]
+    found = [
+        end for (stack, fit), look in zip(shown, looks, strict=True) if (end := draw_line(upper, stack, fit, look))
+    ]
     most = max(points[0] for _, fit in shown for points in fit["points"])
     upper.set(ylabel=f"RSS, {quantity}, MiB", xlim=(0, 1.04 * most))
     upper.yaxis.set_major_formatter(lambda size, _: f"{size:,g}")
-    upper.set_ylim(0, max(upper.get_ylim()[1], line_labels.top(found) if found else 0))
+    upper.set_ylim(0, max(upper.get_ylim()[1], line_labels.axis_top(found) if found else 0))
     line_labels.label(upper, found)
     for (_, fit), look in zip(shown, looks, strict=True):
         off(lower, fit, look)
@@ -57,7 +59,7 @@ def figure(lines: Sequence[dict], quantity: str, about: str, below: str) -> Figu
     names = zip(shown, looks, strict=True)
     keys = [Line2D([], [], color=look.colour, marker=look.marker, label=stack) for (stack, _), look in names]
     said = [textwrap.fill(f"{stack}: {fit['said']}.", WIDE) for stack, fit in shown]
-    frame(made, f"{TITLE}: {about}", keys, "\n".join([*said, below]))
+    add_title_and_legend(made, f"{TITLE}: {about}", keys, "\n".join([*said, below]))
     return made
 
 
@@ -72,11 +74,11 @@ def runs(fit: dict) -> tuple[list[int], list[float]]:
     return [sessions for sessions, _ in pairs], [value for _, value in pairs]
 
 
-def dots(look: Style) -> dict:
+def dots(look: MarkerStyle) -> dict:
     return {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "zorder": 3}
 
 
-def drawn(axes: Axes, stack: str, fit: dict, look: Style) -> line_labels.End | None:
+def draw_line(axes: Axes, stack: str, fit: dict, look: MarkerStyle) -> line_labels.LineEnd | None:
     """Runs and line; where the line ends, if there is one."""
     sessions, sizes = runs(fit)
     axes.plot(sessions, [size / MIB for size in sizes], look.marker, **dots(look))
@@ -88,7 +90,7 @@ def drawn(axes: Axes, stack: str, fit: dict, look: Style) -> line_labels.End | N
     return last, high, f"{stack}\n{fit['slope']:,.0f} bytes per session"
 
 
-def off(axes: Axes, fit: dict, look: Style) -> None:
+def off(axes: Axes, fit: dict, look: MarkerStyle) -> None:
     """How far every run lies off its line, KiB; nothing where there is no line."""
     if "slope" in fit:
         sessions, sizes = runs(fit)
@@ -106,12 +108,15 @@ FAMILIES = ("openssl", "rustls")  # the newest of each, where they are there
 
 def section(recordings: Sequence[Recording]) -> Section | None:
     """None where no recording has RSS runs."""
-    groups = [one for recording in recordings for one in of_recording(recording, len(recordings) > 1)]
+    groups = [one for recording in recordings for one in chart_groups(recording, len(recordings) > 1)]
     if not groups:
         return None
-    scripts, styles = (own("charts.js"), own("residuals.js")), (own("charts.css"), own("residuals.css"))
-    html = Markup(own("residuals.html"))
-    data = {"packed": packed({"groups": groups, "quantities": list(RSS)})}
+    scripts, styles = (
+        (read_asset("charts.js"), read_asset("residuals.js")),
+        (read_asset("charts.css"), read_asset("residuals.css")),
+    )
+    html = Markup(read_asset("residuals.html"))
+    data = {"packed": pack_json({"groups": groups, "quantities": list(RSS)})}
     files = tuple(pictures(recordings, groups))
     return Section("residuals", TITLE, html, data, scripts, styles, files=files)
 
@@ -128,7 +133,7 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         lines = lines or [line for line in first["lines"] if line["fits"]][:MOST]
         quantity = next(name for name in RSS if any(name in line["fits"] for line in lines))
         about = f"{first['suite']}, {first['name']}"
-        below = f"{machine_of(one.records[0])}. Recorded {dates(one.records)}."
+        below = f"{describe_machine(one.records[0])}. Recorded {dates(one.records)}."
         drawn = partial(figure, lines, quantity, about, below)
         says = f"RSS of every run, the line through them, and how far each lies off it: {about}."
         named = f"residuals-{one.name}" if several else "residuals"
@@ -136,21 +141,21 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
 
 
 def opens(stacks: Sequence[str]) -> list[str]:
-    newest = newest_first(stacks)
+    newest = sort_newest_first(stacks)
     wanted = [[stack for stack in newest if stack.startswith(family)][:1] for family in FAMILIES]
     return [stack for (stack,) in wanted] if all(wanted) else [*stacks[:MOST]]
 
 
-def of_recording(recording: Recording, several: bool) -> Iterator[dict]:
+def chart_groups(recording: Recording, several: bool) -> Iterator[dict]:
     """What one chart has: the stacks of a setting's process, which differ in nothing else."""
     selection = recording.contents.memory
     for setting in selection.settings if selection else ():
         for process in dict.fromkeys(setting.processes.values()):
-            lines = [one for stack in selection.stacks if (one := of_stack(selection, stack, setting, process))]
+            lines = [one for stack in selection.stacks if (one := stack_fits(selection, stack, setting, process))]
             if any(line["fits"] for line in lines):
-                name = named(setting, process)
+                name = describe_process(setting, process)
                 where = {"recording": recording.name if several else "", "suite": setting.suite, "name": name}
-                command = f"tools/plot_mem.py {typed(recording)} -o memory --roles {setting.roles}"
+                command = f"tools/plot_mem.py {recording_arguments(recording)} -o memory --roles {setting.roles}"
                 beside = {
                     "command": f"{command} --suite {shlex.quote(setting.suite)}",
                     "opens": opens([line["stack"] for line in lines]),
@@ -158,7 +163,7 @@ def of_recording(recording: Recording, several: bool) -> Iterator[dict]:
                 yield where | beside | {"usual": name in NAMES.values(), "lines": lines}
 
 
-def named(setting: Setting, process: Process) -> str:
+def describe_process(setting: Setting, process: Process) -> str:
     """What stands beside the suite: whose process, and what is not the laboratory's usual."""
     kept = "" if setting.roles in ("together", "split") else f"{setting.roles.removeprefix('keep-')}s, peers freed"
     unusual = [
@@ -171,25 +176,25 @@ def named(setting: Setting, process: Process) -> str:
     return ", ".join(filter(None, [kept or NAMES[process], *unusual]))
 
 
-def of_stack(selection: Selection, stack: str, setting: Setting, process: Process) -> dict | None:
+def stack_fits(selection: Selection, stack: str, setting: Setting, process: Process) -> dict | None:
     """Its fits by quantity; why there are none."""
     if (stack, setting) not in selection.runs_of:
         return None
     series = selection.series(stack, setting, process)
     fits: dict[str, Any] = {}
     for name, phase in RSS.items():
-        if series.full("rss") and not unreached(series, phase):
-            fits[name] = fit(series, series.full("rss"), quantity(phase))
+        if series.full("rss") and not why_no_such_phase(series, phase):
+            fits[name] = fit(series, series.full("rss"), rss_quantity(phase))
     return {"stack": series.owner, "fits": fits, "why": "" if fits else series.reason("rss")}
 
 
 def fit(series: Series, runs: Sequence[Record], of: session_cost.Quantity) -> dict:
     """Sessions are those that the process holds. `points`: sessions, then every repeat's bytes; the line goes through
     their medians."""
-    found = {sessions // series.share: values for sessions, values in session_cost.repeats(runs, of).items()}
+    found = {sessions // series.share: values for sessions, values in session_cost.values_by_sessions(runs, of).items()}
     points = [[sessions, *values] for sessions, values in found.items()]
     middle = session_cost.medians(runs, of)
-    line = session_cost.line({sessions // series.share: value for sessions, value in middle.items()})
+    line = session_cost.fit_line({sessions // series.share: value for sessions, value in middle.items()})
     if not line:
         return {"points": points, "said": quotient(runs[0].sessions, middle, points[0][0])}
     known = {"points": points, "slope": line.slope, "intercept": line.intercept}
@@ -213,6 +218,6 @@ def words(series: Series, spread: float | None, line: session_cost.Line) -> str:
     off = f"the median farthest from it is {abs(line.residual):,.0f} bytes {side}, {share} of what it is"
     intercept, given = (
         f"{line.intercept / session_cost.MIB:,.2f} MiB at no sessions",
-        allocator_statistics.given_back(series.full("rss")),
+        allocator_statistics.returned_memory_note(series.full("rss")),
     )
     return "; ".join(filter(None, [slope, sure, off, intercept, given]))

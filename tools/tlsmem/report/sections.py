@@ -29,11 +29,11 @@ from matplotlib.figure import Figure
 from tlsmem.base.paths import ROOT
 from tlsmem.tables.table import Table
 
-ROOM = ROOT / "tools/tlsmem/report/assets"
+ASSETS = ROOT / "tools/tlsmem/report/assets"
 BACKTICKED = re.compile(r"`([^`]+)`")
 
 
-class Shown(NamedTuple):
+class ShownTable(NamedTuple):
     """A table; its name is unique in a report, and becomes that of a file."""
 
     table: Table
@@ -63,15 +63,15 @@ class Section(NamedTuple):
     styles: tuple[str, ...] = ()
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted
     files: tuple[Picture, ...] = ()  # what its script draws at first, for --format files alone
-    tables: tuple[Shown, ...] = ()
+    tables: tuple[ShownTable, ...] = ()
 
 
-def own(name: str) -> str:
+def read_asset(name: str) -> str:
     """A style, a script or a piece of HTML that lies beside this file."""
-    return (ROOM / name).read_text(encoding="utf-8")
+    return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def coded(text: str) -> Markup:
+def mark_code(text: str) -> Markup:
     """What stands between backticks, as code."""
     plain, *others = BACKTICKED.split(text)
     pairs = zip(others[::2], others[1::2], strict=True)
@@ -83,6 +83,6 @@ def identifier(name: str) -> str:
     return re.sub(r"[^\w-]", "-", name, flags=re.ASCII)
 
 
-def deflated(text: str) -> str:
+def deflate_base64(text: str) -> str:
     """zlib's format (RFC 1950) as base64; a browser's DecompressionStream("deflate") reads it."""
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

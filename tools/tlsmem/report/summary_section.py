@@ -10,16 +10,16 @@ from markupsafe import Markup
 from tlsmem.plots.timed import handshake_kinds
 from tlsmem.profile.buckets.rules import family_of
 from tlsmem.report import inventory_section
-from tlsmem.report.ranking import ROLE, Kept, Standing, best, newest
-from tlsmem.report.recordings import Recording, typed
-from tlsmem.report.sections import Section, Shown
+from tlsmem.report.ranking import RANKED_ROLE, StackCost, StackRanking, best_ranking, newest_releases
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Section, ShownTable
 from tlsmem.stats import timed_rates
 from tlsmem.stats.session_cost import KIB
-from tlsmem.stats.timed_selection import Timed, Work
-from tlsmem.stats.timed_summary import Figure
-from tlsmem.tables.stacks import ROUNDED, exact
-from tlsmem.tables.table import HOLE, Cell, Column, Table, word
-from tlsmem.tables.timed.cells import of_series
+from tlsmem.stats.timed_selection import TimedSelection, Work
+from tlsmem.stats.timed_summary import Sample
+from tlsmem.tables.stacks import ROUNDED_NOTE, exact_bytes
+from tlsmem.tables.table import MISSING, Cell, Column, Table, text_cell
+from tlsmem.tables.timed.cells import sample_or_missing
 
 NAME = re.compile(r"([\w+.@-]*[@-][\w+.@-]*\w)")
 FAMILIES = ("openssl", "rustls")  # beside each other, where both are there
@@ -37,16 +37,16 @@ class Answer(NamedTuple):
 
 def section(recordings: Sequence[Recording]) -> Section:
     """There is always something to say: on what machine."""
-    kept = best(recordings)
-    said = [*(of_memory(kept) if kept else ()), *handshakes(recordings)]
-    answers = Markup('<ul class="answers">\n{}</ul>\n').format(listed(said)) if said else Markup()
-    html = about(recordings) + inventory_section.remarks(inventory_section.warnings(recordings)) + answers
-    command = f"tools/report.py {typed(*recordings)} --format markdown --table glance"
-    shown = (Shown(table(kept), command, bar="established", mark="peak"),) if kept else ()
+    kept = best_ranking(recordings)
+    said = [*(memory_answers(kept) if kept else ()), *handshakes(recordings)]
+    answers = Markup('<ul class="answers">\n{}</ul>\n').format(answers_html(said)) if said else Markup()
+    html = machines_html(recordings) + inventory_section.remarks(inventory_section.warnings(recordings)) + answers
+    command = f"tools/report.py {recording_arguments(*recordings)} --format markdown --table glance"
+    shown = (ShownTable(table(kept), command, bar="established", mark="peak"),) if kept else ()
     return Section("glance", "At a glance", html, tables=shown)
 
 
-def about(recordings: Sequence[Recording]) -> Markup:
+def machines_html(recordings: Sequence[Recording]) -> Markup:
     """The machines, each in a line, with its letter where there are several."""
     machines = {one.machine: one.about_machine for one in recordings}
     several = len(machines) > 1
@@ -54,7 +54,7 @@ def about(recordings: Sequence[Recording]) -> Markup:
     return Markup('<p class="machines">Measured on {}</p>\n').format(Markup("<br>\n").join(said))
 
 
-def listed(answers: Sequence[Answer]) -> Markup:
+def answers_html(answers: Sequence[Answer]) -> Markup:
     """Names of stacks and suites are not broken at their hyphens."""
     lines = (Markup("<li><strong>{}</strong> {}</li>\n").format(one.figure, unbroken(one.sentence)) for one in answers)
     return Markup("").join(lines)
@@ -66,63 +66,63 @@ def unbroken(sentence: str) -> Markup:
 
 
 def kib(cell: Cell) -> str:
-    return f"{exact(cell) / KIB:,.1f}"
+    return f"{exact_bytes(cell) / KIB:,.1f}"
 
 
-def table(kept: Kept) -> Table:
-    some = newest(kept.standings)
+def table(kept: StackRanking) -> Table:
+    some = newest_releases(kept.standings)
     left = len(kept.standings) - len(some)
     others = f"; {left:,} other{'s' * (left != 1)} in the pictures below" if left else ""
-    caption = CAPTION.format(role=ROLE, suite=kept.setting.suite, others=others)
+    caption = CAPTION.format(role=RANKED_ROLE, suite=kept.setting.suite, others=others)
     columns = [Column("stack", "stack", left=True), *(Column(key, heading) for key, heading in COLUMNS.items())]
-    made = Table("glance", f"What a {ROLE} session keeps", caption, columns)
+    made = Table("glance", f"What a {RANKED_ROLE} session keeps", caption, columns)
     for one in some:
-        made.rows.append([word(one.stack), *(in_kib(getattr(one, key)) for key in COLUMNS)])
+        made.rows.append([text_cell(one.stack), *(in_kib(getattr(one, key)) for key in COLUMNS)])
     return made
 
 
 def in_kib(cell: Cell) -> Cell:
     if cell.value is None:
         return cell
-    note = "; ".join(one for one in (cell.note or "").split("; ") if one and one != ROUNDED)
+    note = "; ".join(one for one in (cell.note or "").split("; ") if one and one != ROUNDED_NOTE)
     return Cell(kib(cell), {"bytes": cell.value["bytes"]}, note or None)
 
 
-def of_memory(kept: Kept) -> Iterator[Answer]:
+def memory_answers(kept: StackRanking) -> Iterator[Answer]:
     """The ends and the middle; OpenSSL beside rustls."""
     some, where = kept.standings, f"in {kept.setting.suite}"
     first, last = some[0], some[-1]
     if len(some) == 1:
         yield Answer(
             f"{kib(first.established)} KiB",
-            f"of live heap an established {ROLE} session of {first.stack} keeps {where}.",
+            f"of live heap an established {RANKED_ROLE} session of {first.stack} keeps {where}.",
         )
         return
     half = f", half of them {kib(some[(len(some) - 1) // 2].established)} KiB or less" if len(some) > 3 else ""
     yield Answer(
         f"{kib(first.established)} to {kib(last.established)} KiB",
-        f"of live heap an established {ROLE} session keeps {where}: the least with {first.stack}, the most with "
+        f"of live heap an established {RANKED_ROLE} session keeps {where}: the least with {first.stack}, the most with "
         f"{last.stack}, of {len(some)} stacks{half}.",
     )
-    if two := beside(some):
+    if two := compared_pair(some):
         yield compared(*two)
 
 
-def beside(some: Sequence[Standing]) -> tuple[Standing, Standing] | None:
+def compared_pair(some: Sequence[StackCost]) -> tuple[StackCost, StackCost] | None:
     """The newest of two families, the larger first; of several providers the smallest."""
-    shown = newest(some)
+    shown = newest_releases(some)
     found = [one for name in FAMILIES for one in [*filter(lambda one: family_of(one.stack) == name, shown)][:1]]
     if len(found) < len(FAMILIES):
         return None
-    small, large = sorted(found, key=lambda one: exact(one.established))
+    small, large = sorted(found, key=lambda one: exact_bytes(one.established))
     return large, small
 
 
-def compared(large: Standing, small: Standing) -> Answer:
-    times = exact(large.established) / exact(small.established)
+def compared(large: StackCost, small: StackCost) -> Answer:
+    times = exact_bytes(large.established) / exact_bytes(small.established)
     kept = f"{kib(large.established)} and {kib(small.established)} KiB"
     said = f"as much is kept by {large.stack} as by {small.stack}: {kept}"
-    if HOLE not in (large.peak.text, small.peak.text):
+    if MISSING not in (large.peak.text, small.peak.text):
         said += f"; at the peak of the handshake they hold {kib(large.peak)} and {kib(small.peak)} KiB"
     return Answer(f"{times:.1f} times", f"{said}.")
 
@@ -145,13 +145,15 @@ def handshakes(recordings: Sequence[Recording]) -> Iterator[Answer]:
             return
 
 
-def rated(timed: Timed) -> tuple[Work, dict[str, Figure]] | None:
+def rated(timed: TimedSelection) -> tuple[Work, dict[str, Sample]] | None:
     """Full handshakes a second of servers' own work, where most stacks were timed, at least two; TLS 1.3 of equals."""
-    made: dict[Work, dict[str, Figure]] = {}
+    made: dict[Work, dict[str, Sample]] = {}
     for work in timed.works:
-        if work.suite != handshake_kinds.base(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
+        if work.suite != handshake_kinds.base_suite(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
             continue
-        told = {series.stack: of_series(series, timed_rates.per_second(ROLE)) for series in timed.at(work)}
-        made[work] = {stack: figure for stack, figure in told.items() if isinstance(figure, Figure)}
+        told = {
+            series.stack: sample_or_missing(series, timed_rates.per_second(RANKED_ROLE)) for series in timed.at(work)
+        }
+        made[work] = {stack: figure for stack, figure in told.items() if isinstance(figure, Sample)}
     best = max(made, key=lambda work: (len(made[work]), work.suite.startswith("tls13")), default=None)
     return (best, made[best]) if best and len(made[best]) > 1 else None

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tlsmem.report.differing_settings import MARKS
-from tlsmem.report.sections import Shown, deflated, identifier
+from tlsmem.report.differing_settings import MARK_COLUMN
+from tlsmem.report.sections import ShownTable, deflate_base64, identifier
 from tlsmem.tables import render
-from tlsmem.tables.render import slim
+from tlsmem.tables.render import drop_silent_columns
 from tlsmem.tables.table import Cell, Column, Table
 
 LONG = 44  # characters of a cell: broken into lines
@@ -39,7 +39,7 @@ class HtmlTable(NamedTuple):
     csv: str  # the lines of all columns, packed
 
 
-class Card(NamedTuple):
+class TableCard(NamedTuple):
     """Tables of which one is seen at a time."""
 
     name: str
@@ -47,25 +47,25 @@ class Card(NamedTuple):
     tables: tuple[HtmlTable, ...]
 
 
-def cards(several: Iterable[Shown]) -> list[Card]:
+def cards(several: Iterable[ShownTable]) -> list[TableCard]:
     """Those of one group in one card."""
-    groups: dict[str, list[Shown]] = {}
+    groups: dict[str, list[ShownTable]] = {}
     for shown in several:
         groups.setdefault(shown.group or shown.table.name, []).append(shown)
-    return [Card(identifier(name), title(some), tuple(map(of, some))) for name, some in groups.items()]
+    return [TableCard(identifier(name), title(some), tuple(map(html_table, some))) for name, some in groups.items()]
 
 
-def title(some: list[Shown]) -> str:
+def title(some: list[ShownTable]) -> str:
     """Of several what their titles begin with, up to the colon."""
     first = some[0].table.title
     return first if len(some) == 1 else first.partition(":")[0]
 
 
-def of(shown: Shown) -> HtmlTable:
-    table = slim(shown.table)
+def html_table(shown: ShownTable) -> HtmlTable:
+    table = drop_silent_columns(shown.table)
     keys = [column.key for column in table.columns]
     head = next((keys.index(key) for key in HEADS if key in keys), 0)
-    csv = deflated(render.comma_separated(shown.table))
+    csv = deflate_base64(render.comma_separated(shown.table))
     told = (
         identifier(f"table-{table.name}"),
         table.title,
@@ -77,15 +77,15 @@ def of(shown: Shown) -> HtmlTable:
     return HtmlTable(*told, head, tuple(rows(table, shown)), tuple(table.notes()), tuple(table.without), csv)
 
 
-def rows(table: Table, shown: Shown) -> Iterator[tuple[HtmlCell, ...]]:
+def rows(table: Table, shown: ShownTable) -> Iterator[tuple[HtmlCell, ...]]:
     numbers, met = table.notes(), set()
     keys = [column.key for column in table.columns]
     for row, ends in zip(table.rows, bars(table, shown), strict=True):
-        made = (html_cell(cell, numbers, met, key == MARKS.key) for cell, key in zip(row, keys, strict=True))
+        made = (html_cell(cell, numbers, met, key == MARK_COLUMN.key) for cell, key in zip(row, keys, strict=True))
         yield tuple(one._replace(bar=ends) if key == shown.bar else one for one, key in zip(made, keys, strict=True))
 
 
-def bars(table: Table, shown: Shown) -> list[tuple[float, ...] | None]:
+def bars(table: Table, shown: ShownTable) -> list[tuple[float, ...] | None]:
     """Of each row where its bar ends and where its mark is, in percent of the widest; None of a table without bars."""
     at = [index for name in (shown.bar, shown.mark) for index, one in enumerate(table.columns) if one.key == name]
     sizes = [[float(row[index].value["bytes"]) if row[index].value else 0.0 for index in at] for row in table.rows]
@@ -101,7 +101,7 @@ def html_cell(cell: Cell, numbers: dict[str, int], met: set[int], split: bool) -
     return HtmlCell(cell.text, number, first, marks, cell.text[:LONG] if len(cell.text) > FOLDED else "")
 
 
-def style(table: HtmlTable) -> str:
+def column_style(table: HtmlTable) -> str:
     """Of its columns of words, said once and not at every cell; long texts are broken into lines."""
     columns = list(enumerate(table.columns, start=1))
     long = [at for at, _ in columns if any(len(row[at - 1].text) > LONG for row in table.rows)]

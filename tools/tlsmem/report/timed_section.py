@@ -8,10 +8,10 @@ import matplotlib
 
 from tlsmem.plots.timed import handshake_kinds, pictures
 from tlsmem.report import differing_settings
-from tlsmem.report.embedded_pictures import DRAWN
-from tlsmem.report.recordings import Recording, typed
-from tlsmem.report.sections import Picture, Section, Shown
-from tlsmem.stats.timed_selection import Timed
+from tlsmem.report.embedded_pictures import PAGE_RC_PARAMS
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Picture, Section, ShownTable
+from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue, ratios
 
@@ -36,25 +36,25 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     return Section("time", "Throughput and handshakes", pictures=drawn, tables=tuple(shown))
 
 
-def tables(recording: Recording, several: bool) -> Iterator[Shown]:
+def tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
     timed = recording.contents.timed
     for name in TABLES:
-        if name == "factor" and len(timed.stacks) > ratios.MOST:
+        if name == "factor" and len(timed.stacks) > ratios.MAX_STACKS:
             continue
         made = catalogue.MAKERS[name](timed)
         if made.rows:
-            command = f"tools/tabulate.py {typed(recording)} --table {name}"
-            yield Shown(of_recording(with_marks(made, timed), recording, several), command)
+            command = f"tools/tabulate.py {recording_arguments(recording)} --table {name}"
+            yield ShownTable(name_recording(with_marks(made, timed), recording, several), command)
 
 
-def with_marks(made: Table, timed: Timed) -> Table:
+def with_marks(made: Table, timed: TimedSelection) -> Table:
     """Of tables in which stacks are rows."""
     if not any(column.key == "stack" for column in made.columns):
         return made
-    return differing_settings.marked(made, differing_settings.runs_of(made, timed.every_record))
+    return differing_settings.mark_differences(made, differing_settings.runs_by_row(made, timed.every_record))
 
 
-def of_recording(made: Table, recording: Recording, several: bool) -> Table:
+def name_recording(made: Table, recording: Recording, several: bool) -> Table:
     """With its name, where tables of several recordings stand below each other."""
     if several:
         made.name, made.title = f"{made.name}-{recording.name}", f"{made.title}: {recording.name}"
@@ -64,34 +64,34 @@ def of_recording(made: Table, recording: Recording, several: bool) -> Table:
 def drawings(recording: Recording, several: bool) -> Iterator[Picture]:
     """Drawn as they are asked for, one after the other."""
     timed = few(recording.contents.timed)
-    with matplotlib.rc_context(DRAWN):
-        drawn = pictures.every(timed)
+    with matplotlib.rc_context(PAGE_RC_PARAMS):
+        drawn = pictures.timed_figures(timed)
     while True:
-        with matplotlib.rc_context(DRAWN):
+        with matplotlib.rc_context(PAGE_RC_PARAMS):
             found = next(drawn, None)
         if not found:
             return
         name, made = found
-        yield named(name, recording, of_suites(timed), several)._replace(draw=lambda made=made: made)
+        yield timed_picture(name, recording, suite_arguments(timed), several)._replace(draw=lambda made=made: made)
 
 
-def named(name: str, recording: Recording, suites: str, several: bool) -> Picture:
+def timed_picture(name: str, recording: Recording, suites: str, several: bool) -> Picture:
     """A picture by the name that plot_timing gives it."""
     kind, _, suite = name.partition("-")
     beside = f", {recording.name}" if several else ""
     title = f"{TITLES[kind]}{f': {suite}' if suite else ''}{beside}"
-    command = f"tools/plot_timing.py {typed(recording)} {suites} --out pictures"
+    command = f"tools/plot_timing.py {recording_arguments(recording)} {suites} --out pictures"
     says = f"{title}. The figures are in the tables below."
     unique = f"{name}-{recording.name}" if several else name
     return Picture(unique, title, says, command, None, f"{TITLES[kind]}{beside}", suite)
 
 
-def few(timed: Timed) -> Timed:
+def few(timed: TimedSelection) -> TimedSelection:
     """Of one allocator and CPU, and of handshakes so many suites, those that most stacks did, without clients'
     certificates: all else is in the tables."""
     bases = {}
     for series in timed.every():
-        base = handshake_kinds.base(series.work.suite)
+        base = handshake_kinds.base_suite(series.work.suite)
         if series.work.scenario == "handshake" and series.runs() and MUTUAL not in base:
             bases.setdefault(base, set()).add(series.stack)
     kept = sorted(bases, key=lambda base: -len(bases[base]))[:MOST]
@@ -99,11 +99,11 @@ def few(timed: Timed) -> Timed:
     return timed.where(
         lambda work: (
             (work.allocator, work.cpu) == usual
-            and (work.scenario != "handshake" or handshake_kinds.base(work.suite) in kept)
+            and (work.scenario != "handshake" or handshake_kinds.base_suite(work.suite) in kept)
         )
     )
 
 
-def of_suites(timed: Timed) -> str:
-    suites = dict.fromkeys(handshake_kinds.base(work.suite) for work in timed.works)
+def suite_arguments(timed: TimedSelection) -> str:
+    suites = dict.fromkeys(handshake_kinds.base_suite(work.suite) for work in timed.works)
     return shlex.join(word for suite in suites for word in ("--suite", suite))

@@ -13,16 +13,16 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.picture import frame
-from tlsmem.report.flame_trees import packed
-from tlsmem.report.recordings import Recording, typed
-from tlsmem.report.sections import Picture, Section, Shown, own
+from tlsmem.plots.picture import add_title_and_legend
+from tlsmem.report.flame_trees import pack_json
+from tlsmem.report.recordings import Recording, recording_arguments
+from tlsmem.report.sections import Picture, Section, ShownTable, read_asset
 from tlsmem.stats.session_cost import KIB
 from tlsmem.tables import waterfall
-from tlsmem.tables.rss_accounts import AT
-from tlsmem.tables.settings import dates, machine_of
-from tlsmem.tables.table import HOLE, Table
-from tlsmem.tables.waterfall import COLUMNS
+from tlsmem.tables.rss_accounts import ESTABLISHED
+from tlsmem.tables.settings import dates, describe_machine
+from tlsmem.tables.table import MISSING, Table
+from tlsmem.tables.waterfall import STAGE_COLUMNS
 
 TITLE = "From requested to resident"
 THERE = {"facecolor": "#56B4E9", "edgecolor": INK, "linewidth": 0.5}
@@ -52,7 +52,7 @@ def figure(rows: Sequence[dict], stages: Sequence[str], between: Sequence[str], 
         axes.set_xlabel(f"KiB per {rows[0]['unit']}; beside the bars, bytes", loc="left")
     names = rows[0]["names"]
     keys = [Patch(label=label, **look) for label, look in KEYS.items()]
-    frame(made, f"{TITLE}: {names['suite']}, {rows[0]['setting']}", keys, below)
+    add_title_and_legend(made, f"{TITLE}: {names['suite']}, {rows[0]['setting']}", keys, below)
     return made
 
 
@@ -72,7 +72,7 @@ def block(axes: Axes, top: int, row: dict, between: Sequence[str]) -> None:
     axes.text(0, top, f"{row['names']['stack']} on {row['names']['books']}", fontsize=8.5, weight="bold", va="center")
     for at, bytes in enumerate(row["steps"]):
         before = row["steps"][at - 1] if at else None
-        words = "; ".join(filter(None, said(row, at, between)))
+        words = "; ".join(filter(None, describe_stage(row, at, between)))
         drawn = bar(axes, top + 1 + at, bytes, before) if bytes is not None else 0
         style = {"style": "italic"} if bytes is None else {}
         axes.annotate(
@@ -90,7 +90,7 @@ def bar(axes: Axes, at: float, bytes: float, before: float | None) -> float:
     return max(now, was)
 
 
-def said(row: dict, at: int, between: Sequence[str]) -> tuple[str, ...]:
+def describe_stage(row: dict, at: int, between: Sequence[str]) -> tuple[str, ...]:
     """Bytes, and what the step from the stage before adds or takes, in words; or why they are not known."""
     now, before = row["steps"][at], row["steps"][at - 1] if at else None
     if now is None:
@@ -101,8 +101,8 @@ def said(row: dict, at: int, between: Sequence[str]) -> tuple[str, ...]:
     return f"{now:,.0f}", f"{abs(step):,} {'more' if step > 0 else 'less'}: {between[at - 1]}" if step else "as much"
 
 
-STAGES = dict(COLUMNS[::2])  # what is reached, by column; between two of them stands what the step adds
-BETWEEN = [name for _, name in COLUMNS[1::2]]
+STAGES = dict(STAGE_COLUMNS[::2])  # what is reached, by column; between two of them stands what the step adds
+BETWEEN = [name for _, name in STAGE_COLUMNS[1::2]]
 OF_THESE = "of these "
 BESIDE = ("suite", "stack", "books", "allocator")  # what has a choice of its own, or a bar of its own
 USUAL = {"window": "all", "env": "lab", "cpu": "all"}  # goes without saying
@@ -117,15 +117,18 @@ MEANS = {
 def section(recordings: Sequence[Recording]) -> Section | None:
     """None where no recording has books of an allocator."""
     several = len(recordings) > 1
-    found = [(one, table) for one in recordings if (table := of_recording(one)) and table.rows]
-    rows = [row for one, table in found for row in rows_of(table, one.name if several else "")]
+    found = [(one, table) for one in recordings if (table := recording_table(one)) and table.rows]
+    rows = [row for one, table in found for row in chart_rows(table, one.name if several else "")]
     if not any(any(row["steps"]) for row in rows):
         return None
-    html = Markup(own("waterfall.html")).format(at=AT)
+    html = Markup(read_asset("waterfall.html")).format(at=ESTABLISHED)
     stages = [[key, name, MEANS[key]] for key, name in STAGES.items()]
-    data = {"packed": packed({"rows": rows, "stages": stages, "between": BETWEEN})}
-    shown = tuple(table_of(one, table, several) for one, table in found)
-    scripts, styles = (own("charts.js"), own("waterfall.js")), (own("charts.css"), own("waterfall.css"))
+    data = {"packed": pack_json({"rows": rows, "stages": stages, "between": BETWEEN})}
+    shown = tuple(shown_table(one, table, several) for one, table in found)
+    scripts, styles = (
+        (read_asset("charts.js"), read_asset("waterfall.js")),
+        (read_asset("charts.css"), read_asset("waterfall.css")),
+    )
     files = tuple(picture(one, rows, several) for one, _ in found)
     return Section("waterfall", TITLE, html, data, scripts, styles, files=files, tables=shown)
 
@@ -134,45 +137,45 @@ def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Pictur
     """Of a recording what the page shows of it at first."""
     there = [row for row in rows if row["recording"] == (recording.name if several else "")]
     first = next((row for row in there if row["names"]["suite"].startswith("tls13")), there[0])
-    shown = [row for row in there if all(of(row) == of(first) for of in (suite_of, lambda row: row["setting"]))]
+    shown = [row for row in there if all(of(row) == of(first) for of in (row_suite, lambda row: row["setting"]))]
     stacks = [row["names"]["stack"] for row in shown]
     shown.sort(key=lambda row: stacks.index(row["names"]["stack"]))  # allocators of one stack below each other
-    below = f"{machine_of(recording.records[0])}. Recorded {dates(recording.records)}."
-    says = f"What each stack asked for in {suite_of(first)}, {first['setting']}, and what became of it."
-    command = f"tools/report.py {typed(recording)} --format files -o report"
+    below = f"{describe_machine(recording.records[0])}. Recorded {dates(recording.records)}."
+    says = f"What each stack asked for in {row_suite(first)}, {first['setting']}, and what became of it."
+    command = f"tools/report.py {recording_arguments(recording)} --format files -o report"
     name = f"waterfall-{recording.name}" if several else "waterfall"
     drawn = partial(figure, shown, [*STAGES.values()], BETWEEN, below)
     return Picture(name, TITLE, says, command, drawn)
 
 
-def suite_of(row: dict) -> str:
+def row_suite(row: dict) -> str:
     return row["names"]["suite"]
 
 
-def of_recording(recording: Recording) -> Table | None:
+def recording_table(recording: Recording) -> Table | None:
     return waterfall.waterfall(recording.contents.memory) if recording.contents.memory else None
 
 
-def table_of(recording: Recording, table: Table, several: bool) -> Shown:
+def shown_table(recording: Recording, table: Table, several: bool) -> ShownTable:
     """Of each recording one: slopes of two machines are never in one table."""
     named = f"waterfall-{recording.name}" if several else "waterfall"
     title = f"{table.title}: {recording.name}" if several else table.title
-    command = f"tools/tabulate.py {typed(recording)} --table waterfall"
-    return Shown(replace(table, name=named, title=title), command, "waterfall", recording.name)
+    command = f"tools/tabulate.py {recording_arguments(recording)} --table waterfall"
+    return ShownTable(replace(table, name=named, title=title), command, "waterfall", recording.name)
 
 
-def rows_of(table: Table, recording: str) -> Iterator[dict]:
+def chart_rows(table: Table, recording: str) -> Iterator[dict]:
     """Names, and what is known of each stage: bytes per pair or session, or why not. Of two allocators in a process
     their sum; each by itself is in the table."""
     keys = [column.key for column in table.columns]
-    first = keys.index(COLUMNS[0][0])
+    first = keys.index(STAGE_COLUMNS[0][0])
     for row in table.rows:
         named = {key: cell.text for key, cell in zip(keys[:first], row[:first], strict=True)}
         if named["books"].startswith(OF_THESE):
             continue
         found = dict(zip(keys[first:], row[first:], strict=True))
         steps = [found[key].value for key in STAGES]
-        whys = [found[key].note if found[key].text == HOLE else None for key in STAGES]
+        whys = [found[key].note if found[key].text == MISSING else None for key in STAGES]
         unit = "pair" if named.get("process", "both") == "both" else f"{named['process']} session"
         about = {"setting": setting(named), "unit": unit}
         yield {"recording": recording, "names": named, "steps": steps, "whys": whys} | about
@@ -180,11 +183,11 @@ def rows_of(table: Table, recording: str) -> Iterator[dict]:
 
 def setting(named: dict[str, str]) -> str:
     """In words; what goes without saying is left out."""
-    said = (worded(key, text) for key, text in named.items() if key not in BESIDE and text != USUAL.get(key))
+    said = (describe_aspect(key, text) for key, text in named.items() if key not in BESIDE and text != USUAL.get(key))
     return ", ".join(filter(None, said)) or "as usual"
 
 
-def worded(key: str, text: str) -> str:
+def describe_aspect(key: str, text: str) -> str:
     if key == "process":
         return "both roles in one process" if text == "both" else f"{text}s' process"
     kept = {"window": f"{text} pairs at a time", "cpu": f"CPU {text}"}

@@ -19,7 +19,7 @@ def mask(stack: str, cpu: str) -> dict[str, str]:
     return definitions.cpus()[known].root.get(cpu, {}) if known else {}
 
 
-def unmasked(run: Run) -> str | None:
+def missing_mask_reason(run: Run) -> str | None:
     """Why it cannot be run so."""
     if run.cpu == EVERY_FEATURE:
         return None

@@ -12,11 +12,11 @@ Item = TypeVar("Item")
 Work = Callable[[int, int, Item], Awaitable[None]]  # slot, CPU, what is to be done
 
 
-class Refused(Exception):
+class SlotExit(Exception):
     """What sys.exit was called with in a slot; asyncio knows no other way out of its tasks than an exception."""
 
 
-async def fill(items: Iterable[Item], cpus: list[int], work: Work[Item]) -> None:
+async def run_in_slots(items: Iterable[Item], cpus: list[int], work: Work[Item]) -> None:
     """One slot for each of `cpus`; every slot takes the next item when it has finished one."""
     waiting = deque(items)
 
@@ -25,14 +25,14 @@ async def fill(items: Iterable[Item], cpus: list[int], work: Work[Item]) -> None
             try:
                 await work(number, cpu, waiting.popleft())
             except SystemExit as error:
-                raise Refused(error.code) from None
+                raise SlotExit(error.code) from None
 
     async with asyncio.TaskGroup() as group:
         for number, cpu in enumerate(cpus):
             group.create_task(slot(number, cpu))
 
 
-def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
+def run_to_completion(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
     """Runs it to its end. SIGINT, SIGTERM and, unless it is ignored, SIGHUP cancel it, say the sentence `stopped`,
     and exit with 128 and the signal's number.
     What sys.exit says in a slot stops all slots, and is the way out."""
@@ -57,7 +57,7 @@ def complete(coroutine: Coroutine[Any, Any, Result], stopped: str) -> Result:
         print(f"memtest: {stopped}", file=sys.stderr)
         sys.exit(128 + caught[0])
     except ExceptionGroup as group:
-        refused, faults = group.split(Refused)
+        refused, faults = group.split(SlotExit)
         if faults:
             raise
         sys.exit(refused.exceptions[0].args[0])

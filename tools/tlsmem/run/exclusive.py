@@ -15,7 +15,9 @@ from tlsmem.schema.machine import allowed_cpus
 
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 InstructionCounter = Callable[[Outcome, Sequence[str], Mapping[str, str], float], Awaitable[Outcome]]
-held: list[int] = []  # descriptors of the harnesses' directory; the kernel lets go of them, however the runner ends
+held_locks: list[
+    int
+] = []  # descriptors of the harnesses' directory; the kernel lets go of them, however the runner ends
 
 
 def cores_first() -> list[int]:
@@ -33,13 +35,13 @@ def siblings(cpu: int) -> str:
         return str(cpu)
 
 
-def claim(timed: bool) -> None:
+def claim_machine(timed: bool) -> None:
     """Holds the harnesses until the runner ends, of a timed campaign against all others.
 
     Exits with a sentence while another runs that does not go with this one."""
-    held.append(os.open(ROOT / "build/harness", os.O_RDONLY | os.O_DIRECTORY))
+    held_locks.append(os.open(ROOT / "build/harness", os.O_RDONLY | os.O_DIRECTORY))
     try:
-        fcntl.flock(held[-1], (fcntl.LOCK_EX if timed else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        fcntl.flock(held_locks[-1], (fcntl.LOCK_EX if timed else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except BlockingIOError:
         other = "another campaign runs here, and timed runs are made" if timed else "a timed campaign runs here,"
         sys.exit(f"memtest: {other} alone: wait until it has ended")
@@ -47,7 +49,7 @@ def claim(timed: bool) -> None:
         pass  # a file system that locks no directories, such as NFS
 
 
-async def made(
+async def run_timed(
     run: TimedRun,
     argv: list[str],
     cpu: int,
@@ -61,9 +63,11 @@ async def made(
     time limit in seconds."""
     cpus = [cpu, *(other for other in cores_first() if other != cpu)][: run.threads]
     words = [*argv, f"cpus={','.join(map(str, cpus))}"]
-    before = machine_noise.read(cpus)
+    before = machine_noise.take_reading(cpus)
     outcome = await harness.run(words, variables, limit_s)
-    outcome = replace(outcome, noise=machine_noise.between(before, machine_noise.read(cpus), outcome.elapsed_ns))
+    outcome = replace(
+        outcome, noise=machine_noise.noise_between(before, machine_noise.take_reading(cpus), outcome.elapsed_ns)
+    )
     if run.meter == "time" or outcome.status != "measured":
         return outcome
     if count_instructions is None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 
-from tlsmem.run.process import STOPPED, WAITING, Ended, Process, started
+from tlsmem.run.process import STOPPED, WAITING, Process, ProcessResult, start_process
 from tlsmem.run.validate import Outcome, judge
-from tlsmem.schema.harness_output import EndLine, Line, PhaseLine
+from tlsmem.schema.harness_output import EndLine, OutputLine, PhaseLine
 
 KILLED = "killed because its peer had failed"  # by the runner: the process did not notice by itself
 NOTICED = re.compile(r"the (client|server)'s process has ended$")  # as docs/records.md has it
@@ -18,7 +18,7 @@ SAME = ("sessions", "window", "meter", "keep", "threads", "aslr", "thp")  # of t
 AGREE = ("protocol", "cipher", "group", "resumed")  # of the end lines
 
 
-def merge(client: Outcome, server: Outcome) -> Outcome:
+def merge_outcomes(client: Outcome, server: Outcome) -> Outcome:
     """The server's outcome with the client's phases, each before its own; the reason names whom it is about."""
     whole = replace(
         server,
@@ -65,7 +65,7 @@ def disagreement(client: Outcome, server: Outcome) -> str | None:
     return None
 
 
-def lines(client: Outcome, server: Outcome) -> list[Line]:
+def lines(client: Outcome, server: Outcome) -> list[OutputLine]:
     """A run line with the notes of both; their stacks, the client's first; phases side by side; one end line."""
     said = [server.run or client.run] if server.run or client.run else []
     if server.run and client.run:
@@ -107,19 +107,19 @@ GRACE_S = 1  # for a process whose peer has failed: it sees that at its barrier 
 
 async def run(argv: list[str], variables: dict[str, str], limit_s: float) -> Outcome:
     """Runs `argv` in the root of the repository, for at most `limit_s` seconds, with no environment but `variables`."""
-    started_at = now()
+    started_at = utc_now()
     try:
-        async with started(argv, variables) as process:
+        async with start_process(argv, variables) as process:
             await process.wait(limit_s)
         ended = process.ended()
     except OSError as error:
-        ended = cannot_start(error)
+        ended = describe_start_error(error)
     return judge(ended, argv, started_at)
 
 
 async def run_pair(client: list[str], server: list[str], variables: dict[str, str], limit_s: float) -> Outcome:
     """As `run`, a process for each role, which share the wires' memfd and a barrier; what ends one ends both."""
-    started_at, wires = now(), os.memfd_create("wires")
+    started_at, wires = utc_now(), os.memfd_create("wires")
     barrier = socket.socketpair()
     argvs = [
         [*argv, f"wires={wires}", f"barrier={end.fileno()}"]
@@ -127,20 +127,23 @@ async def run_pair(client: list[str], server: list[str], variables: dict[str, st
     ]
     try:
         async with (
-            started(argvs[0], variables, (wires, barrier[0].fileno())) as one,
-            started(argvs[1], variables, (wires, barrier[1].fileno())) as other,
+            start_process(argvs[0], variables, (wires, barrier[0].fileno())) as one,
+            start_process(argvs[1], variables, (wires, barrier[1].fileno())) as other,
         ):
             for end in barrier:  # else neither would see the other's end close
                 end.close()
             await wait_both(one, other, limit_s)
         ended = [one.ended(), other.ended()]
     except OSError as error:
-        ended = [cannot_start(error) if argv[0] == error.filename else Ended(stopped=KILLED) for argv in argvs]
+        ended = [
+            describe_start_error(error) if argv[0] == error.filename else ProcessResult(stopped=KILLED)
+            for argv in argvs
+        ]
     finally:
         os.close(wires)
         for end in barrier:
             end.close()
-    return merge(*(judge(end, argv, started_at) for end, argv in zip(ended, argvs, strict=True)))
+    return merge_outcomes(*(judge(end, argv, started_at) for end, argv in zip(ended, argvs, strict=True)))
 
 
 async def wait_both(one: Process, other: Process, limit_s: float) -> None:
@@ -159,9 +162,9 @@ async def wait_both(one: Process, other: Process, limit_s: float) -> None:
             task.cancel()
 
 
-def cannot_start(error: OSError) -> Ended:
-    return Ended(stopped=f"cannot be started: {error.strerror}")
+def describe_start_error(error: OSError) -> ProcessResult:
+    return ProcessResult(stopped=f"cannot be started: {error.strerror}")
 
 
-def now() -> str:
+def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -6,11 +6,11 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGES = Path("/dev/shm")
-MAGIC, BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/records.md
+PAGES_FOLDER = Path("/dev/shm")
+PAGE_MAGIC, PAGE_BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/records.md
 
 
-def sweep(folder: Path = PAGES) -> None:
+def remove_stale_pages(folder: Path = PAGES_FOLDER) -> None:
     """Removes them; a page is a dead process's when it says so itself, and so does its name.
 
     As long as its parent lives it is the parent's to read and to remove, which heap.py does."""
@@ -21,14 +21,14 @@ def sweep(folder: Path = PAGES) -> None:
 
 
 def dead(page: Path) -> bool:
-    if not page.is_file() or page.stat().st_size != BYTES:
+    if not page.is_file() or page.stat().st_size != PAGE_BYTES:
         return False
     content = page.read_bytes()
     (magic, pid), (parent,) = struct.unpack_from("=QI", content), struct.unpack_from("=I", content, PARENT_AT)
-    return magic == MAGIC and page.suffix == f".{pid}" and not alive(pid) and not alive(parent)
+    return magic == PAGE_MAGIC and page.suffix == f".{pid}" and not is_alive(pid) and not is_alive(parent)
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """A zombie is dead: nothing counts in its page any more."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] not in b"ZX"
@@ -44,12 +44,12 @@ TAIL = struct.Struct("=I20s4q")  # parent, program, inherited
 TAIL_AT = 3376
 
 
-class Foreign(ValueError):
+class NotHeapPage(ValueError):
     """Not a page of the heap meter."""
 
 
 @dataclass(frozen=True)
-class Counts:
+class PageCounts:
     """Requested bytes and blocks: live now, at the peak (since the phase began), and since the page was made."""
 
     live_bytes: int
@@ -61,7 +61,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Inherited:
+class InheritedCounts:
     """What the total began with: the parent's after a fork, else nothing."""
 
     live_bytes: int
@@ -76,40 +76,42 @@ class Page:
     parent: int
     program: str
     phase: str
-    roles: dict[str, Counts]
-    inherited: Inherited
+    roles: dict[str, PageCounts]
+    inherited: InheritedCounts
 
     @property
-    def total(self) -> Counts:
+    def total(self) -> PageCounts:
         """Of the process itself: its parent's allocations before a fork are not among the cumulative ones."""
         counts = dict(vars(self.roles["total"]))
         for name in ("cumulative_bytes", "cumulative_blocks"):
             counts[name] -= getattr(self.inherited, name)
-        return Counts(**counts)
+        return PageCounts(**counts)
 
 
-def path(pid: int) -> Path:
-    return PAGES / f"heapmeter.{pid}"
+def page_path(pid: int) -> Path:
+    return PAGES_FOLDER / f"heapmeter.{pid}"
 
 
 def parse(content: bytes) -> Page:
     """Foreign when it is something else."""
-    if len(content) != BYTES:
-        raise Foreign(f"{len(content)} bytes, a page has {BYTES}")
+    if len(content) != PAGE_BYTES:
+        raise NotHeapPage(f"{len(content)} bytes, a page has {PAGE_BYTES}")
     magic, pid, phase = HEAD.unpack_from(content)
-    if magic != MAGIC:
-        raise Foreign("it begins with another magic number")
-    counts = (Counts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
+    if magic != PAGE_MAGIC:
+        raise NotHeapPage("it begins with another magic number")
+    counts = (PageCounts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
     parent, program, *inherited = TAIL.unpack_from(content, TAIL_AT)
     name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
-    return Page(pid, parent, text(program), text(name), dict(zip(ROLES, counts, strict=True)), Inherited(*inherited))
+    return Page(
+        pid, parent, text(program), text(name), dict(zip(ROLES, counts, strict=True)), InheritedCounts(*inherited)
+    )
 
 
 def text(field: bytes) -> str:
     return field.partition(b"\0")[0].decode(errors="replace")
 
 
-class Open:
+class OpenPage:
     """A page held open: it can be read to the end of its process, and after, though it was removed or another
     program of the same process has made its own in its place.
 
@@ -119,19 +121,19 @@ class Open:
     def __init__(self, pid: int) -> None:
         """OSError when it is not there or not ours to read; Foreign when it is something else."""
         self.pid = pid
-        self.descriptor = os.open(path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        self.descriptor = os.open(page_path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             self.inode = os.fstat(self.descriptor).st_ino
             self.first = self.read()
-        except (OSError, Foreign):
+        except (OSError, NotHeapPage):
             self.close()
             raise
 
     def read(self) -> Page:
         """OSError or Foreign too: others may write there."""
-        page = parse(os.pread(self.descriptor, BYTES + 1, 0))
+        page = parse(os.pread(self.descriptor, PAGE_BYTES + 1, 0))
         if page.pid != self.pid:
-            raise Foreign("it says to be another process's")
+            raise NotHeapPage("it says to be another process's")
         return page
 
     def close(self) -> None:

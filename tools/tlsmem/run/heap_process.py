@@ -20,7 +20,7 @@ SIGNALS = PASSED | {signal.SIGCHLD}
 NO_PRELOAD = "a program that is statically linked, set-user-ID or of another architecture ignores LD_PRELOAD"
 
 
-class Command:
+class MeteredCommand:
     """A command that was started under the meter, and its tree.
 
     Its orphans become our children, so that all of the tree can be told from other processes."""
@@ -28,17 +28,17 @@ class Command:
     def __init__(self, words: list[str]) -> None:
         self.words, self.status = words, 0
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        before, mask = heap_tree.present(), signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        before, mask = heap_tree.list_pages(), signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             process = subprocess.Popen(
                 words,
-                env=os.environ | {"LD_PRELOAD": preloaded()},
+                env=os.environ | {"LD_PRELOAD": preload_value()},
                 preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),
             )
         except OSError as error:
             sys.exit(f"memtest: {words[0]}: {error.strerror}")
         self.pid, process.returncode = process.pid, 0  # it is we who wait for it
-        self.tree = heap_tree.Tree(process.pid, before)
+        self.tree = heap_tree.ProcessTree(process.pid, before)
 
     def ended(self, info: signal.struct_siginfo | None) -> bool:
         """After a signal (None: after a while): passes it on, or buries those that have ended."""
@@ -61,7 +61,7 @@ class Command:
             yield f"still running, and under the meter: {numbers} (tools/heap.py {left[0]} goes on watching)"
 
 
-def preloaded() -> str:
+def preload_value() -> str:
     meter = ROOT / HEAP_METER
     if not meter.exists():
         sys.exit(f"memtest: {HEAP_METER} is not there: run `make core` in the repository")
@@ -82,22 +82,22 @@ def reason(command: str) -> str:
     return NO_PRELOAD
 
 
-def attached(pid: int) -> heap_tree.Tree:
+def attach_tree(pid: int) -> heap_tree.ProcessTree:
     """The tree of a process that runs under the meter, without those that had ended before; exits with a sentence."""
-    if not heap_page.alive(pid):
+    if not heap_page.is_alive(pid):
         sys.exit(f"memtest: {pid}: there is no such process")
-    page = heap_page.path(pid)
+    page = heap_page.page_path(pid)
     try:
-        heap_page.Open(pid).close()
+        heap_page.OpenPage(pid).close()
         mapped = str(page) in Path(f"/proc/{pid}/maps").read_text(errors="replace").split()
     except FileNotFoundError:
         mapped = False
     except PermissionError:
         sys.exit(f"memtest: {pid}: it is another user's process; only that user and root may read its page {page}")
-    except (heap_page.Foreign, OSError) as error:
+    except (heap_page.NotHeapPage, OSError) as error:
         sys.exit(f"memtest: {page}: not a page of the heap meter: {getattr(error, 'strerror', None) or error}")
     if not mapped:
         way_out = "start it with: tools/heap.py -- COMMAND"
         sys.exit(f"memtest: {pid} is not under the heap meter, which must be there from the start; {way_out}")
-    dead = {(number, inode) for number, inode in heap_tree.present() if not heap_page.alive(number)}
-    return heap_tree.Tree(pid, dead)
+    dead = {(number, inode) for number, inode in heap_tree.list_pages() if not heap_page.is_alive(number)}
+    return heap_tree.ProcessTree(pid, dead)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tlsmem.schema.machine import THP, chosen
+from tlsmem.schema.machine import THP, parse_selected
 
 # Deaf to signals, it waits for the end of its stdin, which comes with the end of the runner, killed or not. Of a runner
 # that was killed it is the last to hold the lock: who waits for it finds the old setting.
@@ -19,11 +19,11 @@ KEEPER = 'trap "" HUP INT TERM; echo ready; cat; echo "$1" > "$0"'
 POLL_S = 0.2
 
 
-class NotPutBack(Exception):
+class NotRestored(Exception):
     """A sentence with the command that does it."""
 
 
-def unavailable(setting: Path = THP) -> str | None:
+def unavailable_reason(setting: Path = THP) -> str | None:
     """Why they cannot be set; None when they can."""
     if not setting.exists():
         return "this kernel has no transparent huge pages"
@@ -42,7 +42,7 @@ def writable(setting: Path) -> bool:
 
 
 def current(setting: Path) -> str:
-    return chosen(setting.read_text())
+    return parse_selected(setting.read_text())
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ async def locked(kind: int, setting: Path) -> AsyncIterator[int | None]:
         return
     try:
         waits = False
-        while not taken(lock, kind):
+        while not try_lock(lock, kind):
             if not waits:
                 print("memtest: waits for another runner, which needs the host's huge pages its way", file=sys.stderr)
             waits = True
@@ -65,7 +65,7 @@ async def locked(kind: int, setting: Path) -> AsyncIterator[int | None]:
         os.close(lock)  # of a keeper that still runs the lock stays
 
 
-def taken(lock: int, kind: int) -> bool:
+def try_lock(lock: int, kind: int) -> bool:
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -74,16 +74,16 @@ def taken(lock: int, kind: int) -> bool:
 
 
 @asynccontextmanager
-async def untouched(setting: Path = THP) -> AsyncIterator[None]:
+async def hold_unchanged(setting: Path = THP) -> AsyncIterator[None]:
     """Nobody has changed the host's own setting, nor does while this lasts."""
     async with locked(fcntl.LOCK_SH, setting):
         yield
 
 
 @asynccontextmanager
-async def always(setting: Path = THP) -> AsyncIterator[None]:
+async def enable_always(setting: Path = THP) -> AsyncIterator[None]:
     """Nothing is changed where it is unavailable. NotPutBack when the host is left with it."""
-    if unavailable(setting):
+    if unavailable_reason(setting):
         yield
         return
     async with locked(fcntl.LOCK_EX, setting) as lock:
@@ -111,4 +111,4 @@ def put_back(setting: Path, old: str) -> None:
             setting.write_text(old)
     except OSError as error:
         command = f"echo {old} > {setting}"
-        raise NotPutBack(f"huge pages are left as always ({error.strerror}); put them back: {command}") from None
+        raise NotRestored(f"huge pages are left as always ({error.strerror}); put them back: {command}") from None

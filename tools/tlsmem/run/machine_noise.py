@@ -17,7 +17,7 @@ IDLE = ("idle", "iowait", "steal")
 
 
 @dataclass(frozen=True)
-class Reading:
+class MachineReading:
     """Times since the machine started, but our own, which is since the runner did."""
 
     at_ns: int
@@ -28,30 +28,30 @@ class Reading:
     mhz: float | None  # of the run's CPUs
 
 
-def read(cpus: Sequence[int]) -> Reading:
-    ticks = times(STAT.read_text())
+def take_reading(cpus: Sequence[int]) -> MachineReading:
+    ticks = parse_cpu_times(STAT.read_text())
     busy = sum(count for name, count in ticks.items() if name not in IDLE)
     own = os.times()
     own_s = own.user + own.system + own.children_user + own.children_system
-    frequency = mhz(CPUINFO.read_text(), cpus)
+    frequency = parse_mhz(CPUINFO.read_text(), cpus)
     steal_ns, busy_ns = ticks["steal"] * TICK_NS, busy * TICK_NS
-    return Reading(time.monotonic_ns(), os.getloadavg()[0], steal_ns, busy_ns, round(own_s * 1e9), frequency)
+    return MachineReading(time.monotonic_ns(), os.getloadavg()[0], steal_ns, busy_ns, round(own_s * 1e9), frequency)
 
 
-def times(stat: str) -> dict[str, int]:
+def parse_cpu_times(stat: str) -> dict[str, int]:
     """Of all CPUs together."""
     counts = [int(word) for word in stat.splitlines()[0].split()[1:]]
     return dict.fromkeys(FIELDS, 0) | dict(zip(FIELDS, counts, strict=False))
 
 
-def mhz(cpuinfo: str, cpus: Sequence[int]) -> float | None:
+def parse_mhz(cpuinfo: str, cpus: Sequence[int]) -> float | None:
     """Their mean; not every machine says it."""
     found = dict(re.findall(r"^processor\s*: (\d+)$.*?^cpu MHz\s*: ([\d.]+)$", cpuinfo, re.MULTILINE | re.DOTALL))
     known = [float(found[str(cpu)]) for cpu in cpus if str(cpu) in found]
     return fmean(known) if known else None
 
 
-def between(before: Reading, after: Reading, elapsed_ns: int) -> Noise:
+def noise_between(before: MachineReading, after: MachineReading, elapsed_ns: int) -> Noise:
     """Of a run of this time, which is a little less than there is between the readings. Ticks are counted by sampling,
     our own time is not: less than nothing is nothing."""
     own_ns = after.own_ns - before.own_ns

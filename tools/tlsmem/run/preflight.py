@@ -18,18 +18,18 @@ MOUNT = Path("/sys/fs/cgroup")
 
 
 def available_bytes() -> int:
-    return min([meminfo_bytes("MemAvailable"), *limits(MOUNT, Path("/proc/self/cgroup").read_text())])
+    return min([meminfo_bytes("MemAvailable"), *read_group_limits(MOUNT, Path("/proc/self/cgroup").read_text())])
 
 
-def limits(mount: Path, membership: str) -> list[int]:
+def read_group_limits(mount: Path, membership: str) -> list[int]:
     """What each limited group still has, from this process's own (`0::/a/b`) up; a limit holds for all below."""
     found = re.search(r"^0::/(.*)$", membership, re.MULTILINE)
     own = mount / found[1] if found else mount
     groups = [group for group in (own, *own.parents) if group.is_relative_to(mount)]
-    return [left for group in groups if (left := left_bytes(group)) is not None]
+    return [left for group in groups if (left := group_left_bytes(group)) is not None]
 
 
-def left_bytes(group: Path) -> int | None:
+def group_left_bytes(group: Path) -> int | None:
     """None without a limit. Files that the kernel has cached give way, as they do in MemAvailable."""
     try:
         limit = (group / "memory.max").read_text().strip()
@@ -47,7 +47,7 @@ MIB = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Line:
+class MemoryNeed:
     """Bytes that a run needs by its sessions: resident ones, and those in its wires."""
 
     fixed: float
@@ -60,32 +60,32 @@ class Line:
 Probe = Callable[[Run], Awaitable[Outcome]]
 
 
-async def lines(runs: Iterable[Run], probe: Probe) -> dict[Run, Line]:
+async def forecast_runs(runs: Iterable[Run], probe: Probe) -> dict[Run, MemoryNeed]:
     """A line for each run of more than a few sessions; runs of a stack that cannot do a suite need nothing."""
-    found: dict[Run, Line] = {}
+    found: dict[Run, MemoryNeed] = {}
     for run in runs:
-        if run.sessions > SMALL and kind(run) not in found:
-            found[kind(run)] = await line(run, probe)
-    return {run: found[kind(run)] for run in runs if run.sessions > SMALL}
+        if run.sessions > SMALL and need_key(run) not in found:
+            found[need_key(run)] = await line(run, probe)
+    return {run: found[need_key(run)] for run in runs if run.sessions > SMALL}
 
 
-def kind(run: Run) -> Run:
+def need_key(run: Run) -> Run:
     """What needs alike. The host's huge pages stay as they are for a probe."""
     return replace(run, sessions=0, repeat=1, meter="rss", env="lab" if run.env == "lab" else "deployed")
 
 
-async def line(run: Run, probe: Probe) -> Line:
+async def line(run: Run, probe: Probe) -> MemoryNeed:
     """Probes lie beyond the window, where one more session is one more established session."""
     start = 2 * run.window if run.window != "all" and 2 * run.window < run.sessions else 0
     points = []
     for sessions in PROBES:
-        outcome = await probe(replace(kind(run), sessions=start + sessions))
+        outcome = await probe(replace(need_key(run), sessions=start + sessions))
         if outcome.status != "measured":
-            return Line(0, 0)  # the campaign records why
+            return MemoryNeed(0, 0)  # the campaign records why
         points.append((start + sessions, need_bytes(outcome)))
     (few, small), (many, large) = points
     slope = (large - small) / (many - few)
-    return Line(small - slope * few, slope)
+    return MemoryNeed(small - slope * few, slope)
 
 
 def need_bytes(outcome: Outcome) -> int:
@@ -96,13 +96,13 @@ def need_bytes(outcome: Outcome) -> int:
     return max(needs.values())
 
 
-def jobs_that_fit(needs: dict[Run, Line], jobs: int, have: float) -> int:
+def jobs_that_fit(needs: dict[Run, MemoryNeed], jobs: int, have: float) -> int:
     """How many of the largest runs may be in flight at once; 0 when not even one may."""
     largest = sorted((line.at(run.sessions) for run, line in needs.items()), reverse=True)[:jobs]
     return next((count for count in range(len(largest), 0, -1) if sum(largest[:count]) <= have), 0)
 
 
-def admit(needs: dict[Run, Line], jobs: int, n: int) -> int:
+def limit_jobs(needs: dict[Run, MemoryNeed], jobs: int, n: int) -> int:
     """The number of jobs that memory allows, at most `jobs`; says so when fewer, exits with a sentence when none."""
     if not needs:
         return jobs
@@ -121,7 +121,7 @@ def admit(needs: dict[Run, Line], jobs: int, n: int) -> int:
     return jobs
 
 
-def largest_n(needs: dict[Run, Line], have: float, n: int) -> int:
+def largest_n(needs: dict[Run, MemoryNeed], have: float, n: int) -> int:
     """One run at a time; 0 when not even two sessions fit. The largest run of a campaign may be a fraction of its N."""
     if any(line.at(2) > have for line in needs.values()):
         return 0
@@ -133,12 +133,12 @@ def largest_n(needs: dict[Run, Line], have: float, n: int) -> int:
 COPIES = 4  # of a round, in each thread: what is sent, what is received, the wire, and its copying measured afterwards
 
 
-def check(campaign: AnyCampaign) -> None:
+def check_memory(campaign: AnyCampaign) -> None:
     """Exits with a sentence when the largest run of a campaign of transfers does not fit."""
     if campaign.scenario != "throughput":
         return
     size, threads = max(campaign.sizes), max(thread_counts(campaign))
-    need, have = MARGIN * COPIES * timed_matrix.writes(size) * size * threads, available_bytes()
+    need, have = MARGIN * COPIES * timed_matrix.writes_per_round(size) * size * threads, available_bytes()
     if need > have:
         of = f"writes of {size:,} bytes, of {threads:,} thread{'s' * (threads > 1)},"
         much = f"need {need / MIB:,.0f} MiB, and {have / MIB:,.0f} MiB are available"

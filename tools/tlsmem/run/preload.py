@@ -22,14 +22,14 @@ def allocator_record(name: str, allocator: Allocator) -> AllocatorRecord:
     Exits with a sentence when its library is not there."""
     if not allocator.library:
         return AllocatorRecord(name=name, version=None, settings=None, library=None)
-    library = find(allocator.library)
+    library = find_library(allocator.library)
     if not library:
         sys.exit(f"memtest: allocator {name}: no {allocator.library} on this system: apt install {allocator.package}")
     settings = os.environ.get(allocator.settings) if allocator.settings else None
     return AllocatorRecord(name=name, version=version(allocator.package), settings=settings, library=str(library))
 
 
-def find(library: str) -> Path | None:
+def find_library(library: str) -> Path | None:
     """As the dynamic linker would; else in Debian's own place, which its cache may not know yet."""
     cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     found = re.search(rf"^\s*{re.escape(library)} .*=> (\S+)$", cache, re.MULTILINE)
@@ -47,7 +47,7 @@ def version(package: str | None) -> str | None:
     return done.stdout.strip() or None
 
 
-def variables(meter: Meter, used: AllocatorRecord, allocator: Allocator) -> dict[str, str]:
+def run_variables(meter: Meter, used: AllocatorRecord, allocator: Allocator) -> dict[str, str]:
     """The environment of a run."""
     if meter in HEAP_METERS:
         return {"LD_PRELOAD": str(ROOT / HEAP_METER)} | ({"HEAPMETER_SITES": "1"} if meter == "sites" else {})

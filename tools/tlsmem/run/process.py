@@ -63,7 +63,7 @@ LIBC = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProcessResult:
     """How a process ended; `stopped` says why the runner had to end it."""
 
     status: int = 0
@@ -106,19 +106,19 @@ class Process:
         """Kills what still runs of its group, and removes the pages of the heap meter, its own and its children's."""
         self.kill()
         await self.process.wait()
-        (heap_page.PAGES / f"heapmeter.{self.process.pid}").unlink(missing_ok=True)
-        heap_page.sweep()
+        (heap_page.PAGES_FOLDER / f"heapmeter.{self.process.pid}").unlink(missing_ok=True)
+        heap_page.remove_stale_pages()
 
     @property
     def failed(self) -> bool:
         return self.process.returncode != 0
 
-    def ended(self) -> Ended:
+    def ended(self) -> ProcessResult:
         """Once `started` is left: then all that it printed is there."""
         flooded = self.stdout.flooded or self.stderr.flooded
         stopped = f"killed: it printed more than {OUTPUT_BYTES // MIB} MiB" if flooded else self.stopped
         printed = bytes(self.stdout.content), bytes(self.stderr.content)
-        return Ended(self.process.returncode, *printed, stopped, self.elapsed_ns)
+        return ProcessResult(self.process.returncode, *printed, stopped, self.elapsed_ns)
 
 
 def standing(pid: int) -> str:
@@ -132,7 +132,9 @@ def standing(pid: int) -> str:
 
 
 @contextlib.asynccontextmanager
-async def started(argv: list[str], variables: dict[str, str], inherited: Iterable[int] = ()) -> AsyncIterator[Process]:
+async def start_process(
+    argv: list[str], variables: dict[str, str], inherited: Iterable[int] = ()
+) -> AsyncIterator[Process]:
     """`argv` in the root of the repository, with no environment but `variables` and no descriptors but `inherited`.
 
     However the block is left, also when cancelled, the process is gone afterwards, and so are the pages of its heap
@@ -147,7 +149,7 @@ async def started(argv: list[str], variables: dict[str, str], inherited: Iterabl
             stderr=stderr.entrance,
             pass_fds=tuple(inherited),
             start_new_session=True,  # Ctrl-C is the runner's to handle
-            preexec_fn=dies_with(os.getpid()),
+            preexec_fn=die_with_runner(os.getpid()),
         )
         process = Process(made, stdout, stderr, time.monotonic_ns())
         try:
@@ -156,7 +158,7 @@ async def started(argv: list[str], variables: dict[str, str], inherited: Iterabl
             await process.bury()
 
 
-def dies_with(runner: int) -> Callable[[], None]:
+def die_with_runner(runner: int) -> Callable[[], None]:
     """A runner that is killed takes its harnesses along: runs between fork and exec, and holds across exec.
 
     The signal follows the thread that forked; that is the main one, which lives as long as the runner."""

@@ -17,7 +17,7 @@ MIB = 1024 * 1024
 MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 
 
-class Board:
+class RunBoard:
     """The runs in flight, what is done, and the time left; `with Board(runs, jobs) as board`."""
 
     def __init__(self, runs: list[Run], jobs: int) -> None:
@@ -38,7 +38,7 @@ class Board:
         self.whole = self.progress.add_task("all runs".ljust(self.width), total=self.weight)
         self.slots = [self.progress.add_task("", total=None, visible=False) for _ in range(jobs)]
 
-    def __enter__(self) -> "Board":
+    def __enter__(self) -> "RunBoard":
         self.progress.start()
         return self
 
@@ -54,10 +54,10 @@ class Board:
         self.progress.update(self.slots[slot], visible=False)
         self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
-            said = told(outcome, self.moment - self.begun[slot])
+            said = describe_outcome(outcome, self.moment - self.begun[slot])
             print(f"{self.count:>4}/{self.total} {run}: {said}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
-            self.console.print(f"{run}: {told(outcome)}", markup=False, soft_wrap=True)
+            self.console.print(f"{run}: {describe_outcome(outcome)}", markup=False, soft_wrap=True)
 
     def left(self) -> str:
         """Runs done and time left, by the work done until the last run ended."""
@@ -71,7 +71,7 @@ class Board:
 class Left(ProgressColumn):
     """Beside the bar of all runs."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: RunBoard) -> None:
         super().__init__()
         self.board = board
 
@@ -83,7 +83,7 @@ def work(run: Run) -> int:
     return run.sessions + START
 
 
-def told(outcome: Outcome, whole_s: float | None = None) -> str:
+def describe_outcome(outcome: Outcome, whole_s: float | None = None) -> str:
     """`whole_s`: with its runs under callgrind, which are not in the outcome's time."""
     if outcome.status != "measured":
         return f"{outcome.status}: {outcome.reason}"

@@ -11,19 +11,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from tlsmem.base.paths import ROOT
-from tlsmem.base.repository import changes, git
+from tlsmem.base.repository import changed_files, git
 from tlsmem.config.definitions import Allocator, Suite
 from tlsmem.config.run import Run, argv
 from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run import cpu_features
 from tlsmem.run.preload import HEAP_METER, HEAP_METERS, allocator_record
-from tlsmem.run.symbolizer import resolve
+from tlsmem.run.symbolizer import resolve_stacks
 from tlsmem.run.validate import Outcome
 from tlsmem.schema import timed_record
-from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, sentence
-from tlsmem.schema.machine import machine
-from tlsmem.schema.records import SCHEMA, Record, key
-from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, Source
+from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, describe_error
+from tlsmem.schema.machine import read_machine
+from tlsmem.schema.records import SCHEMA, Record, run_key
+from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, SourceRecord
 
 
 def timed_run_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def timing(line: Thread) -> dict[str, Any]:
 
 def part(one: CountedPart) -> dict[str, Any]:
     said = one.model_dump(exclude={"histogram"})
-    return said | ({"histogram": timed_record.text(one.histogram)} if one.histogram else {})
+    return said | ({"histogram": timed_record.encode_histogram(one.histogram)} if one.histogram else {})
 
 
 HARNESSES = ROOT / "build/harness"
@@ -56,7 +56,7 @@ class Manifest(Model):
 
     stack: str
     binary_sha256: Sha256
-    source: Source | None
+    source: SourceRecord | None
     compiler: str
     flags: str
     licence: str
@@ -68,11 +68,11 @@ class Provenance:
 
     suites: dict[str, Suite]
     allocators: dict[str, Allocator]
-    machine: Machine = field(default_factory=machine)
+    machine: Machine = field(default_factory=read_machine)
 
     def declared(self, run: Run) -> dict:
         """The fields of the record that are known before the run."""
-        build, features = manifest(run.stack), cpu_features.features(run)
+        build, features = read_manifest(run.stack), cpu_features.features(run)
         return {
             **build.model_dump(),
             "schema": SCHEMA,
@@ -96,13 +96,13 @@ class Provenance:
         return installed(run.allocator, self.allocators[run.allocator])
 
     def key(self, run: Run) -> str:
-        return key(self.declared(run))
+        return run_key(self.declared(run))
 
     def record(self, run: Run, outcome: Outcome) -> Record:
         declared, said, end = self.declared(run), outcome.run, outcome.end
         commit, dirty = checkout()
         fields = declared | {
-            "key": key(declared),
+            "key": run_key(declared),
             "argv": list(outcome.argv),
             "peer": run.peer and peer(run.peer, outcome.peer_reported).model_dump(),
             "reported": said.reported if said else None,
@@ -115,7 +115,7 @@ class Provenance:
             "reason": outcome.reason,
             "environment": said.model_dump(include=set(Environment.model_fields)) if said else None,
             "phases": [phase.model_dump() for phase in outcome.phases],
-            "sites": resolve(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
+            "sites": resolve_stacks(outcome.stacks, ROOT).model_dump() if outcome.stacks else None,
         }
         return Record.model_validate(fields | timed_run_fields(run, outcome))
 
@@ -126,14 +126,14 @@ def installed(name: str, allocator: Allocator) -> AllocatorRecord:
 
 
 def peer(stack: str, reported: str | None) -> Peer:
-    return Peer(**manifest(stack).model_dump() | {"reported": reported})
+    return Peer(**read_manifest(stack).model_dump() | {"reported": reported})
 
 
-def built(stack: str) -> bool:
+def is_built(stack: str) -> bool:
     return (HARNESSES / stack).exists() and (HARNESSES / f"{stack}.json").exists()
 
 
-def unavailable(stack: str) -> str | None:
+def unavailable_reason(stack: str) -> str | None:
     """Why it is not to be had, as the build said when it was last asked for it."""
     try:
         return (HARNESSES / f"{stack}.unavailable").read_text().strip()
@@ -141,15 +141,15 @@ def unavailable(stack: str) -> str | None:
         return None
 
 
-def missing(stack: str) -> str:
+def describe_missing(stack: str) -> str:
     """Of a stack without a harness: why, and the way out."""
-    if reason := unavailable(stack):
+    if reason := unavailable_reason(stack):
         return f"{stack} is not to be had: {reason}"
     return f"{stack} is not built: make it with `tools/build.py {stack}`"
 
 
 @cache
-def manifest(stack: str) -> Manifest:
+def read_manifest(stack: str) -> Manifest:
     """Exits with a sentence when there is no harness, or another one than its manifest describes."""
     binary, described = HARNESSES / stack, HARNESSES / f"{stack}.json"
     way_out = f"make it with `tools/build.py {stack}`"
@@ -157,9 +157,9 @@ def manifest(stack: str) -> Manifest:
         found = Manifest.model_validate_json(described.read_bytes())
         matches = found.binary_sha256 == sha256(binary)
     except OSError:
-        sys.exit(f"memtest: {missing(stack)}")
+        sys.exit(f"memtest: {describe_missing(stack)}")
     except ValidationError as error:
-        sys.exit(f"{described}: {sentence(error)}; {way_out}")
+        sys.exit(f"{described}: {describe_error(error)}; {way_out}")
     if not matches:
         sys.exit(f"{binary}: not the binary that its manifest describes; {way_out}")
     return found
@@ -174,6 +174,6 @@ def sha256(file: Path) -> str:
 def checkout() -> tuple[str, bool]:
     """The commit, and whether anything but data/ differs from it; `unknown` outside a clone."""
     try:
-        return git("rev-parse", "HEAD"), bool(changes())
+        return git("rev-parse", "HEAD"), bool(changed_files())
     except (FileNotFoundError, subprocess.CalledProcessError):
         return "unknown", True

@@ -8,12 +8,12 @@ from pathlib import Path
 from tlsmem.base import stdout
 from tlsmem.config.run import Run, argv
 from tlsmem.run import cpu_features, exclusive, harness, huge_pages, preflight, preload
-from tlsmem.run.cpu_slots import fill
-from tlsmem.run.progress import Board
+from tlsmem.run.cpu_slots import run_in_slots
+from tlsmem.run.progress import RunBoard
 from tlsmem.run.provenance import Provenance
-from tlsmem.run.validate import Outcome, differs
+from tlsmem.run.validate import Outcome, find_difference
 from tlsmem.schema import append_records
-from tlsmem.schema.machine import machine
+from tlsmem.schema.machine import read_machine
 
 
 class Runner:
@@ -31,28 +31,28 @@ class Runner:
     async def run(self, run: Run, cpu: int) -> Outcome:
         if run.env != "deployed":
             return await self.made(run, cpu)
-        async with huge_pages.untouched():  # as the host has them, and not another runner
+        async with huge_pages.hold_unchanged():  # as the host has them, and not another runner
             return await self.made(run, cpu)
 
     async def made(self, run: Run, cpu: int) -> Outcome:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
-        if run.env == "deployed-thp" and (reason := huge_pages.unavailable()):
-            return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
-        if reason := cpu_features.unmasked(run):
-            return Outcome("unsupported", reason, [], harness.now(), 0, tuple(argv(run, suite)))
-        variables = preload.variables(run.meter, self.provenance.allocator(run), allocator)
+        if run.env == "deployed-thp" and (reason := huge_pages.unavailable_reason()):
+            return Outcome("unsupported", reason, [], harness.utc_now(), 0, tuple(argv(run, suite)))
+        if reason := cpu_features.missing_mask_reason(run):
+            return Outcome("unsupported", reason, [], harness.utc_now(), 0, tuple(argv(run, suite)))
+        variables = preload.run_variables(run.meter, self.provenance.allocator(run), allocator)
         variables |= features.variables if (features := cpu_features.features(run)) else {}
         limit_s = self.limit_s or run.limit_s
         pinned = [f"cpu={cpu}"] if run.env == "lab" else []
         if run.scenario != "memory":
-            outcome = await exclusive.made(run, argv(run, suite), cpu, variables, limit_s, self.count_instructions)
+            outcome = await exclusive.run_timed(run, argv(run, suite), cpu, variables, limit_s, self.count_instructions)
         elif run.roles == "split":
             argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))
             outcome = await harness.run_pair(*argvs, variables, limit_s)
         else:
             outcome = await harness.run([*argv(run, suite), *pinned], variables, limit_s)
         thp_host = self.provenance.machine.thp_host
-        wrong = differs(outcome, run, suite, thp_host) if outcome.status == "measured" else None
+        wrong = find_difference(outcome, run, suite, thp_host) if outcome.status == "measured" else None
         self.warn(run, outcome)
         return outcome.failed(wrong) if wrong else outcome
 
@@ -68,7 +68,7 @@ class Runner:
         """How many runs failed; every run is recorded, failed ones too."""
         failures = 0
         await self.look_again(runs)
-        with Board(runs, len(cpus)) as board:
+        with RunBoard(runs, len(cpus)) as board:
 
             async def work(slot: int, cpu: int, run: Run) -> None:
                 nonlocal failures
@@ -78,20 +78,20 @@ class Runner:
                 board.finish(slot, run, outcome)
                 failures += outcome.status == "failed"
 
-            await fill((run for run in runs if run.env != "deployed-thp"), cpus, work)
+            await run_in_slots((run for run in runs if run.env != "deployed-thp"), cpus, work)
             if huge := [run for run in runs if run.env == "deployed-thp"]:
                 try:
-                    async with huge_pages.always():
-                        await fill(huge, cpus[:1], work)
-                except huge_pages.NotPutBack as error:
+                    async with huge_pages.enable_always():
+                        await run_in_slots(huge, cpus[:1], work)
+                except huge_pages.NotRestored as error:
                     sys.exit(f"memtest: {error}")
         return failures
 
     async def look_again(self, runs: list[Run]) -> None:
         """Before runs with the host's huge pages: another runner may have changed them when this one began."""
         if any(run.env != "lab" for run in runs):
-            async with huge_pages.untouched():
-                self.provenance = replace(self.provenance, machine=machine())
+            async with huge_pages.hold_unchanged():
+                self.provenance = replace(self.provenance, machine=read_machine())
 
     async def verify_all(self, runs: list[Run], cpus: list[int]) -> Counter[str]:
         """How many runs came to what; a line on stdout for each, and nothing is recorded."""
@@ -101,12 +101,12 @@ class Runner:
             outcome = await self.run(run, cpu)
             verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
             verdicts[verdict] += 1
-            with stdout.checked():
+            with stdout.exit_on_write_error():
                 print(f"{verdict:<12} {run}" + (f" ({outcome.reason})" if outcome.reason else ""), flush=True)
 
-        await fill(runs, cpus, work)
+        await run_in_slots(runs, cpus, work)
         return verdicts
 
-    async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, preflight.Line]:
+    async def forecast(self, runs: list[Run], cpus: list[int]) -> dict[Run, preflight.MemoryNeed]:
         await self.look_again(runs)
-        return await preflight.lines(runs, lambda run: self.run(run, cpus[0]))
+        return await preflight.forecast_runs(runs, lambda run: self.run(run, cpus[0]))

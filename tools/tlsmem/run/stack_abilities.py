@@ -7,14 +7,14 @@ from typing import Literal
 
 from tlsmem.config import definitions, option_check
 from tlsmem.config.definitions import Suite
-from tlsmem.config.matrix import tls
+from tlsmem.config.matrix import has_tls
 from tlsmem.config.run import SYSTEM, Run, argv
-from tlsmem.config.timed_matrix import shortest
-from tlsmem.run.cpu_slots import complete, fill
-from tlsmem.run.harness import cannot_start
-from tlsmem.run.process import Ended, started
-from tlsmem.run.provenance import built, manifest, missing
-from tlsmem.run.validate import UNSUPPORTED, how, last_sentence, of_any_suite, parse, refusal
+from tlsmem.config.timed_matrix import probe_run
+from tlsmem.run.cpu_slots import run_in_slots, run_to_completion
+from tlsmem.run.harness import describe_start_error
+from tlsmem.run.process import ProcessResult, start_process
+from tlsmem.run.provenance import describe_missing, is_built, read_manifest
+from tlsmem.run.validate import EXIT_UNSUPPORTED, describe_exit, find_refusal, last_sentence, parse_output, strip_suite
 from tlsmem.schema.machine import allowed_cpus
 
 LIMIT_S = 60
@@ -29,27 +29,32 @@ class Ability:
     reason: str | None = None
 
 
-def of(ended: Ended) -> Ability:
+def ability_from_result(ended: ProcessResult) -> Ability:
     """What a harness said that was asked to go as far as its contexts."""
     if not ended.status and not ended.stopped:
         return Ability("yes")
-    said = refusal(parse(ended.stdout)[0]) or last_sentence(ended.stderr) or ended.stopped or how(ended.status)
-    return Ability("no" if ended.status == UNSUPPORTED else "failed", said)
+    said = (
+        find_refusal(parse_output(ended.stdout)[0])
+        or last_sentence(ended.stderr)
+        or ended.stopped
+        or describe_exit(ended.status)
+    )
+    return Ability("no" if ended.status == EXIT_UNSUPPORTED else "failed", said)
 
 
 async def ask(stack: str, name: str, suite: Suite, cpu: int) -> Ability:
     """Two sessions, whose handshake the harness makes to warm up; resumed ones are timed."""
     if suite.resume == "on":
-        words = [*argv(shortest(stack, name, "handshake", 1), suite), f"cpus={cpu}"]
+        words = [*argv(probe_run(stack, name, "handshake", 1), suite), f"cpus={cpu}"]
     else:
         words = [*argv(Run(stack, name, SYSTEM, "all", 2, "rss", 1), suite), "until=contexts", f"cpu={cpu}"]
     try:
-        async with started(words, {}) as process:
+        async with start_process(words, {}) as process:
             await process.wait(LIMIT_S)
-        found = of(process.ended())
+        found = ability_from_result(process.ended())
     except OSError as error:
-        found = of(cannot_start(error))
-    return replace(found, reason=found.reason and of_any_suite(found.reason))
+        found = ability_from_result(describe_start_error(error))
+    return replace(found, reason=found.reason and strip_suite(found.reason))
 
 
 async def ask_all(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Ability]:
@@ -58,32 +63,35 @@ async def ask_all(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], Ability
     async def work(_: int, cpu: int, pair: tuple[str, str]) -> None:
         found[pair] = await ask(*pair, suites[pair[1]], cpu)
 
-    await fill(pairs, allowed_cpus()[:JOBS], work)
+    await run_in_slots(pairs, allowed_cpus()[:JOBS], work)
     return found
 
 
-def abilities(stacks: Iterable[str], suites: Iterable[str]) -> dict[tuple[str, str], Ability]:
+def find_abilities(stacks: Iterable[str], suites: Iterable[str]) -> dict[tuple[str, str], Ability]:
     """By stack and suite; a stack without TLS is asked for the suite `none` only."""
     known = list(suites)
-    pairs = [(stack, suite) for stack in stacks for suite in (known if tls(stack) else ["none"])]
-    return complete(ask_all(list(dict.fromkeys(pairs))), "stopped")
+    pairs = [(stack, suite) for stack in stacks for suite in (known if has_tls(stack) else ["none"])]
+    return run_to_completion(ask_all(list(dict.fromkeys(pairs))), "stopped")
 
 
-def asked(text: str, prefix: str | None, metered: bool = False, lenient: bool = False) -> list[str]:
+def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient: bool = False) -> list[str]:
     """What STACKS names, all of it built; exits with a sentence when one is not.
 
     `metered`: all their allocations must be seen. Of `all` stacks, and when lenient, those that will not do are left
     out, and stderr says why."""
-    found, lenient = option_check.stacks(text, prefix), lenient or option_check.listed(text) == [option_check.ALL]
+    found, lenient = (
+        option_check.expand_stacks(text, prefix),
+        lenient or option_check.split_names(text) == [option_check.ALL_STACKS],
+    )
     chosen = []
     for stack in found:
-        unfit = (metered and unseen(stack)) or (None if built(stack) else missing(stack))
+        unfit = (metered and unseen(stack)) or (None if is_built(stack) else describe_missing(stack))
         if unfit and not lenient:
             sys.exit(f"memtest: {unfit}")
         if unfit:
             print(f"memtest: left out: {unfit}", file=sys.stderr)
         else:
-            manifest(stack)  # another binary than it describes is an exit
+            read_manifest(stack)  # another binary than it describes is an exit
             chosen.append(stack)
     return chosen
 
@@ -94,11 +102,11 @@ def unseen(stack: str) -> str | None:
     return None
 
 
-def able(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
+def select_supported(stacks: list[str], suites: list[str]) -> list[tuple[str, str]]:
     """Stack and suite wherever the stack does the suite; why another does not stands on stderr.
 
     Exits with a sentence where a harness fails."""
-    found = abilities(stacks, suites)
+    found = find_abilities(stacks, suites)
     for (stack, suite), ability in found.items():
         if ability.does == "failed":
             sys.exit(f"memtest: {stack} in {suite}: {ability.reason}")

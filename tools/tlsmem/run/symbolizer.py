@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from tlsmem.schema.harness_output import StackLine
-from tlsmem.schema.records import Frame, Sites
+from tlsmem.schema.records import RecordedCallstacks, RecordedFrame
 
 ADDR2LINE = ["addr2line", "--functions", "--demangle", "--inlines", "--addresses"]
 NM = ["nm", "--defined-only", "--print-size"]
@@ -29,17 +29,17 @@ Place = tuple[str | None, str | None, int | None]  # function, file, line; None:
 UNKNOWN: Place = (None, None, None)
 
 
-def resolve(lines: list[StackLine], root: Path) -> Sites:
+def resolve_stacks(lines: list[StackLine], root: Path) -> RecordedCallstacks:
     """The stacks with names; an inlined function is a frame of its own, before the one that it was inlined into.
 
     Paths of modules are relative to `root`. A module without debug information has names for what it exports only.
     Exits with a sentence when addr2line is missing."""
     stacks = [[parse(frame) for frame in line.frames] for line in lines]
     places = names({address for stack in stacks for address in stack}, root)
-    numbers: dict[Frame, int] = {}
+    numbers: dict[RecordedFrame, int] = {}
     named = [frames(stack, places) for stack in stacks]
     indices = [[numbers.setdefault(frame, len(numbers)) for frame in stack] for stack in named]
-    return Sites(frames=list(numbers), stacks=indices)
+    return RecordedCallstacks(frames=list(numbers), stacks=indices)
 
 
 def parse(frame: str) -> Address:
@@ -48,10 +48,10 @@ def parse(frame: str) -> Address:
     return module, int(offset, 16)
 
 
-def frames(stack: list[Address], places: dict[Address, list[Place]]) -> list[Frame]:
+def frames(stack: list[Address], places: dict[Address, list[Place]]) -> list[RecordedFrame]:
     """Innermost first, up to main, if that is known."""
     found = [
-        Frame(function=function, file=file, line=line, module=module, offset=offset)
+        RecordedFrame(function=function, file=file, line=line, module=module, offset=offset)
         for module, offset in stack
         for function, file, line in places.get((module, offset), [UNKNOWN])
     ]
@@ -77,10 +77,10 @@ def ask(module: Path, offsets: list[int]) -> list[list[Place]]:
     with open(os.memfd_create("calls"), "w+") as calls:  # no pipe: a tool that breaks it would end its caller
         calls.writelines(f"{offset - 1:#x}\n" for offset in offsets)
         calls.seek(0)
-        output = told([*ADDR2LINE, "--exe", module], calls)
+        output = run_tool([*ADDR2LINE, "--exe", module], calls)
     if output is None:  # no ELF file that it knows
         return [[UNKNOWN] for _ in offsets]
-    found = answers(output.splitlines())
+    found = parse_addr2line(output.splitlines())
     guessed = [number for number, places in enumerate(found) if places[-1][0] and not places[-1][1]]
     starts, ends = exported(module) if guessed else ([], [])
     for number in guessed:
@@ -93,16 +93,16 @@ def ask(module: Path, offsets: list[int]) -> list[list[Place]]:
 def exported(module: Path) -> tuple[list[int], list[int]]:
     """Where the functions of a stripped library begin and end, in order: of a call in any other addr2line tells the one
     before it. None of a module that has all its symbols."""
-    if told([*NM, module]):
+    if run_tool([*NM, module]):
         return [], []
     spans: dict[int, int] = {}
-    for start, size in FUNCTION.findall(told([*NM, "--dynamic", module]) or ""):
+    for start, size in FUNCTION.findall(run_tool([*NM, "--dynamic", module]) or ""):
         spans[int(start, 16)] = max(spans.get(int(start, 16), 0), int(start, 16) + int(size, 16))
     starts = sorted(spans)
     return starts, [spans[start] for start in starts]
 
 
-def told(command: list[str | Path], given: IO | int = subprocess.DEVNULL) -> str | None:
+def run_tool(command: list[str | Path], given: IO | int = subprocess.DEVNULL) -> str | None:
     """What a tool of binutils prints; None when it cannot read the module. Exits with a sentence when there is none."""
     try:
         done = subprocess.run(command, stdin=given, capture_output=True, text=True, timeout=LIMIT_S, check=False)
@@ -113,7 +113,7 @@ def told(command: list[str | Path], given: IO | int = subprocess.DEVNULL) -> str
     return done.stdout if done.returncode == 0 else None
 
 
-def answers(output: Iterable[str]) -> list[list[Place]]:
+def parse_addr2line(output: Iterable[str]) -> list[list[Place]]:
     """Blocks that begin with an address, of pairs of lines: function, and file:line."""
     found: list[list[Place]] = []
     function = None
@@ -132,13 +132,13 @@ def place(function: str, where: str) -> Place:
     """addr2line writes ?? for a name, a file or a line that it does not know, and 0 for such a line too."""
     file, _, line = DISCRIMINATOR.sub("", where).rpartition(":")
     number = int(line) if line.isdigit() else 0
-    return known(function), known(file) and shorter(file), number or None
+    return known_or_none(function), known_or_none(file) and shorten_path(file), number or None
 
 
-def shorter(file: str) -> str:
+def shorten_path(file: str) -> str:
     """From its package on, or from the root of the repository."""
     return posixpath.normpath(PACKED.sub("", file))
 
 
-def known(name: str) -> str | None:
+def known_or_none(name: str) -> str | None:
     return None if name in ("??", "") else name

@@ -10,23 +10,33 @@ from pydantic import ValidationError
 from tlsmem.config.definitions import Suite
 from tlsmem.config.run import THREADS, Run
 from tlsmem.config.timed_matrix import TimedRun
-from tlsmem.run.process import Ended
+from tlsmem.run.process import ProcessResult
 from tlsmem.schema import timed_record
-from tlsmem.schema.harness_output import LINE, EndLine, Line, Phase, PhaseLine, RunLine, StackLine, ThreadLine, sentence
+from tlsmem.schema.harness_output import (
+    OUTPUT_LINE,
+    EndLine,
+    OutputLine,
+    Phase,
+    PhaseLine,
+    RunLine,
+    StackLine,
+    ThreadLine,
+    describe_error,
+)
 from tlsmem.schema.timed_record import Instructions, Noise
 
 NEARLY = 0.99  # of its seconds: the clock is read for their end before it is read for the time
 
 
-def threads(lines: list[Line]) -> list[ThreadLine]:
+def thread_lines(lines: list[OutputLine]) -> list[ThreadLine]:
     return [line for line in lines if isinstance(line, ThreadLine)]
 
 
-def incomplete_timed(lines: list[Line]) -> str | None:
+def find_missing(lines: list[OutputLine]) -> str | None:
     """What is missing from a measurement: a run line, as many threads as it says with the parts of its scenario, an
     end; nothing else."""
     first, *inner, last = lines
-    if not isinstance(first, RunLine) or len(threads(inner)) != len(inner) or not isinstance(last, EndLine):
+    if not isinstance(first, RunLine) or len(thread_lines(inner)) != len(inner) or not isinstance(last, EndLine):
         return "its output is not a run line, threads and an end line"
     if [line.thread for line in inner] != list(range(first.threads)):
         return f"its run line says {first.threads} threads, and its thread lines are not numbered so"
@@ -37,18 +47,21 @@ def incomplete_timed(lines: list[Line]) -> str | None:
 
 def wrong(line: ThreadLine, said: RunLine) -> str | None:
     place = f"thread {line.thread}"
-    if not timed_record.whole(said.scenario, [part.part for part in line.parts]):
+    if not timed_record.is_complete(said.scenario, [part.part for part in line.parts]):
         return f"{place}: its parts are not those of the scenario {said.scenario}, each once"
     if line.rounds > said.rounds:
         return f"{place}: {line.rounds} rounds, but all stop after {said.rounds}"
     for part in line.parts:
         counted = sum(count for _, count in part.histogram or ())
-        if part.part in timed_record.INTERVALS[said.scenario] and (counted, part.count) != (line.rounds, line.rounds):
+        if part.part in timed_record.INTERVAL_PARTS[said.scenario] and (counted, part.count) != (
+            line.rounds,
+            line.rounds,
+        ):
             return f"{place}: {part.part}: its histogram does not have an interval for each round"
     return None
 
 
-def compared(
+def compare_timed(
     run: TimedRun, suite: Suite, said: RunLine, threads: list[ThreadLine]
 ) -> Iterator[tuple[str, object, object]]:
     """Name, asked for, answered."""
@@ -62,7 +75,7 @@ def compared(
         yield "rounds of the thread that stopped all", run.rounds, max(line.rounds for line in threads)
 
 
-UNSUPPORTED = 77
+EXIT_UNSUPPORTED = 77
 ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's reason
 NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
 BEFORE = ["contexts", "sessions"]
@@ -76,7 +89,7 @@ class Outcome:
 
     status: str
     reason: str | None
-    lines: list[Line]
+    lines: list[OutputLine]
     started_at: str
     elapsed_ns: int
     argv: tuple[str, ...] = ()  # of two processes the server's
@@ -98,7 +111,7 @@ class Outcome:
 
     @property
     def threads(self) -> list[ThreadLine]:
-        return threads(self.lines)
+        return thread_lines(self.lines)
 
     @property
     def stacks(self) -> list[StackLine]:
@@ -108,13 +121,15 @@ class Outcome:
         return replace(self, status="failed", reason=reason)
 
 
-def judge(ended: Ended, argv: Iterable[str], started_at: str) -> Outcome:
-    lines, problem = parse(ended.stdout)
+def judge(ended: ProcessResult, argv: Iterable[str], started_at: str) -> Outcome:
+    lines, problem = parse_output(ended.stdout)
     status, reason = "failed", ended.stopped
-    if not reason and ended.status == UNSUPPORTED:
-        status, reason = "unsupported", refusal(lines) or last_sentence(ended.stderr) or "no reason given"
+    if not reason and ended.status == EXIT_UNSUPPORTED:
+        status, reason = "unsupported", find_refusal(lines) or last_sentence(ended.stderr) or "no reason given"
     elif not reason and ended.status:
-        reason = " ".join(filter(None, [f"{how(ended.status)}:", last_sentence(ended.stderr) or "no word on stderr"]))
+        reason = " ".join(
+            filter(None, [f"{describe_exit(ended.status)}:", last_sentence(ended.stderr) or "no word on stderr"])
+        )
     elif not reason:
         reason = problem or incomplete(lines)
         status = "failed" if reason else "measured"
@@ -122,29 +137,29 @@ def judge(ended: Ended, argv: Iterable[str], started_at: str) -> Outcome:
     return Outcome(status, reason, lines, started_at, ended.elapsed_ns, tuple(argv))
 
 
-def of_any_suite(reason: str) -> str:
+def strip_suite(reason: str) -> str:
     """A driver's reason without the suite that was asked for: it is known, and the same reason holds for others."""
     return ASKED.sub("", reason)
 
 
-def parse(stdout: bytes) -> tuple[list[Line], str | None]:
+def parse_output(stdout: bytes) -> tuple[list[OutputLine], str | None]:
     """The valid lines, and what is wrong with the first that is not."""
     lines = []
     for number, text in enumerate(stdout.splitlines(), start=1):
         try:
-            lines.append(LINE.validate_json(text))
+            lines.append(OUTPUT_LINE.validate_json(text))
         except ValidationError as error:
-            return lines, f"line {number} of its output is not as in docs/records.md: {sentence(error)}"
+            return lines, f"line {number} of its output is not as in docs/records.md: {describe_error(error)}"
     return lines, None
 
 
-def incomplete(lines: list[Line]) -> str | None:
+def incomplete(lines: list[OutputLine]) -> str | None:
     """What is missing from a measurement of memory: a run, phases, an end, in this order, and stacks before the phases
     that have blocks from them; nothing else."""
     if not lines or not isinstance(lines[-1], EndLine):
         return "no end line, so no measurement"
     if isinstance(lines[0], RunLine) and lines[0].scenario != "memory":
-        return incomplete_timed(lines)
+        return find_missing(lines)
     first, *inner, last = lines
     phases = [line for line in inner if isinstance(line, PhaseLine)]
     if (
@@ -170,7 +185,7 @@ def in_order(phases: list[str], after: list[str]) -> bool:
     return bool(steps) and phases == [*BEFORE, *lockstep, *after]
 
 
-def stacks_in_order(lines: list[Line]) -> bool:
+def stacks_in_order(lines: list[OutputLine]) -> bool:
     known = 0
     for line in lines:
         if isinstance(line, StackLine):
@@ -182,11 +197,11 @@ def stacks_in_order(lines: list[Line]) -> bool:
     return True
 
 
-def refusal(lines: list[Line]) -> str | None:
+def find_refusal(lines: list[OutputLine]) -> str | None:
     return lines[-1].reason if lines and isinstance(lines[-1], EndLine) else None
 
 
-def how(status: int) -> str:
+def describe_exit(status: int) -> str:
     return f"killed by {signal_name(-status)}" if status < 0 else f"exit {status}"
 
 
@@ -214,7 +229,7 @@ def notes(stderr: bytes) -> list[str]:
     return found + [f"stderr: and {len(said) - NOTES} lines more"] * (len(said) > NOTES)
 
 
-def noted(lines: list[Line], more: list[str]) -> list[Line]:
+def noted(lines: list[OutputLine], more: list[str]) -> list[OutputLine]:
     """With more notes in the run line, which is the first."""
     return [lines[0].model_copy(update={"notes": [*lines[0].notes, *more]}), *lines[1:]]
 
@@ -222,16 +237,16 @@ def noted(lines: list[Line], more: list[str]) -> list[Line]:
 Compared = tuple[str, object, object]  # name, asked for, answered
 
 
-def differs(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | None:
+def find_difference(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | None:
     """The first difference, as a sentence; names are compared without regard to case.
 
     `thp_host` is the host's own setting of huge pages, as the record has it."""
     said = outcome.run
     if run.scenario == "memory":
-        scenario = of_memory(run, said, thp_host)
+        scenario = compare_memory(run, said, thp_host)
     else:
-        scenario = compared(run, suite, said, outcome.threads)
-    for name, asked, answered in (*scenario, *of_suite(outcome, suite)):
+        scenario = compare_timed(run, suite, said, outcome.threads)
+    for name, asked, answered in (*scenario, *compare_suite(outcome, suite)):
         if str(asked).lower() != str(answered).lower():
             return f"{name}: asked for {asked}, but the harness says {answered}"
     for meter, heap, sites in ((run.meter, phase.heap, phase.sites) for phase in outcome.phases):
@@ -240,23 +255,23 @@ def differs(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> str | No
     return None
 
 
-def of_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
+def compare_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
     agreed = outcome.end.negotiated
     yield "protocol", suite.protocol, agreed.protocol
     yield "cipher", suite.cipher, agreed.cipher
     yield "group", suite.group, agreed.group
 
 
-def of_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]:
+def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]:
     window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
     pairs = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
     pairs += [("window", window, said.window), ("meter", run.meter, said.meter)]
     pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
     pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
-    return pairs + deployment(run, said, thp_host)
+    return pairs + compare_deployment(run, said, thp_host)
 
 
-def deployment(run: Run, said: RunLine, thp_host: str) -> list[Compared]:
+def compare_deployment(run: Run, said: RunLine, thp_host: str) -> list[Compared]:
     """The laboratory is what a host gives, and what it does not give is noted."""
     threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
     if run.env == "lab":

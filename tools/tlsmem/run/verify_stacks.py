@@ -6,11 +6,11 @@ import sys
 from tlsmem.base import stdout
 from tlsmem.config import definitions, option_check
 from tlsmem.config.definitions import Campaign
-from tlsmem.config.matrix import matrix
+from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
-from tlsmem.config.timed_matrix import shortest
-from tlsmem.run.cpu_slots import complete
-from tlsmem.run.provenance import built, missing, unavailable
+from tlsmem.config.timed_matrix import probe_run
+from tlsmem.run.cpu_slots import run_to_completion
+from tlsmem.run.provenance import describe_missing, is_built, unavailable_reason
 from tlsmem.run.runner import Runner
 
 TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
@@ -18,17 +18,20 @@ TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
 
 def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> int:
     """Exit status. Of these stacks those that are built are run; of the others it shows why they are not."""
-    asked = option_check.stacks(named, prefix)
-    stacks = [stack for stack in asked if built(stack)]
+    asked = option_check.expand_stacks(named, prefix)
+    stacks = [stack for stack in asked if is_built(stack)]
     if not stacks:
         sys.exit("memtest: none of these stacks is built; `tools/build.py` builds them")
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         for stack in asked:
             if stack not in stacks:
-                print(f"{'unavailable' if unavailable(stack) else 'not built':<12} {missing(stack)}", flush=True)
-    verdicts = complete(runner.verify_all(everything(stacks), cpus), "stopped")
+                print(
+                    f"{'unavailable' if unavailable_reason(stack) else 'not built':<12} {describe_missing(stack)}",
+                    flush=True,
+                )
+    verdicts = run_to_completion(runner.verify_all(everything(stacks), cpus), "stopped")
     counts = ", ".join(f"{verdicts[said]} {said}" for said in ("ok", "unsupported", "FAILED"))
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         print(f"{len(stacks)} of {len(asked)} stacks are built; runs: {counts}")
     return 1 if verdicts["FAILED"] else 0
 
@@ -38,7 +41,7 @@ def everything(stacks: list[str]) -> list[Run]:
     known, suites = definitions.stacks(), definitions.suites()
     full = [name for name, suite in suites.items() if suite.resume == "off"]
     kinds = {"scenario": "memory", "allocators": [SYSTEM], "windows": ["all"]}
-    runs = matrix(Campaign(stacks=stacks, suites=full, n=2, sessions=["1"], **kinds))
+    runs = campaign_runs(Campaign(stacks=stacks, suites=full, n=2, sessions=["1"], **kinds))
     tls = [name for name in stacks if known[name].tls]
-    runs += [shortest(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
-    return runs + [shortest(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]
+    runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
+    return runs + [probe_run(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]

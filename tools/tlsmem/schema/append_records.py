@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import repository
-from tlsmem.schema.records import TORN, Record, load_file, torn
+from tlsmem.schema.records import TORN_MARK, Record, is_torn, load_file
 
-held: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
+held_locks: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
 
 
 def append(directory: Path, record: Record) -> None:
@@ -53,14 +53,14 @@ def boundary(content: bytes) -> bytes:
         return b""
     last = content.removesuffix(b"\n").rpartition(b"\n")[2]
     newline = b"" if content.endswith(b"\n") else b"\n"
-    return newline + (TORN + b"\n" if torn(last) else b"")
+    return newline + (TORN_MARK + b"\n" if is_torn(last) else b"")
 
 
 def prepare(directory: Path) -> None:
     """Makes the recording's directory if need be and holds it until the runner ends.
 
     Exits with a sentence if it cannot serve, or serves another campaign: both would make every run."""
-    repository.insist(directory)
+    repository.check_recording_or_exit(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,14 +68,14 @@ def prepare(directory: Path) -> None:
     if not os.access(directory, os.W_OK | os.X_OK):
         sys.exit(f"{directory}: cannot record here: not writable")
     try:
-        held.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
-        fcntl.flock(held[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind
+        held_locks.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
+        fcntl.flock(held_locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind
     except BlockingIOError:
         sys.exit(f"{directory}: another campaign is recording here; wait until it has ended, or give another OUT")
     except OSError:
         pass  # a file system that locks no directories, such as NFS
 
 
-def existing(directory: Path) -> list[Record]:
+def load_existing(directory: Path) -> list[Record]:
     """What a recording holds; nothing when there is none yet."""
     return [record for file in sorted(directory.glob("*.jsonl")) for record in load_file(file)]

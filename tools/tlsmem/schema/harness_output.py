@@ -33,7 +33,7 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Heap(Model):
+class HeapCounts(Model):
     """One role's requested bytes and blocks: live at the end of the phase, at its peak, and since the process began."""
 
     live_bytes: NonNegativeInt
@@ -45,15 +45,15 @@ class Heap(Model):
 
 
 class Heaps(Model):
-    client: Heap
-    server: Heap
-    client_context: Heap
-    server_context: Heap
-    harness: Heap
-    total: Heap
+    client: HeapCounts
+    server: HeapCounts
+    client_context: HeapCounts
+    server_context: HeapCounts
+    harness: HeapCounts
+    total: HeapCounts
 
 
-class Live(Model):
+class LiveBlocks(Model):
     """Blocks of the chosen pair, live at the end of a phase: of one role, allocated in one phase at one site."""
 
     role: Role
@@ -77,7 +77,7 @@ class PhaseSites(Model):
     pairs: PositiveInt
     alike: PositiveInt  # as many blocks from as many sites, and at most 16 bytes more or less
     identical: PositiveInt  # alike, to the byte
-    live: list[Live]
+    live: list[LiveBlocks]
     stack_bytes: StackDepth
 
     @model_validator(mode="after")
@@ -227,11 +227,13 @@ class EndLine(Model):
     reason: str | None = None
 
 
-Line = RunLine | StackLine | PhaseLine | ThreadLine | EndLine
-LINE: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(Annotated[Line, Field(discriminator="record")])
+OutputLine = RunLine | StackLine | PhaseLine | ThreadLine | EndLine
+OUTPUT_LINE: pydantic.TypeAdapter[OutputLine] = pydantic.TypeAdapter(
+    Annotated[OutputLine, Field(discriminator="record")]
+)
 
 
-def sentence(error: ValidationError) -> str:
+def describe_error(error: ValidationError) -> str:
     """The first thing that is wrong, as `place: what`; a foreign schema explains all else, and a wrong key
     that another is missing."""
     first = min(error.errors(), key=lambda one: (one["loc"][-1:] != ("schema",), one["type"] != "extra_forbidden"))

@@ -12,7 +12,7 @@ GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def machine() -> Machine:
+def read_machine() -> Machine:
     return Machine(
         cpu=cpu_model(),
         cpus=os.cpu_count() or 1,
@@ -21,11 +21,11 @@ def machine() -> Machine:
         os=platform.freedesktop_os_release().get("PRETTY_NAME", platform.system()),
         libc=" ".join(platform.libc_ver()),
         governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else None,
-        thp_host=chosen(THP.read_text()) if THP.exists() else "none",
+        thp_host=parse_selected(THP.read_text()) if THP.exists() else "none",
     )
 
 
-def chosen(options: str) -> str:
+def parse_selected(options: str) -> str:
     """The kernel marks the current one: `always [madvise] never`."""
     found = re.search(r"\[(\w+)\]", options)
     return found[1] if found else options.strip()

@@ -20,13 +20,13 @@ from tlsmem.schema.harness_output import (
     Scenario,
     Sessions,
     Window,
-    sentence,
+    describe_error,
 )
-from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, Source
+from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
 
 
-class Frame(Model):
+class RecordedFrame(Model):
     """One function of a call stack, as its module's debug information names it."""
 
     function: str | None
@@ -36,10 +36,10 @@ class Frame(Model):
     offset: NonNegativeInt
 
 
-class Sites(Model):
+class RecordedCallstacks(Model):
     """Call stacks of a sites run: frames are indices, innermost first; inlined functions are frames of their own."""
 
-    frames: list[Frame]
+    frames: list[RecordedFrame]
     stacks: list[list[NonNegativeInt]]
 
     @model_validator(mode="after")
@@ -49,23 +49,23 @@ class Sites(Model):
         return self
 
 
-TORN = b'{"record":"torn"}'  # the line before this one was cut off while it was written
+TORN_MARK = b'{"record":"torn"}'  # the line before this one was cut off while it was written
 
 
-def cut_off(lines: list[bytes]) -> set[int]:
+def find_torn_lines(lines: list[bytes]) -> set[int]:
     """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
 
     A mark may be cut off itself; it then is what is left of TORN, and marks nevertheless."""
     found = set()
     for number in range(len(lines), 0, -1):
-        after = lines[number] if number < len(lines) else TORN
-        marked = after == TORN or (number + 1 in found and TORN.startswith(after))
-        if marked and torn(lines[number - 1]):
+        after = lines[number] if number < len(lines) else TORN_MARK
+        marked = after == TORN_MARK or (number + 1 in found and TORN_MARK.startswith(after))
+        if marked and is_torn(lines[number - 1]):
             found.add(number)
     return found
 
 
-def torn(line: bytes) -> bool:
+def is_torn(line: bytes) -> bool:
     """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
     try:
         json.loads(line)
@@ -77,13 +77,17 @@ def torn(line: bytes) -> bool:
 
 
 SCHEMA = 4
-UNDECLARED = ("memory_bytes", "governor", "thp_host")  # of the machine: may change without its being another machine
+UNDECLARED_MACHINE_FIELDS = (
+    "memory_bytes",
+    "governor",
+    "thp_host",
+)  # of the machine: may change without its being another machine
 
 TIMED = ("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions")
 ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED)
-SLOTS = ("cpu=", "cpus=", "wires=", "barrier=")
+SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
 
-skipped: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
+skipped_lines: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
 
 
 class Record(Model):
@@ -94,7 +98,7 @@ class Record(Model):
     stack: str
     reported: str | None
     binary_sha256: Sha256
-    source: Source | None
+    source: SourceRecord | None
     meter_sha256: Sha256 | None = None  # the heap meter's, in a heap run
     compiler: str
     flags: str
@@ -121,7 +125,7 @@ class Record(Model):
     reason: str | None
     environment: Environment | None
     phases: list[Phase]
-    sites: Sites | None = None
+    sites: RecordedCallstacks | None = None
     # Of timed runs, from schema 3 on:
     threads: PositiveInt | None = None
     rounds: PositiveInt | None = None
@@ -168,7 +172,7 @@ class Record(Model):
         return self.model_dump_json(by_alias=True).encode() + b"\n"
 
 
-def key(fields: dict[str, Any]) -> str:
+def run_key(fields: dict[str, Any]) -> str:
     """What makes a run this run: its declared fields, the binary and the machine; 16 hexadecimal digits.
 
     The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
@@ -178,8 +182,10 @@ def key(fields: dict[str, Any]) -> str:
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
     declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
-    declared["argv"] = [word for word in fields["argv"] if not word.startswith(SLOTS)]
-    declared["machine"] = {name: value for name, value in fields["machine"].items() if name not in UNDECLARED}
+    declared["argv"] = [word for word in fields["argv"] if not word.startswith(SLOT_ARGUMENTS)]
+    declared["machine"] = {
+        name: value for name, value in fields["machine"].items() if name not in UNDECLARED_MACHINE_FIELDS
+    }
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -203,8 +209,8 @@ def load_file(file: Path) -> list[Record]:
         sys.exit(f"{file}: cannot read the recording: {error.strerror}")
     if not lines[-1]:
         lines.pop()
-    cut = cut_off(lines)
-    numbered = [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN]
+    cut = find_torn_lines(lines)
+    numbered = [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN_MARK]
     found = [parse(line, f"{file}: line {n}") for n, line in numbered]
     if len(lines) in cut:
         warn(f"{file}: line {len(lines)} was cut off while it was written; it is skipped")
@@ -213,8 +219,8 @@ def load_file(file: Path) -> list[Record]:
 
 def warn(torn_line: str) -> None:
     """Once, however often the file is read."""
-    if torn_line not in skipped:
-        skipped.append(torn_line)
+    if torn_line not in skipped_lines:
+        skipped_lines.append(torn_line)
         print(torn_line, file=sys.stderr)
 
 
@@ -222,4 +228,4 @@ def parse(line: bytes, place: str) -> Record:
     try:
         return Record.model_validate_json(line)
     except ValidationError as error:
-        sys.exit(f"{place} is not a record of schema {SCHEMA}: {sentence(error)}")
+        sys.exit(f"{place} is not a record of schema {SCHEMA}: {describe_error(error)}")

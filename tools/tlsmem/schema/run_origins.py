@@ -46,7 +46,7 @@ class Tree(Model):
     release: str | None
 
 
-Source = Crate | DebianSource | Prefix | Commit | Tree
+SourceRecord = Crate | DebianSource | Prefix | Commit | Tree
 
 
 class Peer(Model):
@@ -55,7 +55,7 @@ class Peer(Model):
     stack: str
     reported: str | None
     binary_sha256: Sha256
-    source: Source | None
+    source: SourceRecord | None
     compiler: str
     flags: str
     licence: str

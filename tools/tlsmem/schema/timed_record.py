@@ -16,7 +16,7 @@ DIGITS = 3  # as in memtest/histogram.c
 ENVELOPE_BYTES = 8  # a cookie and a length
 
 
-def text(counts: Iterable[tuple[int, int]]) -> str:
+def encode_histogram(counts: Iterable[tuple[int, int]]) -> str:
     """Of nanoseconds and how many intervals took them; a longer one than an hour counts as an hour."""
     made = HdrHistogram(1, LONGEST_NS, DIGITS)
     for value_ns, count in counts:
@@ -24,7 +24,7 @@ def text(counts: Iterable[tuple[int, int]]) -> str:
     return made.encode().decode()
 
 
-def intact(text: str) -> str:
+def check_histogram(text: str) -> str:
     """ValueError when it is no such text: what it holds is compressed, with a checksum."""
     try:
         content = base64.b64decode(text, validate=True)
@@ -36,7 +36,7 @@ def intact(text: str) -> str:
 
 class TimedPart(Part):
     # Of the intervals in ns: HdrHistogram's own text (V2, compressed, base64).
-    histogram: Annotated[str, AfterValidator(intact)] | None = None
+    histogram: Annotated[str, AfterValidator(check_histogram)] | None = None
 
 
 class Timing(Thread):
@@ -64,7 +64,7 @@ class Instructions(Model):
     parts: dict[PartName, NonNegativeFloat]
 
 
-INTERVALS: dict[Scenario, tuple[PartName, ...]] = {  # with a histogram
+INTERVAL_PARTS: dict[Scenario, tuple[PartName, ...]] = {  # with a histogram
     "handshake": ("client_new", "client", "client_free", "server_new", "server", "server_free"),
     "throughput": ("send", "receive"),
 }
@@ -72,11 +72,11 @@ OPTIONAL: dict[Scenario, tuple[PartName, ...]] = {"handshake": (), "throughput":
 OWN: tuple[PartName, ...] = ("wire_write", "wire_read", "clock")  # the harness's
 
 
-def whole(scenario: Scenario, names: Iterable[PartName]) -> bool:
+def is_complete(scenario: Scenario, names: Iterable[PartName]) -> bool:
     """Each once."""
     names = list(names)
     there = [name for name in OPTIONAL[scenario] if name in names]
-    return sorted(names) == sorted([*INTERVALS[scenario], *there, *OWN])
+    return sorted(names) == sorted([*INTERVAL_PARTS[scenario], *there, *OWN])
 
 
 def check(record: Any) -> None:
@@ -95,8 +95,8 @@ def check(record: Any) -> None:
 
 
 def check_parts(scenario: str, timing: Any) -> None:
-    if not whole(scenario, [part.part for part in timing.parts]):
+    if not is_complete(scenario, [part.part for part in timing.parts]):
         raise ValueError(f"thread {timing.thread}: its parts are not those of the scenario {scenario}, each once")
     for part in timing.parts:
-        if (part.histogram is None) == (part.part in INTERVALS[scenario]):
+        if (part.histogram is None) == (part.part in INTERVAL_PARTS[scenario]):
             raise ValueError(f"thread {timing.thread}: {part.part}: what has intervals has their histogram, no other")

@@ -12,64 +12,67 @@ from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
-from tlsmem.stats.process_tables import tables, without
-from tlsmem.stats.remainders import given, keeps_state, remainder_of, repeats
-from tlsmem.stats.role_sums import split_adds_up
+from tlsmem.stats.process_tables import find_tables, remove_tables
+from tlsmem.stats.remainders import explain_remainder, harness_options, keeps_state, repeats_exactly
+from tlsmem.stats.role_sums import check_split_sums
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
 from tlsmem.tables.nonlinearity import PAGE
-from tlsmem.tables.reconciliation import Closed, close, in_blocks, is_tables
-from tlsmem.tables.rss_accounts import AT, at_end, requested, slope_per_pair, without_slope
+from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, format_bytes_in_blocks, reconcile
+from tlsmem.tables.rss_accounts import ESTABLISHED, quantity_at_end, requested_per_pair, slope_per_pair, why_no_slope
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables
 
 
 def account_findings(run: Record, heap: tuple[Record, Record] | None = None, where: str | None = None) -> Iterator[str]:
     """What does not hold of a sites run, each said of the first phase where it does not."""
-    exact = repeats(given(run))
-    accounts = close(run, heap)
+    exact = repeats_exactly(harness_options(run))
+    accounts = reconcile(run, heap)
     for judge in (unlike, unexplained_rest, off_slope):
         found = ((one, judge(one, accounts, exact)) for one in accounts)
         if first := next(((one, said) for one, said in found if said), None):
             yield f"sites: {where or f'{run.stack}, {run.suite}'}: `{first[0].phase}`: {first[1]}"
 
 
-def unlike(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+def unlike(one: Reconciliation, accounts: Sequence[Reconciliation], exact: bool) -> str | None:
     """The pair stands for all others: they have as many blocks from the same places, and about as many bytes. But a
     pair may have enlarged a table, which counts for it."""
     off = one.pairs - one.alike
-    if off <= one.rest_blocks and is_tables(accounts, exact):
+    if off <= one.rest_blocks and are_process_wide_tables(accounts, exact):
         return None
     return f"{off:,} of {one.pairs:,} pairs are not like the chosen one" if off else None
 
 
-def unexplained_rest(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+def unexplained_rest(one: Reconciliation, accounts: Sequence[Reconciliation], exact: bool) -> str | None:
     """A rest: any where runs repeat exactly, else above a share of what is live."""
     most = share(accounts, one, "bytes"), share(accounts, one, "blocks")
     allowed = (0, 0) if exact else most
-    if exact and is_tables(accounts, exact):
+    if exact and are_process_wide_tables(accounts, exact):
         return None
     if abs(one.rest_bytes) <= allowed[0] and abs(one.rest_blocks) <= allowed[1]:
         return None
-    pair, rest = in_blocks(one.pair_bytes, one.pair_blocks), in_blocks(one.rest_bytes, one.rest_blocks)
+    pair, rest = (
+        format_bytes_in_blocks(one.pair_bytes, one.pair_blocks),
+        format_bytes_in_blocks(one.rest_bytes, one.rest_blocks),
+    )
     return f"{one.pairs:,} pairs of {pair} leave a rest of {rest}"
 
 
-def off_slope(one: Closed, accounts: Sequence[Closed], exact: bool) -> str | None:
+def off_slope(one: Reconciliation, accounts: Sequence[Reconciliation], exact: bool) -> str | None:
     if one.off_slope is None or abs(one.off_slope) * one.pairs <= share(accounts, one, "bytes"):
         return None
     return f"the pair holds {one.pair_bytes:,} B, one more pair costs {one.slope} B in heap runs"
 
 
-def share(accounts: Sequence[Closed], one: Closed, unit: str) -> float:
+def share(accounts: Sequence[Reconciliation], one: Reconciliation, unit: str) -> float:
     """What may be left over. Where a pair has nothing, nothing is a share of it, and the fullest phase counts."""
     whole = [one] if one.pair_bytes else accounts
     return SHARE * max(getattr(account, f"live_{unit}") for account in whole)
 
 
 @dataclass(frozen=True)
-class Judged:
+class RunGroup:
     """The runs of one process of one stack in one setting."""
 
     selection: Selection
@@ -92,11 +95,11 @@ class Judged:
         return ", ".join([self.stack, self.setting.suite, *others, *windowed, *kind])
 
 
-def every(selection: Selection) -> Iterator[Judged]:
+def group_runs(selection: Selection) -> Iterator[RunGroup]:
     for setting in selection.settings:
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
-                yield Judged(selection, stack, setting, process)
+                yield RunGroup(selection, stack, setting, process)
 
 
 NULL_BYTES, NULL_BLOCKS, NULL_RESIDENT = 4072, 3, 4096  # a session of the null stack: harness-c/drivers/null.c
@@ -118,8 +121,8 @@ SIDES = {"client": ("client", "client_context"), "server": ("server", "server_co
 def findings(records: Iterable[Record]) -> list[str]:
     """Of the newest comparable runs. What records cannot tell (schema 1 has no phase `freed`) is not judged."""
     records = list(records)
-    found = [sentence for one in every(select(records)) for judge in JUDGES for sentence in judge(one)]
-    return list(dict.fromkeys([*found, *split_adds_up(records)]))
+    found = [sentence for one in group_runs(select(records)) for judge in JUDGES for sentence in judge(one)]
+    return list(dict.fromkeys([*found, *check_split_sums(records)]))
 
 
 def amount(of_bytes: Quotient, of_blocks: Quotient) -> str:
@@ -130,7 +133,7 @@ def has(pair: tuple[Record, Record], name: str) -> bool:
     return all(name in [phase.phase for phase in run.phases] for run in pair)
 
 
-def leaks(judged: Judged) -> Iterator[str]:
+def leaks(judged: RunGroup) -> Iterator[str]:
     """What grows with the sessions and is live when all is freed."""
     pair = judged.series.heap_pair()
     if not pair or not has(pair, "freed"):
@@ -148,16 +151,16 @@ def by_owner(amounts: dict[str, str]) -> str:
     return " and ".join(f"{what} {OWNERS[role]}" for role, what in amounts.items())
 
 
-def states(judged: Judged) -> Iterator[str]:
+def states(judged: RunGroup) -> Iterator[str]:
     """What grows with the sessions, outlives them, and goes with the contexts; resumption suites ask for it."""
     pair = judged.series.heap_pair()
     if not pair or not has(pair, "freed") or keeps_state(pair[0]):
         return
     kept = {}
     for side, roles in SIDES.items():
-        if side in tables(pair):  # the table heap has them
+        if side in find_tables(pair):  # the table heap has them
             continue
-        closed, freed = (added(pair, roles, phase) for phase in ("closed", "freed"))
+        closed, freed = (added_per_session(pair, roles, phase) for phase in ("closed", "freed"))
         left = [Quotient(one.amount - other.amount, one.sessions) for one, other in zip(closed, freed, strict=True)]
         kept |= {side: amount(*left)} if left[0].amount > 0 else {}
     if kept:
@@ -167,7 +170,7 @@ def states(judged: Judged) -> Iterator[str]:
         )
 
 
-def added(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tuple[Quotient, Quotient]:
+def added_per_session(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tuple[Quotient, Quotient]:
     """Bytes and blocks that are live of these roles together."""
     found = [session_cost.live_cost(*pair, role, phase) for role in roles]
     sessions = found[0].bytes.sessions
@@ -177,29 +180,29 @@ def added(pair: tuple[Record, Record], roles: tuple[str, ...], phase: str) -> tu
     )
 
 
-def unevens(judged: Judged) -> Iterator[str]:
+def unevens(judged: RunGroup) -> Iterator[str]:
     """Sessions that are not alike, for no reason that is known; of each role the first phase."""
     pair = judged.series.heap_pair()
     if not pair:
         return
-    pair = without(pair)
+    pair = remove_tables(pair)
     names = [phase.phase for phase in pair[0].phases]
-    begin, end = "sessions" if judged.setting.window == "all" else AT, "closed"
+    begin, end = "sessions" if judged.setting.window == "all" else ESTABLISHED, "closed"
     for role in judged.roles:
         for name in names[names.index(begin) : names.index(end)]:
             cost = session_cost.live_cost(*pair, role, name)
-            if remainder_of(pair, role, cost) == "not known":
+            if explain_remainder(pair, role, cost) == "not known":
                 yield f"uneven: {judged}: {amount(cost.bytes, cost.blocks)} per {role} session are live in `{name}`"
                 break
 
 
-def nulls(judged: Judged) -> Iterator[str]:
+def nulls(judged: RunGroup) -> Iterator[str]:
     """The null stack's heap, to the byte."""
     pair = judged.series.heap_pair()
     if judged.setting.suite != "none" or not pair:
         return
     for role in judged.roles:
-        cost = session_cost.live_cost(*pair, role, AT)
+        cost = session_cost.live_cost(*pair, role, ESTABLISHED)
         if (str(cost.bytes), str(cost.blocks)) != (f"{NULL_BYTES:,}", str(NULL_BLOCKS)):
             yield (
                 f"null: {judged}: a {role} session has {amount(cost.bytes, cost.blocks)} live, where {NULL_BYTES:,} B "
@@ -207,17 +210,19 @@ def nulls(judged: Judged) -> Iterator[str]:
             )
 
 
-def null_pages(judged: Judged) -> Iterator[str]:
+def null_pages(judged: RunGroup) -> Iterator[str]:
     """The null stack's pages, within one over all sessions added; known of glibc in the laboratory only."""
     setting, runs = judged.setting, judged.series.full("rss")
     lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
-    if not lab or setting.roles not in ("together", "split") or without_slope(judged.series):
+    if not lab or setting.roles not in ("together", "split") or why_no_slope(judged.series):
         return
-    if allocator_statistics.have_runtime(runs):  # whose sessions have a goroutine each
+    if allocator_statistics.have_runtime_statistics(runs):  # whose sessions have a goroutine each
         return
     few, many = runs[0], runs[-1]
     sessions = (many.sessions - few.sessions) // 2 * len(judged.roles)
-    touched = session_cost.phase_of(many, AT).rss_anon_bytes - session_cost.phase_of(few, AT).rss_anon_bytes
+    touched = (
+        session_cost.phase_of(many, ESTABLISHED).rss_anon_bytes - session_cost.phase_of(few, ESTABLISHED).rss_anon_bytes
+    )
     if abs(touched - NULL_RESIDENT * sessions) > PAGE:
         yield (
             f"null: {judged}: each session touches {touched / sessions:,.1f} B of memory, where {NULL_RESIDENT:,} are "
@@ -225,24 +230,27 @@ def null_pages(judged: Judged) -> Iterator[str]:
         )
 
 
-def blind_books(judged: Judged) -> Iterator[str]:
+def blind_books(judged: RunGroup) -> Iterator[str]:
     """An allocator that tells of less than was requested of it."""
     runs = judged.series.full("rss")
-    asked = requested(judged.selection, judged.stack, judged.setting, judged.process).amount
-    if asked is None or without_slope(judged.series):
+    asked = requested_per_pair(judged.selection, judged.stack, judged.setting, judged.process).amount
+    if asked is None or why_no_slope(judged.series):
         return
-    if any(allocator_statistics.untold(allocator_statistics.USABLE, session_cost.phase_of(run, AT)) for run in runs):
+    if any(
+        allocator_statistics.unknown_reason(allocator_statistics.LIVE_FIELDS, session_cost.phase_of(run, ESTABLISHED))
+        for run in runs
+    ):
         return
-    told = slope_per_pair(runs, at_end(allocator_statistics.usable))
+    told = slope_per_pair(runs, quantity_at_end(allocator_statistics.live_bytes))
     if told < BOOKS_SHARE * asked:
-        name = " + ".join(session_cost.phase_of(runs[0], AT).allocator)
+        name = " + ".join(session_cost.phase_of(runs[0], ESTABLISHED).allocator)
         yield (
             f"books: {judged}: the books of {name} rise by {round(told):,} B per pair, less than the {round(asked):,} "
             "that are requested"
         )
 
 
-def uncounted(judged: Judged) -> Iterator[str]:
+def uncounted(judged: RunGroup) -> Iterator[str]:
     """Where a walk of the page tables and the kernel's counters tell of other pages; of all runs the worst phase."""
     phases = [phase for run in judged.series.runs("rss") for phase in run.phases if phase.rollup_rss_bytes is not None]
     worst = max(phases, key=off_walk, default=None)
@@ -257,7 +265,7 @@ def off_walk(phase: Phase) -> int:
     return abs(phase.rollup_rss_bytes - phase.rss_bytes)
 
 
-def unexplained(judged: Judged) -> Iterator[str]:
+def unexplained(judged: RunGroup) -> Iterator[str]:
     """Call stacks of one pair that are not those of all."""
     series, process = judged.series, judged.process
     where = str(judged) if process == "both" else f"{judged}, the {process}'s process"

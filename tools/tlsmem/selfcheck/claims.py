@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from tlsmem.config import definitions, matrix
 from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model, role_sums, session_cost
-from tlsmem.stats.comparability import comparable
-from tlsmem.stats.selection import Selection, Series, of_campaign, run_of, select
+from tlsmem.stats.comparability import select_comparable
+from tlsmem.stats.selection import Selection, Series, run_from_record, select, select_campaign
 from tlsmem.tables import peaks_and_model
-from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 CAMPAIGNS = ("repeat", "law", "large", "split", "keep")
 ROLES_APART = ("repeat", "split", "keep")
@@ -32,13 +32,13 @@ KNOWN = {
     "in phase `sessions`; what is live and the peak of the run do not vary",
 }
 
-Row = list[Cell]
+ClaimRow = list[Cell]
 
 
-def row(claim: str, stack: str, suite: str, measured: str, limit: str, holds: bool) -> Row:
+def row(claim: str, stack: str, suite: str, measured: str, limit: str, holds: bool) -> ClaimRow:
     known = None if holds else KNOWN.get((claim, stack, suite)) or KNOWN.get((claim.partition(", N")[0], stack, suite))
     verdict = Cell("holds" if holds else "does not hold" if known else "FAILS", holds or known is not None, known)
-    return [word(claim), word(stack), word(suite), word(measured), word(limit), verdict]
+    return [text_cell(claim), text_cell(stack), text_cell(suite), text_cell(measured), text_cell(limit), verdict]
 
 
 def lasting(run: Record) -> dict[str, int]:
@@ -74,7 +74,7 @@ def difference(books: list[dict[str, int]]) -> str | None:
     return f"{worst}: {off[worst]:+,} bytes ({len(off)} of {len(first)} figures)"
 
 
-def exact(series: Series) -> Iterator[Row]:
+def exact(series: Series) -> Iterator[ClaimRow]:
     for claim, books in EXACT.items():
         for sessions in sorted({run.sessions for run in series.runs("heap")}):
             runs = series.runs("heap", sessions)
@@ -84,27 +84,27 @@ def exact(series: Series) -> Iterator[Row]:
                 yield row(*names, off or f"{len(runs)} runs equal", "to the byte", not off)
 
 
-def repeats(series: Series) -> Iterator[Row]:
+def repeats(series: Series) -> Iterator[ClaimRow]:
     spread = session_cost.slope_spread(series.full("rss"), session_cost.peak_rss)
     if spread is not None:
         text = f"{100 * spread:.3f} %"
         yield row("RSS slope repeats", series.stack, series.setting.suite, text, "0.2 %", spread <= RSS_SPREAD)
 
 
-def established(chosen: list[Series]) -> Iterator[Row]:
+def established(chosen: list[Series]) -> Iterator[ClaimRow]:
     """The same live heap per session whatever the window, and not the same peak."""
     pairs = {series.setting.window: series.heap_pair() for series in chosen if series.heap_pair()}
     if len(pairs) < 2:
         return
     kept = {window: str(session_cost.live_cost(*pair, "total", "established").bytes) for window, pair in pairs.items()}
-    peaks = {memory_model.peak_heap(pair[1], "total") for pair in pairs.values()}
+    peaks = {memory_model.handshake_peak_heap(pair[1], "total") for pair in pairs.values()}
     text = ", ".join(f"{value} at W = {window}" for window, value in kept.items())
     holds = len(set(kept.values())) == 1 and len(peaks) == len(pairs)
     text = f"{next(iter(kept.values()))} a pair at W = {', '.join(map(str, kept))}; peaks differ" if holds else text
     yield row("established heap at any window", chosen[0].stack, chosen[0].setting.suite, text, "equal", holds)
 
 
-def lawful(chosen: list[Series]) -> Iterator[Row]:
+def lawful(chosen: list[Series]) -> Iterator[ClaimRow]:
     runs = [run for series in chosen for run in series.records]
     names = (chosen[0].stack, chosen[0].setting.suite)
     for claim, quantity, column, limit in (
@@ -112,24 +112,26 @@ def lawful(chosen: list[Series]) -> Iterator[Row]:
         ("law of memory, RSS", "RSS", 3, LAW_RSS),
         (NARROW, "RSS", 4, LAW_RSS),
     ):
-        check = peaks_and_model.law_row(runs, quantity)[column]
+        check = peaks_and_model.model_cells(runs, quantity)[column]
         if check.value:
             yield row(claim, *names, check.text, f"{100 * limit:g} %", abs(check.value["error"]) <= limit)
 
 
-def apart(selection: Selection) -> Iterator[Row]:
+def check_separate_roles(selection: Selection) -> Iterator[ClaimRow]:
     """Roles in processes of their own, or without their peers, cost what they cost together."""
     for setting in selection.settings:
         for stack in selection.stacks if setting.roles != "together" else ():
-            ends = role_sums.phases(selection, stack, setting)
-            if ends and any(role_sums.live(selection, stack, one, ends[0]) for one in role_sums.references(setting)):
-                off = role_sums.of_one(selection, stack, setting)
+            ends = role_sums.comparable_phases(selection, stack, setting)
+            if ends and any(
+                role_sums.live_by_role(selection, stack, one, ends[0]) for one in role_sums.reference_settings(setting)
+            ):
+                off = role_sums.check_setting(selection, stack, setting)
                 text = off[0] if off else f"equal at the end of {len(ends)} phase{'s' * (len(ends) > 1)}"
                 claim = f"live heap of roles, {setting.roles}"
                 yield row(claim, stack, setting.suite, text, "as together, to the byte", not off)
 
 
-def large(series: Series) -> Iterator[Row]:
+def large(series: Series) -> Iterator[ClaimRow]:
     """What a session adds beyond N = 10,000 is what it adds up to there."""
     points = session_cost.medians(series.runs("rss"), session_cost.peak_rss)
     counts = sorted(points)
@@ -144,38 +146,42 @@ def large(series: Series) -> Iterator[Row]:
     yield row(claim, series.stack, series.setting.suite, text, "1 %", abs(beyond / below - 1) <= LARGE)
 
 
-def each(records_: list[Record], name: str) -> Iterator[list[Series]]:
+def series_by_stack(records_: list[Record], name: str) -> Iterator[list[Series]]:
     """The series of a stack and suite, one for each window, of the runs that the campaign asks for."""
-    selection = select(of_campaign(records_, name))
+    selection = select(select_campaign(records_, name))
     for suite in dict.fromkeys(setting.suite for setting in selection.settings):
         for stack in selection.stacks:
             yield [selection.series(stack, one) for one in selection.settings if one.suite == suite]
 
 
-def complete(records_: list[Record], campaigns: tuple[str, ...]) -> Iterator[Row]:
+def complete(records_: list[Record], campaigns: tuple[str, ...]) -> Iterator[ClaimRow]:
     """No verdict without evidence: every run that the campaigns ask for is there."""
-    there = {run_of(record) for record in records_ if record.status == "measured"}
+    there = {run_from_record(record) for record in records_ if record.status == "measured"}
     for name in campaigns:
-        asked = set(matrix.matrix(definitions.campaigns()[name]))
+        asked = set(matrix.campaign_runs(definitions.campaigns()[name]))
         text = f"{len(asked & there)} of {len(asked)}"
         yield row(f"runs of campaign {name}", "all", "all", text, "all", asked <= there)
 
 
-def failures(selection: Selection) -> Iterator[Row]:
+def failures(selection: Selection) -> Iterator[ClaimRow]:
     for record in selection.records:
         if record.status == "failed":
             names = (f"a run, N = {record.sessions:,}", record.stack, record.suite)
-            yield [*map(word, names), hole(record.reason), word("measured"), Cell("FAILS", False)]
+            yield [*map(text_cell, names), missing_cell(record.reason), text_cell("measured"), Cell("FAILS", False)]
 
 
-def proof(recorded: list[Record]) -> Table:
+def proof_table(recorded: list[Record]) -> Table:
     """Runs are sifted before they are split into campaigns: all rows are of the same builds."""
-    made = comparable(recorded)
+    made = select_comparable(recorded)
     columns = [Column(name, name, left=True) for name in ("claim", "stack", "suite", "measured", "limit", "verdict")]
     table = Table("proof", "What is claimed, and what was measured", "One row a claim, stack and suite.", columns)
-    table.rows += [row for series in each(made, "repeat") for check in (exact, repeats) for row in check(series[0])]
-    table.rows += [row for series in each(made, "law") for check in (established, lawful) for row in check(series)]
-    table.rows += [row for series in each(made, "large") for row in large(series[0])]
-    table.rows += apart(select([run for name in ROLES_APART for run in of_campaign(made, name)]))
+    table.rows += [
+        row for series in series_by_stack(made, "repeat") for check in (exact, repeats) for row in check(series[0])
+    ]
+    table.rows += [
+        row for series in series_by_stack(made, "law") for check in (established, lawful) for row in check(series)
+    ]
+    table.rows += [row for series in series_by_stack(made, "large") for row in large(series[0])]
+    table.rows += check_separate_roles(select([run for name in ROLES_APART for run in select_campaign(made, name)]))
     table.rows += [*failures(select(made)), *complete(made, CAMPAIGNS)]
     return table

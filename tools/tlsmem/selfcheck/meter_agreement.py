@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tlsmem.selfcheck.reference_profilers import DHAT, SITES, Constant, Reading, Statement, Subject
-from tlsmem.stats.process_tables import NAME, Rest, stays
-from tlsmem.tables.table import Cell, Column, Table, hole, quotient, word
+from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell, text_cell
 
 WITHOUT_PAIRS = ("contexts", "freed")  # what differs from `contexts` here is no pair's
 FIRST, LAST = "contexts", "closed"
@@ -31,7 +31,7 @@ def expected(one: Statement, statements: Sequence[Statement], phase: str, pairs:
     """What this tool should tell; the sites run tells of pairs alone, and not of tables that are no pair's."""
     if one.tool != SITES:
         return truth(statements, phase)
-    rest = rests(statements, pairs).get(phase, Rest(0, 0))
+    rest = process_wide_rests(statements, pairs).get(phase, TableSize(0, 0))
     found = zip(above(statements, phase), rest, strict=True)
     return tuple(None if of_all is None else of_all - of_tables for of_all, of_tables in found)
 
@@ -42,7 +42,7 @@ def above(statements: Sequence[Statement], phase: str) -> tuple[int | None, int 
     return tuple(None if None in pair else pair[0] - pair[1] for pair in pairs)
 
 
-def rests(statements: Sequence[Statement], pairs: int) -> dict[str, Rest]:
+def process_wide_rests(statements: Sequence[Statement], pairs: int) -> dict[str, TableSize]:
     """Of phases, tables of the library's own: what most tell beyond the pairs; empty where it is anything else."""
     told = next((one.by_phase for one in statements if one.tool == SITES), {})
     phases = [phase for phase in statements[0].by_phase if phase not in WITHOUT_PAIRS]
@@ -51,15 +51,15 @@ def rests(statements: Sequence[Statement], pairs: int) -> dict[str, Rest]:
     found = {}
     for phase in phases:
         live_bytes, live_blocks = above(statements, phase)
-        found[phase] = Rest(live_bytes - told[phase].live_bytes, live_blocks - told[phase].live_blocks)
-    return found if stays(list(found.values()), pairs) else {}
+        found[phase] = TableSize(live_bytes - told[phase].live_bytes, live_blocks - told[phase].live_blocks)
+    return found if are_tables(list(found.values()), pairs) else {}
 
 
 def differs(said: Reading, right: tuple[int | None, int | None]) -> bool:
     return said.live_bytes != right[0] or said.live_blocks not in (None, right[1])
 
 
-def judged(one: Statement, phases: Iterable[str]) -> list[str]:
+def judged_phases(one: Statement, phases: Iterable[str]) -> list[str]:
     """Phases of which a tool must tell: of a DHAT run, those that it was asked for."""
     asked = {DHAT: one.by_phase, SITES: [phase for phase in phases if phase not in WITHOUT_PAIRS]}.get(one.tool, phases)
     return [phase for phase in phases if phase in asked]
@@ -76,7 +76,7 @@ def disagreements(subject: Subject, statements: Sequence[Statement]) -> list[str
     for one in statements:
         wrong = [
             phase
-            for phase in judged(one, phases)
+            for phase in judged_phases(one, phases)
             if phase not in one.by_phase or differs(one.by_phase[phase], expected(one, statements, phase, pairs))
         ]
         if wrong:
@@ -122,28 +122,34 @@ def row(subject: Subject, statements: Sequence[Statement], phase: str) -> list[C
     right, blocks = truth(statements, phase)
     before = truth(statements, FIRST)[0]
     pairs = subject.sessions // 2
-    none = hole("the tools do not agree")
-    rest = rests(statements, pairs).get(phase, Rest(0, 0))
-    each = none if None in (right, before) else quotient(right - before - rest.bytes, pairs)
+    none = missing_cell("the tools do not agree")
+    rest = process_wide_rests(statements, pairs).get(phase, TableSize(0, 0))
+    each = none if None in (right, before) else quotient_cell(right - before - rest.bytes, pairs)
     equal = all(
         phase in one.by_phase and not differs(one.by_phase[phase], expected(one, statements, phase, pairs))
         for one in statements
-        if phase in judged(one, [phase])
+        if phase in judged_phases(one, [phase])
     )
-    cells = [word(subject.suite), word(subject.stack), word(phase)]
+    cells = [text_cell(subject.suite), text_cell(subject.stack), text_cell(phase)]
     cells += [number(one, phase) for one in statements]
-    cells += [Cell(f"{rest.bytes:,}", rest.bytes, NAME if rest.bytes else None)]
+    cells += [Cell(f"{rest.bytes:,}", rest.bytes, TABLE_NOTE if rest.bytes else None)]
     cells += [none if blocks is None else Cell(f"{blocks:,}", blocks)]
-    cells += [each if phase not in WITHOUT_PAIRS else hole("no pair is live here, and contexts are not a pair's")]
+    cells += [
+        each if phase not in WITHOUT_PAIRS else missing_cell("no pair is live here, and contexts are not a pair's")
+    ]
     return [*cells, Cell("yes" if equal else "NO", equal)]
 
 
 def number(one: Statement, phase: str) -> Cell:
     said = one.by_phase.get(phase)
-    return Cell(f"{said.live_bytes:,}", said.live_bytes) if said else hole(f"{one.tool} was not asked, or did not tell")
+    return (
+        Cell(f"{said.live_bytes:,}", said.live_bytes)
+        if said
+        else missing_cell(f"{one.tool} was not asked, or did not tell")
+    )
 
 
-def subtracted(found: dict[Subject, list[Statement]]) -> list[str]:
+def describe_constants(found: dict[Subject, list[Statement]]) -> list[str]:
     """Each known constant once, as a sentence."""
     told = (one for statements in found.values() for one in statements)
     constants: dict[tuple[str, Constant], None] = {(one.tool, each): None for one in told for each in one.constants}

@@ -13,14 +13,14 @@ from tlsmem.config import definitions
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
 from tlsmem.profile.capture import profiled_run, profilers, take_profile
-from tlsmem.profile.errors import Failed
-from tlsmem.profile.frames import callers
-from tlsmem.profile.heap_profile import END, PEAK, Held, Moment, Profile, total
+from tlsmem.profile.errors import CaptureFailed
+from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, Moment, Profile, sum_live
 from tlsmem.run.provenance import Provenance
 from tlsmem.schema.harness_output import Meter, Phase
 
 LIMIT_S = 300
-MARKS = definitions.ROOT / profilers.MARKS
+MARKS = definitions.ROOT / profilers.MARKS_LIBRARY
 ANY = [None]  # of the CPUs
 
 PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
@@ -70,7 +70,7 @@ class Statement:
     tool: str
     by_phase: dict[str, Reading]  # without the constants
     constants: list[Constant] = field(default_factory=list)
-    sparse: dict[str, Held] = field(default_factory=dict)  # by phase, what levels.py is about
+    sparse: dict[str, LiveHeap] = field(default_factory=dict)  # by phase, what OpenSSL keeps in sparse arrays
 
 
 SITES, DHAT = "sites run", "DHAT"
@@ -79,13 +79,13 @@ DLERROR = Constant("glibc's record for dlerror, which heaptrack's own start make
 DLERROR_RUN = "_dlerror_run"  # glibc's: allocates the record, and calls what allocates the message that goes into it
 
 
-def ready(meter: Path) -> None:
+def check_ready(meter: Path) -> None:
     """Failed when a profiler or a library is not there, before anything is run."""
     for tool in ("massif", "heaptrack"):
         profilers.PROFILERS[tool].version()
     for library in (MARKS, meter):
         if why := unfit(library):
-            raise Failed(f"{library}: {why}" + BUILDS * library.is_relative_to(definitions.ROOT / "build"))
+            raise CaptureFailed(f"{library}: {why}" + BUILDS * library.is_relative_to(definitions.ROOT / "build"))
 
 
 def unfit(library: Path) -> str | None:
@@ -109,23 +109,23 @@ async def heap_meter(subject: Subject, meter: Path) -> Statement:
 async def sites(subject: Subject, meter: Path) -> Statement:
     """Of all pairs, as if they were the one whose call stacks are kept."""
     phases = await metered(subject.under(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
-    return Statement(SITES, {phase.phase: pairs_of(phase) for phase in phases})
+    return Statement(SITES, {phase.phase: count_pairs(phase) for phase in phases})
 
 
 async def metered(subject: profiled_run.Subject, variables: dict[str, str]) -> list[Phase]:
     """Of a run under the heap meter, whichever library that is."""
     words = subject.argv(*ANY)
-    outcome = await profiled_run.measured(subject, words, words, variables)
+    outcome = await profiled_run.measure_run(subject, words, words, variables)
     if any((phase.sites if subject.tool == SITES else phase.heap) is None for phase in outcome.phases):
         preloaded, *more = variables.values()
         how = f"{preloaded} was preloaded" + " with HEAPMETER_SITES=1" * bool(more)
         found = "printed no sites" if more else "found no heap meter"
-        raise Failed(f"{subject.tool}: {how}, and the harness {found}")
-    profiled_run.insist(subject, outcome)
+        raise CaptureFailed(f"{subject.tool}: {how}, and the harness {found}")
+    profiled_run.check_request(subject, outcome)
     return outcome.phases
 
 
-def pairs_of(phase: Phase) -> Reading:
+def count_pairs(phase: Phase) -> Reading:
     found = phase.sites
     live_bytes, live_blocks = (sum(getattr(one, what) for one in found.live) for what in ("bytes", "blocks"))
     return Reading(live_bytes * found.pairs, live_blocks * found.pairs)
@@ -133,19 +133,19 @@ def pairs_of(phase: Phase) -> Reading:
 
 async def heaptrack(subject: Subject, folder: Path) -> Statement:
     found = await take_profile.heaptrack(subject.under("heaptrack"), folder, ANY)
-    profile, phases = heaptrack_reader.read(found.file), found.made.phases
+    profile, phases = heaptrack_reader.read_profile(found.file), found.made.phases
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
-        raise Failed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
+        raise CaptureFailed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
     has = loads(definitions.ROOT / subject.under("heaptrack").argv(*ANY)[0], LIBSTDCXX)
-    pool = Held(0, 0) if has else of_module(profile, marks[0], LIBSTDCXX)
+    pool = LiveHeap(0, 0) if has else allocated_by_module(profile, marks[0], LIBSTDCXX)
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     hidden = [records_before(profile, mark) for mark in marks]
     readings, sparse = {}, {}
     for phase, mark, records in zip(phases, marks, hidden, strict=True):
-        live, missing = total(mark.live), records * DLERROR.live_bytes
+        live, missing = sum_live(mark.live), records * DLERROR.live_bytes
         readings[phase] = Reading(live.bytes - pool.bytes - missing, live.blocks - pool.blocks + records)
-        sparse[phase] = within(profile, mark, SPARSE)
+        sparse[phase] = allocated_within(profile, mark, SPARSE)
     return Statement("heaptrack", readings, [*[own] * bool(pool.bytes), *[DLERROR] * any(hidden)], sparse)
 
 
@@ -162,7 +162,7 @@ def records_before(profile: Profile, moment: Moment) -> int:
     call of dlopen or dlsym that succeeds frees both, and the next record is seen."""
     records = messages = 0
     for stack, held in moment.live.items():
-        functions = [frame.function for frame in callers(profile.stacks.frames(stack))]
+        functions = [frame.function for frame in skip_allocators(profile.stacks.frames(stack))]
         if DLERROR_RUN in functions:
             failed = any("dl_exception_create" in (one or "") for one in functions)
             records += held.blocks * (functions[0] == DLERROR_RUN)
@@ -170,39 +170,39 @@ def records_before(profile: Profile, moment: Moment) -> int:
     return messages - records
 
 
-def of_module(profile: Profile, moment: Moment, module: str) -> Held:
+def allocated_by_module(profile: Profile, moment: Moment, module: str) -> LiveHeap:
     """What code of a module (the start of its file's name) allocated by itself."""
     inner = {stack: next(iter(profile.stacks.frames(stack)), None) for stack in moment.live}
     own = [stack for stack, frame in inner.items() if frame and Path(frame.module or "").name.startswith(module)]
-    return total({stack: moment.live[stack] for stack in own})
+    return sum_live({stack: moment.live[stack] for stack in own})
 
 
-def within(profile: Profile, moment: Moment, function: str) -> Held:
+def allocated_within(profile: Profile, moment: Moment, function: str) -> LiveHeap:
     """What was allocated for it, by itself or by what it called."""
     asked = {one: {frame.function for frame in profile.stacks.frames(one)} for one in moment.live}
-    return total({one: held for one, held in moment.live.items() if function in asked[one]})
+    return sum_live({one: held for one, held in moment.live.items() if function in asked[one]})
 
 
 async def massif(subject: Subject, folder: Path) -> Statement:
     found = await take_profile.massif(subject.under("massif"), folder, ANY)
-    profile = massif_reader.profile(found.file)
+    profile = massif_reader.read_profile(found.file)
     at = dict(zip(found.made.phases, (one for name, one in profile.moments.items() if name != PEAK), strict=True))
-    sparse = {phase: within(profile, moment, SPARSE) for phase, moment in at.items()}
+    sparse = {phase: allocated_within(profile, moment, SPARSE) for phase, moment in at.items()}
     return Statement("massif", {phase: Reading(one.bytes, None) for phase, one in at.items()}, sparse=sparse)
 
 
 async def dhat(subject: Subject, phases: list[str], folder: Path) -> Statement:
     """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
     await take_profile.dhat_until(subject.under("dhat"), folder, *ANY, phases)
-    end, profile = dhat_reader.end(folder / "dhat"), dhat_reader.profile(folder / "dhat")
-    sparse = {phases[-1]: within(profile, profile.moments[END], SPARSE)}
+    end, profile = dhat_reader.read_end(folder / "dhat"), dhat_reader.read_profile(folder / "dhat")
+    sparse = {phases[-1]: allocated_within(profile, profile.moments[END], SPARSE)}
     return Statement(DHAT, {phases[-1]: Reading(end.live_bytes, end.live_blocks)}, sparse=sparse)
 
 
 NAME = "levels of sparse arrays indexed by addresses, which are lower under valgrind"
 
 
-def levelled(one: Statement, outside: Statement) -> Statement:
+def remove_sparse_levels(one: Statement, outside: Statement) -> Statement:
     """As if the program were placed as in the other run."""
     readings, constants = {}, {}
     for phase, said in one.by_phase.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tlsmem.schema.records import Phase, Record
 
 # Live, with rounding and headers. glibc counts what a thread's cache holds free as live: a constant, so not in slopes.
-USABLE = {
+LIVE_FIELDS = {
     "glibc": ("uordblks_bytes", "hblkhd_bytes"),
     "jemalloc": ("allocated_bytes",),
     "jemalloc-rust": ("allocated_bytes",),
@@ -15,7 +15,7 @@ USABLE = {
     "go": ("live_bytes", "stack_inuse_bytes"),  # of objects after a collection, and of goroutines
 }
 # Address space taken from the system: live, held free, and given back but kept for later.
-HELD = {
+OBTAINED_FIELDS = {
     "glibc": ("arena_bytes", "hblkhd_bytes"),
     "jemalloc": ("mapped_bytes", "retained_bytes"),
     "jemalloc-rust": ("mapped_bytes", "retained_bytes"),
@@ -24,51 +24,53 @@ HELD = {
     "go": ("sys_bytes",),
 }
 # A runtime's own figure of what is live, after a collection: in the heap meter's place, which does not see such a heap.
-RUNTIMES = {"go": USABLE["go"]}
-GIVEN_BACK = "its runtime collected and gave back free memory at the end of every phase; other stacks are left alone"
-COARSE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
+RUNTIMES = {"go": LIVE_FIELDS["go"]}
+RETURNED_MEMORY_NOTE = (
+    "its runtime collected and gave back free memory at the end of every phase; other stacks are left alone"
+)
+COARSE_NOTE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
 
 
-def told(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:
+def read_statistics(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:
     """The figure of every allocator that tells it."""
     books = phase.allocator or {}
     whole = (name for name in books if name in meaning and set(meaning[name]) <= set(books[name]))
     return {name: sum(books[name][figure] for figure in meaning[name]) for name in whole}
 
 
-def untold(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | None:
+def unknown_reason(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | None:
     """Why there is no sum over the allocators; None when there is one."""
     if not phase.allocator:
         return "the record has no books of the allocator"
-    silent = [name for name in phase.allocator if name not in told(meaning, phase)]
-    figure = "live figure" if meaning is USABLE else "figure of what it holds"
+    silent = [name for name in phase.allocator if name not in read_statistics(meaning, phase)]
+    figure = "live figure" if meaning is LIVE_FIELDS else "figure of what it holds"
     return f"{silent[0]} tells no {figure}" if silent else None
 
 
-def usable(phase: Phase) -> int:
-    return sum(told(USABLE, phase).values())
+def live_bytes(phase: Phase) -> int:
+    return sum(read_statistics(LIVE_FIELDS, phase).values())
 
 
-def held(phase: Phase) -> int:
-    return sum(told(HELD, phase).values())
+def obtained_bytes(phase: Phase) -> int:
+    return sum(read_statistics(OBTAINED_FIELDS, phase).values())
 
 
-def have_runtime(runs: Iterable[Record]) -> bool:
+def have_runtime_statistics(runs: Iterable[Record]) -> bool:
     """Whether these runs tell what is live by a runtime's own figure, all of them."""
     phases = [phase for run in runs for phase in run.phases]
-    return bool(phases) and all(told(RUNTIMES, phase) for phase in phases)
+    return bool(phases) and all(read_statistics(RUNTIMES, phase) for phase in phases)
 
 
-def given_back(runs: Iterable[Record]) -> str | None:
+def returned_memory_note(runs: Iterable[Record]) -> str | None:
     """What flatters RSS of these runs beside that of others."""
-    return GIVEN_BACK if have_runtime(runs) else None
+    return RETURNED_MEMORY_NOTE if have_runtime_statistics(runs) else None
 
 
-def live_of_runtime(phase: Phase) -> int:
-    return sum(told(RUNTIMES, phase).values())
+def runtime_live_bytes(phase: Phase) -> int:
+    return sum(read_statistics(RUNTIMES, phase).values())
 
 
-def unseen(runs: Iterable[Record]) -> str | None:
+def unmetered_reason(runs: Iterable[Record]) -> str | None:
     """Why there are no heap runs beside these, of a stack that brings an allocator along; None where it does not."""
     present = [list(phase.allocator or {}) for run in runs for phase in run.phases]
     brought = {name for names in present for place, name in enumerate(names) if place or name in RUNTIMES}

@@ -24,7 +24,7 @@ def slope(*samples: numpy.ndarray, pairs: numpy.ndarray, axis: int = -1) -> nump
     return numpy.tensordot(off, medians, axes=1) / (off**2).sum()
 
 
-def interval(points: dict[int, Sequence[float]]) -> Interval | None:
+def slope_interval(points: dict[int, Sequence[float]]) -> Interval | None:
     """Of bytes per pair, from sessions to the values of all repeats: each N is drawn from its own repeats again.
 
     None where a point was measured once, where repeats do not vary, and for fewer than two N: nothing is known of the
@@ -37,10 +37,10 @@ def interval(points: dict[int, Sequence[float]]) -> Interval | None:
     def statistic(*drawn: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
         return slope(*drawn, pairs=pairs, axis=axis)
 
-    return bootstrap(samples, statistic)
+    return bootstrap_interval(samples, statistic)
 
 
-def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
+def ratio_interval(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     """Of the medians, after to before; None where one of them was measured once."""
     if min(len(before), len(after)) < 2:
         return None
@@ -48,10 +48,10 @@ def ratio(before: Sequence[float], after: Sequence[float]) -> Interval | None:
     def statistic(after: numpy.ndarray, before: numpy.ndarray, axis: int = -1) -> numpy.ndarray:
         return numpy.median(after, axis=axis) / numpy.median(before, axis=axis)
 
-    return bootstrap((after, before), statistic)
+    return bootstrap_interval((after, before), statistic)
 
 
-def bootstrap(samples: Sequence[Sequence[float]], statistic: Callable) -> Interval:
+def bootstrap_interval(samples: Sequence[Sequence[float]], statistic: Callable) -> Interval:
     """By percentiles; each sample is drawn again by itself."""
     import scipy.stats  # slow to import, and needed where repeats vary only
 

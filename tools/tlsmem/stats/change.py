@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from tlsmem.stats import repeats, timed_summary
-from tlsmem.stats.timed_summary import Span
+from tlsmem.stats.timed_summary import RunSpan
 
 QUOTIENT = "of N = {:,} alone: what is above `contexts`, by sessions; a quotient, not a slope"
 
@@ -24,7 +24,7 @@ class Figure(NamedTuple):
     noise: Fraction = Fraction(0)
     quotient: int | None = None  # this N alone was measured, so that it is no slope
     repeats: tuple[int, ...] = ()  # of timed runs: the repeats' numbers, and when they were made: of neighbours
-    made: tuple[Span, ...] = ()  # the machine's better and worse moments are in both
+    made: tuple[RunSpan, ...] = ()  # the machine's better and worse moments are in both
     at: str | None = None  # of a peak: the phase it is in
 
     @property
@@ -72,20 +72,20 @@ class Change(NamedTuple):
         return "more" if self.amount > 0 else "less" if self.amount < 0 else "as much"
 
 
-def change(old: Figure, new: Figure) -> Change:
+def compare_figures(old: Figure, new: Figure) -> Change:
     """Counts: any difference; where sessions are not all alike, from one byte or block of a session on, and beyond
     what repeats differ by. Measured repeatedly: beyond the spread of the repeats; measured once: beyond 3 %. Times:
     the interval of the factor."""
-    if why := unlike(old, new):
-        return made(old, new, UNKNOWN, why)
+    if why := unlike_reason(old, new):
+        return make_change(old, new, UNKNOWN, why)
     if old.more_is_better:
-        return of_times(old, new)
+        return change_in_times(old, new)
     if old.counted and new.counted:
-        return of_counts(old, new)
-    return of_repeats(old, new)
+        return change_in_counts(old, new)
+    return change_in_repeats(old, new)
 
 
-def unlike(old: Figure, new: Figure) -> str | None:
+def unlike_reason(old: Figure, new: Figure) -> str | None:
     """Why they are not the same kind of figure."""
     if old.quotient == new.quotient:
         return None
@@ -94,41 +94,47 @@ def unlike(old: Figure, new: Figure) -> str | None:
     return OTHER_N.format(old.quotient, new.quotient)
 
 
-def of_counts(old: Figure, new: Figure) -> Change:
-    noise, spread = max(old.noise, new.noise), max(repeats.span(old.values), repeats.span(new.values))
+def change_in_counts(old: Figure, new: Figure) -> Change:
+    noise, spread = max(old.noise, new.noise), max(repeats.value_range(old.values), repeats.value_range(new.values))
     more = abs(statistics.median(new.values) - statistics.median(old.values))
     differs = more > spread and more >= noise
-    note = repeats.INSIDE if more <= spread else LESS_THAN_ONE
-    return made(old, new, CHANGED if differs else SAME, note if more and not differs else None)
+    note = repeats.WITHIN_SPREAD_NOTE if more <= spread else LESS_THAN_ONE
+    return make_change(old, new, CHANGED if differs else SAME, note if more and not differs else None)
 
 
-def of_repeats(old: Figure, new: Figure) -> Change:
+def change_in_repeats(old: Figure, new: Figure) -> Change:
     before, after = (tuple(map(float, one.values)) for one in (old, new))
-    found = repeats.Change(before, after)
-    note = repeats.ONCE if found.once else repeats.INSIDE if found.amount and not found.beyond_spread else None
-    return made(old, new, CHANGED if found.beyond_spread else SAME, note)
+    found = repeats.RepeatChange(before, after)
+    note = (
+        repeats.SINGLE_RUN_NOTE
+        if found.once
+        else repeats.WITHIN_SPREAD_NOTE
+        if found.amount and not found.beyond_spread
+        else None
+    )
+    return make_change(old, new, CHANGED if found.beyond_spread else SAME, note)
 
 
-def of_times(old: Figure, new: Figure) -> Change:
+def change_in_times(old: Figure, new: Figure) -> Change:
     """Of repeats that were neighbours where there are enough, else of the medians; fewer than three tell nothing."""
-    factor = timed_summary.Factor(*(timed_summary.Figure(one.values, one.repeats, one.made) for one in (old, new)))
+    factor = timed_summary.Ratio(*(timed_summary.Sample(one.values, one.repeats, one.made) for one in (old, new)))
     interval = factor.interval
     if not interval:
-        return made(old, new, UNKNOWN, timed_summary.FEW)
+        return make_change(old, new, UNKNOWN, timed_summary.FEW_REPEATS_NOTE)
     verdict = SAME if interval.low <= 1 <= interval.high else CHANGED
-    found = made(old, new, verdict, factor.note or (by_chance(factor) if verdict == CHANGED else None))
+    found = make_change(old, new, verdict, factor.note or (by_chance(factor) if verdict == CHANGED else None))
     if found.changed and (factor.value > 1) != (found.amount > 0):
-        return made(old, new, UNKNOWN, OTHER_WAY)
+        return make_change(old, new, UNKNOWN, OTHER_WAY)
     return found._replace(share=factor.value - 1, low=interval.low, high=interval.high)
 
 
-def by_chance(factor: timed_summary.Factor) -> str | None:
+def by_chance(factor: timed_summary.Ratio) -> str | None:
     """Of a few repeats the interval reaches from the least to the largest quotient, whatever it is said to hold."""
     times = len(factor.quotients)
     return BY_CHANCE.format(times, 2 ** (times - 1)) if 0 < times < FEW else None
 
 
-def made(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:
+def make_change(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:
     before, after = statistics.median(old.values), statistics.median(new.values)
     amount = after - before
     better = (amount > 0) == old.more_is_better if verdict == CHANGED else None

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from tlsmem.schema.records import SLOTS, UNDECLARED, Record
+from tlsmem.schema.records import SLOT_ARGUMENTS, UNDECLARED_MACHINE_FIELDS, Record
 
-DECLARED = ("role=", "keep=", "aslr=", "thp=", "threads=")  # arguments that say roles and environment
+DECLARED_ARGUMENTS = ("role=", "keep=", "aslr=", "thp=", "threads=")  # arguments that say roles and environment
 
 
-def by_start(records: Iterable[Record]) -> list[Record]:
+def sort_by_start(records: Iterable[Record]) -> list[Record]:
     """Of equals the last line last."""
     return sorted(records, key=lambda one: one.started_at)
 
@@ -16,10 +16,10 @@ def by_start(records: Iterable[Record]) -> list[Record]:
 Aspect = Callable[[Record], Hashable]
 
 
-def like_the_last(records: Iterable[Record], group: Aspect, aspect: Aspect) -> list[Record]:
+def select_like_latest(records: Iterable[Record], group: Aspect, aspect: Aspect) -> list[Record]:
     """Of each group the runs like the one started last: a line through two is a line of neither."""
     records = list(records)
-    latest = {group(record): aspect(record) for record in by_start(records)}
+    latest = {group(record): aspect(record) for record in sort_by_start(records)}
     return [record for record in records if aspect(record) == latest[group(record)]]
 
 
@@ -29,43 +29,45 @@ def builds(record: Record) -> dict[str, str]:
     return peer | {record.stack: record.binary_sha256}
 
 
-def of_latest_builds(records: Iterable[Record]) -> list[Record]:
+def select_latest_builds(records: Iterable[Record]) -> list[Record]:
     """Of each stack the runs of one binary, whichever end of a pair it is."""
     records = list(records)
-    latest = {stack: binary for record in by_start(records) for stack, binary in builds(record).items()}
+    latest = {stack: binary for record in sort_by_start(records) for stack, binary in builds(record).items()}
     return [record for record in records if builds(record).items() <= latest.items()]
 
 
 def conditions(record: Record) -> tuple:
     """What a run's key holds beside its declared fields and its binary: the suite's arguments, the machine."""
-    varying = ("build/harness/", "sessions=", "window=", *SLOTS, *DECLARED)
+    varying = ("build/harness/", "sessions=", "window=", *SLOT_ARGUMENTS, *DECLARED_ARGUMENTS)
     return tuple(word for word in record.argv if not word.startswith(varying)), tuple(
-        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED
+        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS
     )
 
 
 def arrangement(record: Record) -> tuple:
     """Arguments that follow from roles and environment, which are declared: equal where those are."""
-    return tuple(word for word in record.argv if word.startswith(DECLARED))
+    return tuple(word for word in record.argv if word.startswith(DECLARED_ARGUMENTS))
 
 
-def comparable(records: Iterable[Record]) -> list[Record]:
+def select_comparable(records: Iterable[Record]) -> list[Record]:
     """Of each stack the runs of its latest build; of these, in each suite, those under like conditions."""
-    alike = like_the_last(of_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
-    alike = like_the_last(alike, lambda one: (one.stack, one.suite, one.roles, one.env), arrangement)
-    return like_the_last(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
+    alike = select_like_latest(select_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
+    alike = select_like_latest(alike, lambda one: (one.stack, one.suite, one.roles, one.env), arrangement)
+    return select_like_latest(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
 
 
-def named(record: Record) -> str:
+def stack_label(record: Record) -> str:
     return f"{record.peer.stack} to {record.stack}" if record.peer else record.stack
 
 
-def missing_from(records: Sequence[Record], of_builds: Sequence[Record], alike: Sequence[Record]) -> tuple[str, ...]:
+def describe_dropped(
+    records: Sequence[Record], of_builds: Sequence[Record], alike: Sequence[Record]
+) -> tuple[str, ...]:
     """Each is a part of the one before."""
-    builds = Counter(map(named, records))
-    builds.subtract(map(named, of_builds))
-    others = Counter((named(one), one.suite) for one in of_builds)
-    others.subtract((named(one), one.suite) for one in alike)
+    builds = Counter(map(stack_label, records))
+    builds.subtract(map(stack_label, of_builds))
+    others = Counter((stack_label(one), one.suite) for one in of_builds)
+    others.subtract((stack_label(one), one.suite) for one in alike)
     of_conditions = (other_conditions(*pair, count) for pair, count in others.items() if count)
     told = (other_builds(stack, count) for stack, count in builds.items() if count)
     by = (other_compilers(stack, records, of_builds) for stack, count in builds.items() if count)
@@ -80,7 +82,7 @@ def other_builds(stack: str, count: int) -> str:
 
 def other_compilers(stack: str, records: Iterable[Record], of_builds: Iterable[Record]) -> str:
     """The end of that sentence, where these builds are by another compiler than those that are kept."""
-    every, kept = ({compilers(one): None for one in some if named(one) == stack} for some in (records, of_builds))
+    every, kept = ({compilers(one): None for one in some if stack_label(one) == stack} for some in (records, of_builds))
     others = [one for one in every if one not in kept] if kept else []
     return f", made by {'; '.join(others)} and not by {'; '.join(kept)}" if others else ""
 
@@ -95,6 +97,6 @@ def other_conditions(stack: str, suite: str, count: int) -> str:
     return f"{runs} {stack} in {suite} with other arguments, on another machine or by another meter {verb} left out"
 
 
-def left_out(records: Sequence[Record]) -> tuple[str, ...]:
+def describe_left_out(records: Sequence[Record]) -> tuple[str, ...]:
     """Sentences: how many runs are not comparable, and why."""
-    return missing_from(records, of_latest_builds(records), comparable(records))
+    return describe_dropped(records, select_latest_builds(records), select_comparable(records))

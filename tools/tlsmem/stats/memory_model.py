@@ -17,16 +17,16 @@ def handshaking(record: Record) -> list[Phase]:
     return [one for one in session_cost.phases_of(record) if one.phase == "sessions" or one.phase.startswith(steps)]
 
 
-def peak_rss(record: Record) -> int:
+def handshake_peak_rss(record: Record) -> int:
     return max(phase.peak_rss_bytes for phase in handshaking(record))
 
 
-def peak_heap(record: Record, role: str) -> int:
+def handshake_peak_heap(record: Record, role: str) -> int:
     return max(getattr(phase.heap, role).peak_bytes for phase in handshaking(record))
 
 
 @dataclass(frozen=True)
-class Law:
+class MemoryModel:
     """memory = fixed + N x kept + W x handshake, with W pairs in the handshake at once."""
 
     fixed: float
@@ -42,9 +42,11 @@ def pairs_at_once(record: Record) -> int:
     return pairs if record.window == "all" else min(record.window, pairs)
 
 
-def fit(points: Sequence[tuple[int, int, float]]) -> Law | None:
+def fit_memory_model(points: Sequence[tuple[int, int, float]]) -> MemoryModel | None:
     """Least squares over (sessions, window in pairs, bytes); None when they do not tell the three terms apart."""
     matrix = numpy.array([(1, sessions, window) for sessions, window, _ in points], float)
     if len(points) < 3 or numpy.linalg.matrix_rank(matrix) < 3:
         return None
-    return Law(*numpy.linalg.lstsq(matrix, numpy.array([value for *_, value in points]), rcond=None)[0].tolist())
+    return MemoryModel(
+        *numpy.linalg.lstsq(matrix, numpy.array([value for *_, value in points]), rcond=None)[0].tolist()
+    )

@@ -8,66 +8,68 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tlsmem.schema.harness_output import Heap, Phase
+from tlsmem.schema.harness_output import HeapCounts, Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
-from tlsmem.stats.remainders import Pair, keeps_state
+from tlsmem.stats.remainders import HeapPair, keeps_state
 from tlsmem.stats.session_cost import HeapCost, Quotient
 
 ROLES = ("client", "server")
-NAME = (
+TABLE_NOTE = (
     "tables of the library's own, one for the process: they grow with N, and keep their size when sessions are closed"
 )
 
 
-class Rest(NamedTuple):
+class TableSize(NamedTuple):
     bytes: int
     blocks: int
 
 
-def left(run: Record, role: str) -> Rest:
+def remaining_heap(run: Record, role: str) -> TableSize:
     """Live when all sessions are closed, above `contexts`."""
     after, before = (getattr(session_cost.phase_of(run, phase).heap, role) for phase in ("closed", "contexts"))
-    return Rest(after.live_bytes - before.live_bytes, after.live_blocks - before.live_blocks)
+    return TableSize(after.live_bytes - before.live_bytes, after.live_blocks - before.live_blocks)
 
 
-def is_table(rest: Rest, pairs: int) -> bool:
+def is_table(rest: TableSize, pairs: int) -> bool:
     """Or nothing. No more blocks than a table has that doubled until there was room for all."""
     return rest.bytes >= 0 and 0 <= rest.blocks <= pairs.bit_length()
 
 
-def stays(rests: Sequence[Rest], pairs: int) -> bool:
+def are_tables(rests: Sequence[TableSize], pairs: int) -> bool:
     """Whether rests in the order of phases are such tables': none of it ever goes, and the last is after `closed`."""
-    grows = all(few.bytes <= many.bytes and few.blocks <= many.blocks for few, many in pairwise([Rest(0, 0), *rests]))
+    grows = all(
+        few.bytes <= many.bytes and few.blocks <= many.blocks for few, many in pairwise([TableSize(0, 0), *rests])
+    )
     return grows and is_table(rests[-1], pairs)
 
 
-def tables(pair: Pair) -> dict[str, tuple[Rest, Rest]]:
+def find_tables(pair: HeapPair) -> dict[str, tuple[TableSize, TableSize]]:
     """By role, where they have grown from one run to the other; and their total. Resumption state is no table."""
     if keeps_state(pair[0]) or not all("closed" in [phase.phase for phase in run.phases] for run in pair):
         return {}
-    held = {role: tuple(left(run, role) for run in pair) for role in ROLES}
+    held = {role: tuple(remaining_heap(run, role) for run in pair) for role in ROLES}
     sound = {role: two for role, two in held.items() if two[0] != two[1] and all(map(fits, two, pair))}
-    return sound | ({"total": tuple(map(added, zip(*sound.values(), strict=True)))} if sound else {})
+    return sound | ({"total": tuple(map(sum_sizes, zip(*sound.values(), strict=True)))} if sound else {})
 
 
-def fits(rest: Rest, run: Record) -> bool:
+def fits(rest: TableSize, run: Record) -> bool:
     return is_table(rest, run.sessions // 2)
 
 
-def added(rests: Iterable[Rest]) -> Rest:
-    return Rest(*map(sum, zip(*rests, strict=True)))
+def sum_sizes(rests: Iterable[TableSize]) -> TableSize:
+    return TableSize(*map(sum, zip(*rests, strict=True)))
 
 
-def without(pair: Pair) -> Pair:
+def remove_tables(pair: HeapPair) -> HeapPair:
     """The same heap runs as if there were no such table, in the phases where taking it away makes sessions alike."""
-    found = tables(pair)
+    found = find_tables(pair)
     if not found:
         return pair
     names = [phase.phase for phase in pair[1].phases]
     live, peak = (
         {name: {role for role, two in found.items() if explains(two, figure(*pair, role, name))} for name in names}
-        for figure in (session_cost.live_cost, session_cost.peak_of)
+        for figure in (session_cost.live_cost, session_cost.phase_peak_cost)
     )
     changed = []
     for run, at in zip(pair, (0, 1), strict=True):
@@ -77,7 +79,7 @@ def without(pair: Pair) -> Pair:
     return tuple(changed)
 
 
-def explains(rests: tuple[Rest, Rest], cost: HeapCost) -> bool:
+def explains(rests: tuple[TableSize, TableSize], cost: HeapCost) -> bool:
     """Whether it is why this figure is not whole."""
     few, many = rests
     blocks = Quotient(cost.blocks.amount - (many.blocks - few.blocks), cost.blocks.sessions)
@@ -85,11 +87,11 @@ def explains(rests: tuple[Rest, Rest], cost: HeapCost) -> bool:
     return bool(uneven) and not blocks.remainder
 
 
-def less(phase: Phase, rests: dict[str, Rest], live: set[str], peak: set[str]) -> Phase:
+def less(phase: Phase, rests: dict[str, TableSize], live: set[str], peak: set[str]) -> Phase:
     heaps = {}
     for role in live | peak:
-        heap: Heap = getattr(phase.heap, role)
-        now, most = (rests[role] if role in roles else Rest(0, 0) for roles in (live, peak))
+        heap: HeapCounts = getattr(phase.heap, role)
+        now, most = (rests[role] if role in roles else TableSize(0, 0) for roles in (live, peak))
         figures = {"live_bytes": heap.live_bytes - now.bytes, "live_blocks": heap.live_blocks - now.blocks}
         figures |= {"peak_bytes": heap.peak_bytes - most.bytes, "peak_blocks": heap.peak_blocks - most.blocks}
         heaps[role] = heap.model_copy(update=figures)

@@ -9,12 +9,12 @@ from tlsmem.stats.session_cost import HeapCost
 
 SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
 BLINDING_BYTES = 16  # a process: what blinds an RSA key is random; BoringSSL of API 21 keeps it in 264 or in 280 bytes
-BLINDING = "what blinds a server's RSA key: once a process, as long as random numbers make it"
-Pair = tuple[Record, Record]  # heap runs, the smaller first
+BLINDING_NOTE = "what blinds a server's RSA key: once a process, as long as random numbers make it"
+HeapPair = tuple[Record, Record]  # heap runs, the smaller first
 Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
 
 
-def given(record: Record) -> dict[str, str]:
+def harness_options(record: Record) -> dict[str, str]:
     """What the harness was told, by key; the defaults of what has one."""
     defaults = {"tickets": "0", "store": "off", "certs": "none"}
     return defaults | dict(word.split("=", 1) for word in record.argv if "=" in word)
@@ -22,28 +22,28 @@ def given(record: Record) -> dict[str, str]:
 
 def keeps_state(record: Record) -> bool:
     """Whether the suite asks for resumption: tickets, or a store of sessions."""
-    options = given(record)
+    options = harness_options(record)
     return options["tickets"] != "0" or options["store"] != "off"
 
 
-def repeats(options: Mapping) -> bool:
+def repeats_exactly(options: Mapping) -> bool:
     """Whether a suite's live bytes do, exactly: a DER signature of ECDSA varies in length, a ticket in padding."""
     certs = options["certs"].rsplit("/", 1)[-1]
     return certs.startswith(("rsa", "none")) and str(options["tickets"]) == "0" and options["store"] == "off"
 
 
-def remainder_of(pair: Pair, role: str, cost: HeapCost) -> str | None:
+def explain_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | None:
     """Why sessions are not all alike at the phase's end, as far as it is known; None when nothing is left over."""
-    return named(pair, role, cost, 0)
+    return describe_remainder(pair, role, cost, 0)
 
 
-def remainder_of_peak(pair: Pair, role: str, cost: HeapCost) -> str | None:
+def explain_peak_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | None:
     """The same of the phase's peak, in which one session's passing memory stands beside the live heap of all."""
     small = pair[0]
     names = [phase.phase for phase in session_cost.phases_of(small)]
     at = names.index(cost.phase)
     ends = [live_bytes(small, role, name) for name in names[max(at - 1, 0) : at + 1]]
-    return named(pair, role, cost, peak_bytes(small, role, cost.phase) - max(ends), peak_bytes)
+    return describe_remainder(pair, role, cost, peak_bytes(small, role, cost.phase) - max(ends), peak_bytes)
 
 
 def live_bytes(run: Record, role: str, phase: str) -> int:
@@ -54,7 +54,9 @@ def peak_bytes(run: Record, role: str, phase: str) -> int:
     return getattr(session_cost.phase_of(run, phase).heap, role).peak_bytes
 
 
-def named(pair: Pair, role: str, cost: HeapCost, passing: int, figure: Figure = live_bytes) -> str | None:
+def describe_remainder(
+    pair: HeapPair, role: str, cost: HeapCost, passing: int, figure: Figure = live_bytes
+) -> str | None:
     if not cost.bytes.remainder and not cost.blocks.remainder:
         return None
     if keeps_state(pair[0]):
@@ -64,15 +66,15 @@ def named(pair: Pair, role: str, cost: HeapCost, passing: int, figure: Figure = 
         for run in pair
     )
     within = abs(many - few) <= SIGNATURE_BYTES * (2 if role == "total" else 1)
-    certs = given(pair[0])["certs"]
+    certs = harness_options(pair[0])["certs"]
     if "ecdsa" in certs and not cost.blocks.remainder and within:
         return "DER signature length: ECDSA"
     if "rsa" in certs and role != "client" and not cost.blocks.remainder and once(pair, role, many - few):
-        return BLINDING
+        return BLINDING_NOTE
     return "not known"
 
 
-def once(pair: Pair, role: str, more: Fraction) -> bool:
+def once(pair: HeapPair, role: str, more: Fraction) -> bool:
     """Whether no more than a blinding differs, in contexts or after them; `more` is of a session of the larger run."""
     few, many = (live_bytes(run, role, "contexts") for run in pair)
     return abs(many - few) <= BLINDING_BYTES and abs(more) * (pair[1].sessions // 2) <= BLINDING_BYTES

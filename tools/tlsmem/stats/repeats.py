@@ -11,12 +11,12 @@ from tlsmem.stats.session_cost import Line, Quantity
 
 # The spread of what was measured once: 2.8 % is the largest that repeats of a recording in data/ have, of RSS slopes of
 # rustls with aws-lc in TLS 1.2 (docs/results.md). All others repeat within 0.2 %, but one run does not tell which.
-ASSUMED = 0.03
-ONCE = f"measured once, so a spread of {100 * ASSUMED:g} % is assumed, the largest known of repeats"
-INSIDE = "not beyond the spread of repeats"
+ASSUMED_SPREAD = 0.03
+SINGLE_RUN_NOTE = f"measured once, so a spread of {100 * ASSUMED_SPREAD:g} % is assumed, the largest known of repeats"
+WITHIN_SPREAD_NOTE = "not beyond the spread of repeats"
 
 
-def of_each(runs: Sequence[Record]) -> list[list[Record]]:
+def group_by_repeat(runs: Sequence[Record]) -> list[list[Record]]:
     """The runs of each repeat that has every number of sessions, by increasing sessions."""
     everything = {run.sessions for run in runs}
     repeats = ([run for run in runs if run.repeat == repeat] for repeat in sorted({run.repeat for run in runs}))
@@ -25,7 +25,9 @@ def of_each(runs: Sequence[Record]) -> list[list[Record]]:
 
 def lines(series: Series, quantity: Quantity) -> list[Line]:
     """Of each repeat; none for one N."""
-    found = (session_cost.line(session_cost.medians(runs, quantity)) for runs in of_each(series.full("rss")))
+    found = (
+        session_cost.fit_line(session_cost.medians(runs, quantity)) for runs in group_by_repeat(series.full("rss"))
+    )
     return [line for line in found if line]
 
 
@@ -46,7 +48,7 @@ def peaks(series: Series, sessions: int) -> list[int]:
 
 def c10ks(series: Series) -> list[float]:
     """Peak RSS of a process with 10,000 sessions: of each repeat, measured or its line's."""
-    points = (session_cost.medians(runs, session_cost.peak_rss) for runs in of_each(series.full("rss")))
+    points = (session_cost.medians(runs, session_cost.peak_rss) for runs in group_by_repeat(series.full("rss")))
     figures = (
         session_cost.c10k({sessions // series.share: peak for sessions, peak in found.items()}) for found in points
     )
@@ -55,19 +57,19 @@ def c10ks(series: Series) -> list[float]:
 
 def live_slopes(series: Series, role: str, phase: str | None) -> list[float]:
     """Live heap per session of the role at the end of the phase, or at its peak (None): of each repeat."""
-    pairs = (runs[:2] for runs in of_each(series.runs("heap")) if len(runs) > 1)
+    pairs = (runs[:2] for runs in group_by_repeat(series.runs("heap")) if len(runs) > 1)
     found = (
         session_cost.live_cost(*pair, role, phase) if phase else session_cost.peak_cost(*pair, role) for pair in pairs
     )
     return [cost.bytes.amount / cost.bytes.sessions for cost in found]
 
 
-def span(values: Sequence[float]) -> float:
+def value_range(values: Sequence[float]) -> float:
     return max(values) - min(values)
 
 
 @dataclass(frozen=True)
-class Change:
+class RepeatChange:
     """From one series of repeats to another, by their medians. Figures that are exact need no repeats."""
 
     before: tuple[float, ...]
@@ -89,5 +91,5 @@ class Change:
 
     @property
     def beyond_spread(self) -> bool:
-        assumed = ASSUMED * statistics.median(self.before) if self.once else 0.0
-        return abs(self.amount) > max(span(self.before), span(self.after), assumed)
+        assumed = ASSUMED_SPREAD * statistics.median(self.before) if self.once else 0.0
+        return abs(self.amount) > max(value_range(self.before), value_range(self.after), assumed)

@@ -14,7 +14,7 @@ KEPT = "established"  # the phase in which a run that frees the peers holds what
 Figures = dict[Role, tuple[Quotient, Quotient]]  # live bytes and blocks per session of the role
 
 
-def live(selection: Selection, stack: str, setting: Setting, phase: str) -> Figures:
+def live_by_role(selection: Selection, stack: str, setting: Setting, phase: str) -> Figures:
     """At the phase's end, of the roles that stay; empty where no heap runs at two N reached it."""
     found = {}
     for role, process in setting.processes.items():
@@ -33,10 +33,12 @@ def less(one: Quotient, other: Quotient) -> Quotient:
     return Quotient(one.amount * other.sessions - other.amount * one.sessions, one.sessions * other.sessions)
 
 
-def less_together(selection: Selection, stack: str, setting: Setting, phase: str) -> tuple[Quotient, Quotient] | None:
+def extra_when_split(
+    selection: Selection, stack: str, setting: Setting, phase: str
+) -> tuple[Quotient, Quotient] | None:
     """Bytes and blocks that both roles of a pair have live more apart than together; None without heap runs of both."""
-    apart = live(selection, stack, setting, phase)
-    whole = live(selection, stack, replace(setting, roles="together"), phase)
+    apart = live_by_role(selection, stack, setting, phase)
+    whole = live_by_role(selection, stack, replace(setting, roles="together"), phase)
     if not apart or not whole:
         return None
     differences = [[less(*both) for both in zip(apart[role], whole[role], strict=True)] for role in apart]
@@ -57,14 +59,14 @@ def between(this: Figures, other: Figures) -> Iterator[str]:
             yield f"{role} {size} B in {blocks} blocks, not {whole} B in {whole_blocks}"
 
 
-def phases(selection: Selection, stack: str, setting: Setting) -> list[str]:
+def comparable_phases(selection: Selection, stack: str, setting: Setting) -> list[str]:
     metered = [one for one in selection.records if (one.stack, one.meter) == (stack, "heap")]
     names = [phase.phase for one in metered if Setting.of(one) == setting for phase in one.phases]
     reached = dict.fromkeys(names)
     return [name for name in reached if setting.roles == "split" or name == KEPT]
 
 
-def references(setting: Setting) -> list[Setting]:
+def reference_settings(setting: Setting) -> list[Setting]:
     """What the roles must be equal to, the first that is there. What is established does not depend on the window."""
     if setting.roles == "split":
         return [replace(setting, roles="together")]
@@ -72,7 +74,7 @@ def references(setting: Setting) -> list[Setting]:
     return [replace(setting, roles=roles, window=width) for roles in ("split", "together") for width in windows]
 
 
-def split_adds_up(records: Iterable[Record]) -> list[str]:
+def check_split_sums(records: Iterable[Record]) -> list[str]:
     """A sentence for each stack and setting whose roles cost something else apart than together, at the first phase's
     end where they do; none when all is well, or nothing can be compared.
 
@@ -81,15 +83,15 @@ def split_adds_up(records: Iterable[Record]) -> list[str]:
     said = []
     for setting in selection.settings:
         if setting.roles != "together" and setting.peer is None:
-            said += [one for stack in selection.stacks for one in of_one(selection, stack, setting)]
+            said += [one for stack in selection.stacks for one in check_setting(selection, stack, setting)]
     return said
 
 
-def of_one(selection: Selection, stack: str, setting: Setting) -> list[str]:
-    for phase in phases(selection, stack, setting):
-        known = (live(selection, stack, one, phase) for one in references(setting))
+def check_setting(selection: Selection, stack: str, setting: Setting) -> list[str]:
+    for phase in comparable_phases(selection, stack, setting):
+        known = (live_by_role(selection, stack, one, phase) for one in reference_settings(setting))
         those = next(filter(None, known), {})
-        if off := sorted(between(live(selection, stack, setting, phase), those)):
+        if off := sorted(between(live_by_role(selection, stack, setting, phase), those)):
             where = f"{stack}, {setting.suite}, {setting.roles}, at the end of `{phase}`"
             return [f"split: {where}: live per session of the {'; of the '.join(off)}"]
     return []

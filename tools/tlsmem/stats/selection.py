@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import get_args
 
 from tlsmem.config import definitions, matrix, timed_matrix
-from tlsmem.config.option_check import nearest
+from tlsmem.config.option_check import suggest_nearest
 from tlsmem.config.run import Run
 from tlsmem.schema.harness_output import Env, Meter, Process, Roles
 from tlsmem.schema.names import ITSELF
 from tlsmem.schema.records import Record
-from tlsmem.stats.comparability import by_start, comparable, missing_from, of_latest_builds
-from tlsmem.stats.series import Series, Setting, cpu_name, of_process, peer_name
+from tlsmem.stats.comparability import describe_dropped, select_comparable, select_latest_builds, sort_by_start
+from tlsmem.stats.series import Series, Setting, cpu_name, peer_name, process_view
 
 
 def declared(record: Record) -> tuple:
@@ -21,9 +21,9 @@ def declared(record: Record) -> tuple:
     return (record.stack, Setting.of(record), *run)
 
 
-def newest(records: Iterable[Record]) -> list[Record]:
+def select_newest(records: Iterable[Record]) -> list[Record]:
     """One record for the same declared fields: the one started last."""
-    return list({declared(record): record for record in by_start(records)}.values())
+    return list({declared(record): record for record in sort_by_start(records)}.values())
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Selection:
     def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
         """ValueError with a sentence when the runs had no such process."""
         found = self.runs_of.get((stack, setting), ())
-        return Series(stack, setting, tuple(of_process(one, process) for one in found), process)
+        return Series(stack, setting, tuple(process_view(one, process) for one in found), process)
 
     @cached_property
     def runs_of(self) -> dict[tuple[str, Setting], list[Record]]:
@@ -62,7 +62,7 @@ class Selection:
         return len({getattr(setting, field) for setting in self.settings}) > 1
 
 
-def chosen(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> list[str]:
+def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> list[str]:
     """ValueError with a sentence when something that is wanted is not there."""
     present = list(dict.fromkeys(present))
     for name in wanted or ():
@@ -71,21 +71,21 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> l
     return list(dict.fromkeys(wanted)) if wanted else present
 
 
-def of_campaign(records: Iterable[Record], name: str) -> list[Record]:
+def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
     """The runs that this table of campaigns.toml asks for as it stands; of timed ones all repeats, in its order of
     stacks. ValueError when there is no such table."""
     known = definitions.campaigns()
     if name not in known:
-        raise ValueError(f"no campaign {name} in memtest/campaigns.toml{nearest(name, known)}")
+        raise ValueError(f"no campaign {name} in memtest/campaigns.toml{suggest_nearest(name, known)}")
     if known[name].scenario != "memory":
-        return timed_matrix.of_campaign(records, known[name])
-    asked = set(matrix.matrix(known[name]))
-    return [record for record in records if run_of(record) in asked]
+        return timed_matrix.select_campaign(records, known[name])
+    asked = set(matrix.campaign_runs(known[name]))
+    return [record for record in records if run_from_record(record) in asked]
 
 
-def run_of(record: Record) -> Run:
+def run_from_record(record: Record) -> Run:
     if record.scenario != "memory":
-        return timed_matrix.of_record(record)
+        return timed_matrix.run_from_record(record)
     named = (record.stack, record.suite, record.allocator.name, record.window)
     kind = (record.roles, peer_name(record), record.env, cpu_name(record))
     return Run(*named, record.sessions, record.meter, record.repeat, *kind)
@@ -117,11 +117,11 @@ def select(
     Only those that are comparable; `left_out` says how many others there are, to be shown on stderr.
     ValueError when one has no runs at all."""
     records = [record for record in records if record.scenario == "memory"]
-    alike = comparable(records)
-    kept = newest(alike)
+    alike = select_comparable(records)
+    kept = select_newest(alike)
     asked = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds
     given = [name for name, names in asked.items() if names]
-    asked = {name: chosen(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in asked.items()}
+    asked = {name: choose_values(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in asked.items()}
     if "peers" in given:
         asked["peers"].append(ITSELF)
 
@@ -136,5 +136,7 @@ def select(
         return asked["suites"].index(setting.suite), setting.allocator, *kind, width
 
     settings = sorted({Setting.of(one) for one in kept}, key=place)
-    missing = missing_from(*(list(filter(wanted, some)) for some in (records, of_latest_builds(records), alike)))
+    missing = describe_dropped(
+        *(list(filter(wanted, some)) for some in (records, select_latest_builds(records), alike))
+    )
     return Selection(tuple(kept), tuple(asked["stacks"]), tuple(settings), missing)

@@ -48,7 +48,7 @@ def cpu_name(record: Record) -> str:
     return record.cpu_features.name if record.cpu_features else "all"
 
 
-def of_process(record: Record, process: Process) -> Record:
+def process_view(record: Record, process: Process) -> Record:
     """The run as this one of its processes saw it."""
     return record.model_copy(update={"phases": session_cost.phases_of(record, process)})
 
@@ -99,7 +99,7 @@ class Series:
         return tuple(firsts[sessions] for sessions in small_and_large) if len(small_and_large) == 2 else None
 
 
-def in_common(several: Iterable[Series]) -> list[Series]:
+def limit_to_common_sessions(several: Iterable[Series]) -> list[Series]:
     """With RSS runs of those sessions only that all have that have any: a line through other N is another line."""
     several = list(several)
     counts = [{run.sessions for run in one.runs("rss")} for one in several]

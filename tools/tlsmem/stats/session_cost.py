@@ -54,9 +54,9 @@ def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
     two processes are never mixed."""
     there = dict.fromkeys(phase.process for phase in record.phases)
     if process is None and len(there) > 1:
-        raise ValueError(f"{said(record)} had processes of its own for {' and '.join(there)}: say which")
+        raise ValueError(f"{describe_run(record)} had processes of its own for {' and '.join(there)}: say which")
     if process is not None and there and process not in there:
-        raise ValueError(f"{said(record)} had no process `{process}`, but {' and '.join(there)}")
+        raise ValueError(f"{describe_run(record)} had no process `{process}`, but {' and '.join(there)}")
     return [phase for phase in record.phases if process in (None, phase.process)]
 
 
@@ -65,10 +65,10 @@ def phase_of(record: Record, name: str, process: Process | None = None) -> Phase
     for phase in phases_of(record, process):
         if phase.phase == name:
             return phase
-    raise ValueError(f"{said(record)} has no phase `{name}`")
+    raise ValueError(f"{describe_run(record)} has no phase `{name}`")
 
 
-def said(record: Record) -> str:
+def describe_run(record: Record) -> str:
     return f"the run of {record.stack}, {record.suite}, N = {record.sessions:,}"
 
 
@@ -76,7 +76,7 @@ def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple:
     return tuple(getattr(phase_of(record, name).heap, role) for record in (small, large))
 
 
-def quotient(small: Record, large: Record, before: int, after: int) -> Quotient:
+def cost_per_session(small: Record, large: Record, before: int, after: int) -> Quotient:
     """N sessions are N/2 client sessions, N/2 server sessions, N/2 pairs: one divisor for every role."""
     return Quotient(after - before, large.sessions // 2 - small.sessions // 2)
 
@@ -84,15 +84,15 @@ def quotient(small: Record, large: Record, before: int, after: int) -> Quotient:
 def live_cost(small: Record, large: Record, role: str, phase: str) -> HeapCost:
     """What the end of the phase keeps."""
     before, after = heap_phases(small, large, phase, role)
-    live_bytes = quotient(small, large, before.live_bytes, after.live_bytes)
-    return HeapCost(phase, live_bytes, quotient(small, large, before.live_blocks, after.live_blocks))
+    live_bytes = cost_per_session(small, large, before.live_bytes, after.live_bytes)
+    return HeapCost(phase, live_bytes, cost_per_session(small, large, before.live_blocks, after.live_blocks))
 
 
-def peak_of(small: Record, large: Record, role: str, phase: str) -> HeapCost:
+def phase_peak_cost(small: Record, large: Record, role: str, phase: str) -> HeapCost:
     """The most that was live inside a phase, with the blocks live at that moment."""
     before, after = heap_phases(small, large, phase, role)
-    peak_bytes = quotient(small, large, before.peak_bytes, after.peak_bytes)
-    return HeapCost(phase, peak_bytes, quotient(small, large, before.peak_blocks, after.peak_blocks))
+    peak_bytes = cost_per_session(small, large, before.peak_bytes, after.peak_bytes)
+    return HeapCost(phase, peak_bytes, cost_per_session(small, large, before.peak_blocks, after.peak_blocks))
 
 
 def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
@@ -100,7 +100,7 @@ def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
 
     Not the phase with the largest peak: at few sessions that may be one in which a single step passes much memory
     through its hands, which is paid once however many sessions there are."""
-    costs = [peak_of(small, large, role, phase.phase) for phase in phases_of(large)]
+    costs = [phase_peak_cost(small, large, role, phase.phase) for phase in phases_of(large)]
     return max(costs, key=lambda cost: cost.bytes.amount)
 
 
@@ -113,7 +113,7 @@ def rss_at_end(phase: str) -> Quantity:
     return lambda record: phase_of(record, phase).rss_bytes
 
 
-def repeats(runs: Iterable[Record], quantity: Quantity) -> dict[int, list[int]]:
+def values_by_sessions(runs: Iterable[Record], quantity: Quantity) -> dict[int, list[int]]:
     """Sessions to the values of all repeats, by increasing sessions."""
     values: dict[int, list[int]] = {}
     for run in sorted(runs, key=lambda run: run.sessions):
@@ -123,7 +123,7 @@ def repeats(runs: Iterable[Record], quantity: Quantity) -> dict[int, list[int]]:
 
 def medians(runs: Iterable[Record], quantity: Quantity) -> dict[int, float]:
     """Sessions to the median over repeats, by increasing sessions."""
-    return {sessions: statistics.median(values) for sessions, values in repeats(runs, quantity).items()}
+    return {sessions: statistics.median(values) for sessions, values in values_by_sessions(runs, quantity).items()}
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Line:
         return self.intercept + self.slope * sessions
 
 
-def line(points: dict[int, float]) -> Line | None:
+def fit_line(points: dict[int, float]) -> Line | None:
     """Least squares; None for fewer than two numbers of sessions, since a total divided by N is not a slope."""
     if len(points) < 2:
         return None
@@ -175,7 +175,7 @@ def slope_spread(runs: Sequence[Record], quantity: Quantity) -> float | None:
     slopes = []
     for repeat in sorted({run.repeat for run in runs}):
         points = medians((run for run in runs if run.repeat == repeat), quantity)
-        fit = line(points) if set(points) == everything else None
+        fit = fit_line(points) if set(points) == everything else None
         slopes += [fit.slope] if fit else []
     return relative_range(slopes)
 
@@ -184,7 +184,7 @@ def c10k(points: dict[int, float]) -> tuple[float, bool] | None:
     """Peak RSS at 10,000 sessions, and whether it was measured (else it is the line's); None when neither is there."""
     if C10K in points:
         return points[C10K], True
-    fit = line(points)
+    fit = fit_line(points)
     return (fit.at(C10K), False) if fit else None
 
 

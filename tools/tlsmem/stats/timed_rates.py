@@ -23,7 +23,7 @@ def parts(record: Record, name: str) -> list[TimedPart]:
     return [part for timing in record.timings or () if (part := timing.part(name))]
 
 
-def quotient(amount: float | None, by: float | None) -> float | None:
+def divide(amount: float | None, by: float | None) -> float | None:
     return None if amount is None or not by else amount / by
 
 
@@ -39,7 +39,7 @@ def per_second(name: str) -> Quantity:
 
     def of(record: Record) -> float | None:
         count, total_ns = sums(record, name, "count", "total_ns")
-        return quotient(count and count * SECOND_NS, total_ns)
+        return divide(count and count * SECOND_NS, total_ns)
 
     return of
 
@@ -47,53 +47,53 @@ def per_second(name: str) -> Quantity:
 def mebibytes_per_second(name: str) -> Quantity:
     def of(record: Record) -> float | None:
         size, total_ns = sums(record, name, "bytes", "total_ns")
-        return quotient(size and size / MIB * SECOND_NS, total_ns)
+        return divide(size and size / MIB * SECOND_NS, total_ns)
 
     return of
 
 
-def each_ns(name: str) -> Quantity:
+def mean_interval_ns(name: str) -> Quantity:
     """The mean interval."""
-    return lambda record: quotient(*reversed(sums(record, name, "count", "total_ns")))
+    return lambda record: divide(*reversed(sums(record, name, "count", "total_ns")))
 
 
-def with_construction(role: Role) -> Quantity:
+def handshakes_with_construction(role: Role) -> Quantity:
     """Handshakes per second of a role, each with the construction of its session."""
 
     def of(record: Record) -> float | None:
-        steps, made = each_ns(role)(record), each_ns(f"{role}_new")(record)
-        return None if None in (steps, made) else quotient(SECOND_NS, steps + made)
+        steps, made = mean_interval_ns(role)(record), mean_interval_ns(f"{role}_new")(record)
+        return None if None in (steps, made) else divide(SECOND_NS, steps + made)
 
     return of
 
 
-def share_of_cipher(record: Record) -> float | None:
+def cipher_efficiency(record: Record) -> float | None:
     """How fast the stack sends, of how fast the same library seals as many bytes without it."""
-    return quotient(mebibytes_per_second("send")(record), mebibytes_per_second("seal")(record))
+    return divide(mebibytes_per_second("send")(record), mebibytes_per_second("seal")(record))
 
 
-def faults_each(name: str) -> Quantity:
+def faults_per_interval(name: str) -> Quantity:
     """Minor page faults of an interval."""
-    return lambda record: quotient(*sums(record, name, "faults", "faults_count"))
+    return lambda record: divide(*sums(record, name, "faults", "faults_count"))
 
 
-def mebibytes_each(record: Record, name: str) -> float | None:
+def mebibytes_per_interval(record: Record, name: str) -> float | None:
     """Of an interval."""
     size, count = sums(record, name, "bytes", "count")
-    return quotient(size and size / MIB, count)
+    return divide(size and size / MIB, count)
 
 
 def faults_per_mebibyte(name: str) -> Quantity:
-    return lambda record: quotient(faults_each(name)(record), mebibytes_each(record, name))
+    return lambda record: divide(faults_per_interval(name)(record), mebibytes_per_interval(record, name))
 
 
-def hit_rate(record: Record) -> float | None:
+def resumption_rate(record: Record) -> float | None:
     """Of the handshakes, those that were resumed."""
     timings = record.timings or ()
-    return quotient(sum(one.resumed for one in timings), sum(one.rounds for one in timings))
+    return divide(sum(one.resumed for one in timings), sum(one.rounds for one in timings))
 
 
-def latencies(records: Iterable[Record], name: str) -> HdrHistogram | None:
+def latency_histogram(records: Iterable[Record], name: str) -> HdrHistogram | None:
     """Of all intervals of all threads and runs. Of equal histograms one is read."""
     texts = sorted(part.histogram for record in records for part in parts(record, name) if part.histogram)
     merged = None

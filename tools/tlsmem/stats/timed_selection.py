@@ -5,14 +5,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tlsmem.schema.harness_output import Scenario
-from tlsmem.schema.records import SLOTS, UNDECLARED, Record
-from tlsmem.stats.comparability import DECLARED, by_start, like_the_last, missing_from, of_latest_builds
+from tlsmem.schema.records import SLOT_ARGUMENTS, UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.stats.comparability import (
+    DECLARED_ARGUMENTS,
+    describe_dropped,
+    select_latest_builds,
+    select_like_latest,
+    sort_by_start,
+)
 from tlsmem.stats.series import allocator_name, cpu_name
 
 FEW = 3  # stacks by name
 
 
-def sentences(
+def describe_left_out(
     records: Sequence[Record],
     of_builds: Sequence[Record],
     alike: Sequence[Record],
@@ -20,16 +26,19 @@ def sentences(
     arguments: Callable[[Record], Iterable[str]],
 ) -> tuple[str, ...]:
     """Each is a part of the one before. `group`: of whose runs the last counts; `arguments`: what tells them apart."""
-    of_others = missing_from(records, of_builds, of_builds)
+    of_others = describe_dropped(records, of_builds, of_builds)
     kept = {id(one) for one in alike}
     dropped = [one for one in of_builds if id(one) not in kept]
     if not dropped:
         return of_others
-    last = {group(one): one for one in by_start(of_builds)}
+    last = {group(one): one for one in sort_by_start(of_builds)}
     pairs = [(one, last[group(one)]) for one in dropped]
     theirs = dict.fromkeys(word for one, other in pairs for word in differing(one, other, arguments))
     ours = dict.fromkeys(word for one, other in pairs for word in differing(other, one, arguments))
-    return (*of_others, f"{runs(dropped)} left out: made with {listed(theirs)}, and the last with {listed(ours)}")
+    return (
+        *of_others,
+        f"{runs(dropped)} left out: made with {join_words(theirs)}, and the last with {join_words(ours)}",
+    )
 
 
 def differing(one: Record, other: Record, arguments: Callable[[Record], Iterable[str]]) -> Iterator[str]:
@@ -37,24 +46,30 @@ def differing(one: Record, other: Record, arguments: Callable[[Record], Iterable
     yield from (word for word in arguments(one) if word not in set(arguments(other)))
     ours, others = one.machine.model_dump(), other.machine.model_dump()
     for name, value in ours.items():
-        if name not in UNDECLARED and value != others[name]:
+        if name not in UNDECLARED_MACHINE_FIELDS and value != others[name]:
             yield f"{name} {value}"
 
 
 def runs(dropped: Sequence[Record]) -> str:
     stacks = dict.fromkeys(one.stack for one in dropped)
-    of = listed(stacks) if len(stacks) <= FEW else f"{len(stacks)} stacks"
+    of = join_words(stacks) if len(stacks) <= FEW else f"{len(stacks)} stacks"
     return f"1 run of {of} is" if len(dropped) == 1 else f"{len(dropped):,} runs of {of} are"
 
 
-def listed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     *more, last = words
     return f"{', '.join(more)} and {last}" if more else last
 
 
 SCENARIOS = ("throughput", "handshake")
 METERS = ("time", "instructions")
-VARYING = ("build/harness/", "size=", "cpus=", *SLOTS, *DECLARED)  # arguments: told apart elsewhere, or the slot's
+VARYING = (
+    "build/harness/",
+    "size=",
+    "cpus=",
+    *SLOT_ARGUMENTS,
+    *DECLARED_ARGUMENTS,
+)  # arguments: told apart elsewhere, or the slot's
 
 
 @dataclass(frozen=True)
@@ -100,14 +115,14 @@ class TimedSeries:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedSelection:
     """Stacks and works in the order in which they were asked for, else recorded."""
 
     records: tuple[Record, ...]
     stacks: tuple[str, ...]
     works: tuple[Work, ...]
     left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
-    counted: "Timed | None" = None  # the same of runs that were not timed, but whose instructions were counted
+    counted: "TimedSelection | None" = None  # the same of runs that were not timed, but whose instructions were counted
 
     @property
     def every_record(self) -> tuple[Record, ...]:
@@ -130,15 +145,15 @@ class Timed:
     def every(self) -> list[TimedSeries]:
         return [series for work in self.works for series in self.at(work)]
 
-    def where(self, wanted: Callable[[Work], bool]) -> "Timed":
+    def where(self, wanted: Callable[[Work], bool]) -> "TimedSelection":
         """The part at these works, with the stacks that have runs there."""
         works = tuple(filter(wanted, self.works))
         records = tuple(one for one in self.records if Work.of(one) in works)
         there = {one.stack for one in records}
         counted = self.counted and self.counted.where(wanted)
-        return Timed(records, tuple(one for one in self.stacks if one in there), works, self.left_out, counted)
+        return TimedSelection(records, tuple(one for one in self.stacks if one in there), works, self.left_out, counted)
 
-    def of(self, scenario: Scenario) -> "Timed":
+    def of(self, scenario: Scenario) -> "TimedSelection":
         """At the fewest threads: more have a table of their own."""
         fewest = min((work.threads for work in self.works if work.scenario == scenario), default=1)
         return self.where(lambda work: (work.scenario, work.threads) == (scenario, fewest))
@@ -158,14 +173,14 @@ def line_of(record: Record) -> tuple:
 def conditions(record: Record) -> tuple:
     """The suite's arguments, the rounds, and the machine."""
     machine = record.machine.model_dump().items()
-    return arguments(record), tuple((name, value) for name, value in machine if name not in UNDECLARED)
+    return arguments(record), tuple((name, value) for name, value in machine if name not in UNDECLARED_MACHINE_FIELDS)
 
 
 def arguments(record: Record) -> tuple[str, ...]:
     return tuple(word for word in record.argv if not word.startswith(VARYING))
 
 
-def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[str]) -> Timed:
+def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[str]) -> TimedSelection:
     """In this order of stacks and suites."""
     records = tuple(records)
 
@@ -175,21 +190,21 @@ def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[st
 
     works = sorted({Work.of(one) for one in records}, key=place)
     there = {one.stack for one in records}
-    return Timed(records, tuple(one for one in dict.fromkeys(names) if one in there), tuple(works))
+    return TimedSelection(records, tuple(one for one in dict.fromkeys(names) if one in there), tuple(works))
 
 
 def select(
     records: Iterable[Record], stacks: Sequence[str] | None = None, suites: Sequence[str] | None = None
-) -> Timed:
+) -> TimedSelection:
     """Of each stack the runs of its latest build, of each work those like the last, of each repeat the newest.
 
     Stacks and suites: their order, where one is wanted."""
     records = [record for record in records if is_timed(record)]
-    of_builds = of_latest_builds(records)
-    alike = like_the_last(of_builds, line_of, conditions)
-    kept = {(*line_of(record), record.repeat): record for record in by_start(alike)}.values()
+    of_builds = select_latest_builds(records)
+    alike = select_like_latest(of_builds, line_of, conditions)
+    kept = {(*line_of(record), record.repeat): record for record in sort_by_start(alike)}.values()
     names = [*(stacks or ()), *(one.stack for one in records)]
     order = [*(suites or ()), *(one.suite for one in records)]
     timed, counted = (grouped((one for one in kept if one.meter == meter), names, order) for meter in METERS)
-    said = sentences(records, of_builds, alike, line_of, arguments)
+    said = describe_left_out(records, of_builds, alike, line_of, arguments)
     return replace(timed, left_out=said, counted=counted)

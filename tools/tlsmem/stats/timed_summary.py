@@ -20,30 +20,30 @@ UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass(frozen=True)
-class Span:
+class RunSpan:
     """When a run was made, in seconds."""
 
     begin_s: float
     end_s: float
 
     @staticmethod
-    def of(record: Record) -> "Span":
+    def of(record: Record) -> "RunSpan":
         begin_s = datetime.fromisoformat(record.started_at).timestamp()
-        return Span(begin_s, begin_s + record.elapsed_ns / 1e9)
+        return RunSpan(begin_s, begin_s + record.elapsed_ns / 1e9)
 
     @property
     def length_s(self) -> float:
         return self.end_s - self.begin_s
 
-    def gap_s(self, other: "Span") -> float:
+    def gap_s(self, other: "RunSpan") -> float:
         """From the end of the earlier to the start of the later."""
         return max(0.0, self.begin_s - other.end_s, other.begin_s - self.end_s)
 
 
-Spans = Mapping[int, Span]  # by repeat
+Spans = Mapping[int, RunSpan]  # by repeat
 
 
-def are_neighbours(before: Spans, after: Spans, repeat: int) -> bool:
+def are_back_to_back(before: Spans, after: Spans, repeat: int) -> bool:
     """Not far apart for their own lengths, and no other repeat of either between them, as where the one stack had all
     its repeats before the other."""
     one, other = before[repeat], after[repeat]
@@ -53,19 +53,19 @@ def are_neighbours(before: Spans, after: Spans, repeat: int) -> bool:
     return one.gap_s(other) <= near and next(between, None) is None
 
 
-def apart_s(before: Spans, after: Spans, repeats: list[int]) -> float:
+def median_gap_s(before: Spans, after: Spans, repeats: list[int]) -> float:
     """Of these repeats, in the middle."""
     return statistics.median(before[repeat].gap_s(after[repeat]) for repeat in repeats)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """In the largest unit of which there are two."""
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 2 * size), UNITS[-1])
     return f"{round(seconds / size)} {unit}"
 
 
-LEAST = 3  # repeats that an interval needs
-FEW = f"fewer than {LEAST} repeats: no interval"
+MIN_REPEATS = 3  # repeats that an interval needs
+FEW_REPEATS_NOTE = f"fewer than {MIN_REPEATS} repeats: no interval"
 APART = "not made side by side, but {} apart: the quotient of the medians; the machine may have changed meanwhile"
 SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
 OFF = 0.05  # of the quotient of the medians
@@ -73,20 +73,20 @@ OFF_NOTE = f"more than {OFF:.0%} off the quotient of the medians, which are of d
 
 
 @dataclass(frozen=True)
-class Figure:
+class Sample:
     """The values of one quantity, a repeat each; at least one. Without their numbers they are numbered, and where it is
     not known when they were made, those of one repeat are taken for neighbours."""
 
     values: tuple[float, ...]
     repeats: tuple[int, ...] = ()
-    made: tuple[Span, ...] = ()
+    made: tuple[RunSpan, ...] = ()
 
     @property
     def by_repeat(self) -> dict[int, float]:
         return dict(zip(self.repeats or range(len(self.values)), self.values, strict=True))
 
     @property
-    def spans(self) -> dict[int, Span]:
+    def spans(self) -> dict[int, RunSpan]:
         return dict(zip(self.by_repeat, self.made, strict=True)) if self.made else {}
 
     @property
@@ -96,7 +96,7 @@ class Figure:
     @property
     def interval(self) -> Interval | None:
         """Of the median, by bootstrap; none of fewer than three repeats."""
-        return bootstrap.bootstrap([self.values], numpy.median) if len(self.values) >= LEAST else None
+        return bootstrap.bootstrap_interval([self.values], numpy.median) if len(self.values) >= MIN_REPEATS else None
 
     @property
     def spread(self) -> float | None:
@@ -104,23 +104,23 @@ class Figure:
         return relative_range(self.values)
 
 
-def figure(runs: Iterable[Record], quantity: Quantity) -> Figure | None:
+def sample_from_runs(runs: Iterable[Record], quantity: Quantity) -> Sample | None:
     """None where a run does not have it."""
     runs = list(runs)
     values = tuple(quantity(run) for run in runs)
     if not values or None in values:
         return None
-    return Figure(values, tuple(run.repeat for run in runs), tuple(map(Span.of, runs)))
+    return Sample(values, tuple(run.repeat for run in runs), tuple(map(RunSpan.of, runs)))
 
 
 @dataclass(frozen=True)
-class Factor:
+class Ratio:
     """How many times the first another is: the median of what it was in each repeat whose runs were neighbours, so that
     the machine's own better and worse moments are in both. Its interval, of repeats enough, is of this median. Where
     too few were neighbours both are of the quotient of the medians."""
 
-    before: Figure
-    after: Figure
+    before: Sample
+    after: Sample
 
     @cached_property
     def shared(self) -> list[int]:
@@ -133,8 +133,8 @@ class Factor:
         before, after = self.before.spans, self.after.spans
         if not before or not after:
             return self.shared
-        near = [repeat for repeat in self.shared if are_neighbours(before, after, repeat)]
-        return near if len(near) in (len(self.shared), *range(LEAST, len(self.shared))) else []
+        near = [repeat for repeat in self.shared if are_back_to_back(before, after, repeat)]
+        return near if len(near) in (len(self.shared), *range(MIN_REPEATS, len(self.shared))) else []
 
     @property
     def unpaired(self) -> bool:
@@ -146,7 +146,7 @@ class Factor:
         far = [repeat for repeat in self.shared if repeat not in self.paired]
         if not far:
             return None
-        apart = duration(apart_s(self.before.spans, self.after.spans, far))
+        apart = format_duration(median_gap_s(self.before.spans, self.after.spans, far))
         return SOME_APART.format(len(self.paired), len(self.shared), apart) if self.paired else APART.format(apart)
 
     @cached_property
@@ -160,10 +160,10 @@ class Factor:
 
     @property
     def interval(self) -> Interval | None:
-        if len(self.quotients) >= LEAST:
-            return bootstrap.bootstrap([self.quotients], numpy.median)
-        enough = min(len(self.before.values), len(self.after.values)) >= LEAST
-        return bootstrap.ratio(self.before.values, self.after.values) if self.unpaired and enough else None
+        if len(self.quotients) >= MIN_REPEATS:
+            return bootstrap.bootstrap_interval([self.quotients], numpy.median)
+        enough = min(len(self.before.values), len(self.after.values)) >= MIN_REPEATS
+        return bootstrap.ratio_interval(self.before.values, self.after.values) if self.unpaired and enough else None
 
     @property
     def off(self) -> str | None:

@@ -6,39 +6,39 @@ from pathlib import Path
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema import records
-from tlsmem.stats.selection import chosen, select
+from tlsmem.stats.selection import choose_values, select
 from tlsmem.tables import buckets
 
 Names = Sequence[str] | None
 
 
-def profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = None) -> Iterator[Profile]:
+def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = None) -> Iterator[Profile]:
     """Of recordings the largest sites run of each stack. ValueError and Unreadable with a sentence."""
     for path in paths:
         if not path.exists():
             raise ValueError(f"{path}: there is no such recording or profile")
         if path.is_dir() and not any(path.glob("*.jsonl")) and (path / "profiles").is_dir():
-            yield from of_folder(path / "profiles", stacks, suites)
+            yield from profiles_from_folder(path / "profiles", stacks, suites)
         elif path.is_dir() or path.suffix == ".jsonl":
-            yield from of_recording(path, stacks, suites)
+            yield from profiles_from_recording(path, stacks, suites)
         else:
             yield open_profile.open_profile(path, suite=suites[0] if suites and len(suites) == 1 else None)
 
 
-def of_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
-    found = list(buckets.profiles(select(records.load(path), stacks, suites)))
+def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
+    found = list(buckets.profiles_from_selection(select(records.load(path), stacks, suites)))
     if not found:
         raise ValueError(f"{path}: no sites run; `make mem` records them")
     yield from found
 
 
-def of_folder(folder: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
+def profiles_from_folder(folder: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
     """What `make profile` kept: of each stack and suite the profile of most sessions, by one tool."""
     kept = {file: profile_metadata.load(file).run for file in sorted(folder.glob("*.json"))}
     if not kept:
         raise ValueError(f"{folder}: no profile with its record; `make profile` makes them")
-    stacks = chosen(stacks, (run.stack for run in kept.values()), "the stack")
-    suites = chosen(suites, (run.suite for run in kept.values()), "the suite")
+    stacks = choose_values(stacks, (run.stack for run in kept.values()), "the stack")
+    suites = choose_values(suites, (run.suite for run in kept.values()), "the suite")
     order = sorted(kept, key=lambda file: kept[file].sessions)
     largest = {(kept[file].suite, kept[file].stack): file for file in order}
     for suite in suites:

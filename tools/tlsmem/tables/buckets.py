@@ -5,20 +5,23 @@ from collections.abc import Iterator, Sequence
 
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
-from tlsmem.profile.buckets.reasons import explained
-from tlsmem.profile.buckets.rules import OTHER, bucket_of
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.reasons import explain_pairs
+from tlsmem.profile.buckets.rules import OTHER, find_bucket
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
-from tlsmem.profile.heap_profile import PEAK, Held, Profile
+from tlsmem.profile.heap_profile import PEAK, LiveHeap, Profile
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.heap import STAGES, of_one_stack
-from tlsmem.tables.table import Cell, Column, Table, hole, quotient, word
+from tlsmem.tables.heap import PHASE_HEADINGS, is_same_stack_pair
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell, text_cell
 
-__all__ = ["bucket_of", "explained", "of_selection", "profiles", "table"]
+__all__ = ["bucket_table", "bucket_table_from_selection", "explain_pairs", "find_bucket", "profiles_from_selection"]
 
 MOST = "most"  # the column of the moment at which most is live, which is another one for each role
-BEFORE, AFTER = {"sessions": STAGES["sessions"]}, {"established": STAGES["established"], "reply": STAGES["reply"]}
+BEFORE, AFTER = (
+    {"sessions": PHASE_HEADINGS["sessions"]},
+    {"established": PHASE_HEADINGS["established"], "reply": PHASE_HEADINGS["reply"]},
+)
 AFTER |= {"idle": "idle", "closed": "closed"}
 VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles differ in it
 TITLE = "A session's bytes by bucket"
@@ -29,43 +32,43 @@ CAPTION = (
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
 
 
-def table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
+def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
     """Rows by stack, role and bucket; `total` is what the sessions hold, whatever the rules say. With `blocks` cells
     are `bytes (blocks)`; their values have both always."""
-    varying = [key for key in VARYING if len({of_run(profile, key) for profile in profiles}) > 1]
-    stacks = {Sums(profile).stack for profile in profiles}
+    varying = [key for key in VARYING if len({run_aspect(profile, key) for profile in profiles}) > 1]
+    stacks = {BucketSums(profile).stack for profile in profiles}
     of_one = stacks.pop() if len(stacks) == 1 else None
     named = [Column(key, key, left=True) for key in varying]
     named += [Column("stack", "stack", left=True, usual=of_one)]  # then it stands in the title
     named += [Column(key, key, left=True) for key in ("role", "bucket")]
     most = [Column(MOST, "most"), Column(f"{MOST}_in", "most in", left=True, usual=PEAK)]
-    columns = [*named, *columns_of(BEFORE), *most, *columns_of(AFTER)]
+    columns = [*named, *phase_columns(BEFORE), *most, *phase_columns(AFTER)]
     peak = any(PEAK in profile.moments for profile in profiles)
     caption = CAPTION.format(" and (blocks)" if blocks else "", AT_PEAK if peak else AT_FULLEST)
     made = Table("buckets", TITLE + (f": {of_one}" if of_one else ""), caption + without_rules(profiles), columns)
     for profile in profiles:
-        sums = Sums(profile)
-        names = [word(of_run(profile, key)) for key in varying] + [word(sums.stack)]
+        sums = BucketSums(profile)
+        names = [text_cell(run_aspect(profile, key)) for key in varying] + [text_cell(sums.stack)]
         for role in sums.roles():
-            made.rows += [[*names, word(role), *row] for row in rows(sums, role, blocks)]
+            made.rows += [[*names, text_cell(role), *row] for row in rows(sums, role, blocks)]
     return made
 
 
 def without_rules(profiles: Sequence[Profile]) -> str:
-    missing = {Sums(one).family for one in profiles} - set(rules.families())
+    missing = {BucketSums(one).family for one in profiles} - set(rules.families())
     said = " memtest/buckets.toml has no rules for {}, so all is `{}`."
     return "".join(said.format(family, OTHER) for family in sorted(missing))
 
 
-def columns_of(headings: dict[str, str]) -> list[Column]:
+def phase_columns(headings: dict[str, str]) -> list[Column]:
     return [Column(key, heading) for key, heading in headings.items()]
 
 
-def of_run(profile: Profile, key: str) -> str:
+def run_aspect(profile: Profile, key: str) -> str:
     return str(getattr(profile.run, key)) if profile.run else profile.file
 
 
-def rows(sums: Sums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
+def rows(sums: BucketSums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
     """Bucket, figures. Buckets that hold nothing at any of the moments have no row, but `other` has."""
     fullest = sums.fullest(role)
     moments = [*BEFORE, fullest, *AFTER]
@@ -73,23 +76,23 @@ def rows(sums: Sums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
     wholes = [sums.whole(name, role) if name in sums.profile.moments else None for name in moments]
 
     def row(name: str, cells: list[Cell]) -> list[Cell]:
-        return [word(name), *cells[: len(BEFORE) + 1], word(fullest or "–"), *cells[len(BEFORE) + 1 :]]
+        return [text_cell(name), *cells[: len(BEFORE) + 1], text_cell(fullest or "–"), *cells[len(BEFORE) + 1 :]]
 
     for bucket in rules.buckets():
-        held = [None if of is None else of.get(bucket, Held(0, 0)) for of in found]
+        held = [None if of is None else of.get(bucket, LiveHeap(0, 0)) for of in found]
         if bucket == OTHER or any(one and one.bytes for one in held):
             yield row(bucket, [figure(one, sums.sessions, blocks) for one in held])
     yield row("total", [figure(one, sums.sessions, blocks) for one in wholes])
     yield row("covered", [covered(of, whole) for of, whole in zip(found, wholes, strict=True)])
 
 
-def figure(held: Held | None, sessions: int, blocks: bool) -> Cell:
+def figure(held: LiveHeap | None, sessions: int, blocks: bool) -> Cell:
     """Of one session; in hundredths where it is not whole, which is to be seen."""
     if held is None:
-        return hole("the profile has no such moment")
+        return missing_cell("the profile has no such moment")
 
     def each(amount: int) -> str:
-        return quotient(amount, sessions).text
+        return quotient_cell(amount, sessions).text
 
     size = Quotient(held.bytes, sessions)
     value = {"bytes": size.whole, "bytes_remainder": size.remainder}
@@ -100,22 +103,22 @@ def figure(held: Held | None, sessions: int, blocks: bool) -> Cell:
     return Cell(f"{each(held.bytes)} ({each(held.blocks)})" if blocks else each(held.bytes), value)
 
 
-def covered(found: dict[str, Held] | None, whole: Held | None) -> Cell:
+def covered(found: dict[str, LiveHeap] | None, whole: LiveHeap | None) -> Cell:
     """Never rounded up: 100.0 % is all."""
     if whole is None or not whole.bytes:
-        return hole("the profile has no such moment" if whole is None else "nothing is live")
+        return missing_cell("the profile has no such moment" if whole is None else "nothing is live")
     share = 1 - (found[OTHER].bytes if OTHER in found else 0) / whole.bytes
     return Cell(f"{math.floor(share * 1000) / 10:.1f} %", share)
 
 
-def profiles(selection: Selection) -> Iterator[Profile]:
+def profiles_from_selection(selection: Selection) -> Iterator[Profile]:
     """Of the largest sites run of every stack in each setting; of mixed pairs none, whose ends are of two families."""
-    for setting in filter(of_one_stack, selection.settings):
+    for setting in filter(is_same_stack_pair, selection.settings):
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
                 for run in selection.series(stack, setting, process).runs("sites")[-1:]:
-                    yield sites_reader.profile(run)
+                    yield sites_reader.profile_from_record(run)
 
 
-def of_selection(selection: Selection) -> Table:
-    return table(list(profiles(selection)))
+def bucket_table_from_selection(selection: Selection) -> Table:
+    return bucket_table(list(profiles_from_selection(selection)))

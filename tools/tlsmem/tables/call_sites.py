@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tlsmem.profile import sites_reader
-from tlsmem.profile.frames import Frame, callers, said
-from tlsmem.profile.heap_profile import Stacks
+from tlsmem.profile.frames import Frame, format_frame, skip_allocators
+from tlsmem.profile.heap_profile import CallstackTree
 from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection
-from tlsmem.tables.rss_accounts import names
-from tlsmem.tables.settings import columns_of
-from tlsmem.tables.table import Cell, Column, Table, whole, word
+from tlsmem.tables.rss_accounts import row_name_cells
+from tlsmem.tables.settings import setting_columns
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
 AT = "established"
 ROWS = 10  # of a role
@@ -22,16 +22,16 @@ CAPTION = (
     "and who called the allocator, innermost first. The {} largest of a role; its rows add up to all that it holds."
 )
 
-Site = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by whom
+PhaseSite = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by whom
 
 
-def held(run: Record, role: Role, phase: str = AT) -> tuple[Counter[Site], Counter[Site]]:
+def live_by_site(run: Record, role: Role, phase: str = AT) -> tuple[Counter[PhaseSite], Counter[PhaseSite]]:
     """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
-    stacks, sizes, blocks = Stacks(), Counter[Site](), Counter[Site]()
-    numbers = sites_reader.numbered(run.sites, stacks)
+    stacks, sizes, blocks = CallstackTree(), Counter[PhaseSite](), Counter[PhaseSite]()
+    numbers = sites_reader.add_stacks(run.sites, stacks)
     for live in session_cost.phase_of(run, phase).sites.live:
         if live.role == role:
-            site = (live.since, tuple(callers(stacks.frames(numbers[live.stack]))[:FRAMES]))
+            site = (live.since, tuple(skip_allocators(stacks.frames(numbers[live.stack]))[:FRAMES]))
             sizes[site] += live.bytes
             blocks[site] += live.blocks
     return sizes, blocks
@@ -39,20 +39,27 @@ def held(run: Record, role: Role, phase: str = AT) -> tuple[Counter[Site], Count
 
 def rows(run: Record, role: Role, phase: str = AT) -> Iterator[list[Cell]]:
     """Bytes, blocks, phase, callers; the last row is the sum of those that are not shown."""
-    sizes, blocks = held(run, role, phase)
+    sizes, blocks = live_by_site(run, role, phase)
     largest = [site for site, _ in sizes.most_common()]
     for site in largest[:ROWS]:
         since, frames = site
-        path = Cell(" < ".join(map(said, frames)), " < ".join(said(frame, whole=True) for frame in frames))
-        yield [whole(sizes[site]), whole(blocks[site]), word(since), path]
+        path = Cell(
+            " < ".join(map(format_frame, frames)), " < ".join(format_frame(frame, whole=True) for frame in frames)
+        )
+        yield [integer_cell(sizes[site]), integer_cell(blocks[site]), text_cell(since), path]
     if rest := largest[ROWS:]:
-        others = word(f"{len(rest):,} other{'s'[: len(rest) > 1]}")
-        yield [whole(sum(sizes[site] for site in rest)), whole(sum(blocks[site] for site in rest)), word("any"), others]
+        others = text_cell(f"{len(rest):,} other{'s'[: len(rest) > 1]}")
+        yield [
+            integer_cell(sum(sizes[site] for site in rest)),
+            integer_cell(sum(blocks[site] for site in rest)),
+            text_cell("any"),
+            others,
+        ]
 
 
 def call_sites(selection: Selection) -> Table:
     """Of the largest sites run of every stack in each setting."""
-    named = [*columns_of(selection), Column("stack", "stack", left=True), Column("role", "role", left=True)]
+    named = [*setting_columns(selection), Column("stack", "stack", left=True), Column("role", "role", left=True)]
     figures = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("since", "allocated in", left=True)]
     columns = [*named, *figures, Column("callers", "by", left=True)]
     table = Table("call-sites", "What a session's memory was allocated by", CAPTION.format(AT, ROWS), columns)
@@ -61,6 +68,6 @@ def call_sites(selection: Selection) -> Table:
             for role, process in setting.processes.items():
                 series = selection.series(stack, setting, process)
                 for run in series.runs("sites")[-1:]:
-                    named_by = names(selection, series)[:-1]  # the role says which process it is
-                    table.rows += [[*named_by, word(role), *row] for row in rows(run, role)]
+                    named_by = row_name_cells(selection, series)[:-1]  # the role says which process it is
+                    table.rows += [[*named_by, text_cell(role), *row] for row in rows(run, role)]
     return table

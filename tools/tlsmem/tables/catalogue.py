@@ -4,42 +4,42 @@ from collections.abc import Callable, Sequence
 
 from tlsmem.stats.selection import Selection
 from tlsmem.tables import buckets, c10k, peaks_and_model
-from tlsmem.tables.account_2023 import account
+from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
-from tlsmem.tables.environments import deployed
+from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
-from tlsmem.tables.mixed_pairs import interop
+from tlsmem.tables.mixed_pairs import mixed_pair_table
 from tlsmem.tables.names import NEEDS
-from tlsmem.tables.nonlinearity import bending, bent
-from tlsmem.tables.published import published
-from tlsmem.tables.reconciliation import closings, closings_in_short
+from tlsmem.tables.nonlinearity import has_bends, nonlinearity_table
+from tlsmem.tables.published import published_peak_table
+from tlsmem.tables.reconciliation import reconciliation_summary_table, reconciliation_table
 from tlsmem.tables.rss import role_costs, rss_costs
 from tlsmem.tables.rss_accounts import accounts
 from tlsmem.tables.settings import settings
-from tlsmem.tables.stacks import standings
+from tlsmem.tables.stacks import stack_table
 from tlsmem.tables.table import Table
 from tlsmem.tables.waterfall import waterfall
 
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
     "settings": settings,
-    "stacks": standings,
+    "stacks": stack_table,
     "peaks": peaks_and_model.peaks,
-    "published": published,
-    "account": account,
+    "published": published_peak_table,
+    "account": account_2023_table,
     "heap": heap_costs,
     "rss": rss_costs,
     "roles": role_costs,
     "c10k": c10k.c10k,
-    "interop": interop,
-    "deployed": deployed,
+    "interop": mixed_pair_table,
+    "deployed": environment_table,
     "waterfall": waterfall,
     "accounts": accounts,
-    "bends": bent,
-    "sites": closings_in_short,
-    "closings": closings,
-    "buckets": buckets.of_selection,
+    "bends": nonlinearity_table,
+    "sites": reconciliation_summary_table,
+    "closings": reconciliation_table,
+    "buckets": buckets.bucket_table_from_selection,
     "call-sites": call_sites,
-    "law": peaks_and_model.laws,
+    "law": peaks_and_model.memory_model_table,
 }
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 
@@ -52,21 +52,24 @@ def build(
 
     ValueError when one that was asked for has no rows."""
     makers = MAKERS | {"peaks": lambda chosen: peaks_and_model.peaks(chosen, sessions)}
-    made = [makers[name](selection) for name in MAKERS if name in (names or unasked(selection))]
+    made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
     for table in made:
         if names and not table.rows:
             raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
     return [table for table in made if table.rows]
 
 
-def many(selection: Selection) -> bool:
+def has_many_stacks(selection: Selection) -> bool:
     return len(selection.stacks) > FEW
 
 
-def unasked(selection: Selection) -> list[str]:
-    if many(selection):
+def default_tables(selection: Selection) -> list[str]:
+    if has_many_stacks(selection):
         return ["settings", "stacks"]
-    where_they_tell = {"law": selection.where(peaks_and_model.together).varies("window"), "bends": bending(selection)}
+    where_they_tell = {
+        "law": selection.where(peaks_and_model.is_one_process).varies("window"),
+        "bends": has_bends(selection),
+    }
     where_they_tell |= dict.fromkeys(["stacks", "published", "account"], False)  # for who asks; others tell all of few
     where_they_tell |= {"closings": False, "call-sites": False}  # many rows: for who asks
     where_they_tell |= {"buckets": not selection.varies("suite")}  # as many for each suite

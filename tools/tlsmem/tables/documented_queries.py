@@ -10,12 +10,12 @@ import duckdb
 from tlsmem.base import markdown_embedding
 from tlsmem.base.paths import ROOT
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, clean
+from tlsmem.tables.table import Cell, Column, Table, printable_text
 
 QUERY = re.compile(r"```sql\n(?P<text>.*?)```\n(?P<found>\n(?:\|[^\n]*\n)+)?", re.DOTALL)
 
 
-def opened(root: Path = ROOT) -> duckdb.DuckDBPyConnection:
+def open_database(root: Path = ROOT) -> duckdb.DuckDBPyConnection:
     """A database in memory; `data/` in its queries is below this directory."""
     return duckdb.connect(config={"file_search_path": str(root)})
 
@@ -25,10 +25,12 @@ def grid(relation: duckdb.DuckDBPyRelation) -> str:
     numeric = [str(one).startswith(("BIGINT", "HUGEINT", "INTEGER", "DOUBLE", "DECIMAL")) for one in relation.types]
     columns = [Column(name, name, left=not right) for name, right in zip(relation.columns, numeric, strict=True)]
     rows = [["" if value is None else str(value) for value in row] for row in relation.fetchall()]
-    return render.grid(Table("query", "", "", columns, [[Cell(text, text) for text in row] for row in rows]))
+    return render.format_markdown_grid(
+        Table("query", "", "", columns, [[Cell(text, text) for text in row] for row in rows])
+    )
 
 
-def answered(page: str, database: duckdb.DuckDBPyConnection) -> str:
+def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
     """The page with what its queries find now. ValueError with a sentence when there are none, or one cannot be run."""
 
     def renewed(block: re.Match) -> str:
@@ -51,12 +53,12 @@ def run(page: Path) -> None:
     """Writes the page anew; what goes wrong is a sentence on stderr."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # while a query runs DuckDB may not hear of it
-        found = answered(page.read_text(), opened())
+        found = answer_queries(page.read_text(), open_database())
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        markdown_embedding.put(page, found)
+        markdown_embedding.write_atomically(page, found)
     except UnicodeDecodeError:
         sys.exit(f"query: {page}: it is not text in UTF-8")
     except ValueError as error:
-        sys.exit(f"query: {page}: {clean(str(error))}")
+        sys.exit(f"query: {page}: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"query: {page}: {error.strerror}")

@@ -22,17 +22,17 @@ def markdown(sentences: list[str]) -> str:
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
-    found = list(bucket_sources.profiles(given.recording, given.stack, given.suite))
+    found = list(bucket_sources.load_profiles(given.recording, given.stack, given.suite))
     for profile in found:
         if profile.run is None:
             raise ValueError(f"{profile.file}: no record of a run is beside it; this is for what `make profile` keeps")
-    text = markdown(reasons.explained(found))
+    text = markdown(reasons.explain_pairs(found))
     if not text:
         raise ValueError(f"{' '.join(map(str, given.recording))}: {NOTHING}")
     if given.into:
-        markdown_embedding.replace(given.into, given, parser, text)
+        markdown_embedding.replace_block(given.into, given, parser, text)
     else:
-        with stdout.checked():
+        with stdout.exit_on_write_error():
             print(text, end="")
     return 0
 

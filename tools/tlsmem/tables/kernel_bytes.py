@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 SLABS = Path("/proc/slabinfo")
 PORTS = 20_000  # connections from one address: Linux has some 28,000 ports for them
@@ -45,7 +45,7 @@ class Connections:
                 self.ends.append(end)
 
 
-def measured(pairs: int) -> dict[str, float]:
+def measure_connection_bytes(pairs: int) -> dict[str, float]:
     """Bytes of a connection by cache. OSError where it may not be read, or the system has not so many files."""
     limit = 2 * (pairs + FIRST) + 64
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, max(limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
@@ -65,12 +65,12 @@ def table(pairs: int, found: dict[str, float]) -> Table:
     large = {name: size for name, size in found.items() if abs(size) >= SHOWN}
     rows = dict(sorted(large.items(), key=lambda one: -one[1]))
     rows |= {"others": sum(found.values()) - sum(large.values()), "all": sum(found.values())}
-    made.rows = [[word(name), Cell(f"{size:,.0f}", round(size, 1))] for name, size in rows.items()]
+    made.rows = [[text_cell(name), Cell(f"{size:,.0f}", round(size, 1))] for name, size in rows.items()]
     return made
 
 
 def run(given: argparse.Namespace) -> None:
     try:
-        render.print_all([table(given.pairs, measured(given.pairs))], given.format)
+        render.print_all([table(given.pairs, measure_connection_bytes(given.pairs))], given.format)
     except (OSError, ValueError) as error:
         sys.exit(f"kernel_bytes: {error}; /proc/slabinfo is root's, and two open files are needed a pair")

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from tlsmem.schema.harness_output import Phase, StackDepth
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
-from tlsmem.stats.process_tables import NAME, Rest, stays, without
-from tlsmem.stats.remainders import given, repeats
+from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables, remove_tables
+from tlsmem.stats.remainders import harness_options, repeats_exactly
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.rss_accounts import named, names
-from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
+from tlsmem.tables.rss_accounts import row_name_cells, row_name_columns
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere
 
 
 @dataclass(frozen=True)
-class Closed:
+class Reconciliation:
     """pair x pairs + rest = live, in a phase of one process; live is what sessions hold above `contexts`."""
 
     phase: str
@@ -42,8 +42,8 @@ class Closed:
         return self.live_blocks - self.pair_blocks * self.pairs
 
     @property
-    def rest(self) -> Rest:
-        return Rest(self.rest_bytes, self.rest_blocks)
+    def rest(self) -> TableSize:
+        return TableSize(self.rest_bytes, self.rest_blocks)
 
     @property
     def off_slope(self) -> float | None:
@@ -51,84 +51,84 @@ class Closed:
         return self.slope and self.slope.amount / self.slope.sessions - self.pair_bytes
 
 
-def close(run: Record, heap: tuple[Record, Record] | None = None) -> list[Closed]:
+def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Reconciliation]:
     """The accounts of a sites run, beside two heap runs of the same stack in the same setting (small, large).
 
     All of one process. ValueError with a sentence when a phase is missing."""
     before = session_cost.phase_of(run, BEFORE)
-    phases = [phase for phase in session_cost.phases_of(run) if judged(run, phase.phase)]
+    phases = [phase for phase in session_cost.phases_of(run) if is_reconciled(run, phase.phase)]
     return [account(phase, before, heap and slope(heap, phase.phase)) for phase in phases]
 
 
-def judged(run: Record, phase: str) -> bool:
+def is_reconciled(run: Record, phase: str) -> bool:
     return phase not in (BEFORE, AFTER) and (run.window == "all" or not phase.startswith(OF_WINDOW))
 
 
-def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Closed:
+def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Reconciliation:
     live = [site.bytes for site in phase.sites.live], [site.blocks for site in phase.sites.live]
-    now, then = of_sessions(phase), of_sessions(before)
+    now, then = live_in_sessions(phase), live_in_sessions(before)
     pairs = (phase.sites.pairs, phase.sites.alike, phase.sites.identical)
-    return Closed(phase.phase, *pairs, sum(live[0]), sum(live[1]), now[0] - then[0], now[1] - then[1], of_heap)
+    return Reconciliation(phase.phase, *pairs, sum(live[0]), sum(live[1]), now[0] - then[0], now[1] - then[1], of_heap)
 
 
-def of_sessions(phase: Phase) -> tuple[int, int]:
+def live_in_sessions(phase: Phase) -> tuple[int, int]:
     """Bytes and blocks live in sessions of both roles."""
     roles = (phase.heap.client, phase.heap.server)
     return sum(role.live_bytes for role in roles), sum(role.live_blocks for role in roles)
 
 
 def slope(heap: tuple[Record, Record], phase: str) -> Quotient:
-    alone = without(heap)
+    alone = remove_tables(heap)
     client, server = (session_cost.live_cost(*alone, role, phase).bytes for role in ("client", "server"))
     return Quotient(client.amount + server.amount, client.sessions)
 
 
-def is_tables(accounts: Sequence[Closed], exact: bool) -> bool:
+def are_process_wide_tables(accounts: Sequence[Reconciliation], exact: bool) -> bool:
     """Whether rests are tables of the library's own: by blocks alone where bytes differ from session to session."""
-    rests = [one.rest if exact else Rest(0, one.rest_blocks) for one in accounts]
-    return any(rest.blocks for rest in rests) and stays(rests, accounts[0].pairs)
+    rests = [one.rest if exact else TableSize(0, one.rest_blocks) for one in accounts]
+    return any(rest.blocks for rest in rests) and are_tables(rests, accounts[0].pairs)
 
 
-def in_blocks(size: int, blocks: int) -> str:
+def format_bytes_in_blocks(size: int, blocks: int) -> str:
     return f"{size:,} B in {blocks:,} block{'' if blocks == 1 else 's'}"
 
 
-def closings_in_short(selection: Selection) -> Table:
+def reconciliation_summary_table(selection: Selection) -> Table:
     """Per stack, setting and process: the phase with the most live heap, and the deepest stack of all phases."""
     table = Table("sites", f"{TITLE}, where most is live", CAPTION.format("", AT_ANY), columns(selection, SHORT))
-    for name, run, heap in every(selection):
-        accounts = close(run, heap)
+    for name, run, heap in iterate_sites_runs(selection):
+        accounts = reconcile(run, heap)
         most = max(accounts, key=lambda one: one.live_bytes)  # the first of equals
         of_phases = [phase.sites.stack_bytes for phase in session_cost.phases_of(run) if phase.phase != BEFORE]
         table.rows.append([*name, *figures(most, SHORT, why(run, accounts)), *deepest(of_phases)])
     return table
 
 
-def closings(selection: Selection) -> Table:
+def reconciliation_table(selection: Selection) -> Table:
     """Per stack, setting, process and phase: what one pair's call stacks explain of all sessions' live heap."""
     table = Table("closings", f"{TITLE}, by phase", CAPTION.format(BESIDE, "of the phase"), columns(selection, FIGURES))
-    for name, run, heap in every(selection):
-        accounts = close(run, heap)
+    for name, run, heap in iterate_sites_runs(selection):
+        accounts = reconcile(run, heap)
         for one in accounts:
             depth = session_cost.phase_of(run, one.phase).sites.stack_bytes
             table.rows.append([*name, *figures(one, FIGURES, why(run, accounts)), *deepest([depth])])
     return table
 
 
-def every(selection: Selection) -> Iterator[tuple[list[Cell], Record, tuple[Record, Record] | None]]:
+def iterate_sites_runs(selection: Selection) -> Iterator[tuple[list[Cell], Record, tuple[Record, Record] | None]]:
     """The largest sites run of every process of every stack in each setting: its name, and the heap runs beside it."""
     for setting in selection.settings:
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
                 series = selection.series(stack, setting, process)
                 for run in series.runs("sites")[-1:]:
-                    yield names(selection, series), run, series.heap_pair()
+                    yield row_name_cells(selection, series), run, series.heap_pair()
 
 
 def columns(selection: Selection, shown: Mapping[str, str]) -> list[Column]:
     figures = [Column(key, heading, left=key == "phase") for key, heading in shown.items()]
     stacks = [Column(f"{role}_stack_bytes", f"{role} stack") for role in ("client", "server")]
-    return [*named(selection), *figures, *stacks]
+    return [*row_name_columns(selection), *figures, *stacks]
 
 
 TITLE = "Call stacks against live heap"
@@ -144,27 +144,27 @@ FIGURES |= {"slope": "slope", "alike": "alike", "identical": "identical"}
 SHORT = {key: heading for key, heading in FIGURES.items() if key not in ("live_bytes", "slope")}
 
 
-def why(run: Record, accounts: Sequence[Closed]) -> str | None:
+def why(run: Record, accounts: Sequence[Reconciliation]) -> str | None:
     """What rests are, where it is known."""
-    return NAME if is_tables(accounts, repeats(given(run))) else None
+    return TABLE_NOTE if are_process_wide_tables(accounts, repeats_exactly(harness_options(run))) else None
 
 
-def figures(one: Closed, shown: Iterable[str], why: str | None = None) -> Iterator[Cell]:
+def figures(one: Reconciliation, shown: Iterable[str], why: str | None = None) -> Iterator[Cell]:
     """Counts of pairs are counts: a share would be rounded."""
     for key in shown:
         if key == "phase":
-            yield word(one.phase)
+            yield text_cell(one.phase)
         elif key == "slope":
-            yield hole("needs two heap runs") if one.slope is None else Cell(str(one.slope), one.slope.whole)
+            yield missing_cell("needs two heap runs") if one.slope is None else Cell(str(one.slope), one.slope.whole)
         elif key == "rest":
-            text = in_blocks(one.rest_bytes, one.rest_blocks) if one.rest_blocks else f"{one.rest_bytes:,}"
+            text = format_bytes_in_blocks(one.rest_bytes, one.rest_blocks) if one.rest_blocks else f"{one.rest_bytes:,}"
             yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks}, why if one.rest_blocks else None)
         else:
-            yield whole(getattr(one, key))
+            yield integer_cell(getattr(one, key))
 
 
 def deepest(depths: Sequence[StackDepth]) -> Iterator[Cell]:
     """The client's, the server's."""
     for role in ("client", "server"):
         sizes = [getattr(depth, role) for depth in depths if getattr(depth, role) is not None]
-        yield whole(max(sizes)) if sizes else hole("no call of this role was painted")
+        yield integer_cell(max(sizes)) if sizes else missing_cell("no call of this role was painted")

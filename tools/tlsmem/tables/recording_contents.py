@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
-from tlsmem.stats.selection import ASPECTS, Selection, chosen
-from tlsmem.stats.timed_selection import Timed
+from tlsmem.stats.selection import ASPECTS, Selection, choose_values
+from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables import catalogue
 from tlsmem.tables.names import NEEDS, TIMED_NEEDS
 from tlsmem.tables.table import Table
@@ -16,9 +16,9 @@ Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted 
 
 
 @dataclass(frozen=True)
-class Contents:
+class RecordingContents:
     memory: Selection | None
-    timed: Timed | None
+    timed: TimedSelection | None
 
     @property
     def records(self) -> list[Record]:
@@ -36,37 +36,39 @@ class Contents:
         theirs = [name for name in wanted if name not in ours]
         made: list[Table] = []
         if ours or (self.memory and not wanted):
-            made += catalogue.build(needed(self.memory, ours, NEEDS), ours, sessions)
+            made += catalogue.build(require_runs(self.memory, ours, NEEDS), ours, sessions)
         if theirs or (self.timed and not wanted):
-            made += of_time.build(needed(self.timed, theirs, TIMED_NEEDS), theirs)
+            made += of_time.build(require_runs(self.timed, theirs, TIMED_NEEDS), theirs)
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
 
 
-def needed(kind: Selection | Timed | None, names: Sequence[str], needs: dict[str, str]) -> Selection | Timed:
+def require_runs(
+    kind: Selection | TimedSelection | None, names: Sequence[str], needs: dict[str, str]
+) -> Selection | TimedSelection:
     if kind is None:
         raise ValueError(f"no table {names[0]} of these runs: it needs {needs[names[0]]}")
     return kind
 
 
-def select(records: Iterable[Record], asked: Asked) -> Contents:
+def select(records: Iterable[Record], asked: Asked) -> RecordingContents:
     """What is asked for may be of one kind only. ValueError where there is none of it at all."""
     records = list(records)
     for name, names in asked.items():
-        chosen(names, map(ASPECTS[name][1], records), ASPECTS[name][0])
+        choose_values(names, map(ASPECTS[name][1], records), ASPECTS[name][0])
     memory = [record for record in records if not timed_selection.is_timed(record)]
     others = [record for record in records if timed_selection.is_timed(record)]
-    of_this = there(memory, asked)
+    of_this = present_filters(memory, asked)
     found = selection.select(memory, **of_this) if of_this is not None else None
-    of_that = there(others, asked)
+    of_that = present_filters(others, asked)
     kept = (
-        timed_selection.select(wanted(others, of_that), of_that["stacks"], of_that["suites"])
+        timed_selection.select(filter_records(others, of_that), of_that["stacks"], of_that["suites"])
         if of_that is not None
         else None
     )
-    return Contents(found if found and found.records else None, kept if kept and kept.every_record else None)
+    return RecordingContents(found if found and found.records else None, kept if kept and kept.every_record else None)
 
 
-def there(records: Sequence[Record], asked: Asked) -> Asked | None:
+def present_filters(records: Sequence[Record], asked: Asked) -> Asked | None:
     """What of it these runs have; None where that is nothing of an aspect, or there are no runs."""
     found: Asked = {}
     for name, names in asked.items():
@@ -77,6 +79,6 @@ def there(records: Sequence[Record], asked: Asked) -> Asked | None:
     return found if records else None
 
 
-def wanted(records: Iterable[Record], asked: Asked) -> list[Record]:
+def filter_records(records: Iterable[Record], asked: Asked) -> list[Record]:
     given = {name: names for name, names in asked.items() if names}
     return [one for one in records if all(ASPECTS[name][1](one) in names for name, names in given.items())]

@@ -16,9 +16,9 @@ import rich.text
 
 from tlsmem.base import stdout
 from tlsmem.tables.forms import JSON, MARKDOWN, TABLE
-from tlsmem.tables.table import HOLE, Cell, Column, Table, clean
+from tlsmem.tables.table import MISSING, Cell, Column, Table, printable_text
 
-UNBROKEN = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names
+UNBREAKABLE_COLUMNS = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names
 LEAST = 12  # of a column of texts whose words must be broken
 
 
@@ -34,7 +34,11 @@ def widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int) 
 
 def leasts(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     """First only headings are broken, then texts, then figures and names too; last the words of texts."""
-    for breaks in (lambda _: False, lambda column: column.left and column.key not in UNBROKEN, lambda _: True):
+    for breaks in (
+        lambda _: False,
+        lambda column: column.left and column.key not in UNBREAKABLE_COLUMNS,
+        lambda _: True,
+    ):
         least = [
             max([word(column.heading), *map(word if breaks(column) else longest, texts)])
             for column, texts in zip(columns, cells, strict=True)
@@ -55,10 +59,10 @@ WITHOUT = "Without a row:"
 BESIDE = 2  # blanks beside each column
 
 
-def slim(table: Table) -> Table:
+def drop_silent_columns(table: Table) -> Table:
     """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
     columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
-    empty = {column.key: cells[0].note for column, cells in columns if all(map(like(cells[0]), cells))}
+    empty = {column.key: cells[0].note for column, cells in columns if all(map(matches_hole(cells[0]), cells))}
     if all(column.left or column.key in empty for column in table.columns):
         empty = {}  # all that the table has to say
     shown = [at for at, (column, cells) in enumerate(columns) if column.key not in empty and not plain(column, cells)]
@@ -69,14 +73,14 @@ def slim(table: Table) -> Table:
     for column in table.columns:
         if column.key in empty and column.heading not in headings:
             gone.setdefault(empty[column.key], []).append(column.heading)
-    said = "".join(f" No {', '.join(dict.fromkeys(several))}: {clean(why)}." for why, several in gone.items())
+    said = "".join(f" No {', '.join(dict.fromkeys(several))}: {printable_text(why)}." for why, several in gone.items())
     rows = [[row[at] for at in shown] for row in table.rows]
     return replace(table, caption=table.caption + said, columns=[table.columns[at] for at in shown], rows=rows)
 
 
-def like(first: Cell) -> Callable[[Cell], bool]:
+def matches_hole(first: Cell) -> Callable[[Cell], bool]:
     """A hole for the same reason."""
-    return lambda cell: cell.text == HOLE and cell.note == first.note
+    return lambda cell: cell.text == MISSING and cell.note == first.note
 
 
 def plain(column: Column, cells: Sequence[Cell]) -> bool:
@@ -85,13 +89,13 @@ def plain(column: Column, cells: Sequence[Cell]) -> bool:
 
 def markdown(table: Table) -> str:
     """Title, caption, rows, notes."""
-    table = slim(table)
+    table = drop_silent_columns(table)
     notes = "".join(f"\n\n{note}" for note in table.footnotes())
-    notes += f"\n\n{WITHOUT}\n\n{listed(table)}" if table.without else ""
-    return f"**{table.title}**\n\n{table.caption}\n\n{grid(table)}{notes}\n"
+    notes += f"\n\n{WITHOUT}\n\n{list_missing_rows(table)}" if table.without else ""
+    return f"**{table.title}**\n\n{table.caption}\n\n{format_markdown_grid(table)}{notes}\n"
 
 
-def grid(table: Table) -> str:
+def format_markdown_grid(table: Table) -> str:
     """The rows in Markdown, padded, so that they also read well as plain text."""
     rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
     headings = [column.heading for column in table.columns]
@@ -109,35 +113,35 @@ def grid(table: Table) -> str:
 
 
 def terminal(table: Table, console: rich.console.Console) -> None:
-    table = slim(table)
-    columns, rows = narrower(table)
+    table = drop_silent_columns(table)
+    columns, rows = group_by_leading_columns(table)
     headed = any(column.heading for column in columns)
     drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_header=headed)
-    rows = [[*map(below, row)] for row in rows]
+    rows = [[*map(break_callstack, row)] for row in rows]
     known = widths(columns, rows, console.width - BESIDE * len(columns)) or [None] * len(columns)
     for column, width in zip(columns, known, strict=True):
-        side, whole = "left" if column.left else "right", column.key in UNBROKEN and width is None
+        side, whole = "left" if column.left else "right", column.key in UNBREAKABLE_COLUMNS and width is None
         drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=whole, width=width)
     for row in rows:
         drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
     console.print(rich.text.Text(table.title, style="bold"))
     console.print(rich.text.Text(table.caption, style="dim"))
     console.print(drawn)
-    for note in (*table.footnotes(), *([WITHOUT, listed(table)] if table.without else [])):
+    for note in (*table.footnotes(), *([WITHOUT, list_missing_rows(table)] if table.without else [])):
         console.print(rich.text.Text(note))
     console.print()
 
 
-def listed(table: Table) -> str:
-    return "\n".join(f"- {clean(one)}" for one in table.without)
+def list_missing_rows(table: Table) -> str:
+    return "\n".join(f"- {printable_text(one)}" for one in table.without)
 
 
-def below(text: str) -> str:
+def break_callstack(text: str) -> str:
     """Each caller of a call stack on a line of its own."""
     return text.replace(" < ", "\n< ")
 
 
-def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
+def group_by_leading_columns(table: Table) -> tuple[list[Column], list[list[str]]]:
     """Where columns of names lead, the first become lines of their own, each above its rows: for 100 characters."""
     headed, heads = table.headed, [tuple(cell.text for cell in row[: table.headed]) for row in table.rows]
     if not all(column.left for column in table.columns[: headed + 1]) or len(set(heads)) == len(table.rows):
@@ -148,9 +152,9 @@ def narrower(table: Table) -> tuple[list[Column], list[list[str]]]:
     return table.columns[headed:], rows
 
 
-def flat(key: str, value: Any) -> dict[str, Any]:
+def flatten_value(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        return {key: clean(value) if isinstance(value, str) else value}
+        return {key: printable_text(value) if isinstance(value, str) else value}
     return {f"{key}_{name}": part for name, part in value.items()}
 
 
@@ -159,8 +163,10 @@ def comma_separated(table: Table) -> str:
     rows = []
     for row in table.rows:
         cells = zip(table.columns, row, strict=True)
-        rows.append({name: part for column, cell in cells for name, part in flat(column.key, cell.value).items()})
-    order = [name for column in table.columns for name in names_of(column, table)]
+        rows.append(
+            {name: part for column, cell in cells for name, part in flatten_value(column.key, cell.value).items()}
+        )
+    order = [name for column in table.columns for name in csv_headings(column, table)]
     text = io.StringIO()
     writer = csv.DictWriter(text, order, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
@@ -168,10 +174,10 @@ def comma_separated(table: Table) -> str:
     return text.getvalue()
 
 
-def names_of(column: Column, table: Table) -> list[str]:
+def csv_headings(column: Column, table: Table) -> list[str]:
     at = table.columns.index(column)
     values = [row[at].value for row in table.rows if row[at].value is not None]
-    return list(dict.fromkeys(name for value in values for name in flat(column.key, value))) or [column.key]
+    return list(dict.fromkeys(name for value in values for name in flatten_value(column.key, value))) or [column.key]
 
 
 def structure(table: Table) -> dict[str, Any]:
@@ -187,17 +193,20 @@ def structure(table: Table) -> dict[str, Any]:
     }
 
 
-def escaped(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     """JSON without what moves a terminal's cursor, or is no text, which Python's leaves as it is."""
     return re.sub("[\x7f-\x9f\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-def text_of(tables: Iterable[Table], form: str) -> str:
+def format_tables(tables: Iterable[Table], form: str) -> str:
     """Markdown, CSV (each table after a line `# NAME` when there are several) or JSON."""
     tables = list(tables)
     if form == JSON:
         return (
-            escaped(json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False)) + "\n"
+            escape_control_characters(
+                json.dumps({"tables": [structure(table) for table in tables]}, indent=2, ensure_ascii=False)
+            )
+            + "\n"
         )
     if form == MARKDOWN:
         return "\n".join(markdown(table) for table in tables)
@@ -208,7 +217,7 @@ def text_of(tables: Iterable[Table], form: str) -> str:
 def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> None:
     """Prints on the console's file."""
     if form != TABLE:
-        console.file.write(text_of(tables, form))
+        console.file.write(format_tables(tables, form))
         return
     for table in tables:
         terminal(table, console)
@@ -216,5 +225,5 @@ def show(tables: Iterable[Table], form: str, console: rich.console.Console) -> N
 
 def print_all(tables: Iterable[Table], form: str | None = None) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for. A full disk is a sentence."""
-    with stdout.checked():
+    with stdout.exit_on_write_error():
         show(tables, form or (TABLE if stdout.is_terminal() else MARKDOWN), rich.console.Console())

@@ -9,16 +9,16 @@ from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.selection import Selection, Series, Setting
-from tlsmem.tables.settings import cells_of, columns_of, constant
-from tlsmem.tables.table import Cell, Column, Table, hole, word
+from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
-AT = "established"
+ESTABLISHED = "established"
 UNREQUESTED = "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
-Measure = Callable[[Phase], int]
+PhaseQuantity = Callable[[Phase], int]
 
 
 @dataclass(frozen=True)
-class Requested:
+class RequestedHeap:
     """Live heap per pair, exactly, from heap runs; or why it is not known."""
 
     amount: Fraction | None
@@ -26,7 +26,7 @@ class Requested:
 
 
 @dataclass(frozen=True)
-class Account:
+class RssBreakdown:
     """Bytes per pair: rss = held - untouched + outside + file + shmem; walked = rss + rest, read independently."""
 
     held: Fraction  # requested of the allocator, and what it adds
@@ -52,7 +52,8 @@ def slope_per_pair(runs: Iterable[Record], quantity: session_cost.Quantity) -> F
 
     Means and fractions, so that the slope of a sum is the sum of the slopes: accounts then close without rounding."""
     points = {
-        Fraction(n, 2): Fraction(sum(values), len(values)) for n, values in session_cost.repeats(runs, quantity).items()
+        Fraction(n, 2): Fraction(sum(values), len(values))
+        for n, values in session_cost.values_by_sessions(runs, quantity).items()
     }
     if len(points) < 2:
         return None
@@ -61,7 +62,7 @@ def slope_per_pair(runs: Iterable[Record], quantity: session_cost.Quantity) -> F
     return moment / sum((pairs - middle) ** 2 for pairs in points)
 
 
-def at_end(measure: Measure, phase: str = AT) -> session_cost.Quantity:
+def quantity_at_end(measure: PhaseQuantity, phase: str = ESTABLISHED) -> session_cost.Quantity:
     return lambda record: measure(session_cost.phase_of(record, phase))
 
 
@@ -69,21 +70,21 @@ def untouched(phase: Phase) -> int:
     return phase.vm_data_bytes - phase.rss_anon_bytes
 
 
-def outside(phase: Phase) -> int:
-    return phase.vm_data_bytes - allocator_statistics.held(phase)
+def outside_allocator_bytes(phase: Phase) -> int:
+    return phase.vm_data_bytes - allocator_statistics.obtained_bytes(phase)
 
 
-MEASURES: dict[str, Measure] = {
-    "held": allocator_statistics.held,
+MEASURES: dict[str, PhaseQuantity] = {
+    "held": allocator_statistics.obtained_bytes,
     "untouched": untouched,
-    "outside": outside,
+    "outside": outside_allocator_bytes,
     "file": lambda phase: phase.rss_file_bytes,
     "shmem": lambda phase: phase.rss_shmem_bytes,
     "rss": lambda phase: phase.rss_bytes,
 }
 
 
-def without_slope(series: Series) -> str | None:
+def why_no_slope(series: Series) -> str | None:
     """Why there is no line through the RSS runs; None when there is one."""
     counts = {run.sessions for run in series.full("rss")}
     if not counts:
@@ -93,42 +94,42 @@ def without_slope(series: Series) -> str | None:
 
 def missing(series: Series) -> str | None:
     """Why the RSS runs have no account; None when they have."""
-    if why := without_slope(series):
+    if why := why_no_slope(series):
         return why
-    for phase in (session_cost.phase_of(run, AT) for run in series.full("rss")):
+    for phase in (session_cost.phase_of(run, ESTABLISHED) for run in series.full("rss")):
         if phase.vm_data_bytes is None:
             return "the records have no VmData"
-        if why := allocator_statistics.untold(allocator_statistics.HELD, phase):
+        if why := allocator_statistics.unknown_reason(allocator_statistics.OBTAINED_FIELDS, phase):
             return why
     return None
 
 
-def account(runs: list[Record]) -> Account:
+def account(runs: list[Record]) -> RssBreakdown:
     """Of RSS runs of one process for which nothing is `missing`."""
-    slopes = {name: slope_per_pair(runs, at_end(measure)) for name, measure in MEASURES.items()}
-    walks = all(session_cost.phase_of(run, AT).rollup_rss_bytes is not None for run in runs)
-    walked = slope_per_pair(runs, at_end(lambda phase: phase.rollup_rss_bytes)) if walks else None
-    return Account(**slopes, walked=walked)
+    slopes = {name: slope_per_pair(runs, quantity_at_end(measure)) for name, measure in MEASURES.items()}
+    walks = all(session_cost.phase_of(run, ESTABLISHED).rollup_rss_bytes is not None for run in runs)
+    walked = slope_per_pair(runs, quantity_at_end(lambda phase: phase.rollup_rss_bytes)) if walks else None
+    return RssBreakdown(**slopes, walked=walked)
 
 
-def requested(selection: Selection, stack: str, setting: Setting, process: Process) -> Requested:
+def requested_per_pair(selection: Selection, stack: str, setting: Setting, process: Process) -> RequestedHeap:
     """From the heap runs on the system's allocator: requested bytes do not depend on the allocator."""
     runs = selection.series(stack, setting, process).runs("rss")
-    if why := allocator_statistics.unseen(runs):
-        return Requested(None, why)
+    if why := allocator_statistics.unmetered_reason(runs):
+        return RequestedHeap(None, why)
     pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
     if not pair:
-        return Requested(None, UNREQUESTED)
-    quotient = session_cost.live_cost(*pair, "total", AT).bytes
-    return Requested(Fraction(quotient.amount, quotient.sessions), None)
+        return RequestedHeap(None, UNREQUESTED)
+    quotient = session_cost.live_cost(*pair, "total", ESTABLISHED).bytes
+    return RequestedHeap(Fraction(quotient.amount, quotient.sessions), None)
 
 
-def figure(value: Fraction, sign: str = "") -> Cell:
+def bytes_cell(value: Fraction, sign: str = "") -> Cell:
     """To the byte for people, to a tenth for programs."""
     return Cell(f"{round(value):{sign},}", round(float(value), 1))
 
 
-def each(selection: Selection) -> Iterator[tuple[str, Setting, Process, Series]]:
+def processes_with_rss(selection: Selection) -> Iterator[tuple[str, Setting, Process, Series]]:
     """Every process of every stack in every setting, where there are RSS runs."""
     for setting in selection.settings:
         for stack in selection.stacks:
@@ -151,53 +152,58 @@ COLUMNS = (
 )
 
 
-def row(series: Series, asked: Requested) -> list[Cell]:
+def row(series: Series, asked: RequestedHeap) -> list[Cell]:
     if why := missing(series):
-        return [hole(why)] * len(COLUMNS)
+        return [missing_cell(why)] * len(COLUMNS)
     found = account(series.full("rss"))
-    parts = [figure(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rss")]
-    unread = hole("smaps_rollup could not be read")
-    by_walk = [unread if one is None else figure(one) for one in (found.rest, found.walked)]
+    parts = [bytes_cell(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rss")]
+    unread = missing_cell("smaps_rollup could not be read")
+    by_walk = [unread if one is None else bytes_cell(one) for one in (found.rest, found.walked)]
     if asked.amount is None:
-        first = [hole(asked.why), replace(figure(found.held), note="all that is held: requested is not known apart")]
+        first = [
+            missing_cell(asked.why),
+            replace(bytes_cell(found.held), note="all that is held: requested is not known apart"),
+        ]
     else:
-        first = [figure(asked.amount), figure(found.held - asked.amount)]
+        first = [bytes_cell(asked.amount), bytes_cell(found.held - asked.amount)]
     if found.held < (asked.amount or 0):  # nobody holds less than was requested
-        first[1] = parts[1] = hole(allocator_statistics.COARSE)
+        first[1] = parts[1] = missing_cell(allocator_statistics.COARSE_NOTE)
     return [*first, *parts, *by_walk]
 
 
-def have_books(selection: Selection) -> bool:
+def has_allocator_statistics(selection: Selection) -> bool:
     """Records of schema 1 have neither VmData nor books."""
     return any(record.schema_ > 1 for record in selection.records)
 
 
-def named(selection: Selection) -> list[Column]:
+def row_name_columns(selection: Selection) -> list[Column]:
     """The columns that name a row: setting, stack, process."""
     return [
-        *columns_of(selection),
+        *setting_columns(selection),
         Column("stack", "stack", left=True),
         Column("process", "process", left=True, usual="both"),
     ]
 
 
-def names(selection: Selection, series: Series) -> list[Cell]:
+def row_name_cells(selection: Selection, series: Series) -> list[Cell]:
     """The stack is that of the process; of a mixed pair both are named."""
     ends = {series.stack, series.setting.peer or series.stack} - {series.owner}
     stack = " with ".join([series.owner, *ends])
-    return [*cells_of(selection, series.setting), word(stack), word(series.process)]
+    return [*setting_cells(selection, series.setting), text_cell(stack), text_cell(series.process)]
 
 
 def accounts(selection: Selection) -> Table:
     caption = (
-        f"Bytes that one more pair adds, in a process of one role one more session, at `{AT}`: slopes by "
+        f"Bytes that one more pair adds, in a process of one role one more session, at `{ESTABLISHED}`: slopes by "
         "least squares through the means of RSS runs; requested is "
         "from heap runs, exact. Allocator: what it holds beyond that. Untouched: private memory that is not resident. "
         "Outside: private memory that is not the allocator's. Not counted: what a walk of the page tables finds beyond "
-        f"the kernel's counters. Each figure is rounded by itself. {constant(selection)}."
+        f"the kernel's counters. Each figure is rounded by itself. {describe_common_settings(selection)}."
     )
-    table = Table("accounts", "What RSS is made of", caption, [*named(selection), *(Column(*one) for one in COLUMNS)])
-    for stack, setting, process, series in each(selection) if have_books(selection) else ():
-        asked = requested(selection, stack, setting, process)
-        table.rows.append([*names(selection, series), *row(series, asked)])
+    table = Table(
+        "accounts", "What RSS is made of", caption, [*row_name_columns(selection), *(Column(*one) for one in COLUMNS)]
+    )
+    for stack, setting, process, series in processes_with_rss(selection) if has_allocator_statistics(selection) else ():
+        asked = requested_per_pair(selection, stack, setting, process)
+        table.rows.append([*row_name_cells(selection, series), *row(series, asked)])
     return table

@@ -6,33 +6,39 @@ from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name
-from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "knobs": "knobs {}"}
 DEFAULTS = {"tickets": "0", "store": "off", "knobs": "default"}  # as in docs/records.md
 
 
-VARYING = ("allocator", "window", "roles", "env", "cpu")  # not the peer: mixed pairs are in a table of their own
+SETTING_ASPECTS = (
+    "allocator",
+    "window",
+    "roles",
+    "env",
+    "cpu",
+)  # not the peer: mixed pairs are in a table of their own
 
 
-def columns_of(selection: Selection) -> list[Column]:
+def setting_columns(selection: Selection) -> list[Column]:
     """The suite always, the others where there are several."""
-    extra = [Column(name, name, left=True) for name in VARYING if selection.varies(name)]
+    extra = [Column(name, name, left=True) for name in SETTING_ASPECTS if selection.varies(name)]
     return [Column("suite", "suite", left=True), *extra]
 
 
-def cells_of(selection: Selection, setting: Setting) -> list[Cell]:
-    return [word(str(getattr(setting, column.key))) for column in columns_of(selection)]
+def setting_cells(selection: Selection, setting: Setting) -> list[Cell]:
+    return [text_cell(str(getattr(setting, column.key))) for column in setting_columns(selection)]
 
 
-def constant(selection: Selection) -> str:
+def describe_common_settings(selection: Selection) -> str:
     """What columns_of leaves out: equal in all settings. The laboratory and its whole CPU go without saying."""
-    equal = [name for name in VARYING if not selection.varies(name)]
+    equal = [name for name in SETTING_ASPECTS if not selection.varies(name)]
     said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
     return ", ".join(text for text in said if text not in ("env lab", "cpu all")).capitalize()
 
 
-def held(setting: Setting) -> dict[str, Process]:
+def processes_by_holder(setting: Setting) -> dict[str, Process]:
     """Whose sessions stay in a process, with the process: both roles', or one's; with KEEP that process is `both`."""
     return {"both": "both"} if setting.roles == "together" else {**setting.processes}
 
@@ -44,8 +50,8 @@ def options(record: Record) -> str:
     return ", ".join(said)
 
 
-def distinct(values: Iterable[str]) -> Cell:
-    return word("; ".join(dict.fromkeys(values)))
+def distinct_cell(values: Iterable[str]) -> Cell:
+    return text_cell("; ".join(dict.fromkeys(values)))
 
 
 def allocator_as_used(record: Record) -> str:
@@ -53,7 +59,7 @@ def allocator_as_used(record: Record) -> str:
     return f"{allocator_name(record)} {version}".strip()
 
 
-def machine_of(record: Record) -> str:
+def describe_machine(record: Record) -> str:
     machine = record.machine
     hardware = f"{machine.cpu}, {machine.cpus} CPUs, {machine.memory_bytes / 2**30:.1f} GiB"
     return f"{hardware}, {machine.os}, Linux {machine.kernel}"
@@ -70,11 +76,14 @@ def settings(selection: Selection) -> Table:
     keys |= {"window": "window", "options": "certificates and resumption"}
     columns = [Column(key, heading, left=True) for key, heading in keys.items()]
     commits = sorted({record.commit[:12] + (" with changes" if record.dirty else "") for record in selection.records})
-    caption = f"{machine_of(selection.records[0])}; {dates(selection.records)}; commit {', '.join(commits)}."
+    caption = f"{describe_machine(selection.records[0])}; {dates(selection.records)}; commit {', '.join(commits)}."
     table = Table("settings", "What was measured, and what was held equal", caption, columns)
     for stack in selection.stacks:
         runs = [record for record in selection.records if record.stack == stack]
-        cells = [distinct(run.reported for run in runs if run.reported), distinct(run.compiler for run in runs)]
-        cells += [distinct(map(allocator_as_used, runs)), distinct(str(run.window) for run in runs)]
-        table.rows.append([word(stack), *cells, distinct(map(options, runs))])
+        cells = [
+            distinct_cell(run.reported for run in runs if run.reported),
+            distinct_cell(run.compiler for run in runs),
+        ]
+        cells += [distinct_cell(map(allocator_as_used, runs)), distinct_cell(str(run.window) for run in runs)]
+        table.rows.append([text_cell(stack), *cells, distinct_cell(map(options, runs))])
     return table

@@ -7,20 +7,20 @@ from tlsmem.base import markdown_embedding
 from tlsmem.config import definitions, option_check
 from tlsmem.config.definitions import Source, Stack
 from tlsmem.run import stack_abilities
-from tlsmem.run.provenance import built, manifest, unavailable
+from tlsmem.run.provenance import is_built, read_manifest, unavailable_reason
 from tlsmem.run.stack_abilities import Ability
 from tlsmem.tables import forms, render
-from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 BLANK = Cell("", None)
 HEADINGS = {"stack": "stack", "what": "what it is", "source": "source", "licence": "licence", "compiler": "compiler"}
 
 
 def state(name: str) -> Cell:
-    if built(name):
-        return word("yes")
-    reason = unavailable(name)
-    return Cell("unavailable", "unavailable", reason) if reason else word("no")
+    if is_built(name):
+        return text_cell("yes")
+    reason = unavailable_reason(name)
+    return Cell("unavailable", "unavailable", reason) if reason else text_cell("no")
 
 
 def does(ability: Ability | None) -> Cell:
@@ -31,11 +31,11 @@ def does(ability: Ability | None) -> Cell:
 
 def what_they_can(stacks: list[str]) -> Table:
     """A column for each suite, a row for each stack; reasons are notes."""
-    there = [stack for stack in stacks if built(stack)]
+    there = [stack for stack in stacks if is_built(stack)]
     for stack in there:
-        manifest(stack)  # another binary than it describes is an exit
+        read_manifest(stack)  # another binary than it describes is an exit
     suites = [suite for suite in definitions.suites() if suite != "none"]
-    found = stack_abilities.abilities(there, suites)
+    found = stack_abilities.find_abilities(there, suites)
     columns = [Column("stack", "stack", left=True), Column("built", "built", left=True)]
     columns += [Column(suite, suite.replace("-", " "), left=True) for suite in suites]
     caption = (
@@ -46,7 +46,7 @@ def what_they_can(stacks: list[str]) -> Table:
     table = Table("stacks", "Stacks and what they can do", caption, [*columns, Column("licence", "licence", left=True)])
     for stack in stacks:
         cells = [does(found.get((stack, suite))) for suite in suites]
-        table.rows.append([word(stack), state(stack), *cells, word(definitions.stacks()[stack].licence)])
+        table.rows.append([text_cell(stack), state(stack), *cells, text_cell(definitions.stacks()[stack].licence)])
     return table
 
 
@@ -58,11 +58,11 @@ def origin(stack: Stack) -> str:
     if stack.pkg_config:
         return f"package {stack.package} of the system"
     if stack.source:
-        return of_package(stack.source)
+        return describe_package(stack.source)
     return "the toolchain itself" if stack.harness == "go" else f"the lockfile beside {stack.manifest}"
 
 
-def of_package(source: Source) -> str:
+def describe_package(source: Source) -> str:
     if source.crate:
         return f"crate {source.crate} {source.version}"
     return f"Debian's source package {source.debian} {source.version} ({source.suite})"
@@ -79,18 +79,18 @@ def sources(stacks: list[str]) -> Table:
     known = definitions.stacks()
     for name in stacks:
         one = known[name]
-        table.rows.append([*map(word, (name, one.what, origin(one), one.licence, compiler(one)))])
+        table.rows.append([*map(text_cell, (name, one.what, origin(one), one.licence, compiler(one)))])
     return table
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    definitions.check()
-    table = (sources if given.sources else what_they_can)(option_check.stacks(given.stacks, "any"))
+    definitions.check_definitions()
+    table = (sources if given.sources else what_they_can)(option_check.expand_stacks(given.stacks, "any"))
     if not given.into:
         render.print_all([table], given.format)
         return
     try:
-        markdown_embedding.replace(given.into, given, parser, render.text_of([table], forms.MARKDOWN))
+        markdown_embedding.replace_block(given.into, given, parser, render.format_tables([table], forms.MARKDOWN))
     except ValueError as error:
         sys.exit(f"memtest: {error}")
     except OSError as error:

@@ -1,20 +1,20 @@
 """Every stack in one table: what a session of each costs, by suite and role, the smallest first."""
 
 from tlsmem.profile import sites_reader
-from tlsmem.profile.buckets.rules import LENT
-from tlsmem.profile.buckets.sums import Sums
-from tlsmem.run.validate import of_any_suite
+from tlsmem.profile.buckets.rules import CALLER_BUFFERS
+from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.run.validate import strip_suite
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import allocator_statistics
-from tlsmem.stats.repeats import of_each
+from tlsmem.stats.repeats import group_by_repeat
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables import rss_accounts
 from tlsmem.tables.c10k import c10k_row
-from tlsmem.tables.heap import heap_row, of_one_stack
+from tlsmem.tables.heap import heap_row, is_same_stack_pair
 from tlsmem.tables.rss import NO_INTERVAL, rss_row
-from tlsmem.tables.settings import cells_of, columns_of, constant
-from tlsmem.tables.table import Cell, Column, Table, hole, noted, word
+from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, with_note
 
 COLUMNS = {
     "created": "created",
@@ -28,64 +28,68 @@ CAPTION = (
     "from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over repeats. C10K: "
     "peak RSS of a process with 10,000 sessions of the role, ≈ where it is from the fit. The smallest first."
 )
-ROUNDED = "rounded: sessions are not all alike, see the table heap"
+ROUNDED_NOTE = "rounded: sessions are not all alike, see the table heap"
 OWNED = "of which {:,.0f} B are buffers that the caller owns, see the table buckets"
-RUNTIME = "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it"
+RUNTIME_NOTE = "slope of its runtime's own figure, after a collection, in RSS runs: the heap meter does not see it"
 RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of within"
-APART = "of a process for each role (make mem ROLES=split)"
+NEEDS_SPLIT_ROLES = "of a process for each role (make mem ROLES=split)"
 
 
-def exact(established: Cell) -> float:
+def exact_bytes(established: Cell) -> float:
     """Bytes per session; what is not known is the largest."""
     size = established.value or {"bytes": float("inf")}
     return size["bytes"] + size.get("bytes_remainder", 0) / size.get("over_sessions", 1)
 
 
-def whole(cell: Cell) -> Cell:
+def rounded_cell(cell: Cell) -> Cell:
     """To the byte and without blocks, which are in the table heap."""
     if cell.value is None:
         return cell
     size = {name: cell.value[name] for name in ("bytes", "bytes_remainder", "over_sessions")}
-    return Cell(f"{exact(cell):,.0f}", size, ROUNDED if size["bytes_remainder"] else None)
+    return Cell(f"{exact_bytes(cell):,.0f}", size, ROUNDED_NOTE if size["bytes_remainder"] else None)
 
 
-def live(series: Series, role: Role) -> list[Cell]:
+def live_heap_cells(series: Series, role: Role) -> list[Cell]:
     """Created, at the peak, established."""
-    if allocator_statistics.have_runtime(series.full("rss")):
+    if allocator_statistics.have_runtime_statistics(series.full("rss")):
         return live_of_runtime(series)
     made, peak, _, established, _ = heap_row(series, role)
-    return [whole(made), whole(peak), noted(whole(established), lent(series, role))]
+    return [
+        rounded_cell(made),
+        rounded_cell(peak),
+        with_note(rounded_cell(established), describe_lent_buffers(series, role)),
+    ]
 
 
-def lent(series: Series, role: Role) -> str | None:
+def describe_lent_buffers(series: Series, role: Role) -> str | None:
     """What of an established session is not the library's own: known of stacks with a sites run."""
     for run in series.runs("sites")[-1:]:
-        sums = Sums(sites_reader.profile(run))
-        if held := sums.held("established", role).get(LENT):
+        sums = BucketSums(sites_reader.profile_from_record(run))
+        if held := sums.held("established", role).get(CALLER_BUFFERS):
             return OWNED.format(float(sums.each(held)))
     return None
 
 
 def live_of_runtime(series: Series) -> list[Cell]:
     """The same by a runtime's own figure, which there is at the ends of phases only."""
-    if why := rss_accounts.without_slope(series):
-        return [hole(why)] * 3
+    if why := rss_accounts.why_no_slope(series):
+        return [missing_cell(why)] * 3
     runs = series.full("rss")
     names = [phase.phase for phase in runs[0].phases]
     slopes = [
-        rss_accounts.slope_per_pair(runs, rss_accounts.at_end(allocator_statistics.live_of_runtime, name))
+        rss_accounts.slope_per_pair(runs, rss_accounts.quantity_at_end(allocator_statistics.runtime_live_bytes, name))
         for name in names
     ]
     ends = dict(zip(names, slopes, strict=True))
-    told = [(ends["sessions"], RUNTIME), (max(slopes), RUNTIME_PEAK), (ends["established"], RUNTIME)]
+    told = [(ends["sessions"], RUNTIME_NOTE), (max(slopes), RUNTIME_PEAK), (ends["established"], RUNTIME_NOTE)]
     return [Cell(f"{round(slope):,}", {"bytes": round(float(slope), 1)}, note) for slope, note in told]
 
 
-def plus_minus(series: Series, slope: Cell, interval: Cell) -> Cell:
+def slope_interval_cell(series: Series, slope: Cell, interval: Cell) -> Cell:
     """Repeats that are all alike have no interval, and nought lies between them."""
     if slope.value is None:
         return slope
-    alike = {"low": slope.value, "high": slope.value} if len(of_each(series.full("rss"))) > 1 else None
+    alike = {"low": slope.value, "high": slope.value} if len(group_by_repeat(series.full("rss"))) > 1 else None
     ends = interval.value or alike
     if not ends:
         return Cell(slope.text, {"bytes": slope.value}, NO_INTERVAL)
@@ -98,9 +102,11 @@ def plus_minus(series: Series, slope: Cell, interval: Cell) -> Cell:
 def resident(series: Series) -> list[Cell]:
     """RSS per session, and of 10,000 the peak."""
     if series.setting.roles == "together":
-        return [hole(APART)] * 2
+        return [missing_cell(NEEDS_SPLIT_ROLES)] * 2
     slope, *_, interval = rss_row(series, "established")
-    rests = noted(plus_minus(series, slope, interval), allocator_statistics.given_back(series.full("rss")))
+    rests = with_note(
+        slope_interval_cell(series, slope, interval), allocator_statistics.returned_memory_note(series.full("rss"))
+    )
     _, mebibytes, origin = c10k_row(series)
     if mebibytes.value is None:
         return [rests, mebibytes]
@@ -108,14 +114,14 @@ def resident(series: Series) -> list[Cell]:
     return [rests, Cell(text, {"mib": mebibytes.value, "origin": origin.value}, origin.note)]
 
 
-def ranked(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:
+def rank_by_live_heap(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:
     """Live heap of each stack that was measured in this setting: by what is established, the smallest first."""
     stacks = (selection.series(stack, setting, setting.processes[role]) for stack in selection.stacks)
     measured = (series for series in stacks if any(one.status == "measured" for one in series.records))
-    return sorted(((one, live(one, role)) for one in measured), key=lambda row: exact(row[1][2]))
+    return sorted(((one, live_heap_cells(one, role)) for one in measured), key=lambda row: exact_bytes(row[1][2]))
 
 
-def absent(selection: Selection) -> dict[tuple[str, str], list[str]]:
+def unmeasured_stacks(selection: Selection) -> dict[tuple[str, str], list[str]]:
     """Stacks that were measured in none of some suites, with the reason: those suites."""
     found: dict[tuple[str, str], list[str]] = {}
     for setting in selection.settings:
@@ -123,25 +129,31 @@ def absent(selection: Selection) -> dict[tuple[str, str], list[str]]:
             series = selection.series(stack, setting, next(iter(setting.processes.values())))
             if not any(one.status == "measured" for one in series.records):
                 why = series.reason("rss").removeprefix("unsupported: ")
-                found.setdefault((stack, of_any_suite(why)), []).append(setting.suite)
+                found.setdefault((stack, strip_suite(why)), []).append(setting.suite)
     return found
 
 
-def without(selection: Selection) -> list[str]:
+def describe_unmeasured(selection: Selection) -> list[str]:
     """What has no row and why: once, however many suites it is."""
-    found = absent(selection).items()
+    found = unmeasured_stacks(selection).items()
     return [f"{stack} in {', '.join(dict.fromkeys(suites))}: {why}" for (stack, why), suites in found]
 
 
-def standings(selection: Selection) -> Table:
-    selection = selection.where(lambda setting: of_one_stack(setting) and setting.env == "lab")
-    columns = [*columns_of(selection), Column("role", "role", left=True), Column("stack", "stack", left=True)]
+def stack_table(selection: Selection) -> Table:
+    selection = selection.where(lambda setting: is_same_stack_pair(setting) and setting.env == "lab")
+    columns = [*setting_columns(selection), Column("role", "role", left=True), Column("stack", "stack", left=True)]
     columns += [Column(key, heading) for key, heading in COLUMNS.items()]
-    made = Table("stacks", "Every stack", f"{CAPTION} {constant(selection)}.", columns, without=without(selection))
-    made.headed = len(columns_of(selection)) + 1
+    made = Table(
+        "stacks",
+        "Every stack",
+        f"{CAPTION} {describe_common_settings(selection)}.",
+        columns,
+        without=describe_unmeasured(selection),
+    )
+    made.headed = len(setting_columns(selection)) + 1
     for setting in selection.settings:
         for role in setting.processes:
-            for series, cells in ranked(selection, setting, role):
-                named = [*cells_of(selection, setting), word(role), word(series.stack)]
+            for series, cells in rank_by_live_heap(selection, setting, role):
+                named = [*setting_cells(selection, setting), text_cell(role), text_cell(series.stack)]
                 made.rows.append([*named, *cells, *resident(series)])
     return made

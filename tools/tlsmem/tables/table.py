@@ -1,11 +1,11 @@
-"""A table; its forms are in forms.py.
+"""A table; its forms are in render.py.
 
 A cell has a text for people and a value for programs; a hole has neither, and a note that says why."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-HOLE = "–"
+MISSING = "–"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -17,39 +17,39 @@ class Cell:
 
     def data(self) -> Any:
         """A dict {"hole": why} for a hole, so that no reader takes it for a nought."""
-        return {"hole": self.note} if self.text == HOLE else self.value
+        return {"hole": self.note} if self.text == MISSING else self.value
 
 
-def clean(text: str) -> str:
+def printable_text(text: str) -> str:
     """Of a file that anybody may have made: nothing in it moves a terminal's cursor, breaks a line or is no XML."""
     return text if text.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
-def word(text: str) -> Cell:
+def text_cell(text: str) -> Cell:
     return Cell(text, text)
 
 
-def whole(number: int) -> Cell:
+def integer_cell(number: int) -> Cell:
     return Cell(f"{number:,}", number)
 
 
-def quotient(amount: int, count: int, digits: int = 2) -> Cell:
+def quotient_cell(amount: int, count: int, digits: int = 2) -> Cell:
     """Whole where it is: what is shared alike to the byte is seen to be."""
     value = amount // count if amount % count == 0 else amount / count
-    return whole(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
+    return integer_cell(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
 
 
-def noted(cell: Cell, note: str | None) -> Cell:
+def with_note(cell: Cell, note: str | None) -> Cell:
     """With this said of it too; of what is not there nothing more is said."""
-    return replace(cell, note="; ".join(filter(None, (cell.note, note)))) if note and cell.text != HOLE else cell
+    return replace(cell, note="; ".join(filter(None, (cell.note, note)))) if note and cell.text != MISSING else cell
 
 
 def percent(share: float) -> str:
     return f"{share:,.1%}".replace("%", " %")
 
 
-def hole(why: str) -> Cell:
-    return Cell(HOLE, None, why)
+def missing_cell(why: str) -> Cell:
+    return Cell(MISSING, None, why)
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,15 @@ class Table:
     def texts(self) -> list[list[str]]:
         notes = self.notes()
         mark = {note: " " + str(number).translate(SUPERSCRIPTS) for note, number in notes.items()}
-        return [[clean(cell.text) + mark.get(cell.note, "") for cell in row] for row in self.rows]
+        return [[printable_text(cell.text) + mark.get(cell.note, "") for cell in row] for row in self.rows]
 
     def footnotes(self) -> list[str]:
-        return [f"{str(number).translate(SUPERSCRIPTS)} {clean(note)}" for note, number in self.notes().items()]
+        return [
+            f"{str(number).translate(SUPERSCRIPTS)} {printable_text(note)}" for note, number in self.notes().items()
+        ]
 
 
-def only(table: Table, key: str, value: Any) -> Table:
+def select_rows(table: Table, key: str, value: Any) -> Table:
     """The rows with this value in the column."""
     at = [column.key for column in table.columns].index(key)
     return replace(table, rows=[row for row in table.rows if row[at].value == value])

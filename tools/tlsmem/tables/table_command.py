@@ -10,10 +10,10 @@ from tlsmem.base import markdown_embedding
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.tables import forms, render
-from tlsmem.tables.table import Table, clean
+from tlsmem.tables.table import Table, printable_text
 
 
-def loaded(recording: Path, where: str) -> list[Record]:
+def load_recording(recording: Path, where: str) -> list[Record]:
     """All runs. ValueError when there is no such recording, with where one comes from."""
     if not recording.exists():
         raise ValueError(f"there is no such recording; {where}")
@@ -23,17 +23,17 @@ def loaded(recording: Path, where: str) -> list[Record]:
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
     """Into the page that was named, else on stdout. ValueError and OSError with a sentence."""
     if given.into:
-        markdown_embedding.replace(given.into, given, asked, render.text_of(made, forms.MARKDOWN))
+        markdown_embedding.replace_block(given.into, given, asked, render.format_tables(made, forms.MARKDOWN))
     else:
         render.print_all(made, getattr(given, "format", None))
 
 
-def end(verb: str, given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> None:
+def run_and_exit(verb: str, given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         sys.exit(run(given))
     except ValueError as error:
-        sys.exit(f"{verb}: {given.recording}: {clean(str(error))}")
+        sys.exit(f"{verb}: {given.recording}: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"{verb}: {error.filename or given.into}: {error.strerror}")

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.schema import records
-from tlsmem.stats.selection import Selection, of_campaign
+from tlsmem.stats.selection import Selection, select_campaign
 from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables import table as tables
-from tlsmem.tables.recording_contents import Contents
+from tlsmem.tables.recording_contents import RecordingContents
 
 
-def remarks(recording: Path, found: Contents) -> list[str]:
+def remarks(recording: Path, found: RecordingContents) -> list[str]:
     """What a reader of the tables must know first."""
     return [f"{recording}: {said}" for said in (*found.left_out, *too_little(found))]
 
 
-def too_little(found: Contents) -> list[str]:
+def too_little(found: RecordingContents) -> list[str]:
     measured = [record for record in found.records if record.status == "measured"]
     if not measured:
         return ["no run was measured; the tables show why"]
@@ -28,10 +28,10 @@ def too_little(found: Contents) -> list[str]:
     return []
 
 
-def of_process(made: Sequence[tables.Table], process: str) -> list[tables.Table]:
+def select_process_rows(made: Sequence[tables.Table], process: str) -> list[tables.Table]:
     """The rows of this process, of the tables that tell processes apart. ValueError when there is none."""
     told = [table for table in made if any(column.key == "process" for column in table.columns)]
-    found = [table for table in (tables.only(one, "process", process) for one in told) if table.rows]
+    found = [table for table in (tables.select_rows(one, "process", process) for one in told) if table.rows]
     if not found:
         raise ValueError(f"none of these tables has a row of the process {process}")
     return found
@@ -46,11 +46,11 @@ def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
-    loaded = table_command.loaded(arguments.recording, "recordings are directories under data/")
+    loaded = table_command.load_recording(arguments.recording, "recordings are directories under data/")
     if not loaded:
         raise ValueError("the recording is empty")
     if arguments.campaign:
-        loaded = of_campaign(loaded, arguments.campaign)
+        loaded = select_campaign(loaded, arguments.campaign)
     asked = {"stacks": arguments.stack, "suites": arguments.suite, "allocators": arguments.allocator}
     asked |= {"windows": arguments.window, "roles": arguments.roles, "peers": arguments.peer}
     found = recording_contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
@@ -60,6 +60,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     for remark in remarks(arguments.recording, found):
         print(f"tabulate: {remark}", file=sys.stderr)
     made = found.tables(arguments.table, arguments.n)
-    table_command.deliver(of_process(made, arguments.process) if arguments.process else made, arguments, parser)
+    table_command.deliver(
+        select_process_rows(made, arguments.process) if arguments.process else made, arguments, parser
+    )
     measured = any(record.status == "measured" for record in found.records)
-    return 0 if measured and not records.skipped else 1
+    return 0 if measured and not records.skipped_lines else 1

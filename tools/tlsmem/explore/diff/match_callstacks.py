@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from tlsmem.profile.frames import Frame, callers, entrance
-from tlsmem.profile.heap_profile import Held
+from tlsmem.profile.frames import Frame, entrance_owner, skip_allocators
+from tlsmem.profile.heap_profile import LiveHeap
 
 Stage = Literal[
     "name, file and line",
@@ -23,7 +23,7 @@ Stage = Literal[
     "not joined",
 ]
 STAGES: tuple[Stage, ...] = get_args(Stage)  # from the best to the worst; a site of several has the worst
-INNERMOST = 3
+INNERMOST_CALLERS = 3
 
 # What another version or compiler writes otherwise: versions of packages, a hash of rustc, suffixes of clones.
 PACKAGE = re.compile(r"-v?\d+\.\d[^/]*(?=/|$)")
@@ -33,48 +33,50 @@ CLONE = re.compile(r"(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.\d+)*)+
 CLOSURE = re.compile(r"\{+closure(?:#\d+)?\}+")
 STACK_VERSION = re.compile(r"@[^/]*$")  # of a harness: build/harness/openssl@3.5.5
 
-Stack = tuple[tuple[Frame, ...], Held]  # frames innermost first
+LiveCallstack = tuple[tuple[Frame, ...], LiveHeap]  # frames innermost first
 
 
-class Joined(NamedTuple):
+class MatchedSite(NamedTuple):
     """Either side may be empty, not both."""
 
     stage: Stage
-    old: list[Stack]
-    new: list[Stack]
+    old: list[LiveCallstack]
+    new: list[LiveCallstack]
 
 
-def join(old: Iterable[Stack], new: Iterable[Stack]) -> Iterator[Joined]:
+def join(old: Iterable[LiveCallstack], new: Iterable[LiveCallstack]) -> Iterator[MatchedSite]:
     """Each stack once; of one owner, so that nobody's memory is joined with another's."""
     left, right = list(old), list(new)
     for stage, key in KEYS.items():
         ours, theirs = grouped(left, key), grouped(right, key)
         for same in ours.keys() & theirs.keys():
-            yield Joined(worse(stage, [*ours[same], *theirs[same]]), ours[same], theirs[same])
+            yield MatchedSite(worsen_stage(stage, [*ours[same], *theirs[same]]), ours[same], theirs[same])
         left = [one for same, stacks in ours.items() if same not in theirs for one in stacks]
         right = [one for same, stacks in theirs.items() if same not in ours for one in stacks]
-    yield from (Joined("not joined", stacks, []) for stacks in grouped(left, names).values())
-    yield from (Joined("not joined", [], stacks) for stacks in grouped(right, names).values())
+    yield from (MatchedSite("not joined", stacks, []) for stacks in grouped(left, names).values())
+    yield from (MatchedSite("not joined", [], stacks) for stacks in grouped(right, names).values())
 
 
-def grouped(stacks: Iterable[Stack], key: Callable[[Sequence[Frame]], Hashable]) -> dict[Hashable, list[Stack]]:
+def grouped(
+    stacks: Iterable[LiveCallstack], key: Callable[[Sequence[Frame]], Hashable]
+) -> dict[Hashable, list[LiveCallstack]]:
     found = defaultdict(list)
     for frames, held in stacks:
-        found[key(inside(frames))].append((frames, held))
+        found[key(frames_from_driver(frames))].append((frames, held))
     return found
 
 
-def worse(stage: Stage, stacks: Iterable[Stack]) -> Stage:
+def worsen_stage(stage: Stage, stacks: Iterable[LiveCallstack]) -> Stage:
     """A frame without a name was compared by its module alone."""
-    inner = [inside(frames) for frames, _ in stacks]
+    inner = [frames_from_driver(frames) for frames, _ in stacks]
     if not all(inner):
         return "no call stack"
     return "module only" if any(frame.function is None for frames in inner for frame in frames) else stage
 
 
-def inside(frames: Sequence[Frame]) -> Sequence[Frame]:
+def frames_from_driver(frames: Sequence[Frame]) -> Sequence[Frame]:
     """From the entrance to the driver inwards, or from main: what is outside is the same for all, or the compiler's."""
-    for outermost in (entrance, is_main):
+    for outermost in (entrance_owner, is_main):
         for at in range(len(frames), 0, -1):
             if outermost(frames[at - 1]):
                 return frames[:at]
@@ -86,7 +88,7 @@ def is_main(frame: Frame) -> bool:
 
 
 @cache
-def name(frame: Frame) -> str:
+def versionless_name(frame: Frame) -> str:
     """Without what is a version's; of a frame that has none, its module's."""
     if frame.function is None:
         return f"[{STACK_VERSION.sub('', posixpath.basename(frame.module or '?'))}]"
@@ -95,36 +97,36 @@ def name(frame: Frame) -> str:
 
 
 @cache
-def file(frame: Frame) -> str | None:
+def versionless_file(frame: Frame) -> str | None:
     """Without the versions of packages in its path."""
     return PACKAGE.sub("", frame.file) if frame.function and frame.file else None
 
 
 @cache
 def place(frame: Frame) -> tuple[str, str | None, int | None]:
-    return name(frame), file(frame), frame.line if frame.function else None
+    return versionless_name(frame), versionless_file(frame), frame.line if frame.function else None
 
 
-def whole(frames: Sequence[Frame]) -> Hashable:
+def line_key(frames: Sequence[Frame]) -> Hashable:
     return tuple(map(place, frames))
 
 
 def files(frames: Sequence[Frame]) -> Hashable:
-    return tuple((name(frame), file(frame)) for frame in frames)
+    return tuple((versionless_name(frame), versionless_file(frame)) for frame in frames)
 
 
 def names(frames: Sequence[Frame]) -> Hashable:
     """Without the allocator's own, which are the compiler's where it is Rust's."""
-    return tuple(map(name, callers(frames)))
+    return tuple(map(versionless_name, skip_allocators(frames)))
 
 
-def innermost(frames: Sequence[Frame]) -> Hashable:
-    return names(frames)[:INNERMOST]
+def innermost_key(frames: Sequence[Frame]) -> Hashable:
+    return names(frames)[:INNERMOST_CALLERS]
 
 
 KEYS: dict[Stage, Callable[[Sequence[Frame]], Hashable]] = {
-    "name, file and line": whole,
+    "name, file and line": line_key,
     "name and file": files,
     "name": names,
-    "3 innermost callers": innermost,
+    "3 innermost callers": innermost_key,
 }

@@ -1,6 +1,6 @@
 """What changed from one heap profile, OLD, to another, NEW: by call stack, per session where that is known.
 
-Rows are the sites of both, joined as far as names allow (joining.py). Their bytes add up to what each process holds."""
+Rows are the sites of both, joined as far as names allow (match_callstacks.py). Their bytes add up to what each process holds."""
 
 import posixpath
 from collections import defaultdict
@@ -12,15 +12,15 @@ from typing import NamedTuple
 from tlsmem.base import regex_timeout
 from tlsmem.explore import folded_stacks, profile_selection
 from tlsmem.explore.diff import match_callstacks, preconditions
-from tlsmem.explore.diff.match_callstacks import Joined, Stack, innermost, inside, join
-from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, Figures, Part, Row, summed
+from tlsmem.explore.diff.match_callstacks import LiveCallstack, MatchedSite, frames_from_driver, innermost_key, join
+from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import OWNERS, Frame, callers
-from tlsmem.profile.heap_profile import BASE, Held, Profile, total
-from tlsmem.stats.comparability import named
+from tlsmem.profile.frames import OWNERS, Frame, skip_allocators
+from tlsmem.profile.heap_profile import BASE, LiveHeap, Profile, sum_live
+from tlsmem.stats.comparability import stack_label
 
 
-class Side(NamedTuple):
+class DiffSide(NamedTuple):
     label: str  # unlike the other side's
     profile: Profile
     moment: str
@@ -29,9 +29,9 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Diff:
-    old: Side
-    new: Side
-    rows: tuple[Row, ...]
+    old: DiffSide
+    new: DiffSide
+    rows: tuple[DiffRow, ...]
     forced: tuple[str, ...] = ()  # what differs beside the sites; each a clause
 
     def divisors(self, part: Part) -> tuple[int, int]:
@@ -40,25 +40,25 @@ class Diff:
             return 1, 1
         return self.old.sessions or 1, self.new.sessions or 1
 
-    def figures(self, row: Row) -> Figures:
+    def figures(self, row: DiffRow) -> SiteAmounts:
         old, new = self.divisors(row.part)
         counts = [
             None if one.blocks is None else Fraction(one.blocks, by) for one, by in ((row.old, old), (row.new, new))
         ]
-        return Figures(Fraction(row.old.bytes, old), Fraction(row.new.bytes, new), *counts)
+        return SiteAmounts(Fraction(row.old.bytes, old), Fraction(row.new.bytes, new), *counts)
 
-    def totals(self) -> list[Row]:
+    def totals(self) -> list[DiffRow]:
         """A row for each part that either side has."""
         parts = {part: [row for row in self.rows if row.part == part] for part in PARTS}
-        return [summed(rows) for rows in parts.values() if rows]
+        return [sum_rows(rows) for rows in parts.values() if rows]
 
-    def sites(self, part: Part) -> list[Row]:
+    def sites(self, part: Part) -> list[DiffRow]:
         """As people read them: the rows with the same innermost callers are one. NEW's growth first, then by size."""
-        found: dict[Hashable, list[Row]] = defaultdict(list)
+        found: dict[Hashable, list[DiffRow]] = defaultdict(list)
         for row in self.rows:
             if row.part == part:
-                found[innermost(inside(row.frames))].append(row)
-        return sorted(map(summed, found.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
+                found[innermost_key(frames_from_driver(row.frames))].append(row)
+        return sorted(map(sum_rows, found.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
 
     def only(self, part: Part | None = None, wanted: Pattern = None) -> "Diff":
         """The rows of one part; those with a frame whose function, file or module the pattern finds.
@@ -66,8 +66,10 @@ class Diff:
         ValueError with a sentence when that takes too long."""
         kept = (row for row in self.rows if part in (None, row.part))
         if wanted is not None:
-            with regex_timeout.bounded(wanted):
-                kept = [row for row in kept if any(profile_selection.named(frame, wanted) for frame in row.frames)]
+            with regex_timeout.limit_search_time(wanted):
+                kept = [
+                    row for row in kept if any(profile_selection.frame_matches(frame, wanted) for frame in row.frames)
+                ]
         return replace(self, rows=tuple(kept))
 
     def folded(self, part: Part | None = None) -> Iterator[tuple[str, int, int]]:
@@ -88,16 +90,18 @@ class Diff:
 
 def compare(old: Profile, new: Profile, moment: str | None = None, force: bool = False) -> Diff:
     """ValueError with a sentence when they are not alike in all but the stack; with `force` the diff says so itself."""
-    chosen = moment or preconditions.default(old, new, force)
+    chosen = moment or preconditions.default_moment(old, new, force)
     if chosen not in {**old.moments, **new.moments}:
         new.moment(chosen)  # says so
-    forced = tuple(preconditions.differences(old, new, chosen))
+    forced = tuple(preconditions.describe_differences(old, new, chosen))
     if forced and not force:
         raise ValueError(f"not compared: {'; '.join(forced)}; --force compares them all the same")
-    names = [preconditions.nearest(profile, chosen) for profile in (old, new)]
-    per_session = preconditions.per_session(old) and preconditions.per_session(new) and BASE not in names
+    names = [preconditions.nearest_moment(profile, chosen) for profile in (old, new)]
+    per_session = (
+        preconditions.has_session_figures(old) and preconditions.has_session_figures(new) and BASE not in names
+    )
     found = [
-        Side(label, profile, name, profile.sessions_of_role if per_session else None)
+        DiffSide(label, profile, name, profile.sessions_of_role if per_session else None)
         for label, profile, name in zip(labels(old, new), (old, new), names, strict=True)
     ]
     return Diff(*found, tuple(rows(*found)), forced)
@@ -106,22 +110,22 @@ def compare(old: Profile, new: Profile, moment: str | None = None, force: bool =
 def labels(old: Profile, new: Profile) -> tuple[str, str]:
     """The stacks where these differ, else the files."""
     both = (old, new)
-    ways = [[named(one.run) if one.run else posixpath.basename(one.file) for one in both]]
+    ways = [[stack_label(one.run) if one.run else posixpath.basename(one.file) for one in both]]
     ways += [[posixpath.basename(one.file) for one in both], [one.file for one in both]]
     return next(((a, b) for a, b in ways if a != b), (old.file, new.file))
 
 
-def rows(old: Side, new: Side) -> Iterator[Row]:
+def rows(old: DiffSide, new: DiffSide) -> Iterator[DiffRow]:
     parts = of_parts(old), of_parts(new)
-    for part in SESSIONS if preconditions.sessions_alone(old.profile, new.profile) else PARTS:
+    for part in SESSIONS if preconditions.compares_sessions_only(old.profile, new.profile) else PARTS:
         if part in parts[0] or part in parts[1]:
             yield from (row(part, joined) for joined in join(parts[0].get(part, ()), parts[1].get(part, ())))
 
 
-def of_parts(side: Side) -> dict[Part, list[Stack]]:
+def of_parts(side: DiffSide) -> dict[Part, list[LiveCallstack]]:
     """Each byte that is live is in one part."""
     profile = side.profile
-    parts: dict[Part, dict[int, Held]] = {owner: profile.live(side.moment, owner) for owner in OWNERS}
+    parts: dict[Part, dict[int, LiveHeap]] = {owner: profile.live(side.moment, owner) for owner in OWNERS}
     if side.sessions is not None:
         parts |= {owner: profile.of_sessions(side.moment, owner) for owner in SESSIONS}
         parts[WARM_UP] = profile.live(BASE, "client") | profile.live(BASE, "server")
@@ -129,18 +133,21 @@ def of_parts(side: Side) -> dict[Part, list[Stack]]:
     return {part: [(frames(stack), one) for stack, one in live.items()] for part, live in parts.items() if live}
 
 
-def row(part: Part, joined: Joined) -> Row:
+def row(part: Part, joined: MatchedSite) -> DiffRow:
     shown = joined.new or joined.old
     largest, _ = max(shown, key=lambda stack: stack[1].bytes)
-    lines = frozenset(frame.line for frames, _ in shown for frame in callers(frames)[:1] if frame.line)
-    return Row(part, joined.stage, largest, lines, held(joined.old), held(joined.new))
+    lines = frozenset(frame.line for frames, _ in shown for frame in skip_allocators(frames)[:1] if frame.line)
+    return DiffRow(part, joined.stage, largest, lines, held(joined.old), held(joined.new))
 
 
-def held(stacks: Iterable[Stack]) -> Held:
-    return total(dict(enumerate(one for _, one in stacks)))
+def held(stacks: Iterable[LiveCallstack]) -> LiveHeap:
+    return sum_live(dict(enumerate(one for _, one in stacks)))
 
 
 def path(frames: Sequence[Frame]) -> str:
     """What has no name is its module: that is what it was joined by."""
-    named = (one if one.function else one._replace(function=match_callstacks.name(one)) for one in reversed(frames))
-    return ";".join(map(folded_stacks.safe, named)) or folded_stacks.UNKNOWN
+    named = (
+        one if one.function else one._replace(function=match_callstacks.versionless_name(one))
+        for one in reversed(frames)
+    )
+    return ";".join(map(folded_stacks.frame_label, named)) or folded_stacks.NO_CALLSTACK

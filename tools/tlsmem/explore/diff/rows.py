@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from tlsmem.explore.diff.match_callstacks import STAGES, Stage
 from tlsmem.profile.frames import OWNERS, Frame, Owner
-from tlsmem.profile.heap_profile import Held, total
+from tlsmem.profile.heap_profile import LiveHeap, sum_live
 
 Part = Owner | Literal["warm-up"]
 WARM_UP: Part = "warm-up"  # what client and server calls made before any session of the run, and still is there
@@ -14,18 +14,18 @@ PARTS: tuple[Part, ...] = (*OWNERS, WARM_UP)
 SESSIONS: tuple[Owner, ...] = ("client", "server")
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """A site, or a sum of sites. Bytes and blocks are those of all sessions; Diff.figures divides them."""
 
     part: Part
     stage: Stage
     frames: tuple[Frame, ...]  # NEW's largest stack, OLD's where NEW has none; innermost first
     lines: frozenset[int]  # where the innermost caller of that side calls: several are one site where lines moved
-    old: Held
-    new: Held
+    old: LiveHeap
+    new: LiveHeap
 
 
-class Figures(NamedTuple):
+class SiteAmounts(NamedTuple):
     """Of one session in the parts that are sessions', else of the process. Blocks: None where a tool does not count."""
 
     old_bytes: Fraction
@@ -43,11 +43,11 @@ class Figures(NamedTuple):
         return self.more != 0 or (None not in self[2:] and self.old_blocks != self.new_blocks)
 
 
-def summed(rows: Iterable[Row]) -> Row:
+def sum_rows(rows: Iterable[DiffRow]) -> DiffRow:
     """The largest gives the frames, the one that was joined worst its stage."""
     rows = list(rows)
     largest = max(rows, key=lambda row: max(row.old.bytes, row.new.bytes))
     stage = max((row.stage for row in rows), key=STAGES.index)
     lines = frozenset[int]().union(*(row.lines for row in rows))
-    old, new = (total(dict(enumerate(side))) for side in zip(*((row.old, row.new) for row in rows), strict=True))
+    old, new = (sum_live(dict(enumerate(side))) for side in zip(*((row.old, row.new) for row in rows), strict=True))
     return largest._replace(stage=stage, lines=lines, old=old, new=new)

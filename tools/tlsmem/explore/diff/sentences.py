@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from tlsmem.explore import profile_selection, short_function_names
-from tlsmem.explore.diff.match_callstacks import INNERMOST, inside
-from tlsmem.explore.diff.profile_diff import Diff, Side
-from tlsmem.explore.diff.rows import SESSIONS, Figures, Part, Row, summed
-from tlsmem.profile.frames import callers
-from tlsmem.profile.heap_profile import BASE, END, PEAK, called
-from tlsmem.stats.comparability import named
+from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS, frames_from_driver
+from tlsmem.explore.diff.profile_diff import Diff, DiffSide
+from tlsmem.explore.diff.rows import SESSIONS, DiffRow, Part, SiteAmounts, sum_rows
+from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.heap_profile import BASE, END, PEAK, profiler_name
+from tlsmem.stats.comparability import stack_label
 from tlsmem.tables.table import percent
 
 LARGEST, LINES = 3, 4  # sites of a part, lines of a site
@@ -30,11 +30,11 @@ BY_BUCKET = (
 )
 
 
-def all_of(diff: Diff) -> list[str]:
+def describe_diff(diff: Diff) -> list[str]:
     return [*told(diff), *compared(diff), *sums(diff), *largest(diff), *unjoined(diff), *nameless(diff)]
 
 
-def opening(diff: Diff) -> list[str]:
+def describe_sides(diff: Diff) -> list[str]:
     """What OLD and NEW are, and before it whether they have anything to do with each other."""
     return [*two_programs(diff), f"OLD is {described(diff.old)}; NEW is {described(diff.new)}."]
 
@@ -42,31 +42,31 @@ def opening(diff: Diff) -> list[str]:
 def two_programs(diff: Diff) -> Iterator[str]:
     if strangers(diff):
         runs = diff.old.profile.run, diff.new.profile.run
-        two_stacks = all(runs) and named(runs[0]) != named(runs[1])
+        two_stacks = all(runs) and stack_label(runs[0]) != stack_label(runs[1])
         of = " of client or server sessions" if of_sessions(diff) else ""
         yield STRANGERS.format(of, BY_BUCKET if two_stacks else "")
 
 
 def told(diff: Diff) -> Iterator[str]:
-    yield from opening(diff)
+    yield from describe_sides(diff)
     if diff.forced:
         yield f"Compared by --force: {'; '.join(diff.forced)}."
     if diff.old.moment != diff.new.moment:
-        yield f"OLD is taken {at(diff.old.moment)}, NEW {at(diff.new.moment)}."
+        yield f"OLD is taken {describe_moment(diff.old.moment)}, NEW {describe_moment(diff.new.moment)}."
 
 
-def described(side: Side) -> str:
+def described(side: DiffSide) -> str:
     run, profile = side.profile.run, side.profile
     if run is None:
-        return f"{profile.file}, by {called(profile.tool)}"
-    words = f"{named(run)}, {run.suite}, N = {run.sessions:,}, by {called(profile.tool)}"
+        return f"{profile.file}, by {profiler_name(profile.tool)}"
+    words = f"{stack_label(run)}, {run.suite}, N = {run.sessions:,}, by {profiler_name(profile.tool)}"
     return words if profile.of_one_pair else f"{words} ({posixpath.basename(profile.file)})"
 
 
 def compared(diff: Diff) -> Iterator[str]:
     above = f" above `{BASE}`"
     sessions = f"; of client and server sessions per session{above}, else of the process" if diff.old.sessions else ""
-    yield f"Bytes and blocks are those requested and live {at(diff.new.moment)}{sessions}."
+    yield f"Bytes and blocks are those requested and live {describe_moment(diff.new.moment)}{sessions}."
 
 
 def sums(diff: Diff) -> Iterator[str]:
@@ -76,7 +76,7 @@ def sums(diff: Diff) -> Iterator[str]:
         yield "No site differs."
     for row in diff.totals():
         figures = diff.figures(row)
-        where = f"{place(diff, row.part)} {at(diff.new.moment)}"
+        where = f"{place(diff, row.part)} {describe_moment(diff.new.moment)}"
         if figures.more:
             yield f"NEW holds {more(figures, share=True)} {where}: {both(figures)}."
         else:
@@ -89,16 +89,16 @@ def largest(diff: Diff) -> Iterator[str]:
     for part in dict.fromkeys(row.part for row in diff.rows):
         rows = sorted(diff.sites(part), key=lambda row: -abs(diff.figures(row).more))
         for row in rows[:LARGEST]:
-            if diff.figures(row).more and not (apart and absent(row)):
+            if diff.figures(row).more and not (apart and empty_side(row)):
                 yield one(diff, row)
 
 
-def one(diff: Diff, row: Row) -> str:
-    figures, where = diff.figures(row), f"{place(diff, row.part)} in {path(row)}"
-    if absent(row) == "OLD":
-        return f"NEW holds {amount(figures.new_bytes)} B {where}, where OLD holds nothing."
-    if absent(row) == "NEW":
-        return f"OLD holds {amount(figures.old_bytes)} B {where}, where NEW holds nothing."
+def one(diff: Diff, row: DiffRow) -> str:
+    figures, where = diff.figures(row), f"{place(diff, row.part)} in {callers_path(row)}"
+    if empty_side(row) == "OLD":
+        return f"NEW holds {format_amount(figures.new_bytes)} B {where}, where OLD holds nothing."
+    if empty_side(row) == "NEW":
+        return f"OLD holds {format_amount(figures.old_bytes)} B {where}, where NEW holds nothing."
     return f"NEW holds {more(figures)} {where}."
 
 
@@ -109,8 +109,11 @@ def unjoined(diff: Diff) -> Iterator[str]:
     for part in dict.fromkeys(row.part for row in diff.rows):
         rows = [row for row in diff.rows if row.part == part and row.stage == "not joined"]
         if rows:
-            sizes = diff.figures(summed(rows))
-            sides = f"{amount(sizes.old_bytes)} B of OLD and {amount(sizes.new_bytes)} B of NEW {place(diff, part)}"
+            sizes = diff.figures(sum_rows(rows))
+            sides = (
+                f"{format_amount(sizes.old_bytes)} B of OLD and "
+                f"{format_amount(sizes.new_bytes)} B of NEW {place(diff, part)}"
+            )
             yield f"{sides} could not be joined: they are in one of them only, or named otherwise."
 
 
@@ -118,16 +121,16 @@ def strangers(diff: Diff) -> bool:
     """Whether both hold something and nothing of it could be joined: of sessions, where there are any, since what
     the harness and the loader do is alike by chance."""
     rows = of_sessions(diff) or diff.rows
-    held = {side for row in rows for side in ("OLD", "NEW") if side != absent(row)}
+    held = {side for row in rows for side in ("OLD", "NEW") if side != empty_side(row)}
     return len(held) > 1 and all(row.stage == "not joined" for row in rows)
 
 
-def of_sessions(diff: Diff) -> list[Row]:
+def of_sessions(diff: Diff) -> list[DiffRow]:
     return [row for row in diff.rows if row.part in SESSIONS]
 
 
 def nameless(diff: Diff) -> Iterator[str]:
-    frames = {frame for row in diff.rows for frame in inside(callers(row.frames))}
+    frames = {frame for row in diff.rows for frame in frames_from_driver(skip_allocators(row.frames))}
     known = {frame.module for frame in frames if frame.file}
     if modules := {frame.module for frame in frames if frame.module} - known:
         yield f"Names are missing or guessed, since there is no debug information, in {', '.join(sorted(modules))}."
@@ -135,8 +138,8 @@ def nameless(diff: Diff) -> Iterator[str]:
         yield "Frames without a name are compared by their module only: sites of one module are then one."
 
 
-def at(moment: str) -> str:
-    return MOMENTS.get(moment) or profile_selection.when(moment)
+def describe_moment(moment: str) -> str:
+    return MOMENTS.get(moment) or profile_selection.describe_moment(moment)
 
 
 def place(diff: Diff, part: Part) -> str:
@@ -146,40 +149,40 @@ def place(diff: Diff, part: Part) -> str:
     return "in the process" if foreign else WHERE[part]
 
 
-def path(row: Row) -> str:
+def callers_path(row: DiffRow) -> str:
     """The innermost callers, shortened; the first with its lines."""
-    first, *others = [*callers(row.frames)[:INNERMOST]] or [None]
+    first, *others = [*skip_allocators(row.frames)[:INNERMOST_CALLERS]] or [None]
     if first is None:
         return UNEXPLAINED
-    text = short_function_names.said(first)
+    text = short_function_names.describe_frame(first)
     if len(row.lines) > 1:
         lines = ", ".join(map(str, sorted(row.lines)[:LINES])) + (", ..." if len(row.lines) > LINES else "")
         text = re.sub(r":\d+\)$", f":{lines})", text)
-    return " < ".join([text, *map(short_function_names.named, others)])
+    return " < ".join([text, *map(short_function_names.frame_name, others)])
 
 
-def absent(row: Row) -> str | None:
+def empty_side(row: DiffRow) -> str | None:
     """The side that has nothing here."""
     sides = {"OLD": row.old, "NEW": row.new}
     return next((side for side, held in sides.items() if not held.bytes and not held.blocks), None)
 
 
-def amount(number: Fraction) -> str:
+def format_amount(number: Fraction) -> str:
     """Whole where it is; a tenth of a byte says that it is not."""
     return f"{int(number):,}" if number.denominator == 1 else f"{float(number):,.1f}"
 
 
-def more(figures: Figures, share: bool = False) -> str:
+def more(figures: SiteAmounts, share: bool = False) -> str:
     """1,408 B more; with a share it is that of OLD's."""
     of_old = f" ({percent(float(abs(figures.more / figures.old_bytes)))})" if share and figures.old_bytes else ""
-    return f"{amount(abs(figures.more))} B{of_old} {'more' if figures.more > 0 else 'less'}"
+    return f"{format_amount(abs(figures.more))} B{of_old} {'more' if figures.more > 0 else 'less'}"
 
 
-def both(figures: Figures) -> str:
+def both(figures: SiteAmounts) -> str:
     old, new = (figures.old_bytes, figures.old_blocks), (figures.new_bytes, figures.new_blocks)
     return f"OLD {size(*old)}, NEW {size(*new)}"
 
 
 def size(held: Fraction, blocks: Fraction | None) -> str:
-    counted = "" if blocks is None else f" in {amount(blocks)} block{'s'[: blocks != 1]}"
-    return f"{amount(held)} B{counted}"
+    counted = "" if blocks is None else f" in {format_amount(blocks)} block{'s'[: blocks != 1]}"
+    return f"{format_amount(held)} B{counted}"

@@ -10,33 +10,33 @@ from collections.abc import Iterable, Sequence
 from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.profile.buckets import rules
-from tlsmem.profile.buckets.sums import Sums
-from tlsmem.profile.frames import Frame, callers
-from tlsmem.profile.heap_profile import Held, Profile, plus
+from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.profile.frames import Frame, skip_allocators
+from tlsmem.profile.heap_profile import LiveHeap, Profile, add_live
 
-ALL, SMALLER, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
+ALL, SMALLER_SITES, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
 MOST = 1_000  # functions of a stack; all that those call is one more
 BEYOND = f"(calls beyond {MOST:,})"
 OURS = ("memtest/", "harness-c/", "harness-rust/")
 CRATE = re.compile(r"[<&*]*(?:dyn |impl |mut )*([a-z_]\w*)::")
 RUST = {"std", "core", "alloc"}
 
-Key = tuple[str, str, str]  # function, file, module; empty where not known
+FunctionKey = tuple[str, str, str]  # function, file, module; empty where not known
 
 
-class Tree:
+class CallTree:
     """Nodes are numbers: 0 is all, and whoever calls comes before those that it calls."""
 
     def __init__(self, buckets: Sequence[str] = ()) -> None:
         self.known = buckets  # in the order of their colours; without any it is areas that have colours
-        self.keys: list[Key] = [(ALL, "", "")]
+        self.keys: list[FunctionKey] = [(ALL, "", "")]
         self.callers: list[int] = [0]
         self.lines: list[set[int]] = [set()]  # that the calls, or the allocations, stand in
-        self.held: list[dict[int, Held]] = [{}]  # by moment, of this node itself
+        self.held: list[dict[int, LiveHeap]] = [{}]  # by moment, of this node itself
         self.buckets: list[str] = [""]  # what a node's own bytes are for
-        self.numbers: dict[tuple[int, Key], int] = {}
+        self.numbers: dict[tuple[int, FunctionKey], int] = {}
 
-    def node(self, caller: int, key: Key, line: int | None = None) -> int:
+    def node(self, caller: int, key: FunctionKey, line: int | None = None) -> int:
         found = self.numbers.setdefault((caller, key), len(self.keys))
         if found == len(self.keys):
             self.keys.append(key)
@@ -48,7 +48,7 @@ class Tree:
             self.lines[found].add(line)
         return found
 
-    def place(self, whose: str, keys: Iterable[tuple[Key, int | None]]) -> int:
+    def place(self, whose: str, keys: Iterable[tuple[FunctionKey, int | None]]) -> int:
         """Where a stack's bytes stand; functions and their lines, root first."""
         node = first = self.node(0, (whose, "", ""))
         for depth, (key, line) in enumerate(keys):
@@ -58,8 +58,8 @@ class Tree:
             node = self.node(node, key, line)
         return self.node(node, (UNKNOWN, "", "")) if node == first else node
 
-    def add(self, node: int, moment: int, held: Held) -> None:
-        self.held[node][moment] = plus(self.held[node].get(moment, Held(0, 0)), held)
+    def add(self, node: int, moment: int, held: LiveHeap) -> None:
+        self.held[node][moment] = add_live(self.held[node].get(moment, LiveHeap(0, 0)), held)
 
     def totals(self) -> list[Counter[int]]:
         """Bytes by moment, of each node and all that it called."""
@@ -88,13 +88,13 @@ class Tree:
         return {node: self.keys[node][0] for node in range(1, len(self.keys)) if not self.callers[node]}
 
 
-def of_profile(profile: Profile, stacks: Iterable[int]) -> Tree:
+def tree_from_profile(profile: Profile, stacks: Iterable[int]) -> CallTree:
     """Of these stacks, at all moments."""
-    buckets = Sums(profile)
-    tree, places = Tree([*rules.buckets()] if buckets.family in rules.families() else ()), {}
+    buckets = BucketSums(profile)
+    tree, places = CallTree([*rules.buckets()] if buckets.family in rules.families() else ()), {}
     for stack in stacks:
-        shown = inner(profile.stacks.frames(stack))
-        places[stack] = tree.place(profile.stacks.owner(stack), ((key(frame), frame.line) for frame in shown))
+        shown = frames_from_driver(profile.stacks.frames(stack))
+        places[stack] = tree.place(profile.stacks.owner(stack), ((function_key(frame), frame.line) for frame in shown))
         if tree.known and profile.stacks.owner(stack) != "harness":
             tree.buckets[places[stack]] = buckets.bucket(stack)
     for at, moment in enumerate(profile.moments.values()):
@@ -104,37 +104,37 @@ def of_profile(profile: Profile, stacks: Iterable[int]) -> Tree:
     return tree
 
 
-def of_diff(diff: Diff) -> Tree:
+def tree_from_diff(diff: Diff) -> CallTree:
     """Three moments: what OLD holds, what NEW holds, and by how much that differs. Without lines, which move.
 
     Where the numbers of sessions differ, sessions' bytes are those of the larger number. What is less than nothing,
     since it was there before any session and is freed, is nothing."""
-    tree = Tree()
+    tree = CallTree()
     for row in diff.rows:
-        node = tree.place(row.part, ((same(frame), None) for frame in inner(row.frames)))
+        node = tree.place(row.part, ((versionless_key(frame), None) for frame in frames_from_driver(row.frames)))
         by = diff.divisors(row.part)
         old, new = (max(0, round(side.bytes * max(by) / one)) for side, one in zip((row.old, row.new), by, strict=True))
         for at, size in enumerate((old, new, abs(new - old))):
-            tree.add(node, at, Held(size, None))
+            tree.add(node, at, LiveHeap(size, None))
     return tree
 
 
-def inner(frames: Sequence[Frame]) -> Iterable[Frame]:
+def frames_from_driver(frames: Sequence[Frame]) -> Iterable[Frame]:
     """From the entrance to a driver, or from main, to who called the allocator; root first."""
-    return reversed(match_callstacks.inside(callers(frames)))
+    return reversed(match_callstacks.frames_from_driver(skip_allocators(frames)))
 
 
-def key(frame: Frame) -> Key:
+def function_key(frame: Frame) -> FunctionKey:
     module = (frame.module or "").rpartition("/")[2]
     return frame.function or f"{module or '?'}+{frame.address or 0:#x}", frame.file or "", module
 
 
-def same(frame: Frame) -> Key:
+def versionless_key(frame: Frame) -> FunctionKey:
     """As key, without what is a version's."""
-    return match_callstacks.name(frame), match_callstacks.file(frame) or "", ""
+    return match_callstacks.versionless_name(frame), match_callstacks.versionless_file(frame) or "", ""
 
 
-def area(key: Key) -> str:
+def area(key: FunctionKey) -> str:
     """What a function is part of, for its colour: a crate, a directory of sources, a library, or the harness."""
     function, file, module = key
     if file.startswith(OURS):

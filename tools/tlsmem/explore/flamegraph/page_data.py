@@ -6,15 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from tlsmem.explore.flamegraph.call_tree import SMALLER, Tree
+from tlsmem.explore.flamegraph.call_tree import SMALLER_SITES, CallTree
 from tlsmem.explore.short_function_names import short
-from tlsmem.profile.heap_profile import Held
+from tlsmem.profile.heap_profile import LiveHeap
 
-NOTHING = Held(0, 0)
+NOTHING = LiveHeap(0, 0)
 STEP = 0.95  # of the nodes that would fit if all were of one size
 
 
-class Numbers(dict):
+class Numbering(dict):
     """What was asked for, numbered in order."""
 
     def __missing__(self, key: object) -> int:
@@ -22,20 +22,20 @@ class Numbers(dict):
         return self[key]
 
 
-def fitting(tree: Tree, room: int) -> str:
+def fit_tree_json(tree: CallTree, room: int) -> str:
     """The tree's JSON, in at most `room` characters. ValueError when not even its first level fits."""
     totals = tree.totals()
     largest = [max(bytes_.values(), default=0) for bytes_ in totals]
     order = sorted(range(len(totals)), key=lambda node: (tree.callers[node] != 0, -largest[node], node))
-    kept, least = about(tree, order, room), 1 + len(tree.owners())
-    while (size := len((text := said(tree, largest, order, kept)).encode())) > room:
+    kept, least = estimate_node_count(tree, order, room), 1 + len(tree.owners())
+    while (size := len((text := pruned_tree_json(tree, largest, order, kept)).encode())) > room:
         if kept == least:
             raise ValueError(f"a page of {size:,} bytes cannot be made to fit into {room:,}")
         kept = max(least, min(kept - 1, int(kept * room / size * STEP)))
     return text
 
 
-def about(tree: Tree, order: Sequence[int], room: int) -> int:
+def estimate_node_count(tree: CallTree, order: Sequence[int], room: int) -> int:
     """How many of the largest nodes may fit: rather too many than too few."""
     known = set()
     for kept, node in enumerate(order):
@@ -47,29 +47,29 @@ def about(tree: Tree, order: Sequence[int], room: int) -> int:
     return len(order)
 
 
-def said(tree: Tree, largest: list[int], order: Sequence[int], kept: int) -> str:
+def pruned_tree_json(tree: CallTree, largest: list[int], order: Sequence[int], kept: int) -> str:
     if kept == len(order):
-        return packed(json_of(tree) | {"smaller": None})
-    small, rest = pruned(tree, set(order[:kept]))
+        return pack_json(tree_as_dict(tree) | {"smaller": None})
+    small, rest = prune_tree(tree, set(order[:kept]))
     merged = {
         "functions": len(order) - kept,
         "at_most": largest[order[kept]],
         "bytes": [[*one] for one in rest.items()],
     }
-    return packed(json_of(small) | {"smaller": merged})
+    return pack_json(tree_as_dict(small) | {"smaller": merged})
 
 
-def pruned(tree: Tree, kept: set[int]) -> tuple[Tree, Counter[int]]:
+def prune_tree(tree: CallTree, kept: set[int]) -> tuple[CallTree, Counter[int]]:
     """The tree with these nodes, and the bytes by moment of all others, which stand with who called them.
 
     Who calls holds no less than what it calls and comes before it, so callers of the largest are among the largest."""
-    small, rest, numbers = Tree(tree.known), Counter(), {}
+    small, rest, numbers = CallTree(tree.known), Counter(), {}
     for node, key in enumerate(tree.keys):  # callers first
         caller = numbers.get(tree.callers[node], 0)
-        if small.keys[caller][0] == SMALLER:
+        if small.keys[caller][0] == SMALLER_SITES:
             numbers[node] = caller
         else:
-            numbers[node] = small.node(caller, key if node in kept else (SMALLER, "", "")) if node else 0
+            numbers[node] = small.node(caller, key if node in kept else (SMALLER_SITES, "", "")) if node else 0
         if node in kept:
             small.lines[numbers[node]] |= tree.lines[node]
             small.buckets[numbers[node]] = tree.buckets[node]
@@ -79,13 +79,19 @@ def pruned(tree: Tree, kept: set[int]) -> tuple[Tree, Counter[int]]:
     return small, rest
 
 
-def json_of(tree: Tree) -> dict:
+def tree_as_dict(tree: CallTree) -> dict:
     """`frames`: function, file, module and short name, as numbers of names. `kinds`: what has a colour of its own.
     `nodes`: of each its caller, frame, kind, lines, and held: moment, bytes, blocks, again where they change."""
-    names, frames, kinds = Numbers(), Numbers(), tree.kinds()
+    names, frames, kinds = Numbering(), Numbering(), tree.kinds()
     colour = {kind: at for at, kind in enumerate(kinds)} | {"": -1}
     nodes = [
-        [tree.callers[node], frames[key], colour[tree.kind(node)], sorted(tree.lines[node]), changes(tree.held[node])]
+        [
+            tree.callers[node],
+            frames[key],
+            colour[tree.kind(node)],
+            sorted(tree.lines[node]),
+            held_changes(tree.held[node]),
+        ]
         for node, key in enumerate(tree.keys)
     ]
     parts = [[names[part] for part in (*key, short(key[0]))] for key in frames]
@@ -93,7 +99,7 @@ def json_of(tree: Tree) -> dict:
     return found | {"by_bucket": bool(tree.known)}
 
 
-def changes(held: dict[int, Held]) -> list[int | None]:
+def held_changes(held: dict[int, LiveHeap]) -> list[int | None]:
     found: list[int | None] = []
     last, after = NOTHING, 0
     for moment in sorted(held):
@@ -106,7 +112,7 @@ def changes(held: dict[int, Held]) -> list[int | None]:
     return found if last == NOTHING else [*found, after, *NOTHING]
 
 
-def packed(value: object) -> str:
+def pack_json(value: object) -> str:
     """As it may stand between tags of HTML: nothing in it begins one, or a comment."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

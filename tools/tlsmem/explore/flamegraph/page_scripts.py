@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, stamps
-from tlsmem.build.commands import Failed
+from tlsmem.build.commands import BuildFailed
 from tlsmem.build.shared_resources import hold_lock
 
 PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
@@ -40,17 +40,17 @@ def libraries() -> Scripts:
 def fetch() -> None:
     """Once; afterwards no network is needed."""
     pins = [PINNED / "package.json", PINNED / "package-lock.json"]
-    stamp, made_of = FETCHED / "stamp", stamps.contents(pins, ROOT)
-    if stamps.holds(stamp, made_of):
+    stamp, made_of = FETCHED / "stamp", stamps.hash_files(pins, ROOT)
+    if stamps.is_current(stamp, made_of):
         return
     if not shutil.which("npm"):
-        raise Failed("npm is not installed, and pages are drawn by what it fetches: install it, or write a .svg")
+        raise BuildFailed("npm is not installed, and pages are drawn by what it fetches: install it, or write a .svg")
     with hold_lock(FETCHED.with_suffix(".lock")):
-        if stamps.holds(stamp, made_of):
+        if stamps.is_current(stamp, made_of):
             return
         FETCHED.mkdir(exist_ok=True)
         for pin in pins:
             shutil.copy2(pin, FETCHED)
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3 and d3-flame-graph", FETCHED)
-        stamps.write(stamp, made_of)
+        stamps.write_stamp(stamp, made_of)

@@ -7,19 +7,19 @@ import jinja2
 from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
-from tlsmem.base.phase_names import READABLE
+from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.explore import profile_selection
 from tlsmem.explore.diff import sentences
-from tlsmem.explore.diff.profile_diff import Diff, Side
+from tlsmem.explore.diff.profile_diff import Diff, DiffSide
 from tlsmem.explore.diff.rows import WARM_UP
 from tlsmem.explore.flamegraph import call_tree, page_data, page_scripts
 from tlsmem.explore.profile_tables import COLUMNS
-from tlsmem.plots.bucket_panel import look_of, text_on
+from tlsmem.plots.bucket_panel import style_of_bucket, text_on
 from tlsmem.profile.frames import Owner
-from tlsmem.profile.heap_profile import BASE, PEAK, Profile, called
+from tlsmem.profile.heap_profile import BASE, PEAK, Profile, profiler_name
 
 MOST = 2_000_000  # bytes of a page
-SIDES = ("OLD", "NEW", "change")  # the moments of a diff
+DIFF_MOMENTS = ("OLD", "NEW", "change")  # the moments of a diff
 COLUMN = {owner: column for column, owners in COLUMNS.items() for owner in owners}
 
 
@@ -27,34 +27,37 @@ def page(
     profile: Profile, moment: str | None = None, owner: Owner | None = None, wanted: profile_selection.Pattern = None
 ) -> str:
     """Of the stacks that the pattern finds; opens at this moment, with this owner. ValueError with a sentence."""
-    opens = profile_selection.moment(profile, moment).name
+    opens = profile_selection.select_moment(profile, moment).name
     stacks = {stack: None for moment in profile.moments.values() for stack in moment.live}
-    found = profile_selection.matched(profile.stacks, stacks, wanted)
+    found = profile_selection.filter_stacks(profile.stacks, stacks, wanted)
     if stacks and not found:
-        raise profile_selection.Unmatched(
+        raise profile_selection.PatternNotFound(
             f"{profile.file}: no call stack that holds memory at any moment has a frame that --filter finds"
         )
-    tree = call_tree.of_profile(profile, found)
+    tree = call_tree.tree_from_profile(profile, found)
     about = heading(profile) | {
         "moments": [*profile.moments],
         "opens": {"phase": opens, "role": COLUMN[owner] if owner else "all"},
         "base": [*profile.moments].index(BASE) if BASE in profile.moments else None,
-        "of_sessions": [profile_selection.without_sessions(profile, name) is None for name in profile.moments],
+        "of_sessions": [profile_selection.why_no_sessions(profile, name) is None for name in profile.moments],
         "at_peak": [name == PEAK for name in profile.moments],
-        "sessions": profile_selection.divisor(profile),
+        "sessions": profile_selection.sessions_per_role(profile),
         "roles": profile_selection.has_roles(profile),
         "pattern": wanted and str(getattr(wanted, "pattern", wanted)),
         "warnings": profile.warnings,
     }
-    return made(about, tree)
+    return render_page(about, tree)
 
 
 def heading(profile: Profile) -> dict[str, str]:
     run = profile.run
     if run is None:
-        return {"title": profile.command or profile.file, "subtitle": f"{profile.file}, by {called(profile.tool)}"}
+        return {
+            "title": profile.command or profile.file,
+            "subtitle": f"{profile.file}, by {profiler_name(profile.tool)}",
+        }
     whole = f"N = {run.sessions:,} sessions"
-    by = f"one pair of {whole}, by a sites run" if profile.of_one_pair else f"{whole}, by {called(profile.tool)}"
+    by = f"one pair of {whole}, by a sites run" if profile.of_one_pair else f"{whole}, by {profiler_name(profile.tool)}"
     return {"title": f"{run.stack}, {run.suite}", "subtitle": by}
 
 
@@ -62,29 +65,29 @@ def diff_page(diff: Diff) -> str:
     """OLD, NEW and what changed, as three moments."""
     shared = max(diff.old.sessions or 0, diff.new.sessions or 0) or None
     about = {
-        "title": title_of(diff),
-        "subtitle": ", ".join(filter(None, [suite_of(diff), *moment_and_role(diff)])),
-        "moments": [*SIDES],
+        "title": diff_title(diff),
+        "subtitle": ", ".join(filter(None, [diff_suite(diff), *moment_and_role(diff)])),
+        "moments": [*DIFF_MOMENTS],
         "opens": {"phase": "change", "role": "all"},
         "base": None,
         "sessions": shared,
         "roles": any(profile_selection.has_roles(side.profile) for side in (diff.old, diff.new)),
         "diff": {"old": diff.old.label, "new": diff.new.label},
-        "at_peak": [PEAK in (diff.old.moment, diff.new.moment)] * len(SIDES),
-        "warnings": [*sentences.opening(diff), *warnings(diff.old), *warnings(diff.new)],
+        "at_peak": [PEAK in (diff.old.moment, diff.new.moment)] * len(DIFF_MOMENTS),
+        "warnings": [*sentences.describe_sides(diff), *warnings(diff.old), *warnings(diff.new)],
     }
-    return made(about, call_tree.of_diff(diff))
+    return render_page(about, call_tree.tree_from_diff(diff))
 
 
-def warnings(side: Side) -> list[str]:
+def warnings(side: DiffSide) -> list[str]:
     return [f"{side.label}: {warning}" for warning in side.profile.warnings]
 
 
-def title_of(diff: Diff) -> str:
+def diff_title(diff: Diff) -> str:
     return " → ".join(side.label.removeprefix("the run of ") for side in (diff.old, diff.new))
 
 
-def suite_of(diff: Diff) -> str:
+def diff_suite(diff: Diff) -> str:
     """Both, where the comparison is forced."""
     suites = [side.profile.run.suite for side in (diff.old, diff.new) if side.profile.run]
     return " → ".join(dict.fromkeys(suites))
@@ -92,21 +95,21 @@ def suite_of(diff: Diff) -> str:
 
 def moment_and_role(diff: Diff) -> list[str]:
     """The role where only one is compared."""
-    moments = " → ".join(dict.fromkeys(when(side.moment) for side in (diff.old, diff.new)))
+    moments = " → ".join(dict.fromkeys(describe_moment(side.moment) for side in (diff.old, diff.new)))
     parts = {row.part for row in diff.rows}
     return [moments, *parts] if len(parts) == 1 and parts <= {*profile_selection.ROLES} else [moments]
 
 
-def when(moment: str) -> str:
-    return profile_selection.when(moment).replace("`", "")
+def describe_moment(moment: str) -> str:
+    return profile_selection.describe_moment(moment).replace("`", "")
 
 
-def made(about: dict, tree: call_tree.Tree) -> str:
+def render_page(about: dict, tree: call_tree.CallTree) -> str:
     """The smallest functions are put together until the page is no larger than it may be."""
     about |= {
         "columns": COLUMN | {WARM_UP: COLUMN["client context"]},
         "session_roles": profile_selection.ROLES,
-        "readable": READABLE,
+        "readable": READABLE_NAMES,
         "looks": {bucket: looks(bucket) for bucket in tree.known},
     }
     drawn = page_scripts.scripts()
@@ -118,14 +121,14 @@ def made(about: dict, tree: call_tree.Tree) -> str:
         "policy": " ".join(f"'sha256-{digest(script)}'" for script in drawn.scripts),
         "style": plain((ROOT / "tools/tlsmem/explore/flamegraph/assets/page.css").read_text(encoding="utf-8")),
         "licences": plain("\n\n".join(drawn.licences)),
-        "json": Markup(page_data.packed(about)),
+        "json": Markup(page_data.pack_json(about)),
     }
     room = MOST - len(template.render(parts, tree="").encode())
-    return template.render(parts, tree=Markup(page_data.fitting(tree, room)))
+    return template.render(parts, tree=Markup(page_data.fit_tree_json(tree, room)))
 
 
 def looks(bucket: str) -> dict[str, str]:
-    colour = look_of(bucket).colour
+    colour = style_of_bucket(bucket).colour
     return {"colour": colour, "text": text_on(colour)}
 
 

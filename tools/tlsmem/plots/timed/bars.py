@@ -8,7 +8,7 @@ from matplotlib import patheffects
 from matplotlib.axes import Axes
 
 from tlsmem.plots.bucket_panel import INK, text_on
-from tlsmem.plots.timed.stack_style import Look, look
+from tlsmem.plots.timed.stack_style import StackStyle, style_of_stack
 
 FILLED, WIDEST = 0.84, 0.3  # of the place of a group: all bars together, and one
 ROOM = 1.1  # above the highest
@@ -58,16 +58,16 @@ def draw(axes: Axes, groups: Sequence[str], stacks: Sequence[str], bars: Bars) -
 
 def places(
     groups: Sequence[str], stacks: Sequence[str], bars: Bars
-) -> list[tuple[str, float, float, Bar | None, Look]]:
+) -> list[tuple[str, float, float, Bar | None, StackStyle]]:
     width = min(WIDEST, FILLED / len(stacks))
     return [
-        (group, at + width * (index - (len(stacks) - 1) / 2), width, bars.get((group, stack)), look(index))
+        (group, at + width * (index - (len(stacks) - 1) / 2), width, bars.get((group, stack)), style_of_stack(index))
         for index, stack in enumerate(stacks)
         for at, group in enumerate(groups)
     ]
 
 
-def write(axes: Axes, groups: Sequence[str], stacks: Sequence[str], bars: Bars, longest: int) -> None:
+def write_values(axes: Axes, groups: Sequence[str], stacks: Sequence[str], bars: Bars, longest: int) -> None:
     """Figures of the bars, in the room that they have; `longest` is how many characters one has, of all panels. The
     figure has its layout by now."""
     box, inch = axes.get_window_extent(), axes.figure.dpi
@@ -82,17 +82,17 @@ def write(axes: Axes, groups: Sequence[str], stacks: Sequence[str], bars: Bars, 
             write_one(axes, place, one, drawn, high * one.height, {"fontsize": size, "rotation": 0 if level else 90})
 
 
-def figure(one: Bar) -> str:
+def format_height(one: Bar) -> str:
     return f"{one.height:,.0f}" if one.height >= 100 else f"{one.height:.3g}"
 
 
-def write_one(axes: Axes, place: float, one: Bar, drawn: Look, high: float, style: dict) -> None:
+def write_one(axes: Axes, place: float, one: Bar, drawn: StackStyle, high: float, style: dict) -> None:
     """Inside of the bar where that is high enough, in points; else above it."""
     size = style["fontsize"]
-    long = CHARACTER * size * len(figure(one)) if style["rotation"] else 1.5 * size
+    long = CHARACTER * size * len(format_height(one)) if style["rotation"] else 1.5 * size
     inside = high > long + 8
     style |= {"ha": "center", "va": "bottom", "zorder": 5, "textcoords": "offset points"}
     style |= {"color": text_on(drawn.colour) if inside else INK}
     if inside and drawn.hatch:
         style["bbox"] = {"facecolor": drawn.colour, "edgecolor": "none", "pad": 1.2}
-    axes.annotate(figure(one), (place, 0 if inside else one.top), (0, 4), **style)
+    axes.annotate(format_height(one), (place, 0 if inside else one.top), (0, 4), **style)

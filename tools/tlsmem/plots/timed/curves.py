@@ -8,7 +8,7 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.timed.stack_style import Look, wrapped
+from tlsmem.plots.timed.stack_style import StackStyle, wrap_stack_name
 
 BESIDE = 12  # points from the panel's edge to the names
 POINTS = 7.5  # of the names
@@ -16,18 +16,18 @@ ASIDE = 4  # from the whisker of one curve to that of the next
 LINE = 1.2  # of its height: from line to line
 
 
-Ends = tuple[float, float] | None
+WhiskerEnds = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
 class Curve:
     stack: str
-    look: Look
+    look: StackStyle
     across: tuple[float, ...]
     heights: tuple[float, ...]
     said: str = ""  # beside the name
     marked: tuple[int, ...] | None = None  # which points; None: all
-    ends: tuple[Ends, ...] = ()  # of a whisker at each point
+    ends: tuple[WhiskerEnds, ...] = ()  # of a whisker at each point
 
     @property
     def top(self) -> float:
@@ -39,9 +39,9 @@ def tall(text: str) -> float:
     return POINTS * LINE * (1 + text.count("\n")) + 2
 
 
-def inches(stacks: Sequence[str]) -> float:
+def panel_inches(stacks: Sequence[str]) -> float:
     """Of a panel that has room for these names, each with something said beside it."""
-    return sum(tall(f"{wrapped(stack)}\n") for stack in stacks) / 72
+    return sum(tall(f"{wrap_stack_name(stack)}\n") for stack in stacks) / 72
 
 
 def draw(axes: Axes, curves: Sequence[Curve]) -> list[Annotation]:
@@ -69,20 +69,20 @@ def whiskers(axes: Axes, one: Curve, aside: float) -> None:
 
 
 def name(axes: Axes, one: Curve) -> Annotation:
-    text = "\n".join([*wrapped(one.stack).split("\n"), *[one.said] * bool(one.said)])
+    text = "\n".join([*wrap_stack_name(one.stack).split("\n"), *[one.said] * bool(one.said)])
     drawn = {"textcoords": "offset points", "va": "center", "ha": "left", "annotation_clip": False}
     drawn |= {"fontsize": POINTS, "color": INK, "linespacing": 1.05}
     return axes.annotate(text, (1, one.heights[-1]), (BESIDE, 0), xycoords=axes.get_yaxis_transform(), **drawn)
 
 
-def spread(axes: Axes, curves: Sequence[Curve], names: Sequence[Annotation]) -> None:
+def spread_labels(axes: Axes, curves: Sequence[Curve], names: Sequence[Annotation]) -> None:
     """Each name beside its curve's end, or as near as the others allow, and a thin line from the one to the other; the
     figure has its layout by now, and keeps it."""
     point, box = axes.figure.dpi / 72, axes.get_window_extent()
     wide, high = box.width / point, box.height / point
-    ends = [axes.transAxes.inverted().transform(axes.transData.transform(end_of(one))) for one in curves]
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform(curve_end(one))) for one in curves]
     sizes = [tall(one.get_text()) for one in names]
-    centres = apart([float(end[1]) * high for end in ends], sizes, high)
+    centres = place_labels([float(end[1]) * high for end in ends], sizes, high)
     for one, label, (across, height), centre in zip(curves, names, ends, centres, strict=True):
         label.set_position((BESIDE, centre - height * high))
         points = [across, 1, 1 + (BESIDE - 2) / wide], [height, height, centre / high]
@@ -90,11 +90,11 @@ def spread(axes: Axes, curves: Sequence[Curve], names: Sequence[Annotation]) -> 
         axes.plot(*points, transform=axes.transAxes, clip_on=False, scalex=False, scaley=False, **style)
 
 
-def end_of(one: Curve) -> tuple[float, float]:
+def curve_end(one: Curve) -> tuple[float, float]:
     return one.across[-1], one.heights[-1]
 
 
-def apart(wanted: Sequence[float], sizes: Sequence[float], top: float) -> list[float]:
+def place_labels(wanted: Sequence[float], sizes: Sequence[float], top: float) -> list[float]:
     """Centres as near to those that are wanted as may be, in their order, none within another's size; from 0 to `top`,
     where there is room."""
     blocks: list[tuple[list[int], float]] = []  # of what touches, from below: with the bottom

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from tlsmem.plots.picture import frame
-from tlsmem.stats.timed_selection import Timed
-from tlsmem.stats.timed_summary import LEAST
-from tlsmem.tables.settings import dates, machine_of
+from tlsmem.plots.picture import add_title_and_legend
+from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.stats.timed_summary import MIN_REPEATS
+from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.timed import shared_columns
 
 WIDE = 15.5  # characters of an inch
@@ -20,14 +20,14 @@ HOLES = 4  # spelt out
 WHISKERS = "; whiskers: 95 % intervals of these, by bootstrap"
 
 
-def framed(
-    made: Figure, title: str, handles: Sequence[Artist], timed: Timed, plotted: str, notes: Sequence[str]
+def add_frame(
+    made: Figure, title: str, handles: Sequence[Artist], timed: TimedSelection, plotted: str, notes: Sequence[str]
 ) -> None:
     """And settles the layout: what is written afterwards knows how much room it has."""
-    said = " ".join(filter(None, [plotted, shared_columns.remarks(timed)]))
+    said = " ".join(filter(None, [plotted, shared_columns.describe_conditions(timed)]))
     lines = [said, *notes, f"Libraries: {libraries(timed)}.", recorded(timed)]
     wide = int(WIDE * made.get_size_inches()[0])
-    frame(
+    add_title_and_legend(
         made,
         title,
         handles,
@@ -37,7 +37,7 @@ def framed(
     made.set_layout_engine("none")
 
 
-def subtitled(made: Figure, timed: Timed) -> None:
+def subtitled(made: Figure, timed: TimedSelection) -> None:
     """What was agreed on, where there is no legend."""
     agreed = next((one.negotiated for one in timed.records if one.negotiated), None)
     if agreed:
@@ -45,25 +45,25 @@ def subtitled(made: Figure, timed: Timed) -> None:
         made.text(0.5, 1 - 0.46 / made.get_size_inches()[1], said, fontsize=9, color="#444444", ha="center", va="top")
 
 
-def libraries(timed: Timed) -> str:
+def libraries(timed: TimedSelection) -> str:
     """As reported."""
     said = {one.stack: one.reported for one in timed.records if one.reported}
     return "; ".join(said[stack] for stack in timed.stacks if stack in said)
 
 
-def recorded(timed: Timed) -> str:
+def recorded(timed: TimedSelection) -> str:
     commits = sorted({one.commit[:12] + (" with changes" if one.dirty else "") for one in timed.records})
-    return f"{machine_of(timed.records[0])}. Recorded {dates(timed.records)}, commit {', '.join(commits)}."
+    return f"{describe_machine(timed.records[0])}. Recorded {dates(timed.records)}, commit {', '.join(commits)}."
 
 
-def repeats(timed: Timed) -> str:
+def describe_medians(timed: TimedSelection) -> str:
     """What a height is, and what its whisker."""
     said = f"Medians of {shared_columns.repeats_text(timed)}"
     most = max((len(series.runs()) for series in timed.every()), default=0)
-    return f"{said}{WHISKERS}." if most >= LEAST else f"{said}: too few for an interval."
+    return f"{said}{WHISKERS}." if most >= MIN_REPEATS else f"{said}: too few for an interval."
 
 
-def holes(timed: Timed, what: str = "bar") -> list[str]:
+def describe_missing(timed: TimedSelection, what: str = "bar") -> list[str]:
     """Which have none, and why; suites with one reason together."""
     found: dict[tuple[str, str], list[str]] = {}
     for (stack, suite), why in reasons(timed).items():
@@ -79,7 +79,7 @@ def shortened(why: str) -> str:
     return textwrap.shorten(ASKED.sub("", why), LONGEST, placeholder=" …")
 
 
-def reasons(timed: Timed) -> dict[tuple[str, str], str]:
+def reasons(timed: TimedSelection) -> dict[tuple[str, str], str]:
     """By stack and suite; where a run has one, not that others were not made."""
     found: dict[tuple[str, str], str] = {}
     for work in timed.works:

@@ -3,10 +3,10 @@
 KINDS = {"": "full", "-id": "resumed by session id", "-ticket": "resumed by ticket"}  # by the end of a suite's name
 
 
-def ending(suite: str) -> str:
+def resumption_suffix(suite: str) -> str:
     return next((end for end in KINDS if end and suite.endswith(end)), "")
 
 
-def base(suite: str) -> str:
+def base_suite(suite: str) -> str:
     """The suite without its resumption."""
-    return suite.removesuffix(ending(suite))
+    return suite.removesuffix(resumption_suffix(suite))

@@ -11,14 +11,14 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.timed import bars
 from tlsmem.plots.timed.bars import Bar
-from tlsmem.plots.timed.curves import Curve, Ends
-from tlsmem.plots.timed.stack_style import Look, look
+from tlsmem.plots.timed.curves import Curve, WhiskerEnds
+from tlsmem.plots.timed.stack_style import StackStyle, style_of_stack
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import timed_rates
 from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.timed_rates import Quantity
-from tlsmem.stats.timed_selection import Timed, TimedSeries, Work
-from tlsmem.stats.timed_summary import Factor, Figure, figure
+from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
+from tlsmem.stats.timed_summary import Ratio, Sample, sample_from_runs
 from tlsmem.tables.timed.shared_columns import size_text
 
 PERCENTILES = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
@@ -27,15 +27,17 @@ US, MS = 1_000, 1_000_000
 
 def bar(series: TimedSeries, quantity: Quantity, mark: Quantity | None = None) -> Bar | None:
     """None in a hole."""
-    found = figure(series.runs(), quantity)
+    found = sample_from_runs(series.runs(), quantity)
     if not found:
         return None
-    interval, held = found.interval, figure(series.runs(), mark) if mark else None
+    interval, held = found.interval, sample_from_runs(series.runs(), mark) if mark else None
     ends = (interval.low, interval.high) if interval else (None, None)
     return Bar(found.median, *ends, held.median if held else None)
 
 
-def bars_of(timed: Timed, works: dict[str, Work], stacks: Sequence[str], *quantities: Quantity) -> bars.Bars:
+def bars_by_group(
+    timed: TimedSelection, works: dict[str, Work], stacks: Sequence[str], *quantities: Quantity
+) -> bars.Bars:
     """By group, which is at a work, and stack."""
     found = {
         (group, stack): bar(timed.series(stack, work), *quantities) for group, work in works.items() for stack in stacks
@@ -43,27 +45,29 @@ def bars_of(timed: Timed, works: dict[str, Work], stacks: Sequence[str], *quanti
     return {place: one for place, one in found.items() if one}
 
 
-def curve(timed: Timed, stack: str, points: dict[float, Work], quantity: Quantity) -> dict[float, Figure]:
-    found = {at: figure(timed.series(stack, work).runs(), quantity) for at, work in points.items()}
+def curve(timed: TimedSelection, stack: str, points: dict[float, Work], quantity: Quantity) -> dict[float, Sample]:
+    found = {at: sample_from_runs(timed.series(stack, work).runs(), quantity) for at, work in points.items()}
     return {at: one for at, one in found.items() if one}
 
 
-def ends_of(interval: Interval | None, by: float = 1) -> Ends:
+def whisker_ends(interval: Interval | None, by: float = 1) -> WhiskerEnds:
     """Of a whisker."""
     return (by * interval.low, by * interval.high) if interval else None
 
 
-def over_threads(axes: Axes, timed: Timed, stacks: Sequence[str], works: Sequence[Work], quantity: Quantity) -> list:
+def draw_over_threads(
+    axes: Axes, timed: TimedSelection, stacks: Sequence[str], works: Sequence[Work], quantity: Quantity
+) -> list:
     """Of each thread, in percent of what a single one does; without that there is no curve."""
     made = []
     for index, stack in enumerate(stacks):
         found = curve(timed, stack, {work.threads: work for work in works}, quantity)
         if 1 in found:
-            factors = [Factor(found[1], one) for one in found.values()]  # as in the table
+            factors = [Ratio(found[1], one) for one in found.values()]  # as in the table
             shares = tuple(100 * one.value for one in factors)
             said = f"{shares[-1]:.0f} %" if len(shares) > 1 else ""
-            ends = tuple(ends_of(None if one.before is one.after else one.interval, 100) for one in factors)
-            made.append(Curve(stack, look(index), tuple(found), shares, said, ends=ends))
+            ends = tuple(whisker_ends(None if one.before is one.after else one.interval, 100) for one in factors)
+            made.append(Curve(stack, style_of_stack(index), tuple(found), shares, said, ends=ends))
     counts = sorted({work.threads for work in works})
     cpus = timed.records[0].machine.cpus
     axes.set_xlim(min(counts) - 0.25, max(*counts, 2) + 0.25)
@@ -84,15 +88,17 @@ def shaded(axes: Axes, cpus: int) -> None:
     axes.text(right - 0.05, 0.02 * axes.get_ylim()[1], f"more threads than the {cpus} CPUs", **style)
 
 
-def over_sizes(axes: Axes, timed: Timed, stacks: Sequence[str], works: Sequence[Work], quantity: Quantity) -> list:
+def draw_over_sizes(
+    axes: Axes, timed: TimedSelection, stacks: Sequence[str], works: Sequence[Work], quantity: Quantity
+) -> list:
     sizes = sorted({work.size_bytes for work in works})
     made = []
     for index, stack in enumerate(stacks):
         found = curve(timed, stack, {work.size_bytes: work for work in works}, quantity)
         if found:
             heights = tuple(one.median for one in found.values())
-            ends = tuple(ends_of(one.interval) for one in found.values())
-            made.append(Curve(stack, look(index), tuple(found), heights, f"{heights[-1]:,.0f}", ends=ends))
+            ends = tuple(whisker_ends(one.interval) for one in found.values())
+            made.append(Curve(stack, style_of_stack(index), tuple(found), heights, f"{heights[-1]:,.0f}", ends=ends))
     axes.set_xscale("log", base=2)
     shown = sizes[:: -(-len(sizes) // 9)]
     axes.set_xticks(shown, [size_text(size).replace(" ", "\n") for size in shown], fontsize=8)
@@ -103,13 +109,13 @@ def over_sizes(axes: Axes, timed: Timed, stacks: Sequence[str], works: Sequence[
     return made
 
 
-def distribution(axes: Axes, timed: Timed, stacks: Sequence[str], work: Work, part: Role) -> list[Curve]:
+def draw_distribution(axes: Axes, timed: TimedSelection, stacks: Sequence[str], work: Work, part: Role) -> list[Curve]:
     """Of all intervals of all repeats; each curve goes as far as there are some, to the longest."""
     made = []
     for index, stack in enumerate(stacks):
-        found = timed_rates.latencies(timed.series(stack, work).runs(), part)
+        found = timed_rates.latency_histogram(timed.series(stack, work).runs(), part)
         if found and found.total_count:
-            made.append(steps(stack, look(index), found))
+            made.append(steps(stack, style_of_stack(index), found))
     furthest = max((one.across[-1] for one in made), default=1)
     shown = [one for one in PERCENTILES if place(one) <= furthest]
     axes.set_xticks([place(one) for one in shown], [f"{one:g} %" if one else "" for one in shown], fontsize=8)
@@ -123,7 +129,7 @@ def distribution(axes: Axes, timed: Timed, stacks: Sequence[str], work: Work, pa
     return made
 
 
-def steps(stack: str, drawn: Look, found: HdrHistogram) -> Curve:
+def steps(stack: str, drawn: StackStyle, found: HdrHistogram) -> Curve:
     """As they are, not sampled: each time from where it begins to where the next does; marked at the percentiles."""
     counts = [(one.value_iterated_to, one.count_added_in_this_iter_step) for one in found.get_recorded_iterator()]
     before = numpy.cumsum([0, *(count for _, count in counts)])

@@ -15,71 +15,79 @@ from tlsmem.plots.picture import STYLE, save
 from tlsmem.plots.timed import bars, curves, frame, handshake_kinds, panels, stack_style
 from tlsmem.plots.timed.bars import Bars
 from tlsmem.plots.timed.curves import Curve
-from tlsmem.plots.timed.panels import bars_of
+from tlsmem.plots.timed.panels import bars_by_group
 from tlsmem.plots.timed.stack_style import keys
 from tlsmem.schema.harness_output import Role, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates
 from tlsmem.stats.session_cost import MIB
-from tlsmem.stats.timed_selection import Timed, Work, select
+from tlsmem.stats.timed_selection import TimedSelection, Work, select
 from tlsmem.tables.timed import harness_overhead
-from tlsmem.tables.timed.latency import PARTS
-from tlsmem.tables.timed.threads import by_one, quantity
+from tlsmem.tables.timed.latency import PARTS_BY_SCENARIO
+from tlsmem.tables.timed.threads import rate_quantity, ratios_to_one_thread
 
 AROUND = 1.8  # inches: above and below the panels
 HEADINGS = {"send": "sending", "receive": "receiving"}
 Painter = Callable[[Axes, list[Work], str], list[Curve]]
 
 
-def threads(timed: Timed) -> Figure:
+def threads(timed: TimedSelection) -> Figure:
     def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
         axes.set_ylabel("% of one thread's rate", fontsize=8.5)
         axes.set_xlabel("threads", fontsize=8.5)
-        return panels.over_threads(axes, timed, timed.stacks, works, quantity(works[0], part))
+        return panels.draw_over_threads(axes, timed, timed.stacks, works, rate_quantity(works[0], part))
 
     plotted = "What each thread does of what one does alone, by its part's own time; all share the server's context."
-    title = f"Rate per thread over threads: {handshake_kinds.base(timed.works[0].suite)}"
-    return picture(timed, title, " ".join([plotted, frame.repeats(timed), *apart(timed)]), painted)
+    title = f"Rate per thread over threads: {handshake_kinds.base_suite(timed.works[0].suite)}"
+    return picture(
+        timed, title, " ".join([plotted, frame.describe_medians(timed), *describe_ratio_notes(timed)]), painted
+    )
 
 
-def apart(timed: Timed) -> list[str]:
+def describe_ratio_notes(timed: TimedSelection) -> list[str]:
     """Where several threads were not measured beside one."""
-    found = (one.note for work in timed.works for part in PARTS[work.scenario] for one in by_one(timed, work, part))
+    found = (
+        one.note
+        for work in timed.works
+        for part in PARTS_BY_SCENARIO[work.scenario]
+        for one in ratios_to_one_thread(timed, work, part)
+    )
     return [f"Held against one thread: {note}." for note in dict.fromkeys(filter(None, found))]
 
 
-def sizes(timed: Timed) -> Figure:
+def sizes(timed: TimedSelection) -> Figure:
     def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
         axes.set_ylabel("MiB/s")
         axes.set_xlabel("bytes of one write")
-        return panels.over_sizes(axes, timed, timed.stacks, works, timed_rates.mebibytes_per_second(part))
+        return panels.draw_over_sizes(axes, timed, timed.stacks, works, timed_rates.mebibytes_per_second(part))
 
     plotted = "Of the server's writes, and of the client's reads; beside a name: MiB/s at the largest size."
     title = f"Bulk transfer over the size of a write: {timed.works[0].suite}"
-    return picture(timed, title, f"{plotted} {frame.repeats(timed)}", painted)
+    return picture(timed, title, f"{plotted} {frame.describe_medians(timed)}", painted)
 
 
-def latency(timed: Timed) -> Figure:
+def latency(timed: TimedSelection) -> Figure:
     def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
         axes.set_ylabel("time of one handshake", fontsize=8.5)
         axes.set_xlabel("of handshakes took no longer", fontsize=8.5)
-        return panels.distribution(axes, timed, timed.stacks, works[0], part)
+        return panels.draw_distribution(axes, timed, timed.stacks, works[0], part)
 
     plotted = (
         "All steps of the one role in one handshake; all intervals of all threads and repeats together, to the longest."
     )
-    title = f"How long a handshake takes: {handshake_kinds.base(timed.works[0].suite)}"
+    title = f"How long a handshake takes: {handshake_kinds.base_suite(timed.works[0].suite)}"
     return picture(timed, title, plotted, painted)
 
 
-def picture(timed: Timed, title: str, plotted: str, painted: Painter) -> Figure:
+def picture(timed: TimedSelection, title: str, plotted: str, painted: Painter) -> Figure:
     """A row for each part, a column for each kind of handshake; of one kind the parts beside each other."""
     works = {
-        end: [one for one in timed.works if handshake_kinds.ending(one.suite) == end] for end in handshake_kinds.KINDS
+        end: [one for one in timed.works if handshake_kinds.resumption_suffix(one.suite) == end]
+        for end in handshake_kinds.KINDS
     }
-    ends, parts = [end for end, some in works.items() if some], PARTS[timed.works[0].scenario]
+    ends, parts = [end for end, some in works.items() if some], PARTS_BY_SCENARIO[timed.works[0].scenario]
     shape = (1, 2) if len(ends) == 1 else (2, len(ends))
-    high = max(7.2, AROUND + shape[0] * (0.7 + curves.inches(timed.stacks)))
+    high = max(7.2, AROUND + shape[0] * (0.7 + curves.panel_inches(timed.stacks)))
     made, grid = pyplot.subplots(*shape, figsize=(12.8, high), layout="constrained", squeeze=False)
     drawn = []
     for axes, (part, end) in zip(grid.flat, [(part, end) for part in parts for end in ends], strict=True):
@@ -87,11 +95,11 @@ def picture(timed: Timed, title: str, plotted: str, painted: Painter) -> Figure:
         axes.set_title(heading(part, end, works[end][0]), fontsize=10, weight="bold")
         axes.label_outer(remove_inner_ticks=False)
         drawn.append((axes, found, curves.draw(axes, found)))
-    one_scale([axes for axes, found, _ in drawn if found])
-    frame.framed(made, title, [], timed, plotted, frame.holes(timed, "curve"))
+    share_scale([axes for axes, found, _ in drawn if found])
+    frame.add_frame(made, title, [], timed, plotted, frame.describe_missing(timed, "curve"))
     frame.subtitled(made, timed)
     for axes, found, names in drawn:
-        curves.spread(axes, found, names)
+        curves.spread_labels(axes, found, names)
     return made
 
 
@@ -99,7 +107,7 @@ def heading(part: str, end: str, work: Work) -> str:
     return f"{part}, {handshake_kinds.KINDS[end]}" if work.scenario == "handshake" else HEADINGS[part]
 
 
-def one_scale(drawn: Sequence[Axes]) -> None:
+def share_scale(drawn: Sequence[Axes]) -> None:
     limits = [axes.get_ylim() for axes in drawn]
     for axes in drawn:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
@@ -114,7 +122,7 @@ ROLES: tuple[Role, ...] = ("client", "server")
 Panel = tuple[Axes, list[str], Bars]
 
 
-def transfer(timed: Timed) -> Figure:
+def transfer(timed: TimedSelection) -> Figure:
     """Sending and receiving; writes of 1 MiB, or of the largest size that there is."""
     there = {work.size_bytes for work in timed.works}
     size = MIB if MIB in there else max(there)
@@ -124,37 +132,44 @@ def transfer(timed: Timed) -> Figure:
     made, grid = bar_grid(1, len(works), len(stacks))
     drawn: list[Panel] = []
     for axes, part, heading in zip(grid, ("send", "receive"), ("sending", "receiving"), strict=True):
-        found = bars_of(timed, works, stacks, timed_rates.mebibytes_per_second(part), cipher)
+        found = bars_by_group(timed, works, stacks, timed_rates.mebibytes_per_second(part), cipher)
         drawn.append((axes, list(works), found))
         axes.set_title(heading, fontsize=11, weight="bold")
         axes.set_ylabel("MiB/s")
     marked = any(one.mark is not None for _, _, found in drawn for one in found.values())
     mark = Line2D([], [], color=INK, linewidth=1.8, label="the library's own AEAD by itself, sealing")
     handles = [*keys(stacks), *[mark] * marked]
-    plotted = f"Of the server's writes, and of the client's reads, the time of each by itself. {frame.repeats(timed)}"
-    copying = harness_overhead.copying(timed)
+    plotted = (
+        "Of the server's writes, and of the client's reads, the time of each by itself. "
+        f"{frame.describe_medians(timed)}"
+    )
+    copying = harness_overhead.describe_copying_share(timed)
     finish(made, drawn, TRANSFER, handles, timed, f"{plotted} {copying}{'.' * bool(copying)}".strip())
     return made
 
 
-def handshakes(timed: Timed) -> Figure:
+def handshakes(timed: TimedSelection) -> Figure:
     """A panel for each role and kind of handshake; both roles of a kind have one scale."""
-    groups = list(dict.fromkeys(handshake_kinds.base(work.suite) for work in timed.works))
+    groups = list(dict.fromkeys(handshake_kinds.base_suite(work.suite) for work in timed.works))
     there = [
-        end for end in handshake_kinds.KINDS if any(handshake_kinds.ending(work.suite) == end for work in timed.works)
+        end
+        for end in handshake_kinds.KINDS
+        if any(handshake_kinds.resumption_suffix(work.suite) == end for work in timed.works)
     ]
     made, grid = bar_grid(len(there), len(groups), len(timed.stacks))
     drawn: list[Panel] = []
     for at, end in enumerate(there):
         works: dict[str, Work] = {
-            handshake_kinds.base(one.suite): one for one in timed.works if handshake_kinds.ending(one.suite) == end
+            handshake_kinds.base_suite(one.suite): one
+            for one in timed.works
+            if handshake_kinds.resumption_suffix(one.suite) == end
         }
         for role, axes in zip(ROLES, grid[2 * at : 2 * at + 2], strict=True):
-            drawn.append((axes, groups, bars_of(timed, works, timed.stacks, timed_rates.per_second(role))))
+            drawn.append((axes, groups, bars_by_group(timed, works, timed.stacks, timed_rates.per_second(role))))
             axes.set_title(f"{role}, {handshake_kinds.KINDS[end]}", fontsize=10, weight="bold")
             axes.set_ylabel("handshakes/s")
     plotted = "By the time of all steps of the one role, tickets included; construction is apart."
-    finish(made, drawn, HANDSHAKES, keys(timed.stacks), timed, f"{plotted} {frame.repeats(timed)}")
+    finish(made, drawn, HANDSHAKES, keys(timed.stacks), timed, f"{plotted} {frame.describe_medians(timed)}")
     return made
 
 
@@ -168,7 +183,7 @@ def bar_grid(pairs: int, groups: int, stacks: int) -> tuple[Figure, list[Axes]]:
     return made, list(grid.flat)
 
 
-def finish(made: Figure, drawn: list[Panel], title: str, handles: list, timed: Timed, plotted: str) -> None:
+def finish(made: Figure, drawn: list[Panel], title: str, handles: list, timed: TimedSelection, plotted: str) -> None:
     stacks: Sequence[str] = timed.stacks
     for axes, groups, found in drawn:
         bars.draw(axes, groups, stacks, found)
@@ -176,10 +191,10 @@ def finish(made: Figure, drawn: list[Panel], title: str, handles: list, timed: T
         top = max(axes.get_ylim()[1] for axes, _, _ in pair)
         for axes, _, _ in pair:
             axes.set_ylim(0, top)
-    frame.framed(made, title, handles, timed, plotted, frame.holes(timed))
-    longest = max((len(bars.figure(one)) for *_, found in drawn for one in found.values()), default=0)
+    frame.add_frame(made, title, handles, timed, plotted, frame.describe_missing(timed))
+    longest = max((len(bars.format_height(one)) for *_, found in drawn for one in found.values()), default=0)
     for axes, groups, found in drawn:
-        bars.write(axes, groups, stacks, found, longest)
+        bars.write_values(axes, groups, stacks, found, longest)
 
 
 NOTHING = "no timed run was measured, so there is nothing to draw; tabulate.py shows why"
@@ -190,28 +205,28 @@ def draw(records: Sequence[Record], directory: Path) -> list[Path]:
     return draw_selected(select(records), directory)
 
 
-def draw_selected(timed: Timed, directory: Path) -> list[Path]:
+def draw_selected(timed: TimedSelection, directory: Path) -> list[Path]:
     if not any(one.status == "measured" and one.meter == "time" for one in timed.records):
         raise ValueError(NOTHING)
     directory.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE | stack_style.STYLE):
-        return [file for name, made in every(timed) for file in save(made, directory / name)]
+        return [file for name, made in timed_figures(timed) for file in save(made, directory / name)]
 
 
-def every(timed: Timed) -> Iterator[tuple[str, Figure]]:
+def timed_figures(timed: TimedSelection) -> Iterator[tuple[str, Figure]]:
     """By name of a file, without its ending. Allocators, and CPUs, are never mixed in one picture."""
     conditions = list(dict.fromkeys((work.allocator, work.cpu) for work in timed.works))
     for allocator, cpu in conditions:
         alike = timed.where(lambda work, wanted=(allocator, cpu): (work.allocator, work.cpu) == wanted)
         more = [allocator] * timed.varies("allocator") + [cpu] * timed.varies("cpu")
-        for name, made in of_conditions(alike):
+        for name, made in figures_by_name(alike):
             yield "-".join([name, *(word.split()[0] for word in more)]), made
 
 
-def of_conditions(timed: Timed) -> Iterator[tuple[str, Figure]]:
-    if moved := measured(timed.of("throughput")):
+def figures_by_name(timed: TimedSelection) -> Iterator[tuple[str, Figure]]:
+    if moved := measured_works(timed.of("throughput")):
         yield "transfer", transfer(moved)
-    if shaken := measured(timed.of("handshake")):
+    if shaken := measured_works(timed.of("handshake")):
         yield "handshake", handshakes(shaken)
         for suite, some in by_base(shaken):
             yield f"latency-{suite}", latency(some)
@@ -223,12 +238,12 @@ def of_conditions(timed: Timed) -> Iterator[tuple[str, Figure]]:
         yield f"sizes-{suite}", sizes(some)
 
 
-def measured(timed: Timed) -> Timed | None:
+def measured_works(timed: TimedSelection) -> TimedSelection | None:
     """None where no run was."""
     return timed if any(series.runs() for series in timed.every()) else None
 
 
-def several(timed: Timed, scenario: Scenario, field: str) -> Timed:
+def several(timed: TimedSelection, scenario: Scenario, field: str) -> TimedSelection:
     """Works that were measured with several values of the field; of sizes, at the fewest threads."""
     timed = timed.of(scenario) if field == "size_bytes" else timed.where(lambda work: work.scenario == scenario)
     values: dict[Work, set[int]] = {}
@@ -237,9 +252,9 @@ def several(timed: Timed, scenario: Scenario, field: str) -> Timed:
     return timed.where(lambda work: len(values[replace(work, **{field: 1})]) > 1)
 
 
-def by_base(timed: Timed) -> Iterator[tuple[str, Timed]]:
+def by_base(timed: TimedSelection) -> Iterator[tuple[str, TimedSelection]]:
     """Full handshakes and those resumed of the same suite together; without those of which nothing was measured."""
-    for base in dict.fromkeys(handshake_kinds.base(work.suite) for work in timed.works):
-        some = timed.where(lambda work, base=base: handshake_kinds.base(work.suite) == base)
-        if measured(some):
+    for base in dict.fromkeys(handshake_kinds.base_suite(work.suite) for work in timed.works):
+        some = timed.where(lambda work, base=base: handshake_kinds.base_suite(work.suite) == base)
+        if measured_works(some):
             yield base, some

@@ -7,28 +7,30 @@ from pathlib import Path
 
 from tlsmem.plots.timed import handshake_kinds, pictures
 from tlsmem.schema.records import Record
-from tlsmem.stats.selection import chosen, of_campaign
+from tlsmem.stats.selection import choose_values, select_campaign
 from tlsmem.stats.timed_selection import is_timed, select
 from tlsmem.tables import table_command
 
 
-def wanted(records: Sequence[Record], given: argparse.Namespace) -> list[Record]:
+def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[Record]:
     """Of the stacks and suites that were asked for, in that order; a suite brings its resumed handshakes along.
     ValueError with a sentence when one has no runs."""
     records = [one for one in records if is_timed(one)]
     if not records:
         raise ValueError("no timed runs; make throughput, make handshake and make threads record some")
-    stacks = chosen(given.stack, (one.stack for one in records), "the stack")
-    there = (suite for one in records for suite in (one.suite, handshake_kinds.base(one.suite)))
-    suites = chosen(given.suite, there, "the suite")
-    found = [one for one in records if one.stack in stacks and {one.suite, handshake_kinds.base(one.suite)} & {*suites}]
+    stacks = choose_values(given.stack, (one.stack for one in records), "the stack")
+    there = (suite for one in records for suite in (one.suite, handshake_kinds.base_suite(one.suite)))
+    suites = choose_values(given.suite, there, "the suite")
+    found = [
+        one for one in records if one.stack in stacks and {one.suite, handshake_kinds.base_suite(one.suite)} & {*suites}
+    ]
     return sorted(found, key=lambda one: stacks.index(one.stack)) if given.stack else found
 
 
-def drawn(given: argparse.Namespace) -> list[Path]:
-    loaded = table_command.loaded(given.recording, "recordings are directories under data/")
-    loaded = of_campaign(loaded, given.campaign) if given.campaign else loaded
-    timed = select(wanted(loaded, given))
+def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
+    loaded = table_command.load_recording(given.recording, "recordings are directories under data/")
+    loaded = select_campaign(loaded, given.campaign) if given.campaign else loaded
+    timed = select(select_timed(loaded, given))
     for said in timed.left_out:
         print(f"plot_timing: {given.recording}: {said}", file=sys.stderr)
     return pictures.draw_selected(timed, given.output)

@@ -24,7 +24,7 @@ WIDEST = 16  # characters of a name's line
 
 
 @dataclass(frozen=True)
-class Look:
+class StackStyle:
     colour: str
     hatch: str
     marker: str
@@ -39,17 +39,17 @@ class Look:
         return marked | {"color": self.colour, "linestyle": self.dash}
 
 
-def look(index: int) -> Look:
+def style_of_stack(index: int) -> StackStyle:
     """Of the stack with this number."""
     parts = (COLOURS, HATCHES, MARKERS, DASHES)
-    return Look(*(part[index % len(part)] for part in parts))
+    return StackStyle(*(part[index % len(part)] for part in parts))
 
 
 def keys(stacks: list[str]) -> list[Patch]:
-    return [Patch(label=stack, **look(index).bar()) for index, stack in enumerate(stacks)]
+    return [Patch(label=stack, **style_of_stack(index).bar()) for index, stack in enumerate(stacks)]
 
 
-def wrapped(stack: str) -> str:
+def wrap_stack_name(stack: str) -> str:
     """In lines, broken before `+` and `@`."""
     lines = [""]
     for piece in re.findall(r"[+@]?[^+@]+", stack):

@@ -6,17 +6,17 @@ from itertools import groupby
 from typing import NamedTuple
 
 from tlsmem.profile.buckets import rules
-from tlsmem.profile.buckets.sums import Sums
+from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import Profile
 
 SAID, OF_BUCKET = Fraction(95, 100), Fraction(3, 4)  # of a difference, bucket by bucket; of a bucket, rule by rule
 
 
-class Side(NamedTuple):
+class StackSide(NamedTuple):
     """One stack's sessions of a role at a moment."""
 
-    sums: Sums
+    sums: BucketSums
     role: Owner
     moment: str
     at: str = ""  # the moment, where each side has its own
@@ -44,58 +44,58 @@ class Side(NamedTuple):
         return whys
 
 
-def explained(profiles: Sequence[Profile]) -> list[str]:
+def explain_pairs(profiles: Sequence[Profile]) -> list[str]:
     """Of every two stacks in one suite, by role: when established, after a reply, and where each holds most. What ends
     with a colon leads the sentences after it, the largest difference first. A reason is given once."""
     given: set[str] = set()
-    return [sentence for pair in pairs(profiles) for sentence in of_pair(*pair, given)]
+    return [sentence for pair in pairs(profiles) for sentence in explain_pair(*pair, given)]
 
 
-def of_one(profile: Profile) -> list[str]:
+def explain_profile(profile: Profile) -> list[str]:
     """Of one profile: why each bucket is there, with what it holds in a session of the role where most is live."""
-    sums, found = Sums(profile), []
+    sums, found = BucketSums(profile), []
     for role in sums.roles():
         if moment := sums.fullest(role):
-            side, sizes = Side(sums, role, moment), sums.held(moment, role)
+            side, sizes = StackSide(sums, role, moment), sums.held(moment, role)
             for bucket in sizes:
                 whys = " ".join(side.whys(bucket))
                 if whys:
-                    size = said(side.bytes(bucket))
+                    size = format_size(side.bytes(bucket))
                     found.append(f"**{bucket}**, {size} B of a {role} session at its most (`{moment}`): {whys}")
     return found
 
 
-def pairs(profiles: Sequence[Profile]) -> Iterator[tuple[Sums, Sums]]:
+def pairs(profiles: Sequence[Profile]) -> Iterator[tuple[BucketSums, BucketSums]]:
     """The first profile of a suite with each of another family."""
     with_runs = sorted((one for one in profiles if one.run), key=lambda one: one.run.suite)
     for _, of_suite in groupby(with_runs, key=lambda one: one.run.suite):
-        first, *others = map(Sums, of_suite)
+        first, *others = map(BucketSums, of_suite)
         yield from ((first, other) for other in others if other.family != first.family)
 
 
-def of_pair(one: Sums, other: Sums, given: set[str]) -> Iterator[str]:
-    moments: list[tuple[str, Callable[[Sums, Owner], str]]] = [
+def explain_pair(one: BucketSums, other: BucketSums, given: set[str]) -> Iterator[str]:
+    moments: list[tuple[str, Callable[[BucketSums, Owner], str]]] = [
         ("When established", lambda sums, role: "established"),
         ("After 1 KiB each way", lambda sums, role: "reply"),
-        ("Where each holds most", Sums.fullest),
+        ("Where each holds most", BucketSums.fullest),
     ]
     for role in one.roles():
         for when, moment in moments:
-            sides = [Side(sums, role, moment(sums, role)) for sums in (one, other)]
-            if moment == Sums.fullest:
+            sides = [StackSide(sums, role, moment(sums, role)) for sums in (one, other)]
+            if moment == BucketSums.fullest:
                 sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
             if all(side.moment in side.sums.profile.moments for side in sides):
                 larger, smaller = sorted(sides, key=lambda side: side.whole, reverse=True)
-                yield from of_moment(when, larger, smaller, given)
+                yield from explain_moment(when, larger, smaller, given)
 
 
-def of_moment(when: str, larger: Side, smaller: Side, given: set[str]) -> Iterator[str]:
+def explain_moment(when: str, larger: StackSide, smaller: StackSide, given: set[str]) -> Iterator[str]:
     more = larger.whole - smaller.whole
     if not smaller.whole or not more:
         return
     times = f"{float(larger.whole / smaller.whole):.1f} times"
     holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {larger.name} holds"
-    sizes = f"{said(larger.whole)} B against {said(smaller.whole)} B"
+    sizes = f"{format_size(larger.whole)} B against {format_size(smaller.whole)} B"
     yield f"{holds} {times} as much as one of {smaller.name}: {sizes}:"
     differences = {bucket: larger.bytes(bucket) - smaller.bytes(bucket) for bucket in rules.buckets()}
     largest = sorted(filter(differences.get, differences), key=lambda bucket: -abs(differences[bucket]))
@@ -105,21 +105,23 @@ def of_moment(when: str, larger: Side, smaller: Side, given: set[str]) -> Iterat
             yield rest({one: differences[one] for one in largest[at:]})
             return
         explained_so_far += differences[bucket]
-        yield of_bucket(bucket, larger, smaller, given)
+        yield explain_bucket(bucket, larger, smaller, given)
 
 
-def of_bucket(bucket: str, larger: Side, smaller: Side, given: set[str]) -> str:
+def explain_bucket(bucket: str, larger: StackSide, smaller: StackSide, given: set[str]) -> str:
     sizes = [side.bytes(bucket) for side in (larger, smaller)]
-    sentence = f"**{bucket}**, {signed(sizes[0] - sizes[1])} B: {said(sizes[0])} B against {said(sizes[1])} B."
+    sentence = (
+        f"**{bucket}**, {signed(sizes[0] - sizes[1])} B: {format_size(sizes[0])} B against {format_size(sizes[1])} B."
+    )
     return " ".join([sentence, *reasons(larger, bucket, given), *reasons(smaller, bucket, given)])
 
 
-def reasons(side: Side, bucket: str, given: set[str]) -> Iterator[str]:
+def reasons(side: StackSide, bucket: str, given: set[str]) -> Iterator[str]:
     """Those that were not given before; beside each its bytes, unless it has the whole bucket."""
     for why, size in side.whys(bucket).items():
         if why not in given:
             given.add(why)
-            yield why if size == side.bytes(bucket) else f"{why.removesuffix('.')} ({said(size)} B)."
+            yield why if size == side.bytes(bucket) else f"{why.removesuffix('.')} ({format_size(size)} B)."
 
 
 def rest(differences: dict[str, Fraction]) -> str:
@@ -127,8 +129,8 @@ def rest(differences: dict[str, Fraction]) -> str:
 
 
 def signed(size: Fraction) -> str:
-    return f"{'+' if size >= 0 else '−'}{said(abs(size))}"
+    return f"{'+' if size >= 0 else '−'}{format_size(abs(size))}"
 
 
-def said(size: Fraction) -> str:
+def format_size(size: Fraction) -> str:
     return f"{int(size):,}" if size.denominator == 1 else f"{float(size):,.1f}"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from tlsmem.config import option_check, toml_keys
-from tlsmem.profile.frames import Frame, callers, owner
+from tlsmem.profile.frames import Frame, find_owner, skip_allocators
 
 OTHER, CONTEXT = "other", "context"
-LENT = "caller's buffers"
+CALLER_BUFFERS = "caller's buffers"
 
 
 @dataclass(frozen=True)
@@ -30,22 +30,22 @@ def pattern(alternatives: Sequence[str]) -> re.Pattern[str] | None:
 
 
 @cache
-def tables() -> dict:
+def read_tables() -> dict:
     """ValueError with a sentence."""
-    found = option_check.table("buckets")
+    found = option_check.read_tables("buckets")
     toml_keys.check_buckets(found)
     return found
 
 
 def buckets() -> dict[str, str]:
     """Each with what is in it, in the order of the file; `context` and `other` are last, and always there."""
-    given = tables().get("buckets", {})
+    given = read_tables().get("buckets", {})
     own = {bucket: meaning for bucket, meaning in given.items() if bucket not in (CONTEXT, OTHER)}
     return own | {bucket: given.get(bucket, "") for bucket in (CONTEXT, OTHER)}
 
 
 def families() -> list[str]:
-    return [name for name in tables() if name != "buckets"]
+    return [name for name in read_tables() if name != "buckets"]
 
 
 def family_of(stack: str) -> str:
@@ -79,7 +79,7 @@ class Rules:
     def rule_of(self, frames: Sequence[Frame]) -> Rule | None:
         """The first that takes this stack, innermost frame first."""
         by, within = self.free
-        if inner := callers(frames):
+        if inner := skip_allocators(frames):
             by |= self.matched(inner[0].function or "")[0]
         for frame in frames:
             within |= self.matched(frame.function or "")[1]
@@ -88,14 +88,14 @@ class Rules:
 
 
 @cache
-def rules(family: str) -> Rules:
+def rules_of_family(family: str) -> Rules:
     """None of a family that the file does not have."""
-    return Rules(tables().get(family, ()) if family != "buckets" else ())
+    return Rules(read_tables().get(family, ()) if family != "buckets" else ())
 
 
-def bucket_of(frames: Sequence[Frame], family: str) -> str:
+def find_bucket(frames: Sequence[Frame], family: str) -> str:
     """`other` when no rule takes the stack; `context` of what a context's calls allocated."""
-    if owner(frames).endswith("context"):
+    if find_owner(frames).endswith("context"):
         return CONTEXT
-    rule = rules(family).rule_of(frames)
+    rule = rules_of_family(family).rule_of(frames)
     return rule.bucket if rule else OTHER

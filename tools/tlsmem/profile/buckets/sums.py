@@ -7,11 +7,11 @@ from fractions import Fraction
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
 from tlsmem.profile.frames import Owner
-from tlsmem.profile.heap_profile import BASE, END, PEAK, Held, Profile, total
+from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile, sum_live
 
 
 @dataclass
-class Sums:
+class BucketSums:
     """Of a profile, by the rules of its stack's family; without a record of the run everything is `other`."""
 
     profile: Profile
@@ -32,7 +32,7 @@ class Sums:
 
     def rule(self, stack: int) -> Rule | None:
         if stack not in self.rules:
-            self.rules[stack] = rules.rules(self.family).rule_of(self.profile.stacks.frames(stack))
+            self.rules[stack] = rules.rules_of_family(self.family).rule_of(self.profile.stacks.frames(stack))
         return self.rules[stack]
 
     def bucket(self, stack: int) -> str:
@@ -42,16 +42,16 @@ class Sums:
         rule = self.rule(stack)
         return rule.bucket if rule else OTHER
 
-    def held(self, moment: str, owner: Owner) -> dict[str, Held]:
+    def held(self, moment: str, owner: Owner) -> dict[str, LiveHeap]:
         """By bucket, in the order of the table, those that hold something; of all sessions of the role."""
-        of: dict[str, list[Held]] = {}
+        of: dict[str, list[LiveHeap]] = {}
         for stack, held in self.profile.of_sessions(moment, owner).items():
             of.setdefault(self.bucket(stack), []).append(held)
-        return {bucket: total(dict(enumerate(of[bucket]))) for bucket in rules.buckets() if bucket in of}
+        return {bucket: sum_live(dict(enumerate(of[bucket]))) for bucket in rules.buckets() if bucket in of}
 
-    def whole(self, moment: str, owner: Owner) -> Held:
+    def whole(self, moment: str, owner: Owner) -> LiveHeap:
         """All that the sessions of the role hold, whatever the rules say."""
-        return total(self.profile.of_sessions(moment, owner))
+        return sum_live(self.profile.of_sessions(moment, owner))
 
     def phases(self) -> list[str]:
         """Moments that are ends of phases with sessions, in order of time."""
@@ -75,6 +75,6 @@ class Sums:
                 found[rule] += held.bytes
         return found
 
-    def each(self, held: Held | None) -> Fraction:
+    def each(self, held: LiveHeap | None) -> Fraction:
         """Bytes of one session."""
         return Fraction(held.bytes if held else 0, self.sessions)

@@ -17,12 +17,12 @@ from pathlib import Path
 import zstandard
 
 from tlsmem.base.paths import ROOT
-from tlsmem.profile.capture.portable_paths import portable
-from tlsmem.profile.capture.profilers import interpreter
-from tlsmem.profile.compressed_file import Torn, chunks
-from tlsmem.profile.errors import Failed, TooLong
-from tlsmem.run.process import dies_with
-from tlsmem.run.validate import how
+from tlsmem.profile.capture.portable_paths import make_portable
+from tlsmem.profile.capture.profilers import find_interpreter
+from tlsmem.profile.compressed_file import TornFile, read_chunks
+from tlsmem.profile.errors import CaptureFailed, CaptureTimeout
+from tlsmem.run.process import die_with_runner
+from tlsmem.run.validate import describe_exit
 
 STRING = re.compile(rb"\ns [0-9a-f]+ (.*)")  # with its length in bytes
 CHUNK = 1 << 18
@@ -32,34 +32,34 @@ LEVEL = 9
 async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
     """Into `file`, by zstd. Failed, with a sentence about `about`, when it comes to none within the limit."""
     try:
-        async with asyncio.timeout(limit_s), interpreting() as process:
+        async with asyncio.timeout(limit_s), run_interpreter() as process:
             feeding = asyncio.create_task(feed(process.stdin, raw))
             with file.open("wb") as packed, zstandard.ZstdCompressor(level=LEVEL).stream_writer(packed) as to:
-                async for lines in whole_lines(process.stdout):
-                    to.write(relative(lines))
+                async for lines in read_whole_lines(process.stdout):
+                    to.write(make_paths_relative(lines))
             await feeding
             status = await process.wait()
     except TimeoutError:
-        raise TooLong(f"{about}: heaptrack's interpreter: killed at the time limit") from None
-    except Torn:
-        raise Failed(f"{about}: its raw recording is cut off") from None
+        raise CaptureTimeout(f"{about}: heaptrack's interpreter: killed at the time limit") from None
+    except TornFile:
+        raise CaptureFailed(f"{about}: its raw recording is cut off") from None
     if status:
-        raise Failed(f"{about}: heaptrack's interpreter: {how(status)}")
+        raise CaptureFailed(f"{about}: heaptrack's interpreter: {describe_exit(status)}")
 
 
 @asynccontextmanager
-async def interpreting() -> AsyncIterator[asyncio.subprocess.Process]:
+async def run_interpreter() -> AsyncIterator[asyncio.subprocess.Process]:
     """It is gone when the block is left. It asks no server for names: it has none of our environment."""
     with tempfile.TemporaryFile() as statistics, broken_pipes():
         process = await asyncio.create_subprocess_exec(
-            interpreter(),
+            find_interpreter(),
             cwd=ROOT,
             env={"PATH": os.defpath, "LC_ALL": "C"},
             stdin=PIPE,
             stdout=PIPE,
             stderr=statistics,
             start_new_session=True,
-            preexec_fn=dies_with(os.getpid()),
+            preexec_fn=die_with_runner(os.getpid()),
         )
         try:
             yield process
@@ -82,12 +82,12 @@ def broken_pipes() -> Iterator[None]:
 async def feed(to: asyncio.StreamWriter, raw: Path) -> None:
     """Torn where the recording is. An interpreter that is gone is told by its status."""
     with contextlib.closing(to), contextlib.suppress(ConnectionError):
-        for chunk in chunks(raw):
+        for chunk in read_chunks(raw):
             to.write(chunk)
             await to.drain()
 
 
-async def whole_lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
+async def read_whole_lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
     """Many at a time."""
     rest = b""
     while chunk := await output.read(CHUNK):
@@ -96,11 +96,11 @@ async def whole_lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
     yield rest
 
 
-def relative(lines: bytes) -> bytes:
+def make_paths_relative(lines: bytes) -> bytes:
     """Strings that name places of this machine have other lengths without them."""
     return STRING.sub(shorter, b"\n" + lines)[1:]
 
 
 def shorter(string: re.Match[bytes]) -> bytes:
-    text = portable(string[1], ROOT)
+    text = make_portable(string[1], ROOT)
     return b"\ns %x %b" % (len(text), text)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tlsmem.profile.capture import profilers
-from tlsmem.profile.capture.profile_store import SCRATCH, sweep
-from tlsmem.profile.capture.profiled_run import end_of
-from tlsmem.profile.errors import Failed
-from tlsmem.run.harness import now
-from tlsmem.run.process import started
+from tlsmem.profile.capture.profile_store import SCRATCH, remove_scratch
+from tlsmem.profile.capture.profiled_run import run_to_exit
+from tlsmem.profile.errors import CaptureFailed
+from tlsmem.run.harness import utc_now
+from tlsmem.run.process import start_process
 from tlsmem.run.validate import Outcome, judge
 from tlsmem.schema.harness_output import PartName, ThreadLine
 from tlsmem.schema.timed_record import Instructions
@@ -55,7 +55,7 @@ HIDDEN = {
 
 
 @dataclass(frozen=True)
-class Counted:
+class CallgrindRun:
     """One run: what was executed inside of each frame, the rounds, and the parts that they have."""
 
     frames: dict[str, int]
@@ -67,31 +67,31 @@ async def count_after(outcome: Outcome, argv: Sequence[str], variables: Mapping[
     """Add the instructions of one round to the outcome of a plain run; what cannot be counted says why.
 
     `limit_s` is the plain run's; runs under callgrind get ten times as long."""
-    counted = await count(argv, variables, SLOWER * limit_s)
+    counted = await count_instructions(argv, variables, SLOWER * limit_s)
     if isinstance(counted, str):
         there = all(map(shutil.which, (CALLGRIND[0], ANNOTATE[0])))  # else it is counted once they are installed
         return replace(outcome, status="unsupported" if there else "failed", reason=counted)
     return replace(outcome, instructions=counted)
 
 
-async def count(argv: Sequence[str], variables: Mapping[str, str], limit_s: float) -> Instructions | str:
+async def count_instructions(argv: Sequence[str], variables: Mapping[str, str], limit_s: float) -> Instructions | str:
     """Of a timed run, given as the harness is called for it but with rounds of its own; or in a sentence why not.
 
     `limit_s` is of each of the two runs. Threads would be counted together, so there is one."""
     rounds = ROUNDS[argv[1]]
     try:
-        version, before = VALGRIND.version(), profilers.unrandomised()
-        sweep()
+        version, before = VALGRIND.version(), profilers.no_aslr_command()
+        remove_scratch()
         with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}.{os.getpid()}.") as folder:
-            words = [asked(argv, n, randomised=not before) for n in rounds]
+            words = [counting_argv(argv, n, randomised=not before) for n in rounds]
             few, many = [await run(before, one, variables, limit_s, Path(folder)) for one in words]
-        parts = {name: each(name, few, many) for name in many.parts}
-    except Failed as error:
+        parts = {name: instructions_per_round(name, few, many) for name in many.parts}
+    except CaptureFailed as error:
         return str(error)
     return Instructions(tool=f"valgrind {version}, callgrind", hides=hidden(), rounds=rounds, parts=parts)
 
 
-def asked(argv: Sequence[str], rounds: int, randomised: bool) -> list[str]:
+def counting_argv(argv: Sequence[str], rounds: int, randomised: bool) -> list[str]:
     """With as long a warm-up, whatever the rounds. A harness that has randomisation otherwise than asked for starts
     itself again, out of valgrind's sight."""
     chosen = {"rounds": rounds, "warmup": WARMUP, "threads": 1, "aslr": "on" if randomised else "off"}
@@ -101,33 +101,35 @@ def asked(argv: Sequence[str], rounds: int, randomised: bool) -> list[str]:
 
 async def run(
     before: Sequence[str], argv: list[str], variables: Mapping[str, str], limit_s: float, folder: Path
-) -> Counted:
-    file, begun = folder / "callgrind.out", now()
+) -> CallgrindRun:
+    file, begun = folder / "callgrind.out", utc_now()
     command = [*before, *CALLGRIND, f"--callgrind-out-file={file}", *argv]
     # Of a person valgrind reads options: a home of nobody's.
     found = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder)} | dict(variables)
-    outcome = judge(await end_of(command, found, limit_s), argv, begun)
+    outcome = judge(await run_to_exit(command, found, limit_s), argv, begun)
     if outcome.status != "measured":
-        raise Failed(f"under callgrind: {outcome.reason}")
+        raise CaptureFailed(f"under callgrind: {outcome.reason}")
     (thread,) = (line for line in outcome.lines if isinstance(line, ThreadLine))
     parts = [part.part for part in thread.parts if part.part in FRAMES]
-    return Counted(frames(await annotated(file, limit_s)), thread.rounds, parts)
+    return CallgrindRun(parse_frames(await annotated(file, limit_s)), thread.rounds, parts)
 
 
 async def annotated(file: Path, limit_s: float) -> str:
     try:
-        async with started([*ANNOTATE, str(file)], {"PATH": os.environ.get("PATH", os.defpath)}) as process:
+        async with start_process([*ANNOTATE, str(file)], {"PATH": os.environ.get("PATH", os.defpath)}) as process:
             await process.wait(limit_s)
     except OSError as error:
-        raise Failed(f"callgrind_annotate: cannot be started: {error.strerror}; is valgrind installed whole?") from None
+        raise CaptureFailed(
+            f"callgrind_annotate: cannot be started: {error.strerror}; is valgrind installed whole?"
+        ) from None
     ended = process.ended()
     if ended.status or ended.stopped:
         said = ended.stopped or ended.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise Failed(f"callgrind_annotate: {said or f'exit {ended.status}'}")
+        raise CaptureFailed(f"callgrind_annotate: {said or f'exit {ended.status}'}")
     return ended.stdout.decode(errors="replace")
 
 
-def frames(text: str) -> dict[str, int]:
+def parse_frames(text: str) -> dict[str, int]:
     """By function of the core's; what the compiler has put into one stands in lines of its own, by file."""
     found: dict[str, int] = {}
     for cost, name, _ in COST.findall(text):
@@ -135,11 +137,11 @@ def frames(text: str) -> dict[str, int]:
     return found
 
 
-def each(part: PartName, few: Counted, many: Counted) -> float:
+def instructions_per_round(part: PartName, few: CallgrindRun, many: CallgrindRun) -> float:
     """Of one round. Failed when the frame is not there, which every round goes through."""
     name, *others = FRAMES[part]
     if name not in many.frames:
-        raise Failed(f"under callgrind: no function {name} of the core's was called; is the harness stripped?")
+        raise CaptureFailed(f"under callgrind: no function {name} of the core's was called; is the harness stripped?")
     more = sum(many.frames.get(one, 0) - few.frames.get(one, 0) for one in (name, *others))
     return more / (many.rounds - few.rounds)
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from tlsmem.profile.capture.portable_paths import portable
+from tlsmem.profile.capture.portable_paths import make_portable
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.massif_reader import HEADER, RULE, Reader
+from tlsmem.profile.massif_reader import HEADER, RULE, MassifReader
 
 OUT_FILE = b" --massif-out-file="
 
@@ -18,7 +18,7 @@ class Part(NamedTuple):
     lines: list[bytes]
 
 
-def join(whole: Path, phases: list[Path], to: BinaryIO, root: Path) -> None:
+def merge_snapshots(whole: Path, phases: list[Path], to: BinaryIO, root: Path) -> None:
     """Into `to`: the header of `whole`, all snapshots of `phases` and the peak of `whole`, numbered in order of time.
 
     Places below `root` are written relative to it. Unreadable, with a sentence, when a part is not as massif writes it.
@@ -42,7 +42,7 @@ def only(file: Path) -> Part:
 
 def read(file: Path) -> tuple[list[bytes], list[Part]]:
     """The lines of the header, and the snapshots. Unreadable, with a sentence, as massif_file has it."""
-    reader, found, begin = Reader(file), [], len(HEADER)
+    reader, found, begin = MassifReader(file), [], len(HEADER)
     lines = reader.lines.keep()
     for snapshot in reader.snapshots():
         found.append(Part(snapshot.time, snapshot.kind, lines[begin + 2 :]))
@@ -51,4 +51,4 @@ def read(file: Path) -> tuple[list[bytes], list[Part]]:
 
 
 def write(to: BinaryIO, lines: list[bytes], root: Path) -> None:
-    to.write(portable(b"".join(line + b"\n" for line in lines), root))
+    to.write(make_portable(b"".join(line + b"\n" for line in lines), root))

@@ -7,7 +7,7 @@ from pathlib import Path
 REGISTRY = re.compile(rb"(?:[^\s=()\"]*/)?\.?cargo/registry/src/[^/\s]+/")  # of whichever host; the innermost
 
 
-def portable(text: bytes, root: Path) -> bytes:
+def make_portable(text: bytes, root: Path) -> bytes:
     """As symbols.shorter() has it, for files that a profiler wrote."""
     return REGISTRY.sub(b"", below(root).sub(b"", text))
 

@@ -9,23 +9,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.build.commands import Sign
+from tlsmem.build.commands import CommandProgress
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.capture import take_profile
 from tlsmem.profile.capture.profiled_run import Subject
-from tlsmem.profile.capture.take_profile import Captured
-from tlsmem.profile.errors import Failed, Unreadable
-from tlsmem.profile.heap_profile import Profile, called
+from tlsmem.profile.capture.take_profile import Capture
+from tlsmem.profile.errors import CaptureFailed, Unreadable
+from tlsmem.profile.heap_profile import Profile, profiler_name
 from tlsmem.profile.profile_metadata import ProfileRecord
 from tlsmem.run import heap_page
-from tlsmem.run.cpu_slots import complete
+from tlsmem.run.cpu_slots import run_to_completion
 
 SCRATCH = "memtest-profile"  # .PID.RANDOM, in the directory for temporary files
 ENDINGS = {".zst", ".gz", ".zip", ".xtree.zip"}  # of profiles, those too that were written once
 STOPPED = "stopped; nothing is kept of this profile"
 
 
-class Runs(Sign):
+class Runs(CommandProgress):
     """Of life, while runs are made."""
 
     def __init__(self, title: str) -> None:
@@ -47,7 +47,7 @@ class Runs(Sign):
 
 
 @dataclass(frozen=True)
-class Place:
+class ProfilePlace:
     """OUT/profiles/STACK.SUITE.N.TOOL, with an ending for each file."""
 
     folder: Path
@@ -65,7 +65,7 @@ class Place:
         return self.folder / record.file if record.file else self.record
 
 
-def place(recording: Path, subject: Subject) -> Place:
+def profile_place(recording: Path, subject: Subject) -> ProfilePlace:
     """Failed when nothing can be kept there."""
     folder, run = recording / "profiles", subject.run
     try:
@@ -73,66 +73,66 @@ def place(recording: Path, subject: Subject) -> Place:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise Failed(f"{folder}: cannot keep a profile here: {error.strerror}") from None
-    return Place(folder, f"{run.stack}.{run.suite}.{run.sessions}.{subject.tool}")
+        raise CaptureFailed(f"{folder}: cannot keep a profile here: {error.strerror}") from None
+    return ProfilePlace(folder, f"{run.stack}.{run.suite}.{run.sessions}.{subject.tool}")
 
 
-def kept(place: Place, subject: Subject) -> ProfileRecord | None:
+def load_kept(place: ProfilePlace, subject: Subject) -> ProfileRecord | None:
     """Of this run, by this version of the tool; None when it is not there or not whole."""
     try:
         found = profile_metadata.load(place.record)
-        whole = found.file is None or profile_metadata.beside(place.profile(found)) == found
+        whole = found.file is None or profile_metadata.load_record_beside(place.profile(found)) == found
     except Unreadable:
         return None
     same = (found.tool, found.tool_version) == (subject.tool, subject.version)
     return found if whole and same and found.run.key == subject.provenance.key(subject.run) else None
 
 
-def take(place: Place, subject: Subject, cpus: list[int]) -> tuple[ProfileRecord, Profile]:
+def capture_profile(place: ProfilePlace, subject: Subject, cpus: list[int]) -> tuple[ProfileRecord, Profile]:
     """Makes the runs, and keeps what they come to. Failed, with a sentence, when that is no profile."""
-    sweep()
+    remove_scratch()
     with tempfile.TemporaryDirectory(prefix=f"{SCRATCH}.{os.getpid()}.") as name, full_disks(place):
         folder = Path(name)
-        found = complete(runs(subject, folder, cpus), STOPPED)
+        found = run_to_completion(runs(subject, folder, cpus), STOPPED)
         record = recorded(place, subject, found)
-        scratch = Place(folder, place.stem)
+        scratch = ProfilePlace(folder, place.stem)
         profile_metadata.save(record, scratch.record, found.file)
-        profile = whole(open_profile.open_profile(scratch.profile(record)), found)
+        profile = check_phases(open_profile.open_profile(scratch.profile(record)), found)
         for ending, file in found.extra.items():
-            profile_metadata.replace(place.file(ending), file)
+            profile_metadata.replace_file(place.file(ending), file)
         profile_metadata.save(record, place.record, found.file)
         for ending in ENDINGS - {found.ending, *found.extra}:
             place.file(ending).unlink(missing_ok=True)
     return record, profile
 
 
-def sweep() -> None:
+def remove_scratch() -> None:
     """Removes what was left by runs that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}.*.*"):
         pid = folder.name.split(".")[1]
-        if pid.isdigit() and not heap_page.alive(int(pid)):
+        if pid.isdigit() and not heap_page.is_alive(int(pid)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Captured:
-    with Runs(f"profile: {subject.run.stack}, {called(subject.tool)}") as sign:
+async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Capture:
+    with Runs(f"profile: {subject.run.stack}, {profiler_name(subject.tool)}") as sign:
         showing = asyncio.create_task(sign.show())
         try:
-            return await take_profile.WAYS[subject.tool](subject, folder, cpus, sign.told)
+            return await take_profile.CAPTURE_METHODS[subject.tool](subject, folder, cpus, sign.told)
         finally:
             showing.cancel()
 
 
 @contextmanager
-def full_disks(place: Place) -> Iterator[None]:
+def full_disks(place: ProfilePlace) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         where = error.filename or f"{place.folder} or {tempfile.gettempdir()}"
-        raise Failed(f"{where}: cannot keep the profile: {error.strerror or error}") from None
+        raise CaptureFailed(f"{where}: cannot keep the profile: {error.strerror or error}") from None
 
 
-def recorded(place: Place, subject: Subject, found: Captured) -> ProfileRecord:
+def recorded(place: ProfilePlace, subject: Subject, found: Capture) -> ProfileRecord:
     return ProfileRecord(
         tool=subject.tool,
         tool_version=subject.version,
@@ -143,12 +143,13 @@ def recorded(place: Place, subject: Subject, found: Captured) -> ProfileRecord:
     )
 
 
-def whole(profile: Profile, found: Captured) -> Profile:
+def check_phases(profile: Profile, found: Capture) -> Profile:
     """Failed unless it has a moment for every phase."""
     missing = [phase for phase in found.made.phases if phase not in profile.moments]
     if missing:
         said = "; ".join(profile.warnings)
-        raise Failed(
-            f"{called(profile.tool)}: its file tells nothing of {', '.join(missing)}: {said or 'it is not whole'}"
+        raise CaptureFailed(
+            f"{profiler_name(profile.tool)}: its file tells nothing of {', '.join(missing)}: "
+            f"{said or 'it is not whole'}"
         )
     return profile

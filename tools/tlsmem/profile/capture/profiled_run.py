@@ -8,12 +8,12 @@ from pathlib import Path
 from tlsmem.config.definitions import Suite
 from tlsmem.config.run import Run, argv
 from tlsmem.profile.capture import profilers
-from tlsmem.profile.errors import Failed, TooLong
-from tlsmem.profile.heap_profile import called
+from tlsmem.profile.errors import CaptureFailed, CaptureTimeout
+from tlsmem.profile.heap_profile import profiler_name
 from tlsmem.run import harness
-from tlsmem.run.process import Ended, started
+from tlsmem.run.process import ProcessResult, start_process
 from tlsmem.run.provenance import Provenance
-from tlsmem.run.validate import Outcome, differs, judge
+from tlsmem.run.validate import Outcome, find_difference, judge
 
 ROUTINE = re.compile(  # what massif and heaptrack say on stderr of every run
     rb"==\d+== xtree memory report: .*\n|heaptrack stats:\n|\t?(leaked |temporary )?allocations:\s+\d+\n"
@@ -36,7 +36,7 @@ class Subject:
     version: str = ""  # of a tool whose profile is kept
 
     def __str__(self) -> str:
-        return f"{called(self.tool)}: {self.run.stack}, {self.run.suite}, {self.run.sessions:,} sessions"
+        return f"{profiler_name(self.tool)}: {self.run.stack}, {self.run.suite}, {self.run.sessions:,} sessions"
 
     @property
     def suite(self) -> Suite:
@@ -50,7 +50,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Made:
+class ProfiledRun:
     outcome: Outcome
     command: list[str]  # as if it had been given in the folder that it wrote into
 
@@ -59,72 +59,72 @@ class Made:
         return [phase.phase for phase in self.outcome.phases]
 
 
-async def plain(subject: Subject, cpu: Cpu) -> Made:
+async def run_plain(subject: Subject, cpu: Cpu) -> ProfiledRun:
     """Without the profiler."""
-    return await made(subject, subject.argv(cpu), subject.argv(cpu), {})
+    return await run_and_check(subject, subject.argv(cpu), subject.argv(cpu), {})
 
 
-async def whole(subject: Subject, folder: Path, cpu: Cpu) -> Made:
+async def run_to_end(subject: Subject, folder: Path, cpu: Cpu) -> ProfiledRun:
     """To its end, under the profiler, which writes into `folder`."""
     return await under(subject, folder, subject.argv(cpu))
 
 
-async def until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> Made:
+async def run_until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> ProfiledRun:
     """To the end of the last of `phases`, which are all up to there."""
     return await under(subject, folder, subject.argv(cpu, phases[-1]), phases)
 
 
-async def under(subject: Subject, folder: Path, words: list[str], phases: list[str] | None = None) -> Made:
-    command = profilers.command(subject.tool, folder, subject.before, words)
+async def under(subject: Subject, folder: Path, words: list[str], phases: list[str] | None = None) -> ProfiledRun:
+    command = profilers.profiler_command(subject.tool, folder, subject.before, words)
     variables = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder)}  # of a person, valgrind reads options
-    done = await made(subject, words, command, variables, phases)
+    done = await run_and_check(subject, words, command, variables, phases)
     return replace(done, command=[word.replace(str(folder), ".") for word in command])
 
 
-async def made(
+async def run_and_check(
     subject: Subject, words: list[str], command: list[str], variables: dict[str, str], phases: list[str] | None = None
-) -> Made:
+) -> ProfiledRun:
     """Failed, with a sentence, when it is no measurement of what was asked for, or not in these phases."""
-    outcome = await measured(subject, words, command, variables, phases)
+    outcome = await measure_run(subject, words, command, variables, phases)
     if not phases:
-        insist(subject, outcome)
-    return Made(outcome, command)
+        check_request(subject, outcome)
+    return ProfiledRun(outcome, command)
 
 
-async def measured(
+async def measure_run(
     subject: Subject, words: list[str], command: list[str], variables: dict[str, str], phases: list[str] | None = None
 ) -> Outcome:
     """Failed, with a sentence, when it did not go to its end, or to that of the last of `phases`."""
-    begun = harness.now()
-    ended = await end_of(command, variables, subject.limit_s)
+    begun = harness.utc_now()
+    ended = await run_to_exit(command, variables, subject.limit_s)
     outcome = judge(ended, words, begun)
     if outcome.status == "unsupported":
-        raise Failed(f"{subject.run.stack} cannot do {subject.run.suite}: {outcome.reason}")
+        raise CaptureFailed(f"{subject.run.stack} cannot do {subject.run.suite}: {outcome.reason}")
     if phases and not (ended.status or ended.stopped) and outcome.end:
         if [phase.phase for phase in outcome.phases] != phases:
-            raise Failed(f"{subject}: it went through other phases than a plain run")
+            raise CaptureFailed(f"{subject}: it went through other phases than a plain run")
     elif outcome.status == "failed":
         late = (ended.stopped or "").startswith(LATE)
-        raise (TooLong if late else Failed)(f"{subject}: {outcome.reason}")
+        raise (CaptureTimeout if late else CaptureFailed)(f"{subject}: {outcome.reason}")
     return outcome
 
 
-def insist(subject: Subject, outcome: Outcome) -> None:
+def check_request(subject: Subject, outcome: Outcome) -> None:
     """Failed, with a sentence, when what was measured is not what was asked for."""
-    if wrong := differs(outcome, subject.run, subject.suite, subject.provenance.machine.thp_host):
-        raise Failed(f"{subject}: {wrong}")
+    if wrong := find_difference(outcome, subject.run, subject.suite, subject.provenance.machine.thp_host):
+        raise CaptureFailed(f"{subject}: {wrong}")
 
 
-async def end_of(command: list[str], variables: dict[str, str], limit_s: float) -> Ended:
+async def run_to_exit(command: list[str], variables: dict[str, str], limit_s: float) -> ProcessResult:
     """Without what the profiler prints in between."""
     try:
-        async with started(command, variables) as process:
+        async with start_process(command, variables) as process:
             try:
                 await process.wait(limit_s)
             finally:  # what a heaptrack that is killed leaves
                 Path(f"/tmp/heaptrack_fifo{process.process.pid}").unlink(missing_ok=True)
     except OSError as error:
-        return harness.cannot_start(error)
+        return harness.describe_start_error(error)
     ended = process.ended()
     said = b"".join(line for line in ended.stdout.splitlines(keepends=True) if line.startswith(b'{"record"'))
     return replace(ended, stdout=said, stderr=ROUTINE.sub(b"", ended.stderr))

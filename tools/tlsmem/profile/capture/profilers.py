@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.profile.errors import Failed
+from tlsmem.profile.errors import CaptureFailed
 from tlsmem.profile.heap_profile import Tool
 
-MARKS = "build/core/libmarks.so"  # below the root
-UNRANDOMISED = ("setarch", "--addr-no-randomize")
+MARKS_LIBRARY = "build/core/libmarks.so"  # below the root
+NO_ASLR_COMMAND = ("setarch", "--addr-no-randomize")
 VERSION_LIMIT_S = 20
 LIBEXEC = re.compile(r'^LIBEXEC_REL_PATH="(.+)"$', re.MULTILINE)  # in the script that heaptrack is
 
@@ -35,7 +35,7 @@ class Profiler:
     def version(self) -> str:
         """Of the installed one. Failed when there is none, or it is too old."""
         if not shutil.which(self.package):
-            raise Failed(
+            raise CaptureFailed(
                 f"{self.package}: it is not installed; install it with: sudo apt-get install -y {self.package}"
             )
         try:
@@ -43,13 +43,17 @@ class Profiler:
                 [self.package, "--version"], capture_output=True, text=True, errors="replace", timeout=VERSION_LIMIT_S
             )
         except (OSError, subprocess.TimeoutExpired):
-            raise Failed(f"{self.package}: `{self.package} --version` tells nothing; is it installed whole?") from None
+            raise CaptureFailed(
+                f"{self.package}: `{self.package} --version` tells nothing; is it installed whole?"
+            ) from None
         found = re.search(r"\d+(\.\d+)+", done.stdout)
         least = ".".join(map(str, self.oldest))
         if not found:
-            raise Failed(f"{self.package}: `{self.package} --version` names no version; {least} or later is needed")
+            raise CaptureFailed(
+                f"{self.package}: `{self.package} --version` names no version; {least} or later is needed"
+            )
         if numbers(found[0]) < self.oldest:
-            raise Failed(f"{self.package}: version {found[0]} is installed, and {least} or later is needed")
+            raise CaptureFailed(f"{self.package}: version {found[0]} is installed, and {least} or later is needed")
         return found[0]
 
 
@@ -64,17 +68,17 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def unrandomised() -> tuple[str, ...]:
+def no_aslr_command() -> tuple[str, ...]:
     """What comes before the profiler: a harness that switches randomisation off itself starts itself again, out of the
     profiler's sight. Nothing where setarch may not."""
     try:
-        done = subprocess.run([*UNRANDOMISED, "true"], capture_output=True, timeout=VERSION_LIMIT_S)
+        done = subprocess.run([*NO_ASLR_COMMAND, "true"], capture_output=True, timeout=VERSION_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return () if done.returncode else UNRANDOMISED
+    return () if done.returncode else NO_ASLR_COMMAND
 
 
-def interpreter() -> Path:
+def find_interpreter() -> Path:
     """heaptrack's, which has no command of its own before 1.6. Failed when it is not there."""
     heaptrack = Path(shutil.which("heaptrack") or "heaptrack").resolve()
     try:
@@ -84,22 +88,30 @@ def interpreter() -> Path:
     found = heaptrack.parent / (told[1] if told else "../lib/heaptrack/libexec") / "heaptrack_interpret"
     if not os.access(found, os.X_OK):
         place = os.path.normpath(found)
-        raise Failed(f"heaptrack: its interpreter is not there, {place}: install heaptrack again, whole")
+        raise CaptureFailed(f"heaptrack: its interpreter is not there, {place}: install heaptrack again, whole")
     return found
 
 
-def command(tool: Tool, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
-    """`harness` under the tool, which writes into `folder`; heaptrack raw, for capture/interpreted.py."""
+def profiler_command(tool: Tool, folder: Path, before: Sequence[str], harness: Sequence[str]) -> list[str]:
+    """`harness` under the tool, which writes into `folder`; heaptrack raw, for heaptrack_interpreter.py."""
     if tool == "heaptrack":
         return [*before, "heaptrack", "--raw", "--output", f"{folder}/heaptrack", *harness]
     valgrind = [*before, "valgrind", "--quiet", "--vgdb=no"]  # no pipes in /tmp, which one that is killed would leave
     if tool == "massif":
-        marks = ["env", f"LD_PRELOAD={MARKS}", f"MARKS_DIRECTORY={folder}", "MARKS_XTREE=1"]
+        marks = ["env", f"LD_PRELOAD={MARKS_LIBRARY}", f"MARKS_DIRECTORY={folder}", "MARKS_XTREE=1"]
         return [*marks, *valgrind, "--tool=massif", *MASSIF, f"--massif-out-file={folder}/whole", *harness]
-    return ["env", f"LD_PRELOAD={MARKS}", *valgrind, "--tool=dhat", *DHAT, f"--dhat-out-file={folder}/dhat", *harness]
+    return [
+        "env",
+        f"LD_PRELOAD={MARKS_LIBRARY}",
+        *valgrind,
+        "--tool=dhat",
+        *DHAT,
+        f"--dhat-out-file={folder}/dhat",
+        *harness,
+    ]
 
 
-def unseen(binary: Path) -> str | None:
+def invisible_reason(binary: Path) -> str | None:
     """Why heaptrack cannot see the program's memory: it would wait for ever for a malloc of the C library."""
     for words in (["nm", "--defined-only"], ["nm", "--defined-only", "--dynamic"]):
         try:

@@ -11,9 +11,9 @@ import zstandard
 from tlsmem.base.paths import ROOT
 from tlsmem.profile.capture import massif_merge, profiled_run, profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
-from tlsmem.profile.capture.portable_paths import portable
-from tlsmem.profile.capture.profiled_run import Cpu, Made, Subject
-from tlsmem.profile.errors import Failed
+from tlsmem.profile.capture.portable_paths import make_portable
+from tlsmem.profile.capture.profiled_run import Cpu, ProfiledRun, Subject
+from tlsmem.profile.errors import CaptureFailed
 from tlsmem.run import cpu_slots
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.runner import Runner
@@ -28,58 +28,60 @@ def unheard(_made: int, _runs: int) -> None:
 
 
 @dataclass(frozen=True)
-class Captured:
-    made: Made  # the run that went to its end
+class Capture:
+    made: ProfiledRun  # the run that went to its end
     file: Path | None = None
     ending: str = ""  # of its name
     extra: dict[str, Path] = field(default_factory=dict)  # files beside it, by the ending of their names
 
 
-async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Captured:
+async def sites(subject: Subject, _: Path, cpus: list[int], told: Told) -> Capture:
     told(0, 1)
     outcome = await Runner(subject.provenance, subject.limit_s).run(subject.run, cpus[0])
     if outcome.status != "measured":
-        raise Failed(f"{subject}: {outcome.reason}")
-    return Captured(Made(outcome, ["env", f"LD_PRELOAD={HEAP_METER}", "HEAPMETER_SITES=1", *outcome.argv]))
+        raise CaptureFailed(f"{subject}: {outcome.reason}")
+    return Capture(ProfiledRun(outcome, ["env", f"LD_PRELOAD={HEAP_METER}", "HEAPMETER_SITES=1", *outcome.argv]))
 
 
-async def heaptrack(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Captured:
+async def heaptrack(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Capture:
     """The time limit is of the run and of the interpreter together."""
-    if why := profilers.unseen(ROOT / subject.argv(0)[0]):
-        raise Failed(f"{subject.run.stack}: {why}; TOOL=massif sees such a program's")
-    profilers.interpreter()
+    if why := profilers.invisible_reason(ROOT / subject.argv(0)[0]):
+        raise CaptureFailed(f"{subject.run.stack}: {why}; TOOL=massif sees such a program's")
+    profilers.find_interpreter()
     told(0, 1)
     begun = time.monotonic()
-    made = await profiled_run.whole(subject, folder, cpus[0])
+    made = await profiled_run.run_to_end(subject, folder, cpus[0])
     files = sorted(folder.glob("heaptrack.raw.*"))  # zstd's or gzip's, whichever heaptrack found
     if len(files) != 1:
-        raise Failed(f"{subject}: it wrote no file")
+        raise CaptureFailed(f"{subject}: it wrote no file")
     left_s = subject.limit_s - (time.monotonic() - begun)
     await interpret(str(subject), files[0], folder / "interpreted", left_s)
-    return Captured(made, folder / "interpreted", ".zst")
+    return Capture(made, folder / "interpreted", ".zst")
 
 
-async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Captured:
+async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = unheard) -> Capture:
     told(0, 1)
-    made = await profiled_run.whole(subject, folder, cpus[0])
+    made = await profiled_run.run_to_end(subject, folder, cpus[0])
     count = len(made.phases)
     parts, trees = ([folder / f"{part}.{mark}" for mark in range(count)] for part in ("massif", "xtree"))
     wrong = "no snapshot at a mark" * (not all(file.exists() for file in (*parts, *trees)))
     if wrong := wrong or "a snapshot without a phase" * (folder / f"massif.{count}").exists():
-        raise Failed(f"massif: it wrote {wrong}: is {profilers.MARKS} current? run `make {profilers.MARKS}`")
+        raise CaptureFailed(
+            f"massif: it wrote {wrong}: is {profilers.MARKS_LIBRARY} current? run `make {profilers.MARKS_LIBRARY}`"
+        )
     parameters = zstandard.ZstdCompressionParameters.from_level(9, window_log=WINDOW_BITS, enable_ldm=True)
     compressor = zstandard.ZstdCompressor(compression_params=parameters)
     with (folder / "joined").open("wb") as packed, compressor.stream_writer(packed, closefd=False) as to:
-        massif_merge.join(folder / "whole", parts, to, ROOT)
+        massif_merge.merge_snapshots(folder / "whole", parts, to, ROOT)
     named = zip(made.phases, trees, strict=True)
     xtree = pack(folder / "xtrees", {f"callgrind.out.{phase}": tree for phase, tree in named})
-    return Captured(made, folder / "joined", ".zst", {".xtree.zip": xtree})
+    return Capture(made, folder / "joined", ".zst", {".xtree.zip": xtree})
 
 
-async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Captured:
+async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> Capture:
     """DHAT tells nothing before the program ends: a run for each phase, which ends there and frees nothing."""
-    phases = (await profiled_run.plain(subject, cpus[0])).phases
-    made: dict[str, Made] = {}
+    phases = (await profiled_run.run_plain(subject, cpus[0])).phases
+    made: dict[str, ProfiledRun] = {}
     told(0, len(phases))
 
     async def until(_: int, cpu: Cpu, phase: str) -> None:
@@ -89,26 +91,26 @@ async def dhat(subject: Subject, folder: Path, cpus: list[int], told: Told) -> C
         told(len(made), len(phases))
 
     try:
-        await cpu_slots.fill(reversed(phases), cpus, until)  # the longest first
-    except* Failed as failures:
+        await cpu_slots.run_in_slots(reversed(phases), cpus, until)  # the longest first
+    except* CaptureFailed as failures:
         raise failures.exceptions[0] from None
     files = {f"{phase}.json": folder / phase / "dhat" for phase in phases}
-    return Captured(made[phases[-1]], pack(folder / "dhat", files), ".zip")
+    return Capture(made[phases[-1]], pack(folder / "dhat", files), ".zip")
 
 
-async def dhat_until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> Made:
+async def dhat_until(subject: Subject, folder: Path, cpu: Cpu, phases: list[str]) -> ProfiledRun:
     """folder/dhat is what is live at the end of the last of `phases`, which are all up to there."""
-    made = await profiled_run.until(subject, folder, cpu, phases)
+    made = await profiled_run.run_until(subject, folder, cpu, phases)
     if not (folder / "dhat").exists():
-        raise Failed(f"{subject}: until={phases[-1]}: it wrote no file")
+        raise CaptureFailed(f"{subject}: until={phases[-1]}: it wrote no file")
     return made
 
 
 def pack(file: Path, members: dict[str, Path]) -> Path:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, member in members.items():
-            packed.writestr(name, portable(member.read_bytes(), ROOT))
+            packed.writestr(name, make_portable(member.read_bytes(), ROOT))
     return file
 
 
-WAYS = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "dhat": dhat}
+CAPTURE_METHODS = {"sites": sites, "heaptrack": heaptrack, "massif": massif, "dhat": dhat}

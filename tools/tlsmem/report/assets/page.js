@@ -26,7 +26,7 @@ const report = {
       delete button.dataset.said;
     }, 1200);
   },
-  // What the page carries deflated (packing.py), as text.
+  // What the page carries deflated (sections.py), as text.
   async inflated(id) {
     const bytes = Uint8Array.from(atob(byId(id).textContent), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.stats.timed_selection import Timed
+from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables import settings
 from tlsmem.tables.names import TIMED_NEEDS
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import ratios
 from tlsmem.tables.timed.handshakes import handshakes, sessions
-from tlsmem.tables.timed.harness_overhead import harness
+from tlsmem.tables.timed.harness_overhead import harness_overhead_table
 from tlsmem.tables.timed.instructions import instructions
 from tlsmem.tables.timed.latency import latency
 from tlsmem.tables.timed.noise import noise
@@ -19,7 +19,7 @@ from tlsmem.tables.timed.threads import threads
 from tlsmem.tables.timed.transfer import transfer
 
 
-def conditions(timed: Timed) -> Table:
+def conditions(timed: TimedSelection) -> Table:
     """As of runs of memory, but without windows, of which timed runs have none."""
     records = timed.every_record
     stacks = tuple(dict.fromkeys([*timed.stacks, *(timed.counted.stacks if timed.counted else ())]))
@@ -29,9 +29,9 @@ def conditions(timed: Timed) -> Table:
     return replace(made, columns=columns, rows=rows)
 
 
-MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they are shown
+MAKERS: dict[str, Callable[[TimedSelection], Table]] = {  # in the order in which they are shown
     "settings": conditions,
-    "factor": ratios.factor,
+    "factor": ratios.ratio_table,
     "transfer": transfer,
     "handshakes": handshakes,
     "sessions": sessions,
@@ -39,16 +39,16 @@ MAKERS: dict[str, Callable[[Timed], Table]] = {  # in the order in which they ar
     "threads": threads,
     "latency": latency,
     "instructions": instructions,
-    "harness": harness,
+    "harness": harness_overhead_table,
     "noise": noise,
 }
 
 
-def build(timed: Timed, names: Sequence[str] | None = None) -> list[Table]:
+def build(timed: TimedSelection, names: Sequence[str] | None = None) -> list[Table]:
     """The tables of these names; without names all that have rows, side by side only what fits.
 
     ValueError when one that was asked for has no rows."""
-    chosen = names or [name for name in MAKERS if name != "factor" or len(timed.stacks) <= ratios.MOST]
+    chosen = names or [name for name in MAKERS if name != "factor" or len(timed.stacks) <= ratios.MAX_STACKS]
     made = [MAKERS[name](timed) for name in MAKERS if name in chosen]
     for table in made:
         if names and not table.rows:

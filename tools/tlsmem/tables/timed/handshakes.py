@@ -4,11 +4,11 @@ construction and the freeing of sessions."""
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import timed_rates
 from tlsmem.stats.timed_rates import Quantity
-from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import published, shared_columns
-from tlsmem.tables.timed.cells import number, of_series
+from tlsmem.tables.timed.cells import format_number, sample_or_missing
 
 ROLES: tuple[Role, ...] = ("client", "server")
 COLUMNS = {
@@ -41,21 +41,28 @@ SESSIONS_CAPTION = "Means of a run. Construction: with what is offered to resume
 
 
 def hits(series: TimedSeries) -> Cell:
-    found = of_series(series, timed_rates.hit_rate)
+    found = sample_or_missing(series, timed_rates.resumption_rate)
     if isinstance(found, Cell):
         return found
     return Cell("none", 0.0) if not found.median else timed_cells.share_cell(found)
 
 
 def faults(series: TimedSeries, part: str) -> Cell:
-    found = of_series(series, timed_rates.faults_each(part), "not counted")
-    return found if isinstance(found, Cell) else Cell(number(found.median), round(found.median, 4))
+    found = sample_or_missing(series, timed_rates.faults_per_interval(part), "not counted")
+    return found if isinstance(found, Cell) else Cell(format_number(found.median), round(found.median, 4))
 
 
 def row(series: TimedSeries, role: Role) -> list[Cell]:
-    cells = timed_cells.pair(of_series(series, timed_rates.per_second(role)))
-    cells += [timed_cells.median_cell(of_series(series, timed_rates.with_construction(role))), hits(series)]
-    return [*cells, faults(series, role), published.beside(series.stack, series.work.suite, role, series.cpu)]
+    cells = timed_cells.median_and_interval_cells(sample_or_missing(series, timed_rates.per_second(role)))
+    cells += [
+        timed_cells.median_cell(sample_or_missing(series, timed_rates.handshakes_with_construction(role))),
+        hits(series),
+    ]
+    return [
+        *cells,
+        faults(series, role),
+        published.nearest_published_cell(series.stack, series.work.suite, role, series.cpu),
+    ]
 
 
 def microseconds(quantity: Quantity) -> Quantity:
@@ -68,44 +75,49 @@ def microseconds(quantity: Quantity) -> Quantity:
 
 def around(series: TimedSeries, role: Role) -> list[Cell]:
     """Construction, freeing, and the handshake between."""
-    times = [of_series(series, microseconds(timed_rates.each_ns(f"{role}{part}"))) for part in ("_new", "_free", "")]
+    times = [
+        sample_or_missing(series, microseconds(timed_rates.mean_interval_ns(f"{role}{part}")))
+        for part in ("_new", "_free", "")
+    ]
     made, freed, steps = times
     return [
-        *timed_cells.pair(made),
+        *timed_cells.median_and_interval_cells(made),
         faults(series, f"{role}_new"),
-        *timed_cells.pair(freed),
+        *timed_cells.median_and_interval_cells(freed),
         timed_cells.median_cell(steps),
     ]
 
 
-def blank(timed: Timed, name: str, title: str, caption: str, headings: dict[str, str]) -> Table:
+def blank(timed: TimedSelection, name: str, title: str, caption: str, headings: dict[str, str]) -> Table:
     """A column for each heading; names are on the left. Without rows."""
-    columns = shared_columns.columns_of(timed)
+    columns = shared_columns.work_columns(timed)
     head = len(columns)
     columns += [
         Column(key, heading, left=key in ("role", "stack"), usual=USUAL.get(key)) for key, heading in headings.items()
     ]
-    said = " ".join(filter(None, [caption, shared_columns.over_repeats(timed), shared_columns.remarks(timed)]))
+    said = " ".join(
+        filter(None, [caption, shared_columns.describe_medians(timed), shared_columns.describe_conditions(timed)])
+    )
     return Table(name, title, said, columns, headed=head + 1)
 
 
-def handshakes(timed: Timed) -> Table:
+def handshakes(timed: TimedSelection) -> Table:
     timed = timed.of("handshake")
     made = blank(timed, "handshakes", "Handshakes", CAPTION, COLUMNS)
     return filled(made, timed, row)
 
 
-def sessions(timed: Timed) -> Table:
+def sessions(timed: TimedSelection) -> Table:
     timed = timed.of("handshake")
     made = blank(timed, "sessions", "Construction and freeing of sessions", SESSIONS_CAPTION, SESSIONS)
     return filled(made, timed, around)
 
 
-def filled(made: Table, timed: Timed, cells) -> Table:
+def filled(made: Table, timed: TimedSelection, cells) -> Table:
     """A row for each work, role and stack: those that are compared stand below each other."""
     for work in timed.works:
         for role in ROLES:
             for series in timed.at(work):
-                head = [*shared_columns.cells_of(timed, work), word(role), word(series.stack)]
+                head = [*shared_columns.work_cells(timed, work), text_cell(role), text_cell(series.stack)]
                 made.rows.append([*head, *cells(series, role)])
     return made

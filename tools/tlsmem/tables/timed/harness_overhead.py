@@ -3,12 +3,12 @@
 from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.timed_rates import Quantity
-from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.stats.timed_summary import Figure
-from tlsmem.tables.table import Cell, Column, Table, percent, word
+from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
+from tlsmem.stats.timed_summary import Sample
+from tlsmem.tables.table import Cell, Column, Table, percent, text_cell
 from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import shared_columns
-from tlsmem.tables.timed.cells import of_series
+from tlsmem.tables.timed.cells import sample_or_missing
 
 STEPS = 4  # that a role takes in a handshake, at most: each is between two readings of the clock
 HEADINGS = {
@@ -33,9 +33,9 @@ def wire_us(part: str) -> Quantity:
     """By MiB of application data, or by handshake."""
 
     def of(record: Record) -> float | None:
-        each = timed_rates.each_ns(part)(record)
-        by = timed_rates.mebibytes_each(record, "send") if record.scenario == "throughput" else 1
-        return None if each is None else timed_rates.quotient(each / 1000, by)
+        each = timed_rates.mean_interval_ns(part)(record)
+        by = timed_rates.mebibytes_per_interval(record, "send") if record.scenario == "throughput" else 1
+        return None if each is None else timed_rates.divide(each / 1000, by)
 
     return of
 
@@ -45,24 +45,26 @@ def share(part: str, *copies: str) -> Quantity:
     readings = 1 if copies else STEPS
 
     def of(record: Record) -> float | None:
-        times = [timed_rates.each_ns(copy)(record) for copy in copies or WIRES]
-        clock, whole = timed_rates.each_ns("clock")(record), timed_rates.each_ns(part)(record)
-        return None if None in (*times, clock) else timed_rates.quotient(sum(times) + readings * clock, whole)
+        times = [timed_rates.mean_interval_ns(copy)(record) for copy in copies or WIRES]
+        clock, whole = timed_rates.mean_interval_ns("clock")(record), timed_rates.mean_interval_ns(part)(record)
+        return None if None in (*times, clock) else timed_rates.divide(sum(times) + readings * clock, whole)
 
     return of
 
 
-def at_most(found: Figure | Cell) -> Cell:
+def at_most(found: Sample | Cell) -> Cell:
     if isinstance(found, Cell):
         return found
     return Cell(percent(found.median), round(100 * found.median, 4))
 
 
-def copying(timed: Timed) -> str:
+def describe_copying_share(timed: TimedSelection) -> str:
     """Of transfers, for a caption; nothing where it was not measured."""
     most = []
     for part in SHARES["throughput"]:
-        found = [timed_summary.figure(series.runs(), share(*part)) for series in timed.of("throughput").every()]
+        found = [
+            timed_summary.sample_from_runs(series.runs(), share(*part)) for series in timed.of("throughput").every()
+        ]
         most += [max((one.median for one in found if one), default=None)]
     if None in most:
         return ""
@@ -71,22 +73,26 @@ def copying(timed: Timed) -> str:
 
 
 def row(series: TimedSeries) -> list[Cell]:
-    quantities = [wire_us(part) for part in WIRES] + [timed_rates.each_ns("clock")]
-    cells = [timed_cells.median_cell(of_series(series, quantity, NOT_MEASURED)) for quantity in quantities]
+    quantities = [wire_us(part) for part in WIRES] + [timed_rates.mean_interval_ns("clock")]
+    cells = [timed_cells.median_cell(sample_or_missing(series, quantity, NOT_MEASURED)) for quantity in quantities]
     shares = [share(*part) for part in SHARES[series.work.scenario]]
-    return cells + [at_most(of_series(series, quantity, NOT_MEASURED)) for quantity in shares]
+    return cells + [at_most(sample_or_missing(series, quantity, NOT_MEASURED)) for quantity in shares]
 
 
-def harness(timed: Timed) -> Table:
+def harness_overhead_table(timed: TimedSelection) -> Table:
     columns = [
-        *shared_columns.columns_of(timed),
+        *shared_columns.work_columns(timed),
         Column("scenario", "scenario", left=True),
         Column("stack", "stack", left=True),
     ]
     columns += [Column(key, heading) for key, heading in HEADINGS.items()]
-    caption = " ".join(filter(None, [CAPTION, shared_columns.remarks(timed)]))
+    caption = " ".join(filter(None, [CAPTION, shared_columns.describe_conditions(timed)]))
     made = Table("harness", "The harness’s own share", caption, columns, headed=len(columns) - len(HEADINGS) - 1)
     for series in timed.every():
-        named = [*shared_columns.cells_of(timed, series.work), word(series.work.scenario), word(series.stack)]
+        named = [
+            *shared_columns.work_cells(timed, series.work),
+            text_cell(series.work.scenario),
+            text_cell(series.stack),
+        ]
         made.rows.append([*named, *row(series)])
     return made

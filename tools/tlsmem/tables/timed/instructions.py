@@ -6,11 +6,11 @@ from tlsmem.config import timed_matrix
 from tlsmem.schema.records import Record
 from tlsmem.schema.timed_record import Instructions
 from tlsmem.stats.session_cost import MIB
-from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.tables.table import Cell, Column, Table, hole, percent, word
+from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, percent, text_cell
 from tlsmem.tables.timed import shared_columns
-from tlsmem.tables.timed.latency import PARTS
-from tlsmem.tables.timed.ratios import NAMED
+from tlsmem.tables.timed.latency import PARTS_BY_SCENARIO
+from tlsmem.tables.timed.ratios import PART_NAMES
 
 UNITS = {"throughput": "MiB", "handshake": "handshake"}
 HEADINGS = {"each": "instructions", "new": "construction", "free": "freeing", "cipher_percent": "its cipher"}
@@ -28,18 +28,18 @@ OF_HANDSHAKES = "counted of handshakes only"
 OF_SENDING = "counted of sending only"
 
 
-def each(record: Record, part: str) -> float | None:
+def instructions_per_unit(record: Record, part: str) -> float | None:
     """Of a handshake, or of a MiB without the wire's copying."""
     counted = record.instructions.parts
     if part not in counted or record.scenario == "handshake":
         return counted.get(part)
     own = counted[part] - counted.get(WIRE.get(part), 0)
-    return own * MIB / (timed_matrix.writes(record.size_bytes) * record.size_bytes)
+    return own * MIB / (timed_matrix.writes_per_round(record.size_bytes) * record.size_bytes)
 
 
 def share(record: Record, part: str) -> float | None:
-    seal = each(record, "seal") if part == "send" else None
-    return None if seal is None else 100 * seal / each(record, part)
+    seal = instructions_per_unit(record, "seal") if part == "send" else None
+    return None if seal is None else 100 * seal / instructions_per_unit(record, part)
 
 
 def count(value: float) -> Cell:
@@ -53,36 +53,36 @@ def percentage(value: float) -> Cell:
 def row(series: TimedSeries, part: str) -> list[Cell]:
     runs = series.runs()
     if not runs:
-        return [hole(series.reason())] * len(HEADINGS)
+        return [missing_cell(series.reason())] * len(HEADINGS)
 
     def cell(value: float | None, lacking: str, shown: Callable[[float], Cell] = count) -> Cell:
-        return hole(lacking) if value is None else shown(value)
+        return missing_cell(lacking) if value is None else shown(value)
 
     (*_, run) = runs
-    around = [cell(each(run, f"{part}_{end}"), OF_HANDSHAKES) for end in ("new", "free")]
+    around = [cell(instructions_per_unit(run, f"{part}_{end}"), OF_HANDSHAKES) for end in ("new", "free")]
     cipher = cell(share(run, part), NO_AEAD if part == "send" else OF_SENDING, percentage)
-    return [cell(each(run, part), NOT_COUNTED), *around, cipher]
+    return [cell(instructions_per_unit(run, part), NOT_COUNTED), *around, cipher]
 
 
-def hidden(timed: Timed) -> str:
+def hidden(timed: TimedSelection) -> str:
     counted: list[Instructions] = [one.instructions for one in timed.records if one.instructions]
     return "; ".join(dict.fromkeys(f"{one.hides} ({one.tool})" for one in counted)) or "what valgrind hides"
 
 
-def instructions(timed: Timed) -> Table:
+def instructions(timed: TimedSelection) -> Table:
     timed = timed.counted or timed.where(lambda _: False)
     columns = [
-        *shared_columns.columns_of(timed),
+        *shared_columns.work_columns(timed),
         Column("part", "part", left=True),
         Column("stack", "stack", left=True),
     ]
     headed = len(columns) - 1
     columns += [Column("unit", "for each", left=True), *(Column(key, heading) for key, heading in HEADINGS.items())]
-    caption = " ".join(filter(None, [CAPTION.format(hidden(timed)), shared_columns.constant(timed)]))
+    caption = " ".join(filter(None, [CAPTION.format(hidden(timed)), shared_columns.describe_common_work(timed)]))
     made = Table("instructions", "Instructions", caption, columns, headed=headed)
     for work in timed.works:
-        for part in PARTS[work.scenario]:
+        for part in PARTS_BY_SCENARIO[work.scenario]:
             for series in timed.at(work):
-                named = [*shared_columns.cells_of(timed, work), word(NAMED[part]), word(series.stack)]
-                made.rows.append([*named, word(UNITS[work.scenario]), *row(series, part)])
+                named = [*shared_columns.work_cells(timed, work), text_cell(PART_NAMES[part]), text_cell(series.stack)]
+                made.rows.append([*named, text_cell(UNITS[work.scenario]), *row(series, part)])
     return made

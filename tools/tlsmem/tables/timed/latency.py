@@ -4,11 +4,11 @@ from hdrh.histogram import HdrHistogram
 
 from tlsmem.config import timed_matrix
 from tlsmem.stats import timed_rates
-from tlsmem.stats.timed_selection import SCENARIOS, Timed, TimedSeries, Work
-from tlsmem.tables.table import Cell, Column, Table, hole, whole, word
+from tlsmem.stats.timed_selection import SCENARIOS, TimedSelection, TimedSeries, Work
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 from tlsmem.tables.timed import shared_columns
 
-PARTS = {"throughput": ("send", "receive"), "handshake": ("client", "server")}
+PARTS_BY_SCENARIO = {"throughput": ("send", "receive"), "handshake": ("client", "server")}
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
 HEADINGS = {"p50": "P50, µs", "p90": "P90", "p99": "P99", "p999": "P99.9", "max": "max"}
 CAPTION = (
@@ -24,7 +24,7 @@ def interval(work: Work) -> str:
     """What one of them is."""
     if not work.size_bytes:
         return A_HANDSHAKE
-    count = timed_matrix.writes(work.size_bytes)
+    count = timed_matrix.writes_per_round(work.size_bytes)
     return "a write" if count == 1 else f"{count:,} writes"
 
 
@@ -37,37 +37,37 @@ def percentile(found: HdrHistogram, percent: float) -> Cell:
     """A hole where so few intervals have none beyond it."""
     count = found.get_total_count()
     if count * (100 - percent) < 100:
-        return hole(f"of {count:,} intervals")
+        return missing_cell(f"of {count:,} intervals")
     return microseconds(found.get_value_at_percentile(percent))
 
 
 def cells(series: TimedSeries, part: str) -> list[Cell]:
-    found = timed_rates.latencies(series.runs(), part)
+    found = timed_rates.latency_histogram(series.runs(), part)
     if not found:
-        return [hole(series.reason() if not series.runs() else "no histogram")] * (len(HEADINGS) + 1)
+        return [missing_cell(series.reason() if not series.runs() else "no histogram")] * (len(HEADINGS) + 1)
     ends = [percentile(found, percent) for percent in PERCENTILES.values()]
-    return [whole(found.get_total_count()), *ends, microseconds(found.get_max_value())]
+    return [integer_cell(found.get_total_count()), *ends, microseconds(found.get_max_value())]
 
 
-def latency(timed: Timed) -> Table:
+def latency(timed: TimedSelection) -> Table:
     columns = [
-        *shared_columns.columns_of(timed),
+        *shared_columns.work_columns(timed),
         Column("part", "part", left=True),
         Column("stack", "stack", left=True),
     ]
     columns += [Column("interval", "each", left=True, usual=A_HANDSHAKE), Column("intervals", "intervals")]
     columns += [Column(f"{key}_us", heading) for key, heading in HEADINGS.items()]
-    caption = " ".join(filter(None, [CAPTION, shared_columns.remarks(timed)]))
-    made = Table("latency", "Latency", caption, columns, headed=len(shared_columns.columns_of(timed)) + 1)
+    caption = " ".join(filter(None, [CAPTION, shared_columns.describe_conditions(timed)]))
+    made = Table("latency", "Latency", caption, columns, headed=len(shared_columns.work_columns(timed)) + 1)
     for scenario in SCENARIOS:
         for work in (one for one in timed.works if one.scenario == scenario):
-            for part in PARTS[scenario]:
+            for part in PARTS_BY_SCENARIO[scenario]:
                 for series in timed.at(work):
                     named = [
-                        *shared_columns.cells_of(timed, work),
-                        word(part),
-                        word(series.stack),
-                        word(interval(work)),
+                        *shared_columns.work_cells(timed, work),
+                        text_cell(part),
+                        text_cell(series.stack),
+                        text_cell(interval(work)),
                     ]
                     made.rows.append([*named, *cells(series, part)])
     return made

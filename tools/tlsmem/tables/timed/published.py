@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
-from tlsmem.tables.table import Cell, hole
-from tlsmem.tables.timed.cells import number
+from tlsmem.tables.table import Cell, missing_cell
+from tlsmem.tables.timed.cells import format_number
 
 OF_2023 = ROOT / "data/published/throughput-2023-12-18.csv"
 REPORTS = ROOT / "data/published/throughput-reports.csv"
@@ -30,7 +30,7 @@ WITH, WITHOUT = "construction is timed too", "construction is not timed"
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedRate:
     library: str
     version: str
     variants: frozenset[str]
@@ -47,7 +47,7 @@ class Published:
 
     def remarks(self, stack: str, suite: str) -> list[str]:
         """What it is not alike in."""
-        _, ours, version = named(stack)
+        _, ours, version = split_stack_name(stack)
         differ = [MANNER[name][0] for name in sorted(self.variants - ours) if name in MANNER]
         differ += [MANNER[name][1] for name in sorted(ours - self.variants) if name in MANNER]
         said = [f"published {self.date}, of another machine ({self.cpu})"]
@@ -63,12 +63,12 @@ class Published:
     def cell(self, stack: str, suite: str) -> Cell:
         """In brackets where it is another version's, or is not what it says."""
         value = {"rate": self.rate, "version": self.version, "date": self.date, "machine": self.cpu}
-        exact = self.version == named(stack)[2]
-        text = number(self.rate) if exact else f"({self.version}: {number(self.rate)})"
+        exact = self.version == split_stack_name(stack)[2]
+        text = format_number(self.rate) if exact else f"({self.version}: {format_number(self.rate)})"
         return Cell(f"[{text}]" if self.invalid else text, value, "; ".join(self.remarks(stack, suite)))
 
 
-def named(stack: str) -> tuple[str, frozenset[str], str]:
+def split_stack_name(stack: str) -> tuple[str, frozenset[str], str]:
     """Library, variants, version."""
     name, _, version = stack.partition("@")
     library, *variants = name.split("+")
@@ -80,12 +80,12 @@ def numbers(version: str) -> tuple[int, ...] | None:
     return tuple(map(int, version.split("."))) if re.fullmatch(r"\d+\.\d+\.\d+", version) else None
 
 
-def of_2023(row: dict[str, str]) -> Published:
+def rate_from_2023(row: dict[str, str]) -> PublishedRate:
     kind, tls, cipher, part = re.fullmatch(r"(.*)_(1\.\d)_ECDHE_RSA_(.*)_([a-z]+)", row["scenario"]).groups()
     resumed = RESUMED[kind.removeprefix("handshake-")] if kind != "bulk" else ""
     variants = [row["provider"]] * bool(row["provider"]) + ["clang"] * (row["compiler"] == "clang")
     variants += ["jemalloc-rust"] * (row["allocator"] == "jemalloc")
-    return Published(
+    return PublishedRate(
         library=row["library"],
         version=row["version"],
         variants=frozenset(variants),
@@ -98,13 +98,13 @@ def of_2023(row: dict[str, str]) -> Published:
     )
 
 
-def of_report(row: dict[str, str]) -> Published:
+def rate_from_report(row: dict[str, str]) -> PublishedRate:
     kind, tls, *key, part = row["scenario"].split(", ")
     cipher = CIPHERS[key[0]] if kind == "transfer" else "aes256"
     certificates = key[0] if kind == "full handshakes" else "rsa"
     hybrid = "-pq" if kind != "transfer" and tls == "1.3" and row["date"] >= POST_QUANTUM else ""
     suite = f"tls{tls.replace('.', '')}-{certificates}-{cipher}{hybrid}"
-    return Published(
+    return PublishedRate(
         library=row["library"],
         version=row["version"],
         variants=frozenset(BUILT[row["library"]]),
@@ -122,27 +122,27 @@ def rows(file: Path) -> Iterator[dict[str, str]]:
 
 
 @cache
-def figures() -> list[Published]:
-    return [*map(of_2023, rows(OF_2023)), *map(of_report, rows(REPORTS))]
+def figures() -> list[PublishedRate]:
+    return [*map(rate_from_2023, rows(OF_2023)), *map(rate_from_report, rows(REPORTS))]
 
 
 def provider(variants: frozenset[str]) -> frozenset[str]:
     return variants - MANNER.keys()
 
 
-def beside(stack: str, suite: str, part: str, cpu: str) -> Cell:
+def nearest_published_cell(stack: str, suite: str, part: str, cpu: str) -> Cell:
     """Of this very version, else of a machine like this one the nearest version's, of several the one that is most like
     the stack and the first; or a hole."""
-    library, variants, version = named(stack)
+    library, variants, version = split_stack_name(stack)
     found = [one for one in figures() if one.library == library and suite in one.suites and one.part == part]
     found = [one for one in found if provider(one.variants) == provider(variants)]
 
-    def unlike(one: Published) -> tuple:
-        far = (one.version != version, is_arm(one.cpu) != is_arm(cpu), apart(one, version))
+    def unlike(one: PublishedRate) -> tuple:
+        far = (one.version != version, is_arm(one.cpu) != is_arm(cpu), version_distance(one, version))
         return (*far, len(one.variants ^ variants), one.date)
 
-    best = min((one for one in found if of_line(one, version)), key=unlike, default=None)
-    return best.cell(stack, suite) if best else hole(NONE)
+    best = min((one for one in found if is_same_release_line(one, version)), key=unlike, default=None)
+    return best.cell(stack, suite) if best else missing_cell(NONE)
 
 
 def is_arm(cpu: str) -> bool:
@@ -150,7 +150,7 @@ def is_arm(cpu: str) -> bool:
     return bool(re.search("aarch64|Ampere|Neoverse", cpu))
 
 
-def of_line(one: Published, version: str) -> bool:
+def is_same_release_line(one: PublishedRate, version: str) -> bool:
     """The same line of releases: 3.x, or 0.23.x; commits are all of one."""
     theirs, ours = one.numbers, numbers(version)
     if one.library not in NUMBERED:
@@ -162,7 +162,7 @@ def line(version: tuple[int, ...]) -> int:
     return 2 if version[0] == 0 else 1
 
 
-def apart(one: Published, version: str) -> list[int]:
+def version_distance(one: PublishedRate, version: str) -> list[int]:
     """How far two versions are; commits, which have no place, by how old they are."""
     if one.library not in NUMBERED:
         return [-int(first(one.library, one.version).replace("-", ""))]

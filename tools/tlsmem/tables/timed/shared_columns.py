@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tlsmem.schema.records import Record
 from tlsmem.stats.session_cost import KIB, MIB
-from tlsmem.stats.timed_selection import Timed, Work
-from tlsmem.tables.table import Cell, Column, word
+from tlsmem.stats.timed_selection import TimedSelection, Work
+from tlsmem.tables.table import Cell, Column, text_cell
 from tlsmem.tables.timed import warnings
 
 VARYING = {"size_bytes": "writes of", "threads": "threads", "allocator": "allocator", "cpu": "CPU"}
@@ -23,13 +23,13 @@ def threads_text(count: int) -> str:
     return "1 thread" if count == 1 else f"{count} threads"
 
 
-def varying(timed: Timed, without: Sequence[str] = ()) -> list[str]:
+def varying(timed: TimedSelection, without: Sequence[str] = ()) -> list[str]:
     """Handshakes have no size, and need none to be told apart."""
     values = {name: {value for work in timed.works if (value := getattr(work, name))} for name in VARYING}
     return [name for name, found in values.items() if len(found) > 1 and name not in without]
 
 
-def columns_of(timed: Timed, without: Sequence[str] = ()) -> list[Column]:
+def work_columns(timed: TimedSelection, without: Sequence[str] = ()) -> list[Column]:
     """The suite always, the others where there are several."""
     extra = [Column(name, VARYING[name], left=True) for name in varying(timed, without)]
     return [Column("suite", "suite", left=True), *extra]
@@ -42,11 +42,11 @@ def cell(work: Work, name: str) -> Cell:
     return Cell(str(value), value)
 
 
-def cells_of(timed: Timed, work: Work, without: Sequence[str] = ()) -> list[Cell]:
-    return [word(work.suite), *(cell(work, name) for name in varying(timed, without))]
+def work_cells(timed: TimedSelection, work: Work, without: Sequence[str] = ()) -> list[Cell]:
+    return [text_cell(work.suite), *(cell(work, name) for name in varying(timed, without))]
 
 
-def constant(timed: Timed) -> str:
+def describe_common_work(timed: TimedSelection) -> str:
     """What the columns leave out. The system's allocator and the whole CPU go without saying."""
     said, equal = [], set(VARYING) - set(varying(timed))
     sizes = {work.size_bytes for work in timed.works if work.size_bytes}
@@ -59,22 +59,24 @@ def constant(timed: Timed) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def remarks(timed: Timed) -> str:
+def describe_conditions(timed: TimedSelection) -> str:
     """What the columns leave out, and how the runs were made."""
-    return " ".join(filter(None, [constant(timed), made_as(timed)]))
+    return " ".join(filter(None, [describe_common_work(timed), describe_runs(timed)]))
 
 
-def made_as(timed: Timed) -> str:
+def describe_runs(timed: TimedSelection) -> str:
     """How long the runs were, and what noise there was."""
     measured = [one for one in timed.records if one.status == "measured" and one.meter == "time"]
     counts = sorted({one.rounds for one in measured})
     if not counts:
         return ""
     lengths = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
-    return " ".join(filter(None, [f"{lengths} round{'s' * (counts != [1])} a run.", warnings.in_short(measured)]))
+    return " ".join(
+        filter(None, [f"{lengths} round{'s' * (counts != [1])} a run.", warnings.summarize_noise(measured)])
+    )
 
 
-def repeats_text(timed: Timed) -> str:
+def repeats_text(timed: TimedSelection) -> str:
     """How many repeats a row has."""
     counts = sorted({len(runs) for series in timed.every() if (runs := series.runs())})
     if not counts:
@@ -83,11 +85,11 @@ def repeats_text(timed: Timed) -> str:
     return f"{few} run" if counts == [1] else f"{few} runs"
 
 
-def over_repeats(timed: Timed) -> str:
+def describe_medians(timed: TimedSelection) -> str:
     return OVER.format(repeats_text(timed))
 
 
-def too_many(work: Work, runs: list[Record]) -> str | None:
+def why_threads_wait(work: Work, runs: list[Record]) -> str | None:
     """Where threads had to share a CPU."""
     if not runs or work.threads <= runs[0].machine.cpus:
         return None

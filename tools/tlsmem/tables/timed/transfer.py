@@ -1,11 +1,11 @@
 """Bulk transfer: how fast a stack sends and receives, and how much of its own cipher's speed is left."""
 
 from tlsmem.stats import timed_rates
-from tlsmem.stats.timed_selection import Timed, TimedSeries
-from tlsmem.tables.table import Cell, Column, Table, word
+from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 from tlsmem.tables.timed import cells as timed_cells
 from tlsmem.tables.timed import harness_overhead, published, shared_columns
-from tlsmem.tables.timed.cells import number, of_series
+from tlsmem.tables.timed.cells import format_number, sample_or_missing
 
 COLUMNS = {
     "send_mib_per_s": "sending, MiB/s",
@@ -27,30 +27,40 @@ NO_SEALER = "its driver has no AEAD to call directly"
 
 
 def share(series: TimedSeries) -> Cell:
-    return timed_cells.share_cell(of_series(series, timed_rates.share_of_cipher, NO_SEALER))
+    return timed_cells.share_cell(sample_or_missing(series, timed_rates.cipher_efficiency, NO_SEALER))
 
 
 def faults(series: TimedSeries, part: str) -> Cell:
-    found = of_series(series, timed_rates.faults_per_mebibyte(part), "not counted")
-    return found if isinstance(found, Cell) else Cell(number(found.median), round(found.median, 4))
+    found = sample_or_missing(series, timed_rates.faults_per_mebibyte(part), "not counted")
+    return found if isinstance(found, Cell) else Cell(format_number(found.median), round(found.median, 4))
 
 
 def row(series: TimedSeries) -> list[Cell]:
-    rate = {part: of_series(series, timed_rates.mebibytes_per_second(part)) for part in ("send", "receive")}
-    cells = [*timed_cells.pair(rate["send"]), *timed_cells.pair(rate["receive"]), share(series)]
+    rate = {part: sample_or_missing(series, timed_rates.mebibytes_per_second(part)) for part in ("send", "receive")}
+    cells = [
+        *timed_cells.median_and_interval_cells(rate["send"]),
+        *timed_cells.median_and_interval_cells(rate["receive"]),
+        share(series),
+    ]
     cells += [faults(series, part) for part in rate]
-    return cells + [published.beside(series.stack, series.work.suite, part, series.cpu) for part in rate]
+    return cells + [
+        published.nearest_published_cell(series.stack, series.work.suite, part, series.cpu) for part in rate
+    ]
 
 
-def transfer(timed: Timed) -> Table:
+def transfer(timed: TimedSelection) -> Table:
     timed = timed.of("throughput")
-    columns = [*shared_columns.columns_of(timed), Column("stack", "stack", left=True)]
+    columns = [*shared_columns.work_columns(timed), Column("stack", "stack", left=True)]
     columns += [Column(key, heading) for key, heading in COLUMNS.items()]
-    copying = (said := harness_overhead.copying(timed)) and f"{said}; without it “of its cipher” would be more."
+    copying = (
+        said := harness_overhead.describe_copying_share(timed)
+    ) and f"{said}; without it “of its cipher” would be more."
     caption = " ".join(
-        filter(None, [CAPTION, copying, shared_columns.over_repeats(timed), shared_columns.remarks(timed)])
+        filter(
+            None, [CAPTION, copying, shared_columns.describe_medians(timed), shared_columns.describe_conditions(timed)]
+        )
     )
     made = Table("transfer", "Bulk transfer", caption, columns, headed=len(columns) - len(COLUMNS) - 1)
     for series in timed.every():
-        made.rows.append([*shared_columns.cells_of(timed, series.work), word(series.stack), *row(series)])
+        made.rows.append([*shared_columns.work_cells(timed, series.work), text_cell(series.stack), *row(series)])
     return made

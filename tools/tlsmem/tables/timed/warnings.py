@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from tlsmem.config.timed_matrix import TimedRun, of_record
+from tlsmem.config.timed_matrix import TimedRun, run_from_record
 from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.schema import timed_record
 from tlsmem.schema.records import Record
@@ -24,7 +24,7 @@ FEWEST = 4  # repeats of which one can be odd
 
 
 @dataclass(frozen=True)
-class Cause:
+class NoiseCause:
     """How much of it a run saw; what is too much; a sentence of how many runs, and of the worst."""
 
     seen: Callable[[Record], float]
@@ -38,12 +38,12 @@ def load_beyond(own: int) -> Callable[[Record], float]:
     return lambda run: run.noise.load - own
 
 
-def busy(run: Record) -> float:
+def busy_cpus(run: Record) -> float:
     """Beyond a tick of each CPU, which is as exact as the kernel is."""
     return (run.noise.busy_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns)
 
 
-def steal(run: Record) -> float:
+def stolen_share(run: Record) -> float:
     return (run.noise.steal_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns * run.machine.cpus)
 
 
@@ -57,10 +57,10 @@ def frequency(run: Record) -> float:
 
 def preemption(run: Record) -> float:
     """Of more threads than CPUs it is no noise."""
-    return 0.0 if run.threads > run.machine.cpus else preempted_per_s(run)
+    return 0.0 if run.threads > run.machine.cpus else preemptions_per_second(run)
 
 
-def preempted_per_s(run: Record) -> float:
+def preemptions_per_second(run: Record) -> float:
     """Of the thread that was most often."""
     return max(1e9 * one.preempted / max(1, one.elapsed_ns) for one in run.timings)
 
@@ -68,14 +68,16 @@ def preempted_per_s(run: Record) -> float:
 ADVICE = "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
 WAITING = "tasks of others wanted to run in the minute before"
 CAUSES = (
-    Cause(busy, BUSY_CPUS, "other processes", lambda most: f"they had {most:.2f} CPUs meanwhile"),
-    Cause(steal, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"),
-    Cause(frequency, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
-    Cause(preemption, PREEMPTED_S, "preemption", lambda most: f"a thread was interrupted {most:,.0f} times a second"),
+    NoiseCause(busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they had {most:.2f} CPUs meanwhile"),
+    NoiseCause(stolen_share, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"),
+    NoiseCause(frequency, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
+    NoiseCause(
+        preemption, PREEMPTED_S, "preemption", lambda most: f"a thread was interrupted {most:,.0f} times a second"
+    ),
 )
 
 
-def warnings(records: Iterable[Record]) -> list[str]:
+def describe_noise(records: Iterable[Record]) -> list[str]:
     """Of noise, of odd repeats, and what is to be done."""
     made = timed(records)
     odd = list(outliers(made))
@@ -84,7 +86,7 @@ def warnings(records: Iterable[Record]) -> list[str]:
     return [*loud, *odd[:MOST], *more, *[ADVICE] * bool(loud)]
 
 
-def in_short(records: Iterable[Record]) -> str:
+def summarize_noise(records: Iterable[Record]) -> str:
     """For a caption; nothing where no run was noisy."""
     made = timed(records)
     said = [f"{cause.text} in {len(found)}" for cause, found in seen(made)]
@@ -99,13 +101,13 @@ def noisy(made: Sequence[Record]) -> Iterator[str]:
     for cause, found in seen(made):
         at = max(found, key=found.get)
         counts = f"{len(found)} of {len(made)} runs"
-        yield f"noise: {cause.text}, in {counts}; the worst was {of_record(made[at])}: {cause.worst(found[at])}"
+        yield f"noise: {cause.text}, in {counts}; the worst was {run_from_record(made[at])}: {cause.worst(found[at])}"
 
 
-def seen(made: Sequence[Record]) -> Iterator[tuple[Cause, dict[int, float]]]:
+def seen(made: Sequence[Record]) -> Iterator[tuple[NoiseCause, dict[int, float]]]:
     """Each cause that there was, with how much of it the runs saw that saw too much, by their place."""
     own = max((run.threads for run in made), default=1)
-    load = Cause(load_beyond(own), LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}")
+    load = NoiseCause(load_beyond(own), LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}")
     for cause in (load, *CAUSES):
         found = {at: cause.seen(run) for at, run in enumerate(made) if cause.seen(run) > cause.limit}
         if found:
@@ -115,30 +117,30 @@ def seen(made: Sequence[Record]) -> Iterator[tuple[Cause, dict[int, float]]]:
 def outliers(made: Sequence[Record]) -> Iterator[str]:
     """By the part of a run that is farthest from the median of its repeats."""
     for runs in repeats(made):
-        names = timed_record.INTERVALS[runs[0].scenario]
-        far = {name: deviations([each_ns(run, name) for run in runs]) for name in names}
+        names = timed_record.INTERVAL_PARTS[runs[0].scenario]
+        far = {name: deviations([mean_interval_ns(run, name) for run in runs]) for name in names}
         for at, run in enumerate(runs):
             name = max(names, key=lambda name: abs(far[name][at] - 1))
             if far[name][at] != 1:
-                yield f"odd: {told(run)}: {name} took {far[name][at]:.2f} of the median of {len(runs)} repeats"
+                yield f"odd: {describe_run(run)}: {name} took {far[name][at]:.2f} of the median of {len(runs)} repeats"
 
 
-def told(run: Record) -> str:
+def describe_run(run: Record) -> str:
     """A first repeat says so here."""
-    return f"{of_record(run)}{' repeat 1' if run.repeat == 1 else ''}"
+    return f"{run_from_record(run)}{' repeat 1' if run.repeat == 1 else ''}"
 
 
 def repeats(made: Sequence[Record]) -> list[list[Record]]:
     """Of one stack at one work, one run of each repeat: the last."""
     groups: dict[tuple, dict[int, Record]] = {}
     for run in sorted(made, key=lambda one: one.started_at):
-        asked: TimedRun = of_record(run)
+        asked: TimedRun = run_from_record(run)
         key = (*(getattr(asked, name) for name in ("stack", "suite", "allocator", "cpu")), run.scenario, run.threads)
         groups.setdefault((*key, run.size_bytes, run.rounds, run.binary_sha256), {})[run.repeat] = run
     return [list(group.values()) for group in groups.values() if len(group) >= FEWEST]
 
 
-def each_ns(run: Record, name: str) -> float:
+def mean_interval_ns(run: Record, name: str) -> float:
     """Of an interval, of all threads."""
     found = [part for timing in run.timings for part in timing.parts if part.part == name]
     return sum(part.total_ns for part in found) / sum(part.count for part in found)

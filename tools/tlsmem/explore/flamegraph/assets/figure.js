@@ -1,4 +1,4 @@
-// What the page knows: the tree of flame_data.py, and sums over it by moment and role.
+// What the page knows: the tree of page_data.py, and sums over it by moment and role.
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const about = read("about");
 const { names, frames, kinds, by_bucket, nodes, owners, smaller } = read("tree");
