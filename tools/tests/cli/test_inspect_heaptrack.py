@@ -282,7 +282,8 @@ def kept(massif) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("what", [0, 1])
 def test_nor_is_its_record_or_what_a_record_is_of(kept, tmp_path, monkeypatch, what):
-    monkeypatch.setattr(profile_output.open_profile, "is_profile_or_recording", lambda file: False)  # their beginning told already
+    # Their beginning told already.
+    monkeypatch.setattr(profile_output.open_profile, "is_profile_or_recording", lambda file: False)
     os.link(kept[what], tmp_path / "hard")
     for source in kept:
         for name in (kept[what], tmp_path / "hard"):

@@ -270,5 +270,6 @@ def test_a_runtime_that_gave_back_what_was_free_is_said_below_the_panels():
     runs = split("openssl@3.5.5", "boringssl@5.4.0")
     theirs = [with_books(run, of_runtime({})) if run.stack == "boringssl@5.4.0" else run for run in runs]
     said = [text.get_text() for text in memory.figure(select(theirs)).texts]
-    assert any(text.endswith("\nboringssl@5.4.0: " + memory.allocator_statistics.RETURNED_MEMORY_NOTE + ".") for text in said)
+    note = memory.allocator_statistics.RETURNED_MEMORY_NOTE
+    assert any(text.endswith(f"\nboringssl@5.4.0: {note}.") for text in said)
     assert not any("gave back" in text.get_text() for text in memory.figure(select(runs)).texts)

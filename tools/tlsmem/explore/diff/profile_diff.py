@@ -1,6 +1,7 @@
 """What changed from one heap profile, OLD, to another, NEW: by call stack, per session where that is known.
 
-Rows are the sites of both, joined as far as names allow (match_callstacks.py). Their bytes add up to what each process holds."""
+Rows are the sites of both, joined as far as names allow (match_callstacks.py). Their bytes add up to what
+each process holds."""
 
 import posixpath
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Flamegraphs of a heap profile: a .svg of one moment, drawn by inferno, or a .html of all moments (profile_page.py)."""
+"""Flamegraphs of a heap profile: a .svg of one moment, drawn by inferno, or a .html of all (profile_page.py)."""
 
 import os
 import shutil
