@@ -40,7 +40,7 @@ def complaints(stack: Stack, cflags: list[str], root: Path) -> str:
         return f"memtest: {stack.compiler} is not installed\n"
 
 
-def left_out(drivers: set[str]) -> str:
+def describe_left_out(drivers: set[str]) -> str:
     named = ", ".join(f"{driver}.c" for driver in sorted(drivers))
     return f"check: left out, as the headers of its library are not here: {named}; `tools/build.py STACK` makes them"
 
@@ -54,5 +54,5 @@ def run() -> None:
         said = {*pool.map(lambda one: complaints(*one, ROOT), here)} - {""}
     print(*sorted(said), sep="", end="", file=sys.stderr)
     if without := {stack.driver for stack, _ in found.values()} - {stack.driver for stack, _ in here}:
-        print(left_out(without))
+        print(describe_left_out(without))
     sys.exit(1 if said else 0)

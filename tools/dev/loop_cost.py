@@ -111,14 +111,14 @@ def row(key: str, by: str, pairs: list[tuple[float, float]]) -> list[str]:
     rates = [rate(float(numpy.median(of_one)), by) for of_one in zip(*pairs, strict=True)]
     ends = [f"{value:.3f}" for value in (min(ratios), max(ratios))]
     between = f"{spread.low:.3f} to {spread.high:.3f}"
-    return [key.removesuffix("_ns"), *rates, f"{median(ratios):.3f}", between, *ends, judged(spread)]
+    return [key.removesuffix("_ns"), *rates, f"{median(ratios):.3f}", between, *ends, verdict(spread)]
 
 
-def judged(spread: Interval) -> str:
+def verdict(spread: Interval) -> str:
     return "yes" if spread.low >= AIM else "no" if spread.high < AIM else "not known"
 
 
-def both(stack: str, work: str, cpu: int) -> Both:
+def pair_with_loop(stack: str, work: str, cpu: int) -> Both:
     scenario, name, size = WORKS[work]
     suite = definitions.suites()[name]
     count = timed_matrix.rounds(suite, size)
@@ -152,7 +152,7 @@ def run(given: argparse.Namespace) -> None:
         for stack in stacks:
             for work in WORKS:
                 status.update(f"{stack}, {work}: {repeats} pairs of runs")
-                taken = both(stack, work, cpu).taken_in_turn(repeats)
+                taken = pair_with_loop(stack, work, cpu).taken_in_turn(repeats)
                 for key, (_, by) in PARTS[WORKS[work][0]].items():
                     table.add_row(stack, work, *row(key, by, taken[key]))
     Console(highlight=False, width=160).print(table)

@@ -103,7 +103,7 @@ def official() -> Iterator[Argv]:
                 yield [*argv, "--format", "json"]
 
 
-def of_recording(recording: str) -> Iterator[Argv]:
+def recording_commands(recording: str) -> Iterator[Argv]:
     tabulate = ["tools/tabulate.py", recording]
     tables = [part for name in TABLES.get(recording, "").split() for part in ("--table", name)]
     yield [*tabulate, "--format", "json"]
@@ -114,7 +114,7 @@ def of_recording(recording: str) -> Iterator[Argv]:
         yield ["tools/tabulate.py", str(smallest.relative_to(ROOT)), "--table", name, "--format", "json"]
 
 
-def of_profiles() -> Iterator[Argv]:
+def profile_commands() -> Iterator[Argv]:
     profiles = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "data").glob("*/profiles/*.zst"))
     inspect = "tools/inspect_heaptrack.py"
     for profile in profiles:
@@ -131,8 +131,8 @@ def of_profiles() -> Iterator[Argv]:
 
 def commands() -> dict[str, Argv]:
     """By name; what takes longest first."""
-    every = [argv for recording in recordings() for argv in of_recording(recording)]
-    every += [*official(), *of_profiles(), *(line.split() for line in MORE.strip().splitlines())]
+    every = [argv for recording in recordings() for argv in recording_commands(recording)]
+    every += [*official(), *profile_commands(), *(line.split() for line in MORE.strip().splitlines())]
     every.sort(key=lambda argv: ("report" not in argv[0], STACKS not in argv))
     return {name_of(argv): argv for argv in every}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.planted_history import git
 from tlsmem.base.paths import ROOT
-from tlsmem.build import tree_definition, tree_files, trees
+from tlsmem.build import tree_files, tree_stack_table, trees
 from tlsmem.config import definitions
 
 DAT = 'MAJOR=3\nMINOR=5\nPATCH=5\nPRE_RELEASE_TAG=\nRELEASE_DATE="27 Jan 2026"\n'
@@ -189,7 +189,7 @@ def test_the_clone_is_the_one_given_else_of_the_other_side_else_where_one_is(clo
 
 def test_the_steps_are_those_of_the_newest_release_not_above(clone, root):
     def of(release, kind="openssl"):
-        return tree_definition.choose_definition(kind, release, definitions.stacks())
+        return tree_stack_table.choose_definition(kind, release, definitions.stacks())
 
     assert of("3.5.9") == of("3.5.5") == of("3.6.0-dev") == "openssl@3.5.5" and of("3.6.3") == "openssl@3.6.3"
     assert of("3.0.22") == "openssl@3.0.22" and of("3.0.15") == "openssl@1.1.1w" == of("1.1.1x")
@@ -215,7 +215,7 @@ def test_the_steps_are_those_of_the_newest_release_not_above(clone, root):
     ],
 )  # fmt: skip
 def test_what_a_tree_calls_itself(first, files, release):
-    assert tree_definition.find_release(first, files.get) == release
+    assert tree_stack_table.find_release(first, files.get) == release
 
 
 @settings(max_examples=25)

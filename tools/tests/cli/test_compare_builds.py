@@ -46,7 +46,7 @@ def sides(a, b, *words, **more):
 def test_what_was_asked_for_is_checked_first(words, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
-        compare_builds.judged(words)
+        compare_builds.run_comparison(words)
     told = capsys.readouterr()
     assert stop.value.code == 2 and told.out == ""
     assert said in told.err and told.err.startswith("memtest: ") and told.err.count("\n") == 1
@@ -55,7 +55,7 @@ def test_what_was_asked_for_is_checked_first(words, said, tmp_path, monkeypatch,
 @pytest.mark.parametrize("words", [["--a=null@c"], ["--a=null@c", "--b=null@c", "--n=2"], ["--nonsense"]])
 def test_a_bisect_never_takes_a_mistake_for_a_bad_commit(words, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", *words])
-    assert compare_builds.bisected() == 125
+    assert compare_builds.run_bisect_step() == 125
 
 
 @pytest.mark.parametrize("word", ["--bisect", "--bis", "--bi"])
@@ -66,12 +66,12 @@ def test_a_bisect_may_be_abbreviated_and_is_one_all_the_same(word):
 
 @pytest.mark.parametrize(("status", "of_bisect"), [(0, 0), (3, 1), (1, 125), (2, 125), (130, 130), (143, 143)])
 def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisect, monkeypatch):
-    monkeypatch.setattr(compare_builds, "judged", lambda: status)
-    assert compare_builds.bisected() == of_bisect
-    monkeypatch.setattr(compare_builds, "judged", lambda: sys.exit(status))
-    assert compare_builds.bisected() == of_bisect
-    monkeypatch.setattr(compare_builds, "judged", lambda: 1 / 0)
-    assert compare_builds.bisected() == 125
+    monkeypatch.setattr(compare_builds, "run_comparison", lambda: status)
+    assert compare_builds.run_bisect_step() == of_bisect
+    monkeypatch.setattr(compare_builds, "run_comparison", lambda: sys.exit(status))
+    assert compare_builds.run_bisect_step() == of_bisect
+    monkeypatch.setattr(compare_builds, "run_comparison", lambda: 1 / 0)
+    assert compare_builds.run_bisect_step() == 125
 
 
 def test_mem_says_who_takes_such_a_name():

@@ -16,7 +16,7 @@ from tests.support import synthetic
 from tests.support.pictured import overlaps
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_versions
-from tlsmem.compare import release_names, release_plot, release_tables, release_walk
+from tlsmem.compare import release_options, release_plot, release_tables, release_walk
 from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
@@ -74,7 +74,7 @@ def recorded() -> list[Record]:
 
 
 def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> ReleaseWalk:
-    stacks = release_names.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
+    stacks = release_options.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
     return release_walk.build_walks(select(runs), stacks, [role])[0]
 
 
@@ -85,7 +85,7 @@ def column(table, key: str) -> list:
 
 def test_releases_stand_in_their_order_and_variants_are_libraries_of_their_own(recorded):
     assert [one.version for one in walked(recorded).releases] == ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"]
-    assert release_names.stacks_of("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
+    assert release_options.stacks_of("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
 
 
 def test_each_stage_has_its_exact_size_and_the_change_in_words(recorded):
@@ -307,7 +307,7 @@ def test_make_checks_the_library_before_anything_else():
 @pytest.fixture
 def made(recorded):
     one = of("openssl@3.0.9", None, "tls12-rsa-aes256")
-    walks = release_walk.build_walks(select([*recorded, *one]), release_names.stacks_of("openssl", list(KNOWN)))
+    walks = release_walk.build_walks(select([*recorded, *one]), release_options.stacks_of("openssl", list(KNOWN)))
     made = release_plot.draw_figure(walks, "openssl", "established")
     made.canvas.draw()
     yield made

@@ -7,7 +7,7 @@ import pytest
 from tests.support import synthetic
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
-from tlsmem.tables.names import NEEDS
+from tlsmem.tables.table_names import NEEDS
 
 STACK, OTHER, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"
 KINDS = {

@@ -30,19 +30,19 @@ def run(chosen: list[str], known: dict[str, Stack], prefix: Path | None) -> int:
     return 1
 
 
-def asked(given: argparse.Namespace) -> list[str]:
+def requested_stacks(given: argparse.Namespace) -> list[str]:
     """The stacks that were named, and those of the campaign; all where there are none. Their names are known."""
     campaign = campaigns()[given.campaign].every_stack if given.campaign else []
     named = option_check.split_names(" ".join(given.stacks)) + campaign
     return option_check.expand_stacks(" ".join(named) or option_check.ALL_STACKS, given.prefix)
 
 
-def ended(given: argparse.Namespace) -> None:
+def run_and_exit(given: argparse.Namespace) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
     definitions.check_definitions()
     try:
-        sys.exit(run(asked(given), stacks(), given.prefix and given.prefix.absolute()))
+        sys.exit(run(requested_stacks(given), stacks(), given.prefix and given.prefix.absolute()))
     except (BuildFailed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)

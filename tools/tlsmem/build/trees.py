@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import shared_resources, tree_definition, tree_files
+from tlsmem.build import shared_resources, tree_files, tree_stack_table
 from tlsmem.build.tree_files import Listing
 from tlsmem.config import definitions
 from tlsmem.config.definitions import TreeSource, TreeStack
@@ -49,13 +49,13 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
         if text not in known:
             raise ValueError(f"no stack {text} among those of memtest/stacks.toml{suggest_nearest(text, known)}")
         return text
-    tree_definition.check_kind(asked.kind, known)
-    first = tree_definition.base_library(asked.kind)
+    tree_stack_table.check_kind(asked.kind, known)
+    first = tree_stack_table.base_library(asked.kind)
     if like:
-        tree_definition.check_base(like, first, known)
+        tree_stack_table.check_base(like, first, known)
     source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root)
     if not like:
-        like = tree_definition.choose_definition(asked.kind, source.release, known)
+        like = tree_stack_table.choose_definition(asked.kind, source.release, known)
     name = f"{asked.kind}@git-{source.git[:DIGITS]}" if source.git else f"{asked.kind}@path-{source.tree[:DIGITS]}"
     definitions.register_tree(
         name, TreeStack.model_validate(known[like].model_dump(exclude={"source"}) | {"source": source})
@@ -95,10 +95,10 @@ def copy_source(
     asked: TreeRequest, listing: Listing, folder: Path | None, root: Path, commit: str | None
 ) -> TreeSource:
     """The tree, copied unless it is there already."""
-    first, sum = tree_definition.base_library(asked.kind), tree_files.tree_hash(listing)
+    first, sum = tree_stack_table.base_library(asked.kind), tree_files.tree_hash(listing)
     place = definitions.tree_place(root / "build", sum) / definitions.SOURCES_FOLDER / first
     try:
-        release = tree_definition.find_release(first, reader(listing, folder))
+        release = tree_stack_table.find_release(first, reader(listing, folder))
     except ValueError as error:
         raise ValueError(f"{asked.kind}@{asked.how}:{asked.what} is {error}") from None
     with shared_resources.alone(

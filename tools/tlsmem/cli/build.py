@@ -42,4 +42,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.build import build_stacks
 
-    build_stacks.ended(given)
+    build_stacks.run_and_exit(given)

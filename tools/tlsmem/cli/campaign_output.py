@@ -18,7 +18,7 @@ def results(plan: Plan, title: str) -> bool:
     """False with any finding, and without tables, with a sentence."""
     keys = {plan.provenance.key(run) for run in plan.runs}
     made = [record for record in records.load(plan.recording) if record.key in keys]
-    show = of_memory if plan.campaign.scenario == "memory" else of_time
+    show = show_memory_campaign if plan.campaign.scenario == "memory" else show_timed_campaign
     try:
         pictures, told, found = show(made, plan, title)
     except ValueError as error:
@@ -35,7 +35,7 @@ def results(plan: Plan, title: str) -> bool:
     return not found
 
 
-def of_memory(made: list[Record], plan: Plan, title: str) -> Shown:
+def show_memory_campaign(made: list[Record], plan: Plan, title: str) -> Shown:
     from tlsmem.plots import memory, stacks
     from tlsmem.selfcheck import audit
     from tlsmem.stats.selection import select
@@ -54,7 +54,7 @@ def of_memory(made: list[Record], plan: Plan, title: str) -> Shown:
     return pictures, told, found
 
 
-def of_time(made: list[Record], plan: Plan, title: str) -> Shown:
+def show_timed_campaign(made: list[Record], plan: Plan, title: str) -> Shown:
     """A noisy machine is no finding, but a warning."""
     from tlsmem.plots.timed import pictures
     from tlsmem.stats.timed_selection import select

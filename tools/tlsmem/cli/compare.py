@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tlsmem.base import venv
 from tlsmem.cli import table_arguments
-from tlsmem.compare.names import ALL, ASPECTS, METERS, NARROWED, ROLES, STAGES, Usage
+from tlsmem.compare.comparison_options import ALL, ASPECTS, METERS, NARROWED, ROLES, STAGES, Usage
 from tlsmem.config.option_check import suggest_nearest
 from tlsmem.tables.table import printable_text
 

@@ -11,7 +11,7 @@ import signal
 import sys
 
 from tlsmem.base import venv
-from tlsmem.compare.names import BAD, CHANGED, SKIP, UNCHANGED, Usage
+from tlsmem.compare.comparison_options import BAD, CHANGED, SKIP, UNCHANGED, Usage
 from tlsmem.config import option_check
 from tlsmem.config.options import COMPARE_DEFAULTS, COMPARE_OPTIONS
 
@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def knobs_of(given: argparse.Namespace) -> dict[str, str]:
+def options_from_arguments(given: argparse.Namespace) -> dict[str, str]:
     """Usage, or an exit with 2 and a sentence, for what cannot be."""
     knobs = {knob: getattr(given, knob.lower()) for knob in COMPARE_DEFAULTS}
     knobs = {knob: value for knob, value in knobs.items() if value is not None}
@@ -47,11 +47,11 @@ def knobs_of(given: argparse.Namespace) -> dict[str, str]:
     return knobs
 
 
-def judged(words: list[str] | None = None) -> int:
+def run_comparison(words: list[str] | None = None) -> int:
     """The exit status, what went wrong as a sentence on stderr."""
     given = parser().parse_args(words)
     try:
-        knobs = knobs_of(given)
+        knobs = options_from_arguments(given)
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)
@@ -61,10 +61,10 @@ def judged(words: list[str] | None = None) -> int:
     return compare_builds.ended(knobs)
 
 
-def bisected() -> int:
+def run_bisect_step() -> int:
     """No commit is bad by what went wrong here: git is told to skip it; but a signal ends the search."""
     try:
-        status = judged()
+        status = run_comparison()
     except SystemExit as error:
         if not isinstance(error.code, int):
             print(error.code, file=sys.stderr)
@@ -75,11 +75,11 @@ def bisected() -> int:
     return OF_BISECT.get(status, status if status > SIGNALLED else SKIP)
 
 
-def of_bisect(word: str) -> bool:
+def asks_for_bisect(word: str) -> bool:
     """Abbreviated too, as argparse has it: what cannot be parsed must not be a bad commit either."""
     return "--bisect".startswith(word) and len(word) > len("--b")
 
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
-    sys.exit(bisected() if any(map(of_bisect, sys.argv[1:])) else judged())
+    sys.exit(run_bisect_step() if any(map(asks_for_bisect, sys.argv[1:])) else run_comparison())

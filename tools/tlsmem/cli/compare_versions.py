@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from tlsmem.base import venv
 from tlsmem.cli import table_arguments
-from tlsmem.compare import release_names
+from tlsmem.compare import release_options
 from tlsmem.config import option_check
 
 EXAMPLES = """examples:
@@ -33,14 +33,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--versions", type=option_check.split_names, metavar="NAMES", help="only these releases: 3.0.22,3.5.5"
     )
-    suites = f"default: {' '.join(release_names.SUITES)}; of a recording with neither all that it has"
+    suites = f"default: {' '.join(release_options.SUITES)}; of a recording with neither all that it has"
     made.add_argument("--suites", type=option_check.split_names, metavar="NAMES", help=suites)
     made.add_argument(
-        "--role", choices=(*release_names.ROLES, "both"), default="both", help="whose sessions (default: both)"
+        "--role", choices=(*release_options.ROLES, "both"), default="both", help="whose sessions (default: both)"
     )
     stage = "when sessions are told apart by bucket (default: established)"
-    made.add_argument("--stage", choices=release_names.PHASES, default="established", help=stage)
-    made.add_argument("--table", action="append", choices=release_names.TABLES, help="only this; may be repeated")
+    made.add_argument("--stage", choices=release_options.PHASES, default="established", help=stage)
+    made.add_argument("--table", action="append", choices=release_options.TABLES, help="only this; may be repeated")
     table_arguments.add_format(made)
     made.add_argument(
         "--out", metavar="DIRECTORY", help="what is measured and the picture (default: build/versions/NAME)"
@@ -58,7 +58,7 @@ def stacks_of(given: argparse.Namespace) -> list[str]:
     if given.into:
         usage("--into is for a page that shows a RECORDING: name one")
     try:
-        stacks = release_names.stacks_of(given.library, list(option_check.read_tables("stacks")), given.versions)
+        stacks = release_options.stacks_of(given.library, list(option_check.read_tables("stacks")), given.versions)
     except ValueError as error:
         usage(error)
     option_check.check_options_or_exit({"SUITES": " ".join(given.suites)} if given.suites is not None else {})

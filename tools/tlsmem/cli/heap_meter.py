@@ -15,8 +15,8 @@ import rich.text
 from rich.live import Live
 
 from tlsmem.base import stdout
-from tlsmem.cli import heap_report
-from tlsmem.cli.heap_report import Listener
+from tlsmem.cli import heap_meter_report
+from tlsmem.cli.heap_meter_report import Listener
 from tlsmem.run import heap_process, heap_tree
 from tlsmem.run.heap_tree import ProcessTree
 from tlsmem.tables import render
@@ -44,11 +44,11 @@ class TreeWatcher:
 
     def report(self) -> None:
         if self.given.json:
-            self.write(heap_report.ndjson(self.said - self.began, self.tree.programs))
+            self.write(heap_meter_report.ndjson(self.said - self.began, self.tree.programs))
         elif self.live:
             self.live.update(render_table(self.table(), self.console.width), refresh=True)
         else:
-            self.write(heap_report.lines(self.said - self.began, self.tree.programs))
+            self.write(heap_meter_report.lines(self.said - self.began, self.tree.programs))
 
     def summary(self) -> None:
         self.said = time.monotonic()
@@ -62,7 +62,7 @@ class TreeWatcher:
     def table(self) -> tables.Table:
         command = textwrap.shorten(shlex.join(self.given.command), 60, placeholder=" ...")
         what = command or f"process {self.given.pid}"
-        return heap_report.table(f"Heap of {what} after {self.said - self.began:.1f} s", self.tree.programs)
+        return heap_meter_report.table(f"Heap of {what} after {self.said - self.began:.1f} s", self.tree.programs)
 
     def write(self, text: str) -> None:
         self.out.write(text)
@@ -139,7 +139,9 @@ def lost(tree: ProcessTree) -> bool:
     """Says which programs could not be followed to their end."""
     found = [program for program in tree.programs if program.state == heap_tree.LOST]
     for program in found:
-        tell(f"{heap_report.program_label(program)}: its page was damaged; what is shown of it is from before that")
+        tell(
+            f"{heap_meter_report.program_label(program)}: its page was damaged; what is shown of it is from before that"
+        )
     return bool(found)
 
 

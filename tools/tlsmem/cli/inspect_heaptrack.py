@@ -9,7 +9,7 @@ import sys
 from itertools import product
 
 from tlsmem.base import venv
-from tlsmem.explore.names import BY, FILES, OF_RUN, ROWS, VIEWS, flamegraph_suffix
+from tlsmem.explore.view_options import BY, FILES, OF_RUN, ROWS, VIEWS, flamegraph_suffix
 from tlsmem.profile.frames import OWNERS
 from tlsmem.tables.forms import FORMATS, JSON
 

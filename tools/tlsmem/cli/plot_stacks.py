@@ -4,7 +4,7 @@ import argparse
 
 from tlsmem.base import venv
 from tlsmem.cli import plot_arguments
-from tlsmem.schema.names import ROLES
+from tlsmem.schema.roles import ROLES
 
 EXAMPLES = """examples:
   tools/plot_stacks.py data/local/2026-01-31-some-cpu -o stacks --suite tls13-rsa-aes128  both stacks.png and .svg

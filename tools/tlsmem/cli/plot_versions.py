@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tlsmem.base import venv
 from tlsmem.cli import plot_arguments
-from tlsmem.compare import release_names
+from tlsmem.compare import release_options
 from tlsmem.config import option_check
 
 EXAMPLES = """examples:
@@ -22,12 +22,12 @@ def parser() -> argparse.ArgumentParser:
         "--versions", type=option_check.split_names, metavar="NAMES", help="only these releases: 3.0.22,3.5.5"
     )
     made.add_argument(
-        "--suites", type=option_check.split_names, metavar="NAMES", help=f"default: {' '.join(release_names.SUITES)}"
+        "--suites", type=option_check.split_names, metavar="NAMES", help=f"default: {' '.join(release_options.SUITES)}"
     )
     made.add_argument(
-        "--role", choices=(*release_names.ROLES, "both"), default="both", help="whose sessions (default: both)"
+        "--role", choices=(*release_options.ROLES, "both"), default="both", help="whose sessions (default: both)"
     )
-    made.add_argument("--stage", choices=release_names.PHASES, default="established", help="whose bars are drawn")
+    made.add_argument("--stage", choices=release_options.PHASES, default="established", help="whose bars are drawn")
     return made
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tlsmem.base import venv
 from tlsmem.cli import table_arguments
-from tlsmem.schema.names import ITSELF, PROCESSES
-from tlsmem.tables.names import TABLES
+from tlsmem.schema.roles import ITSELF, PROCESSES
+from tlsmem.tables.table_names import TABLES
 
 EXAMPLES = """examples:
   tools/tabulate.py data/local/2026-01-31-some-cpu

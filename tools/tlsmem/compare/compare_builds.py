@@ -7,7 +7,7 @@ import time
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import comparison_output, two_builds
-from tlsmem.compare.names import Usage
+from tlsmem.compare.comparison_options import Usage
 from tlsmem.config import definitions
 
 FAILED, USAGE = 1, 2

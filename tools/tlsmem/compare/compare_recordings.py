@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tlsmem.base import markdown_embedding
 from tlsmem.compare import comparison, comparison_output, two_sides
 from tlsmem.compare.comparison import Comparison, FigureFilter
+from tlsmem.compare.comparison_options import ALL, PEAK, STAGES, Usage
 from tlsmem.compare.figure_places import parse_phase, recorded_phase
-from tlsmem.compare.names import ALL, PEAK, STAGES, Usage
 from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.build.commands import CONSOLE, BuildFailed
-from tlsmem.compare import record_releases, release_names, release_plot, release_tables, release_walk
+from tlsmem.compare import record_releases, release_options, release_plot, release_tables, release_walk
 from tlsmem.schema import records
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables import table_command
@@ -15,7 +15,7 @@ from tlsmem.tables import table_command
 def show_walks(
     given: argparse.Namespace, parser: argparse.ArgumentParser, found: Selection, stacks: list[str]
 ) -> list[release_walk.ReleaseWalk]:
-    roles = release_names.ROLES if given.role == "both" else (given.role,)
+    roles = release_options.ROLES if given.role == "both" else (given.role,)
     walks = release_walk.build_walks(found, stacks, roles)
     table_command.deliver(release_tables.build_tables(walks, given.library, given.stage, given.table), given, parser)
     return walks
@@ -25,7 +25,7 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
     """ValueError with a sentence."""
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    stacks = release_names.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
+    stacks = release_options.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
     show_walks(given, parser, release_walk.select_runs(runs, stacks, given.suites), stacks)
     return 1 if records.skipped_lines else 0
 
@@ -35,7 +35,7 @@ def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser,
     built = record_releases.ReleaseBuilds(stacks)
     if len(built.stacks) < 2:
         raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
-    suites = given.suites or list(release_names.SUITES)
+    suites = given.suites or list(release_options.SUITES)
     out = Path(given.out or f"build/versions/{given.library}")
     found = select(record_releases.record_runs(built.stacks, suites, str(out)), built.stacks, suites)
     walks = show_walks(given, parser, found, built.stacks)

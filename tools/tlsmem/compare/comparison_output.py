@@ -7,7 +7,7 @@ import rich.console
 from tlsmem.base import stdout
 from tlsmem.compare import comparison_tables, largest_changes, pull_request
 from tlsmem.compare.comparison import Comparison
-from tlsmem.compare.names import CHANGED, NOTHING, UNCHANGED
+from tlsmem.compare.comparison_options import CHANGED, NOTHING, UNCHANGED
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.tables import forms, render
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell

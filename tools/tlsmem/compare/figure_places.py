@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from tlsmem.base import phase_names
-from tlsmem.compare.names import METERS, PEAK, STAGES
+from tlsmem.compare.comparison_options import METERS, PEAK, STAGES
 from tlsmem.schema.records import Record
 
 Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]

@@ -10,8 +10,8 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.compare import release_names, release_panel, release_walk
-from tlsmem.compare.release_names import STAGES
+from tlsmem.compare import release_options, release_panel, release_walk
+from tlsmem.compare.release_options import STAGES
 from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import INK
@@ -77,7 +77,7 @@ def save_figure(walks: Sequence[ReleaseWalk], library: str, stage: str, output: 
 def draw_given(given: argparse.Namespace) -> list[Path]:
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    stacks = release_names.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
-    roles = release_names.ROLES if given.role == "both" else (given.role,)
+    stacks = release_options.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
+    roles = release_options.ROLES if given.role == "both" else (given.role,)
     walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, given.suites), stacks, roles)
     return save_figure(walks, given.library, given.stage, given.output)

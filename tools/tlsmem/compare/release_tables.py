@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from tlsmem.compare.release_names import PHASES, STAGES, TABLES
+from tlsmem.compare.release_options import PHASES, STAGES, TABLES
 from tlsmem.compare.release_walk import UNEXPLAINED, Release, ReleaseWalk
 from tlsmem.compare.site_changes import SiteComparison
 from tlsmem.explore.diff.sentences import callers_path, format_amount

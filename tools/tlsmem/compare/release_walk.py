@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from tlsmem.compare.release_names import PHASES, ROLES, SUITES
+from tlsmem.compare.release_options import PHASES, ROLES, SUITES
 from tlsmem.config import releases
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums

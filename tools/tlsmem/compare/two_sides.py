@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.compare import declared_settings
-from tlsmem.compare.names import NARROWED, Usage
+from tlsmem.compare.comparison_options import NARROWED, Usage
 from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record

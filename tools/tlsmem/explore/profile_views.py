@@ -9,7 +9,7 @@ import rich.text
 
 from tlsmem.base import stdout
 from tlsmem.explore import callers_tree, folded_stacks, profile_output, profile_selection, profile_tables, top_sites
-from tlsmem.explore.names import FILES, ROWS, VIEWS
+from tlsmem.explore.view_options import FILES, ROWS, VIEWS
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.tables import forms, render
 from tlsmem.tables.table import Table

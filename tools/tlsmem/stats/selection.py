@@ -9,8 +9,8 @@ from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.option_check import suggest_nearest
 from tlsmem.config.run import Run
 from tlsmem.schema.harness_output import Env, Meter, Process, Roles
-from tlsmem.schema.names import ITSELF
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import ITSELF
 from tlsmem.stats.comparability import describe_dropped, select_comparable, select_latest_builds, sort_by_start
 from tlsmem.stats.series import Series, Setting, cpu_name, peer_name, process_view
 

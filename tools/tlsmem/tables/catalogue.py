@@ -9,7 +9,6 @@ from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.mixed_pairs import mixed_pair_table
-from tlsmem.tables.names import NEEDS
 from tlsmem.tables.nonlinearity import has_bends, nonlinearity_table
 from tlsmem.tables.published import published_peak_table
 from tlsmem.tables.reconciliation import reconciliation_summary_table, reconciliation_table
@@ -18,6 +17,7 @@ from tlsmem.tables.rss_accounts import accounts
 from tlsmem.tables.settings import settings
 from tlsmem.tables.stacks import stack_table
 from tlsmem.tables.table import Table
+from tlsmem.tables.table_names import NEEDS
 from tlsmem.tables.waterfall import waterfall
 
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown

@@ -117,13 +117,13 @@ def labels(old: Profile, new: Profile) -> tuple[str, str]:
 
 
 def rows(old: DiffSide, new: DiffSide) -> Iterator[DiffRow]:
-    parts = of_parts(old), of_parts(new)
+    parts = stacks_by_part(old), stacks_by_part(new)
     for part in SESSIONS if preconditions.compares_sessions_only(old.profile, new.profile) else PARTS:
         if part in parts[0] or part in parts[1]:
             yield from (row(part, joined) for joined in join(parts[0].get(part, ()), parts[1].get(part, ())))
 
 
-def of_parts(side: DiffSide) -> dict[Part, list[LiveCallstack]]:
+def stacks_by_part(side: DiffSide) -> dict[Part, list[LiveCallstack]]:
     """Each byte that is live is in one part."""
     profile = side.profile
     parts: dict[Part, dict[int, LiveHeap]] = {owner: profile.live(side.moment, owner) for owner in OWNERS}
@@ -138,10 +138,10 @@ def row(part: Part, joined: MatchedSite) -> DiffRow:
     shown = joined.new or joined.old
     largest, _ = max(shown, key=lambda stack: stack[1].bytes)
     lines = frozenset(frame.line for frames, _ in shown for frame in skip_allocators(frames)[:1] if frame.line)
-    return DiffRow(part, joined.stage, largest, lines, held(joined.old), held(joined.new))
+    return DiffRow(part, joined.stage, largest, lines, sum_stacks(joined.old), sum_stacks(joined.new))
 
 
-def held(stacks: Iterable[LiveCallstack]) -> LiveHeap:
+def sum_stacks(stacks: Iterable[LiveCallstack]) -> LiveHeap:
     return sum_live(dict(enumerate(one for _, one in stacks)))
 
 

@@ -43,7 +43,7 @@ def two_programs(diff: Diff) -> Iterator[str]:
     if strangers(diff):
         runs = diff.old.profile.run, diff.new.profile.run
         two_stacks = all(runs) and stack_label(runs[0]) != stack_label(runs[1])
-        of = " of client or server sessions" if of_sessions(diff) else ""
+        of = " of client or server sessions" if session_rows(diff) else ""
         yield STRANGERS.format(of, BY_BUCKET if two_stacks else "")
 
 
@@ -120,12 +120,12 @@ def unjoined(diff: Diff) -> Iterator[str]:
 def strangers(diff: Diff) -> bool:
     """Whether both hold something and nothing of it could be joined: of sessions, where there are any, since what
     the harness and the loader do is alike by chance."""
-    rows = of_sessions(diff) or diff.rows
+    rows = session_rows(diff) or diff.rows
     held = {side for row in rows for side in ("OLD", "NEW") if side != empty_side(row)}
     return len(held) > 1 and all(row.stage == "not joined" for row in rows)
 
 
-def of_sessions(diff: Diff) -> list[DiffRow]:
+def session_rows(diff: Diff) -> list[DiffRow]:
     return [row for row in diff.rows if row.part in SESSIONS]
 
 

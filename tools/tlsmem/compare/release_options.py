@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from tlsmem.config import releases
 from tlsmem.config.option_check import suggest_nearest
-from tlsmem.schema.names import Role
+from tlsmem.schema.roles import Role
 
 STAGES = {"created": "created", "peak": "at the peak", "established": "established", "idle": "idle"}
 PHASES = {"created": "sessions", "established": "established", "idle": "idle"}  # at whose end a stage is, but the peak
