@@ -135,6 +135,22 @@ def test_whatever_records_is_held_to_it(capsys):
     assert "is where recordings are" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["gate.py", "docs/BUDGET.toml", "--out=data"],
+        ["gate.py", "docs/BUDGET.toml", "--new-baseline=data"],
+        ["compare_builds.py", "--a=openssl@3.4.1", "--b=openssl@3.5.5", "--out=data"],
+        ["compare_versions.py", "--library=openssl", "--out=data"],
+    ],
+)
+def test_commands_that_build_refuse_before_they_build(command):
+    words = [sys.executable, str(ROOT / "tools" / command[0]), *command[1:]]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"memtest: data is where recordings are, not one of them{ELSEWHERE}"
+
+
 def test_a_report_may_be_written_anywhere(clone):
     (clone.root / "README.md").touch()
     words = ["tools/names.py", "--takes=RECORDINGS OUT", "OUT=data/report"]

@@ -9,8 +9,9 @@ Exit status: 0 no change, 3 changed, 1 a side could not be built or measured, 2 
 import argparse
 import signal
 import sys
+from pathlib import Path
 
-from tlsmem.base import venv
+from tlsmem.base import repository, venv
 from tlsmem.compare.comparison_options import BAD, CHANGED, SKIP, UNCHANGED, Usage
 from tlsmem.config import option_check
 from tlsmem.config.options import COMPARE_DEFAULTS, COMPARE_OPTIONS
@@ -39,6 +40,8 @@ def options_from_arguments(given: argparse.Namespace) -> dict[str, str]:
     knobs = {knob: getattr(given, knob.lower()) for knob in COMPARE_DEFAULTS}
     knobs = {knob: value for knob, value in knobs.items() if value is not None}
     option_check.check_options_or_exit(knobs, list(COMPARE_DEFAULTS))
+    if "OUT" in knobs:
+        repository.check_recording_or_exit(Path(knobs["OUT"]))
     for knob in ("A", "B"):
         if knob not in knobs:
             raise Usage(f"{knob}= is missing: {COMPARE_OPTIONS[knob]}")

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from tlsmem.base import venv
+from tlsmem.base import repository, venv
 from tlsmem.cli import table_arguments
 from tlsmem.compare import release_options
 from tlsmem.config import option_check
@@ -57,6 +57,8 @@ def stacks_of(given: argparse.Namespace) -> list[str]:
     """The stacks to build, of memtest/stacks.toml. Exits with 2 and a sentence for what cannot be."""
     if given.into:
         usage("--into is for a page that shows a RECORDING: name one")
+    if given.out:
+        repository.check_recording_or_exit(Path(given.out))
     try:
         stacks = release_options.stacks_of(given.library, list(option_check.read_tables("stacks")), given.versions)
     except ValueError as error:

@@ -7,7 +7,7 @@ import argparse
 import signal
 from pathlib import Path
 
-from tlsmem.base import venv
+from tlsmem.base import repository, venv
 from tlsmem.config import option_check
 from tlsmem.tables.forms import FORMATS
 
@@ -43,6 +43,8 @@ def main() -> None:
     asked = parser()
     given = asked.parse_args()
     option_check.check_options_or_exit({})
+    if target := given.out or given.new_baseline:
+        repository.check_recording_or_exit(target)
     venv.activate()
     from tlsmem.gate import judge
 
