@@ -3,9 +3,8 @@
 import re
 
 import pytest
+from conftest import NARROW, PAGES, WIDE
 from playwright.sync_api import Page, expect
-
-from tests.conftest import NARROW, PAGES, WIDE
 
 SHOTS = {
     "light": ("openssl.html", "", WIDE, "light"),

@@ -3,9 +3,8 @@
 import re
 
 import pytest
+from conftest import PAGES
 from playwright.sync_api import Page, expect
-
-from tests.conftest import PAGES
 
 MOST = 2_000_000
 

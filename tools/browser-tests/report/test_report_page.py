@@ -3,9 +3,8 @@
 import re
 
 import pytest
+from conftest import NARROW, PAGES, WIDE
 from playwright.sync_api import Locator, Page, expect
-
-from tests.conftest import NARROW, PAGES, WIDE
 
 MOST = 3_000_000
 COST = "#card-cost"
