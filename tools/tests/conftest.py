@@ -13,6 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import records
 
@@ -58,13 +59,8 @@ class Project:
     def measure(self, *words: str, stacks: Sequence[str], n: int = 20) -> subprocess.CompletedProcess[str]:
         """One suite, at N sessions and fractions of it, into `out`; without stacks, `words` name them."""
         named = [f"--stacks={' '.join(stacks)}"] if stacks else []
-        return subprocess.run(
-            self.command(*named, "--suites=tls13-rsa-aes256", f"--n={n}", "--out=out", *words),
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = self.command(*named, "--suites=tls13-rsa-aes256", f"--n={n}", "--out=out", *words)
+        return forked_command.run(command, cwd=self.root)
 
     def recorded(self) -> list[records.Record]:
         return records.load(self.root / "out")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base import repository
 from tlsmem.base.paths import ROOT
 from tlsmem.plan import recordings
@@ -45,7 +46,7 @@ def commit(project) -> None:
 
 def measure(project, *words: str) -> subprocess.CompletedProcess[str]:
     given = ("--stacks=obey@1", "--suites=tls13-rsa-aes256", "--heap=0", "--n=2", *words)
-    return subprocess.run(project.command(*given), cwd=project.root, capture_output=True, text=True, check=False)
+    return forked_command.run(project.command(*given), cwd=project.root)
 
 
 def recorded(project) -> set[str]:

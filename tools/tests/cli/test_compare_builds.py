@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_builds
 from tlsmem.config import option_check
@@ -17,7 +17,7 @@ needed = pytest.mark.skipif(not (ROOT / "build/harness/null@c").is_file(), reaso
 
 def run(*words, root=ROOT, where=None):
     command = [sys.executable, str(root / "tools/compare_builds.py"), *words]
-    return subprocess.run(command, cwd=where or root, capture_output=True, text=True, check=False)
+    return forked_command.run(command, cwd=where or root)
 
 
 def sides(a, b, *words, **more):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tests.support.pictured import overlaps
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_versions
@@ -189,7 +189,7 @@ def test_runs_of_two_machines_are_never_one_walk(recorded):
 
 
 def ran(*arguments: object, tool: Path = TOOL) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, tool, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return forked_command.run([sys.executable, tool, *map(str, arguments)])
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tests.tables.test_call_sites import frame
 from tlsmem.base import phase_names
 from tlsmem.base.paths import ROOT
@@ -83,8 +83,7 @@ def sites_run(*sizes: int) -> bytes:
 
 
 def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    return forked_command.run([sys.executable, SCRIPT, *map(str, arguments)], cwd=cwd)
 
 
 def refused(status: int, *arguments: object) -> str:

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import records
 
@@ -180,7 +181,7 @@ def test_list_shows_what_is_there_and_what_would_run(project):
 @pytest.mark.slow
 def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
     project.install("obey", "refuse", "fail")
-    done = subprocess.run(project.command("--verify"), cwd=project.root, capture_output=True, text=True, check=False)
+    done = forked_command.run(project.command("--verify"), cwd=project.root)
     verdicts = [line.split()[:2] for line in done.stdout.splitlines()]
     assert {tuple(verdict) for verdict in verdicts} >= {
         ("ok", "obey@1"),
@@ -197,7 +198,7 @@ def test_verify_takes_stacks_shows_what_is_missing_and_counts(project):
         (project.root / "build/harness" / stack).unlink()
     (project.root / "build/harness/fail@1.unavailable").write_text("the version is gone\n")
     command = project.command("--verify", "--stacks=obey@1 refuse@1 fail@1")
-    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    done = forked_command.run(command, cwd=project.root)
     first, second, *runs, last = done.stdout.splitlines()
     assert first == "not built    refuse@1 is not built: make it with `tools/build.py refuse@1`"
     assert second == "unavailable  fail@1 is not to be had: the version is gone"
@@ -242,7 +243,7 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
 
     def measure(campaign: str, *words: str) -> subprocess.CompletedProcess[str]:
         command = project.command("--out=out", *words, campaign=campaign)
-        return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+        return forked_command.run(command, cwd=project.root)
 
     way_out = "make it with `tools/build.py openssl@1.1.1w`"
     done = measure("some")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Project
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import profile_stack
 from tlsmem.profile import open_profile, profile_metadata
@@ -44,7 +45,7 @@ def command(root: Path, *words: str) -> list[str]:
 
 def profile(root: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     given = command(root, *words)
-    return subprocess.run(given, cwd=root, env=os.environ | variables, capture_output=True, text=True, timeout=300)
+    return forked_command.run(given, cwd=root, env=os.environ | variables, timeout=300)
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 import zlib
 from html.parser import HTMLParser
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import synthetic, synthetic_timed
+from tests.support import forked_command, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report
 from tlsmem.report import build_report, differing_settings, inventory_section, page, recordings, table_html
@@ -58,8 +57,7 @@ def text_page(read) -> str:
 
 
 def run(*arguments, **kind):
-    command = [sys.executable, str(ROOT / "tools/report.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **kind)
+    return forked_command.run([sys.executable, ROOT / "tools/report.py", *map(str, arguments)], **kind)
 
 
 @pytest.fixture(scope="module")

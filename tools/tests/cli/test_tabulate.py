@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.tables import render
 from tlsmem.tables import table as tables
@@ -23,8 +23,8 @@ SUITE = "tls13-rsa-aes256"
 
 
 def tabulate(*arguments: object, cwd: Path | None = None, columns: int = 300) -> subprocess.CompletedProcess:
-    command = [sys.executable, str(TABULATE), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=os.environ | {"COLUMNS": str(columns)})
+    command = [sys.executable, TABULATE, *map(str, arguments)]
+    return forked_command.run(command, cwd=cwd, env=os.environ | {"COLUMNS": str(columns)})
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.test_budget import text_of
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.gate import parser
 from tlsmem.gate import judge
@@ -26,7 +27,7 @@ def gate(project):
     def run(text: str, *words: str) -> subprocess.CompletedProcess[str]:
         (project.root / "BUDGET.toml").write_text(text)
         command = [sys.executable, "tools/gate.py", "BUDGET.toml", *words]
-        return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+        return forked_command.run(command, cwd=project.root)
 
     return run
 

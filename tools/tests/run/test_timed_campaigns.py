@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.support import synthetic_timed
+from tests.support import forked_command, synthetic_timed
 from tlsmem.config import definitions, timed_matrix
 from tlsmem.config.run import argv
 from tlsmem.run import machine_noise, progress
@@ -20,7 +20,7 @@ from tlsmem.tables.timed import warnings
 def timed(project, campaign: str, *words: str, stacks):
     named = [f"--stacks={' '.join(stacks)}", "--out=out", *words]
     command = project.command(*named, campaign=campaign)
-    return subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    return forked_command.run(command, cwd=project.root)
 
 
 NULL = "build/harness/null@c"

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import reasons, rules
@@ -238,7 +239,7 @@ def test_differences_said_add_up_on_the_recording():
 
 def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, ROOT / "tools/explain_buckets.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return forked_command.run(command)
 
 
 def test_the_script_says_it_in_markdown():

@@ -1,12 +1,11 @@
 """A recording with runs of memory and of time: each table of the runs that are its own."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 
-from tests.support import synthetic, synthetic_timed
+from tests.support import forked_command, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.stats.selection import select_campaign
 from tlsmem.tables import recording_contents
@@ -26,7 +25,7 @@ def recording(tmp_path):
 
 def tabulate(recording, *arguments):
     command = [sys.executable, str(ROOT / "tools/tabulate.py"), str(recording), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return forked_command.run(command)
 
 
 def names(result) -> list[str]:

@@ -1,0 +1,146 @@
+"""Commands of tools/ in processes that need not import the packages of .venv.
+
+`run` stands for subprocess.run: a process with its own directory, environment, stdout and stderr, and the exit status
+of the interpreter. The process is a fork of a server that has imported the packages that take long. The modules of
+the project are not imported there, so each command imports them anew, from the copy whose script it is.
+
+Not for a test of what a start costs or needs: a package that a command forgets to import is there all the same. Each
+command also has tests that start it by subprocess.run."""
+
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+PACKAGES = (
+    "asyncio",
+    "hdrh.histogram",
+    "jinja2",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.pyplot",
+    "numpy",
+    "pydantic",
+    "rich.console",
+    "rich.progress",
+    "rich.table",
+    "scipy.stats",
+    "zstandard",
+)
+REQUEST_BYTES = 1 << 20
+servers: dict[int, socket.socket] = {}  # by the process that started it
+
+
+def run(
+    command: Sequence[object],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    timeout: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run `command`, which is sys.executable, a script and its arguments; return its texts and exit status."""
+    words = [os.fspath(word) for word in command]
+    assert words[0] == sys.executable
+    request = {"words": words, "cwd": os.fspath(cwd or os.getcwd()), "env": dict(os.environ if env is None else env)}
+    ends = {"status": os.pipe()}
+    ends |= {name: os.pipe() for name, to in (("stdout", stdout), ("stderr", stderr)) if to == subprocess.PIPE}
+    given = [ends[name][1] if name in ends else to for name, to in (("stdout", stdout), ("stderr", stderr))]
+    try:
+        socket.send_fds(server(), [json.dumps(request).encode()], [*given, ends["status"][1]])
+    finally:
+        for _, write_end in ends.values():
+            os.close(write_end)
+    try:
+        found = read_all({read_end: name for name, (read_end, _) in ends.items()}, words, timeout)
+    finally:
+        for read_end, _ in ends.values():
+            os.close(read_end)
+    _, status = map(int, found["status"].split())
+    texts = {name: found[name].decode() for name in ("stdout", "stderr") if name in found}
+    return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(status), **texts)
+
+
+def read_all(names: dict[int, str], words: list[str], timeout: float | None) -> dict[str, bytes]:
+    """What is read of each descriptor until all have ended; first of `status` is the process, which a timeout kills."""
+    found = dict.fromkeys(names.values(), b"")
+    until = time.monotonic() + timeout if timeout else None
+    reading = set(names)
+    while reading:
+        ready, _, _ = select.select(list(reading), [], [], until and max(0, until - time.monotonic()))
+        if not ready:
+            os.kill(int(found["status"].split()[0]), signal.SIGKILL)
+            raise subprocess.TimeoutExpired(words, timeout, found.get("stdout"), found.get("stderr"))
+        for descriptor in ready:
+            read = os.read(descriptor, 1 << 16)
+            found[names[descriptor]] += read
+            if not read:
+                reading.remove(descriptor)
+    return found
+
+
+def server() -> socket.socket:
+    """Return the way to this process's server, which ends when this process does."""
+    if os.getpid() not in servers:
+        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, REQUEST_BYTES)
+        with there:
+            command = [sys.executable, __file__, str(there.fileno())]
+            subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[there.fileno()], cwd="/"
+            )
+        servers[os.getpid()] = here
+    return servers[os.getpid()]
+
+
+def serve(way: socket.socket) -> dict | None:
+    """Fork for each request and return it in the child; return None in the server, when nobody can ask any more."""
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(way, REQUEST_BYTES, 3)
+        if not message:
+            return None
+        stdout, stderr, status = descriptors
+        child = os.fork()
+        if not child:
+            way.close()
+            os.dup2(stdout, 1)
+            os.dup2(stderr, 2)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            return json.loads(message)
+        os.write(status, f"{child} ".encode())
+        os.close(stdout)
+        os.close(stderr)
+        os.write(status, str(os.waitpid(child, 0)[1]).encode())
+        os.close(status)
+
+
+def become(request: dict) -> str:
+    """Make this process what the interpreter is when it starts a script; return the script."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.orig_argv = request["words"]
+    sys.argv = request["words"][1:]
+    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
+    return sys.argv[0]
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when the tests do
+    for package in PACKAGES:
+        __import__(package)
+    gc.collect()
+    gc.freeze()  # a command that ends does not walk, and so copy, what it shares with the server
+    if request := serve(socket.socket(fileno=int(sys.argv[1]))):
+        runpy.run_path(become(request), run_name="__main__")
