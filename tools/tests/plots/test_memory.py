@@ -12,7 +12,7 @@ import pytest
 from matplotlib import image, pyplot, rc_context
 from matplotlib.figure import Figure
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tests.support.pictured import overlaps, shown
 from tests.tables.test_stacks import of_runtime, split, with_books
 from tlsmem.base.paths import ROOT
@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(scope="module", params=KINDS)
 def made(request):
     yield drawn(KINDS[request.param]())
     pyplot.close("all")
@@ -197,7 +197,7 @@ def test_stacks_differ_in_grey_too():
 
 
 def plot(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+    return forked_command.run([sys.executable, PLOT, *map(str, arguments)], cwd=cwd)
 
 
 @pytest.fixture
