@@ -113,8 +113,9 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "source = definitions.Source(crate='tiny-src', version='1.2.3', sha256='0' * 64, tree='upstream')\n"
         "stack = definitions.Stack(harness='c', driver='null', licence='MIT', source=source, steps=['sleep 3601'])\n"
         "build_stacks.ROOT, build_stacks.stacks = root, lambda: {'a@1': stack, 'b@1': stack}\n"
-        "build_stacks.definitions.check = build_stacks.system_packages.require_cargo_for = lambda *_: None\n"
-        "sources.get = lambda *_: root\n"
+        "build_stacks.definitions.check_definitions = lambda *_: None\n"
+        "build_stacks.system_packages.require_cargo_for = lambda *_: None\n"
+        "sources.provide_tree = lambda *_: root\n"
         "import argparse\n"
         "build_stacks.ended(argparse.Namespace(stacks=sys.argv[1:], campaign=None, prefix=None))\n"
     )

@@ -89,7 +89,7 @@ class Harness:
             ours = [self.root / "harness-c/main.c", *c_stack.driver_files(self.stack, self.root), *families]
             made = {"library": library.identity, "driver": compiler_flags.driver_cflags(self.stack.compiler)}
         else:
-            ours, made = [], {"sources": self.whole().inputs(self.stack, self.root)}
+            ours, made = [], {"sources": self.whole().hash_inputs(self.stack, self.root)}
         files = stamps.hash_files([*core, *ours], self.root)
         return made | self.compiled() | {"table": self.stack.model_dump(), "files": files}
 
@@ -100,7 +100,7 @@ class Harness:
     def compiled(self) -> dict[str, str]:
         """By what and how: the part that a manifest repeats."""
         if self.stack.harness != "c":
-            return self.whole().compiled()
+            return self.whole().toolchain_record()
         said = (compiler_flags.cflags if self.stack.source else compiler_flags.driver_cflags)(self.stack.compiler)
         return {"compiler": compiler_flags.compiler_version(self.stack.compiler), "flags": said}
 

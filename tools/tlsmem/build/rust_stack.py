@@ -48,7 +48,7 @@ def read(manifest: Path) -> dict:
         raise BuildFailed(f"{manifest}: {error}") from None
 
 
-def inputs(stack: Stack, root: Path) -> dict[str, str]:
+def hash_inputs(stack: Stack, root: Path) -> dict[str, str]:
     """Every source that cargo may read of ours; what it fetches is pinned by the lockfile among them."""
     places = {root / "harness-rust", (root / stack.manifest).parent}
     files = [place.glob(pattern) for place in places for pattern in ("*.toml", "*.lock", "*.rs", "src/**/*.rs")]
@@ -91,7 +91,7 @@ def with_paths(clone: str, cargo_home: str) -> tuple[list[str], list[str]]:
     return rust, [*shlex.split(compiler_flags.CFLAGS), *(f"-ffile-prefix-map={it}" for it in maps)]
 
 
-def compiled() -> dict[str, str]:
+def toolchain_record() -> dict[str, str]:
     """By what, and with which flags: the same in every clone and on every machine."""
     rust, c = map(" ".join, with_paths("CLONE", "CARGO_HOME"))
     said = f"RUSTFLAGS={shlex.quote(rust)} CFLAGS={shlex.quote(c)}"
