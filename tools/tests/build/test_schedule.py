@@ -117,7 +117,7 @@ def test_what_was_started_ends_with_the_build(tmp_path, number, status):
         "build_stacks.system_packages.require_cargo_for = lambda *_: None\n"
         "sources.provide_tree = lambda *_: root\n"
         "import argparse\n"
-        "build_stacks.ended(argparse.Namespace(stacks=sys.argv[1:], campaign=None, prefix=None))\n"
+        "build_stacks.run_and_exit(argparse.Namespace(stacks=sys.argv[1:], campaign=None, prefix=None))\n"
     )
     running = subprocess.Popen(
         [sys.executable, program, "a@1", "b@1"],
