@@ -38,7 +38,7 @@ CALLS = ["SSL_new", "tls_setup_read_buffer", "one", "two", "three"]  # connectio
 
 def sites_run(run: Record, sizes: tuple[int, ...]) -> Record:
     """Of a server that holds a block from each of CALLS, once it is established."""
-    fields = json.loads(run.line())
+    fields = json.loads(run.to_json_line())
     frames = [
         {"function": name, "file": "a.c", "line": at, "module": "x", "offset": at} for at, name in enumerate(CALLS, 7)
     ]

@@ -79,7 +79,7 @@ def sites_run(*sizes: int) -> bytes:
     ]
     for phase in made["phases"]:
         phase["sites"]["live"] = live if phase["phase"] != "contexts" else []
-    return Record.model_validate(made | {"sites": {"frames": FRAMES, "stacks": [*STACKS.values()]}}).line()
+    return Record.model_validate(made | {"sites": {"frames": FRAMES, "stacks": [*STACKS.values()]}}).to_json_line()
 
 
 def inspect(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -275,7 +275,7 @@ def kept(massif) -> tuple[Path, Path]:
     record = massif.with_suffix(".json")
     named = {"file": massif.name, "file_sha256": profile_metadata.sha256(massif)}
     made = ProfileRecord(tool="massif", tool_version="1", command=["x"], **named, run=run)
-    record.write_text(made.text())
+    record.write_text(made.to_json())
     return massif, record
 
 

@@ -174,7 +174,7 @@ def test_a_rate_is_cores_times_one_threads_and_beyond_what_was_measured_it_says_
     among = recording(tmp_path, *synthetic_timed.campaign([STACK], [SUITE]))
     one = handshake_rates.find_rate(STACK, SUITE, "server", 8, among)
     assert one.each == pytest.approx(1e9 / 540_000)
-    assert one.all == 8 * one.each
+    assert one.total == 8 * one.each
     assert "extrapolated" in one.note
     two_kinds = [one for threads in (2, 4) for one in synthetic_timed.campaign([STACK], [SUITE], threads=[threads])]
     assert (

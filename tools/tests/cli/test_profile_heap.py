@@ -290,7 +290,7 @@ def test_a_profile_lies_beside_its_record_and_is_whole(taken, tool):
 def test_what_a_session_holds_is_told_to_the_byte(taken, tool):
     found = open_profile.open_profile(taken / f"null@c.none.4.{NAMES[tool]}")
     for role in ("client", "server"):
-        held = found.of_sessions("established", role)
+        held = found.live_of_sessions("established", role)
         assert sum(one.bytes for one in held.values()) == HELD_BYTES * found.sessions_of_role
     assert [name for name in found.moments if name not in ("peak", "end")] == PHASES
 

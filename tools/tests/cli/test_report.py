@@ -213,7 +213,7 @@ def test_what_a_recording_says_stays_text(tmp_path):
     """In names, reasons and libraries; in HTML, in JSON within a script, in Markdown and CSV."""
     runs = synthetic.campaign([OPENSSL], [SUITE])
     runs = [one.model_copy(update={"reported": WICKED, "compiler": WICKED}) for one in runs]
-    lines = [one.line() for one in (*runs, synthetic.failed(WICKED, WICKED, 100, WICKED))]
+    lines = [one.to_json_line() for one in (*runs, synthetic.failed(WICKED, WICKED, 100, WICKED))]
     (tmp_path / "wicked.jsonl").write_bytes(b"".join(lines))
     found = list(recordings.by_machine(recordings.load_recordings([tmp_path / "wicked.jsonl"])))
     text = text_page(found)

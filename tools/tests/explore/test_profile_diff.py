@@ -227,7 +227,7 @@ def test_everything_adds_up(old_base, old_live, new_base, new_live, rows_shown):
             sums[row.part] += getattr(row, side).bytes
         assert sum(sums.values()) == source.moments[AT].bytes
         for part in ("client", "server"):
-            assert sums[part] == sum(held.bytes for held in source.of_sessions(AT, part).values())
+            assert sums[part] == sum(held.bytes for held in source.live_of_sessions(AT, part).values())
     whole, sites, joins = tables(diff, rows_shown)
     for total in whole.rows:
         assert total[1].value == total[3].value - total[2].value

@@ -108,7 +108,7 @@ def test_what_there_is_one_of_need_not_be_said(tmp_path):
 
 def test_nothing_left_is_a_limit_where_no_session_is(tmp_path):
     (found,) = spread(tmp_path, text_of(ONE | {"phase": "closed", "limit": "0 B"}))
-    assert found.limit.of(None) == 0
+    assert found.limit.threshold(None) == 0
 
 
 VALUES = some.recursive(

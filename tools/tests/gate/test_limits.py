@@ -56,7 +56,7 @@ WRONG = [
 
 @pytest.mark.parametrize("text, meter, baseline, allowed", KNOWN)
 def test_a_limit_comes_to_a_known_amount(text, meter, baseline, allowed):
-    assert limits.parse_limit(text, meter).of(baseline) == allowed
+    assert limits.parse_limit(text, meter).threshold(baseline) == allowed
 
 
 @pytest.mark.parametrize("text, meter, why", WRONG)

@@ -125,7 +125,7 @@ def test_everybody_comes_in_and_nobody_sooner_than_work_and_way(times, service):
 @given(clients, services)
 def test_what_glibc_holds_never_falls_while_connections_stay(times, service):
     made = StormMemory(LAW, PRICE, simulate(times, service))
-    sizes = made.at(made.course.times)
+    sizes = made.bytes_at(made.course.times)
     assert (numpy.diff(sizes) >= 0).all()
     most = made.most_shaking
     assert made.end == 100 + len(times) * (10 + 1) + most * 50
@@ -137,7 +137,7 @@ def test_the_memory_of_a_storm_by_hand():
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
     made = StormMemory(LAW, PRICE, course, before=5)
     assert made.start == 100 + 5 * 11
-    assert made.at(NOW([0.0, 1.0, 3.0, 4.0])).tolist() == [100 + 9 * 11 + W * 50 for W in (1, 2, 4, 4)]
+    assert made.bytes_at(NOW([0.0, 1.0, 3.0, 4.0])).tolist() == [100 + 9 * 11 + W * 50 for W in (1, 2, 4, 4)]
     assert made.peak == (3.0, 100 + 9 * 11 + 200)
 
 

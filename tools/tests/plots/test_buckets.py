@@ -44,7 +44,7 @@ def test_bars_are_what_sessions_hold(shown, made):
         role, sums = ("client", "server")[at // 2], BucketSums(shown[at % 2])
         phases = list(bucket_panel.bucket_sizes(sums, role))
         assert phases[0] == "sessions" and phases[-1] == "idle" and phases.index("client 2") < phases.index("server 2")
-        assert heights(axes) == pytest.approx([sums.whole(name, role).bytes / KIB for name in phases])
+        assert heights(axes) == pytest.approx([sums.live_total(name, role).bytes / KIB for name in phases])
         assert axes.get_title() == f"{sums.stack}, {role}"
 
 

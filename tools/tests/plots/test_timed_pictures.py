@@ -51,7 +51,7 @@ def style():
 
 
 def of(records: list[Record], scenario: str) -> TimedSelection:
-    return select(records).of(scenario)
+    return select(records).select_scenario(scenario)
 
 
 def heights(axes) -> list[float]:

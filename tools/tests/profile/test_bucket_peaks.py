@@ -24,7 +24,7 @@ def test_both_stacks_are_recorded():
 @pytest.mark.parametrize("moment", [PEAK, "established"])
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_at_least_97_percent_have_a_bucket(sums, moment, role):
-    held, whole = sums.held(moment, role), sums.whole(moment, role).bytes
+    held, whole = sums.live_by_bucket(moment, role), sums.live_total(moment, role).bytes
     assert sum(one.bytes for one in held.values()) == whole > 0
     assert whole - held.get(OTHER, sum_live({})).bytes >= LEAST * whole
 

@@ -21,7 +21,7 @@ from tlsmem.selfcheck.reference_profilers import Subject
 PROGRAMS = {
     "ls": ["ls", "-lR", "/usr/include"],
     "python": [sys.executable, "-c", "import json, decimal\nc = 1\n[str(n) for n in range(9999)]"],
-    "harness": Subject("openssl@3.5.5", "tls13-rsa-aes256", 40).under("heaptrack").argv(None),
+    "harness": Subject("openssl@3.5.5", "tls13-rsa-aes256", 40).profiled_subject("heaptrack").argv(None),
 }
 ROOTS = ("main", "__libc_start_main", "__static_initialization_and_destruction_0")  # heaptrack leaves out their callers
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "timeout": 120}

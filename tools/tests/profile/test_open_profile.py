@@ -70,9 +70,9 @@ FORMS = {
     "massif": massif(2).encode(),
     "DHAT": json.dumps(DHAT).encode(),
     "DHAT's zip": zipped(**{"contexts.json": json.dumps(DHAT), "sessions.json": json.dumps(DHAT)}),
-    "recording": SITES.line(),
+    "recording": SITES.to_json_line(),
     "record": ProfileRecord(tool="sites", tool_version="1", command=["x"], file=None, file_sha256=None, run=SITES)
-    .text()
+    .to_json()
     .encode(),
 }
 MOMENTS = {
@@ -102,7 +102,7 @@ def test_the_form_is_told_by_content_and_not_by_name(tmp_path, form, pack):
 
 def test_a_recording_has_its_sites_runs():
     found = open_profile(RECORDING, suite="tls13-rsa-aes256")
-    assert sum_live(found.of_sessions("established", "client")) == LiveHeap(47_592, 194)
+    assert sum_live(found.live_of_sessions("established", "client")) == LiveHeap(47_592, 194)
     assert (found.tool, found.sessions_of_role, found.file) == ("sites", 1, str(RECORDING))
     suites = "tls12-rsa-aes256, tls13-rsa-aes256, tls13-rsa-aes256-pq"
     assert said(RECORDING) == f"{RECORDING}: sites runs of several suites: choose one with --suite: {suites}"

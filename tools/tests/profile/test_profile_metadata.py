@@ -67,7 +67,7 @@ def test_the_record_of_another_file_is_a_sentence(tmp_path):
     assert said(profile_metadata.load_record_beside, other).endswith(f"is the record of {NAME}")
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", json.dumps({"schema": 2}), made().text().replace('"run"', '"ran"')])
+@pytest.mark.parametrize("text", ["", "{}", "[]", json.dumps({"schema": 2}), made().to_json().replace('"run"', '"ran"')])
 def test_no_record_is_a_sentence_that_names_the_file(tmp_path, text):
     file = tmp_path / "x.json"
     file.write_text(text)
@@ -93,7 +93,7 @@ def test_a_pipe_in_the_place_of_a_record_is_a_sentence(tmp_path):
 
 def test_a_sentence_is_ours(tmp_path):
     file = tmp_path / "x.json"
-    file.write_text(json.dumps(json.loads(made().text()) | {"file": None}))
+    file.write_text(json.dumps(json.loads(made().to_json()) | {"file": None}))
     wrong = "a profile has a file and its checksum, and a sites run neither"
     assert said(profile_metadata.load, file) == f"{file}: no record of a profile of schema 1: {wrong}"
 

@@ -30,7 +30,7 @@ def runs() -> list[Record]:
 def test_a_session_holds_what_one_more_session_adds(runs):
     found = {run.stack: sites_reader.profile_from_record(run) for run in runs if run.suite == "tls13-rsa-aes256"}
     for (stack, role), slope in SLOPES.items():
-        assert sum_live(found[stack].of_sessions("established", role)) == slope
+        assert sum_live(found[stack].live_of_sessions("established", role)) == slope
         assert found[stack].sessions_of_role == 1
 
 
@@ -44,7 +44,7 @@ def test_the_owner_by_frames_is_the_role_that_the_meter_knew(runs):
                 live = [one for one in phase.sites.live if one.role == role]
                 expected = LiveHeap(sum(one.bytes for one in live), sum(one.blocks for one in live))
                 assert sum_live(profile.live(phase.phase, role)) == expected
-                assert profile.of_sessions(phase.phase, role) == profile.live(phase.phase, role)
+                assert profile.live_of_sessions(phase.phase, role) == profile.live(phase.phase, role)
     assert not profile.moments[BASE].live
 
 

@@ -89,7 +89,7 @@ def test_the_refusal_says_need_have_and_what_fits(monkeypatch):
         f"at 10,000 sessions, 500 MiB are available; the largest N that fits is {fits}"
     )
     assert fits % 2 == 0
-    assert HEAVY.at(fits) <= 500 * MIB < HEAVY.at(fits + 2)
+    assert HEAVY.bytes_at(fits) <= 500 * MIB < HEAVY.bytes_at(fits + 2)
 
 
 @pytest.mark.parametrize(

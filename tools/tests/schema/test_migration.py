@@ -52,7 +52,7 @@ def test_an_old_line_is_read_and_written_back_as_it_was(schema):
     for line in OLD[schema][::10]:
         run = Record.model_validate_json(line)
         assert run.schema_ == schema
-        assert json.loads(run.line()) == json.loads(line)
+        assert json.loads(run.to_json_line()) == json.loads(line)
         assert records.run_key(run.model_dump()) == run.key
 
 
@@ -89,7 +89,7 @@ LAB = ("together", "lab")
 
 def test_schemas_stand_beside_each_other_and_a_hole_says_what_is_not_recorded(tmp_path):
     old, new = of("2026-11-21-amd-epyc", "rustls+aws-lc@0.23.46"), of("2026-11-21-amd-epyc-2", "openssl@3.5.5")
-    (tmp_path / "mixed.jsonl").write_bytes(b"".join(run.line() for run in (*old, *new)))
+    (tmp_path / "mixed.jsonl").write_bytes(b"".join(run.to_json_line() for run in (*old, *new)))
     found = records.load(tmp_path)
     assert {run.schema_ for run in found} == {1, 2} and found == [*old, *new]
     made = shown(found)

@@ -18,7 +18,7 @@ from tlsmem.schema.records import Record
 
 STACK = "null@c"
 RUNS = [record(STACK, "none", 2), record(STACK, "none", 4, "heap"), failed(STACK, "none", 6, "killed by SIGSEGV")]
-FILE = b"".join(run.line() for run in RUNS)
+FILE = b"".join(run.to_json_line() for run in RUNS)
 
 
 def test_the_schema_in_docs_is_current():
@@ -28,7 +28,7 @@ def test_the_schema_in_docs_is_current():
 
 @pytest.mark.parametrize("run", RUNS)
 def test_a_record_reads_back_as_it_was_written(run):
-    assert Record.model_validate_json(run.line()) == run
+    assert Record.model_validate_json(run.to_json_line()) == run
 
 
 SHA256 = {"version": "1", "sha256": "a" * 64}
@@ -37,14 +37,14 @@ SOURCES = [{"crate": "openssl-src"} | SHA256, {"debian": "openssl", "suite": "bo
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_source_is_kept_as_the_build_said_it(source):
-    run = Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"source": source}))
-    assert json.loads(run.line())["source"] == source
+    run = Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": source}))
+    assert json.loads(run.to_json_line())["source"] == source
 
 
 @pytest.mark.parametrize("more", [{"crate": "a"}, {"prefix": "/opt"}, {"suite": None}])
 def test_a_source_is_of_one_kind_and_whole(more):
     with pytest.raises(ValidationError):
-        Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"source": SOURCES[1] | more}))
+        Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"source": SOURCES[1] | more}))
 
 
 def test_committed_records_are_read_and_keyed_as_they_were_made():
@@ -55,11 +55,11 @@ def test_committed_records_are_read_and_keyed_as_they_were_made():
         lines = file.read_bytes().splitlines()
         for line in (lines[0], lines[-1]):
             run = Record.model_validate_json(line)
-            assert (records.run_key(run.model_dump()), json.loads(run.line())) == (run.key, json.loads(line))
+            assert (records.run_key(run.model_dump()), json.loads(run.to_json_line())) == (run.key, json.loads(line))
 
 
 def test_an_rss_run_has_no_heap_field():
-    assert all("heap" not in phase for phase in json.loads(RUNS[0].line())["phases"])
+    assert all("heap" not in phase for phase in json.loads(RUNS[0].to_json_line())["phases"])
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,7 +86,7 @@ def test_a_cut_loses_only_the_record_it_cuts(cut):
         file.write_bytes(FILE[:cut])
         whole, ends = 0, 0
         for run in RUNS:
-            ends += len(run.line())
+            ends += len(run.to_json_line())
             whole += cut >= ends - 1  # only its newline may be missing
         assert records.load(file) == RUNS[:whole]
 
@@ -118,20 +118,20 @@ def test_a_pipe_is_no_recording(tmp_path):
 
 @pytest.mark.parametrize("key", ["reported", "repeat"])
 def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
-    fields = json.loads(RUNS[0].line())
+    fields = json.loads(RUNS[0].to_json_line())
     fields[key[1:]] = fields.pop(key)
     with pytest.raises(ValidationError) as error:
         Record.model_validate_json(json.dumps(fields))
     assert describe_error(error.value) == f"{key[1:]}: no such key; did you mean {key}?"
     with pytest.raises(ValidationError) as error:
-        Record.model_validate_json(json.dumps(json.loads(RUNS[0].line()) | {"repeated": 1}))
+        Record.model_validate_json(json.dumps(json.loads(RUNS[0].to_json_line()) | {"repeated": 1}))
     assert describe_error(error.value) == "repeated: no such key"
 
 
 @pytest.mark.parametrize(
     ("number", "line", "what"),
     [
-        (2, RUNS[0].line().replace(b'"schema":2', b'"schema":5'), "schema: 5 is newer than these tools"),
+        (2, RUNS[0].to_json_line().replace(b'"schema":2', b'"schema":5'), "schema: 5 is newer than these tools"),
         (4, b'{"schema":1}\n', "key: Field required"),
         (1, b"stack,bytes\n", "Invalid JSON"),
         (4, b"the end\n", "Invalid JSON"),  # last, but no beginning of a record
@@ -212,4 +212,4 @@ def test_a_full_disk_is_told_and_changes_nothing(small_disk):
             append_records.append(small_disk, run)
             written.append(run)
     assert written
-    assert (small_disk / f"{STACK}.jsonl").read_bytes() == b"".join(run.line() for run in written)
+    assert (small_disk / f"{STACK}.jsonl").read_bytes() == b"".join(run.to_json_line() for run in written)

@@ -33,7 +33,7 @@ def test_what_all_sessions_share_costs_a_session_nothing():
 
 def test_a_planted_remainder_shows():
     cost = session_cost.live_cost(*heap_pair(extra=12), "client", "established")
-    assert (cost.bytes.whole, cost.bytes.remainder, str(cost.bytes)) == (64_000, 12, "64,000 + 12/450")
+    assert (cost.bytes.integer_part, cost.bytes.remainder, str(cost.bytes)) == (64_000, 12, "64,000 + 12/450")
 
 
 def test_a_quotient_is_taken_towards_nought():
@@ -44,7 +44,7 @@ def test_a_quotient_is_taken_towards_nought():
 @given(st.integers(-(10**12), 10**12), st.integers(1, 10**6))
 def test_a_quotient_loses_nothing(amount, sessions):
     quotient = Quotient(amount, sessions)
-    assert quotient.whole * sessions + quotient.remainder == amount
+    assert quotient.integer_part * sessions + quotient.remainder == amount
     assert abs(quotient.remainder) < sessions
 
 
@@ -142,7 +142,7 @@ def test_the_law_predicts_a_window_that_it_has_not_seen():
     points = [(n, w, memory(n, w)) for n, w in ((1000, 1), (10_000, 1), (1000, 500), (10_000, 5000))]
     found = memory_model.fit_memory_model(points)
     assert (found.kept, found.handshake) == (pytest.approx(15_200), pytest.approx(29_500))
-    assert found.at(10_000, 100) == pytest.approx(memory(10_000, 100))
+    assert found.bytes_at(10_000, 100) == pytest.approx(memory(10_000, 100))
 
 
 def test_full_lockstep_alone_has_no_law():

@@ -223,7 +223,7 @@ def test_works_are_told_apart_and_in_order():
         ("handshake", None, 1),
         ("handshake", None, 2),
     ]
-    assert [work.threads for work in found.of("handshake").works] == [1]
+    assert [work.threads for work in found.select_scenario("handshake").works] == [1]
     assert len(found.records) == 20, "no runs of memory"
 
 

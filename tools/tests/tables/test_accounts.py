@@ -77,13 +77,13 @@ recorded = st.lists(st.tuples(st.integers(1, 10**6), ends), min_size=2, max_size
 def test_an_account_closes_to_the_last_fraction_of_a_byte(measured):
     found = rss_accounts.account([run(2 * pairs, end) for pairs, end in measured])
     assert found.total == found.rss
-    assert found.total + found.rest == found.walked
+    assert found.total + found.unexplained == found.walked
 
 
 def test_the_rest_is_what_the_walk_finds_beyond_the_counters():
     runs = [run(n, straight(n // 2), {"rollup_rss_bytes": 130_010 * (n // 2) + 3}) for n in (100, 1000)]
     found = rss_accounts.account(runs)
-    assert (found.rss, found.rest, found.walked) == (130_000, 10, 130_010)
+    assert (found.rss, found.unexplained, found.walked) == (130_000, 10, 130_010)
     row = row_of(rss_accounts.accounts(select(runs)), stack=STACK)
     assert [row[key].text for key in COLUMNS[-3:]] == ["130,000", "10", "130,010"]
 

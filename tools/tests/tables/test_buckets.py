@@ -59,17 +59,20 @@ def test_buckets_add_up_to_the_heap_meter_s_slopes_to_the_byte_and_block(run):
     for name in judged:
         for role in ROLES:
             cost = session_cost.live_cost(*heap, role, name)
-            held = sums.held(name, role).values()
-            assert cost.bytes.remainder == 0 and sum(one.bytes for one in held) == cost.bytes.whole, (name, role)
-            assert cost.blocks.remainder == 0 and sum(one.blocks for one in held) == cost.blocks.whole, (name, role)
+            held = sums.live_by_bucket(name, role).values()
+            assert cost.bytes.remainder == 0 and sum(one.bytes for one in held) == cost.bytes.integer_part, (name, role)
+            assert cost.blocks.remainder == 0 and sum(one.blocks for one in held) == cost.blocks.integer_part, (
+                name,
+                role,
+            )
 
 
 def test_what_the_rules_cover(run):
     sums = BucketSums(sites_reader.profile_from_record(run))
     for role in ROLES:
         for name in (sums.fullest(role), "established", "reply", "idle"):
-            whole = sums.whole(name, role).bytes
-            uncovered = sums.held(name, role).get(OTHER, LiveHeap(0, 0)).bytes
+            whole = sums.live_total(name, role).bytes
+            uncovered = sums.live_by_bucket(name, role).get(OTHER, LiveHeap(0, 0)).bytes
             assert whole > 0 and 1 - uncovered / whole >= LEAST, (name, role)
 
 
@@ -77,10 +80,10 @@ def test_no_rule_takes_everything(run):
     """Where a session holds most there are several purposes, and none has more than half."""
     sums = BucketSums(sites_reader.profile_from_record(run))
     for role in ROLES:
-        held = sums.held(sums.fullest(role), role)
+        held = sums.live_by_bucket(sums.fullest(role), role)
         assert (
             len(held) >= 4
-            and max(one.bytes for one in held.values()) < 0.6 * sums.whole(sums.fullest(role), role).bytes
+            and max(one.bytes for one in held.values()) < 0.6 * sums.live_total(sums.fullest(role), role).bytes
         )
 
 
@@ -234,7 +237,7 @@ def test_differences_said_add_up_on_the_recording():
     for role in ROLES:
         sides = [reasons.StackSide(sums, role, "established") for sums in (one, other)]
         parts = [sides[0].bytes(bucket) - sides[1].bytes(bucket) for bucket in rules.buckets()]
-        assert sum(parts) == sides[0].whole - sides[1].whole > Fraction(20_000)
+        assert sum(parts) == sides[0].total_per_session - sides[1].total_per_session > Fraction(20_000)
 
 
 def explain(*arguments: str) -> subprocess.CompletedProcess[str]:

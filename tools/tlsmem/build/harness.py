@@ -60,7 +60,7 @@ class Harness:
             for old in (self.stamp, self.manifest):  # from here on until the end, there is no harness
                 old.unlink(missing_ok=True)
             made = self.make(library, key)
-            self.manifest.write_text(json.dumps(self.told(), indent=1) + "\n")
+            self.manifest.write_text(json.dumps(self.manifest_fields(), indent=1) + "\n")
             stamps.write_stamp(self.stamp, made_of)
         cache.store("harness", key, self.folder, [self.binary])
         return made
@@ -73,7 +73,7 @@ class Harness:
             if not cached and library:
                 c_stack.link(self.name, self.stack, library, partial, self.root, self.log)
             elif not cached:
-                self.whole().build(self.name, self.stack, partial, self.root, self.log)
+                self.builder_module().build(self.name, self.stack, partial, self.root, self.log)
             partial.replace(self.binary)
         return CACHED if cached or (library and self.stack.source and not library.made) else BUILT
 
@@ -89,23 +89,23 @@ class Harness:
             ours = [self.root / "harness-c/main.c", *c_stack.driver_files(self.stack, self.root), *families]
             made = {"library": library.identity, "driver": compiler_flags.driver_cflags(self.stack.compiler)}
         else:
-            ours, made = [], {"sources": self.whole().hash_inputs(self.stack, self.root)}
+            ours, made = [], {"sources": self.builder_module().hash_inputs(self.stack, self.root)}
         files = stamps.hash_files([*core, *ours], self.root)
         return made | self.compiled() | {"table": self.stack.model_dump(), "files": files}
 
-    def whole(self) -> ModuleType:
+    def builder_module(self) -> ModuleType:
         """The room that builds such a harness in one piece, library and all."""
         return importlib.import_module(f"tlsmem.build.{self.stack.harness}_stack")
 
     def compiled(self) -> dict[str, str]:
         """By what and how: the part that a manifest repeats."""
         if self.stack.harness != "c":
-            return self.whole().toolchain_record()
+            return self.builder_module().toolchain_record()
         said = (compiler_flags.cflags if self.stack.source else compiler_flags.driver_cflags)(self.stack.compiler)
         return {"compiler": compiler_flags.compiler_version(self.stack.compiler), "flags": said}
 
-    def told(self) -> dict:
-        """The manifest."""
+    def manifest_fields(self) -> dict:
+        """What the manifest of the built harness says."""
         source = {"prefix": str(self.at)} if self.stack.prefix else sources.source_fields(self.stack.source)
         made = {"stack": self.name, "binary_sha256": sha256(self.binary), "source": source}
         return made | self.compiled() | {"licence": self.stack.licence}

@@ -42,7 +42,7 @@ def keep_built_stacks(campaign: Campaign | TimedCampaign) -> Campaign | TimedCam
     """Without the stacks that are not built, where the campaign may be without; each is said."""
     if not campaign.built_only:
         return campaign
-    kept = campaign.of_stacks(is_built)
+    kept = campaign.restrict_to_stacks(is_built)
     if not kept:
         sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
     for stack in campaign.every_stack:

@@ -25,7 +25,7 @@ class FigureFilter:
     roles: tuple[str, ...] | None = None
     meters: tuple[str, ...] | None = None
 
-    def has(self, place: Place) -> bool:
+    def includes(self, place: Place) -> bool:
         meter = "heap" if place.meter == "blocks" else place.meter  # bytes are in blocks: none without the other
         meters = self.meters and {"heap" if one == "blocks" else one for one in self.meters}
         if (self.roles and place.role not in self.roles) or (meters and meter not in meters):
@@ -66,7 +66,7 @@ class Comparison:
         matches = {id(row.match): row.match for row in self.rows}.values()
         return tuple(name for name in SETTINGS if len({describe_setting(match, name) for match in matches}) > 1)
 
-    def named(self, match: Match) -> str:
+    def describe_match(self, match: Match) -> str:
         """Its suite, with what varies."""
         said = [(f"{name} " if name != "stack" else "") + describe_setting(match, name) for name in self.varying]
         return ", ".join([match.suite, *said])
@@ -115,7 +115,7 @@ def describe_setting(match: Match, name: str) -> str:
 def compare_match(match: Match, wanted: FigureFilter) -> tuple[list[ComparedFigure], list[str]]:
     old, new = (figures_by_place(side) for side in with_counts_shared(match))
     old, new = ({place._replace(suite=match.suite): one for place, one in side.items()} for side in (old, new))
-    places = sorted((place for place in {**old, **new} if wanted.has(place)), key=place_order)
+    places = sorted((place for place in {**old, **new} if wanted.includes(place)), key=place_order)
     rows = [ComparedFigure(match, place, old[place], new[place]) for place in places if place in old and place in new]
     missing: dict[tuple[str, str], list[Place]] = {}
     for place in places:
@@ -139,7 +139,7 @@ def reason(match: Match, side: str, meter: str) -> str:
     """Why a side has no such figure."""
     runs = match.new if side == "NEW" else match.old
     of = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED_METERS else "heap"
-    series = Series(runs[0].stack, Setting.of(runs[0]), runs)
+    series = Series(runs[0].stack, Setting.from_record(runs[0]), runs)
     return NO_SUCH if series.runs(of) else series.reason(of)
 
 

@@ -134,7 +134,7 @@ def memory_series(records: Sequence[Record]) -> Iterator[Series]:
     groups: dict[Setting, list[Record]] = {}
     for one in records:
         if not timed_selection.is_timed(one):
-            groups.setdefault(Setting.of(one), []).append(one)
+            groups.setdefault(Setting.from_record(one), []).append(one)
     check_single({one.stack for one in records}, [setting.suite for setting in groups])
     for setting, runs in groups.items():
         for process in dict.fromkeys(setting.processes.values()):
@@ -159,7 +159,7 @@ def timed_runs(records: Sequence[Record]) -> list[list[Record]]:
     groups: dict[Work, list[Record]] = {}
     for one in records:
         if timed_selection.is_timed(one) and one.meter == "time" and one.status == "measured":
-            groups.setdefault(Work.of(one), []).append(one)
+            groups.setdefault(Work.from_record(one), []).append(one)
     check_single({one.stack for one in records}, [])
     return [sorted(runs, key=lambda one: one.repeat) for runs in groups.values()]
 

@@ -35,7 +35,7 @@ class Mover:
     also: tuple[str, ...] = ()  # other suites and settings with the same difference
 
     def sentence(self, explained: CallSiteExplainer) -> str:
-        row, of = self.row, explained.comparison.named(self.row.match)
+        row, of = self.row, explained.comparison.describe_match(self.row.match)
         words = f"{direction(row)} in {of}: {where(row.place)}: {figures(row, explained)}{sites(row, explained)}"
         return printable_text(words + (f"; the same in {join_suites(self.also)}" if self.also else ""))
 
@@ -112,7 +112,10 @@ def merged(comparison: Comparison, rows: Sequence[ComparedFigure]) -> list[Mover
     for row in rows:
         same = (row.match.stack, *row.place[1:], row.change.amount)
         groups.setdefault(same if row.old.exact else (*same, id(row)), []).append(row)
-    return [Mover(one, tuple(comparison.named(other.match) for other in others)) for one, *others in groups.values()]
+    return [
+        Mover(one, tuple(comparison.describe_match(other.match) for other in others))
+        for one, *others in groups.values()
+    ]
 
 
 def direction(row: ComparedFigure) -> str:

@@ -67,7 +67,7 @@ class Release:
         run there are none."""
         if not self.sums:
             return {}
-        held = self.sums.held(PHASES[stage], self.role)
+        held = self.sums.live_by_bucket(PHASES[stage], self.role)
         found = {bucket: self.sums.each(one) for bucket, one in held.items() if one.bytes}
         whole = self.size(stage)
         rest = Fraction(0) if whole is None else whole - sum(found.values())

@@ -29,8 +29,8 @@ class Kind:
     work: str  # "memory", or of timed runs what a thread does
 
     @staticmethod
-    def of(record: Record) -> "Kind":
-        one = Setting.of(record)
+    def from_record(record: Record) -> "Kind":
+        one = Setting.from_record(record)
         work = timed_phase_name(record) if timed_selection.is_timed(record) else MEMORY_WORK
         known = (one.allocator, str(one.window), one.roles, one.peer or declared_settings.OWN_STACK, one.env, one.cpu)
         return Kind(record.stack, one.suite, *known, work)
@@ -94,8 +94,8 @@ def match_runs(
     found = [make_match(left.pop(key), right.pop(key), by) for key in [key for key in left if key in right]]
     for key, other in nearly(left, right):
         found.append(make_match(left.pop(key), right.pop(other), by))
-    only = [("OLD", Kind.of(runs[0])) for runs in left.values()]
-    only += [("NEW", Kind.of(runs[0])) for runs in right.values()]
+    only = [("OLD", Kind.from_record(runs[0])) for runs in left.values()]
+    only += [("NEW", Kind.from_record(runs[0])) for runs in right.values()]
     return Matching(tuple(found), tuple(only))
 
 
@@ -122,7 +122,7 @@ def grouped(records: Sequence[Record], by: Collection[str], names: dict[str, str
     """By what both sides must share; of records of OLD the stack is called what NEW calls it."""
     found: dict[Kind, list[Record]] = {}
     for one in records:
-        kind = Kind.of(one)
+        kind = Kind.from_record(one)
         kind = replace(kind, stack=names.get(kind.stack, kind.stack))
         for aspect in by:
             kind = replace(kind, **BLANK[aspect](kind))
@@ -152,4 +152,4 @@ def make_match(old: Sequence[Record], new: Sequence[Record], by: Collection[str]
         if all(both)
         for one in declared_settings.find_differences(*both, by)
     )
-    return Match((Kind.of(old[0]), Kind.of(new[0])), tuple(old), tuple(new), tuple(apart))
+    return Match((Kind.from_record(old[0]), Kind.from_record(new[0])), tuple(old), tuple(new), tuple(apart))

@@ -37,7 +37,7 @@ class AnyCampaign(Definition):
     def every_stack(self) -> list[str]:
         return list(dict.fromkeys(self.stacks))
 
-    def of_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
+    def restrict_to_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
         """With those of its stacks; None when that is no campaign."""
         stacks = list(filter(wanted, self.stacks))
         return self.model_copy(update={"stacks": stacks}) if stacks else None
@@ -61,13 +61,13 @@ class Campaign(AnyCampaign):
     def every_stack(self) -> list[str]:
         return list(dict.fromkeys([*self.stacks, *self.peers]))
 
-    def of_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
+    def restrict_to_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
         peers = list(filter(wanted, self.peers))
-        kept = super().of_stacks(wanted)
+        kept = super().restrict_to_stacks(wanted)
         return kept.model_copy(update={"peers": peers}) if kept and bool(peers) == bool(self.peers) else None
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_peers(self) -> Self:
         if self.peers and self.roles != ["split"]:
             raise ValueError('roles must be ["split"]; peers need it')
         return self
@@ -82,7 +82,7 @@ class TimedCampaign(AnyCampaign):
     instructions: list[str] = []  # suites at which they are counted too, once for each stack
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_sizes(self) -> Self:
         if (self.scenario == "throughput") != bool(self.sizes):
             raise ValueError("sizes are of the scenario throughput, which needs them, and of no other")
         return self

@@ -49,7 +49,7 @@ class Source(Definition):
     tree: str = "."
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_origin(self) -> Self:
         if bool(self.crate) == bool(self.debian):
             raise ValueError("it is either of a crate or of debian; one of them is needed")
         if bool(self.debian) != bool(self.suite):
@@ -85,7 +85,7 @@ class Stack(Definition):
     source: Source | None = None
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_required_keys(self) -> Self:
         for key in {"c": ["driver"], "rust": ["manifest", "binary"], "go": ["manifest", "binary"]}[self.harness]:
             if not getattr(self, key):
                 raise ValueError(f"{key} is missing; a stack with harness = {self.harness!r} needs it")
@@ -147,7 +147,7 @@ class Allocator(Definition):
     settings: str | None = None
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_library(self) -> Self:
         if bool(self.library) != bool(self.package):
             there, missing = ("library", "package") if self.library else ("package", "library")
             raise ValueError(f"{missing} is missing; {there} needs it")

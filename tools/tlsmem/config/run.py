@@ -43,7 +43,7 @@ class Run:
         """Generous: some 25 times what OpenSSL takes."""
         return 60 + self.sessions / 50
 
-    def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+    def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
         """The harness's keys, but those of the slot; of two processes the one of `role`."""
         asked = {"sessions": self.sessions, **suite, "window": self.window}
         if self.roles == "split":
@@ -75,5 +75,5 @@ def argv(run: Run, suite: Suite, role: Role = "server") -> list[str]:
     Paths are relative to the root of the repository."""
     fields = suite.model_dump() | {"certs": suite.certs if suite.certs == "none" else f"memtest/certs/{suite.certs}"}
     stack = run.peer if run.peer and role == "client" else run.stack
-    asked = run.asked(fields, role)
+    asked = run.harness_keys(fields, role)
     return [f"build/harness/{stack}", run.scenario, *(f"{name}={value}" for name, value in asked.items())]

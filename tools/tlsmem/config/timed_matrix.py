@@ -72,7 +72,7 @@ class TimedRun(Run):
         round_s = self.threads * (written * (self.size_bytes / 2e6 + 1e-4) if written else 0.2)
         return 60 + 4 * ((self.seconds or self.rounds * round_s) + round_s)
 
-    def asked(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
+    def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
         size = {"size": self.size_bytes} if self.size_bytes else {}
         ends = {"rounds": self.rounds} | ({"seconds": self.seconds} if self.seconds else {})
         return {**ends, **size, **suite, "threads": self.threads}

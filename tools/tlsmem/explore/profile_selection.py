@@ -140,6 +140,6 @@ def held_by_sessions(
     """By stack, what sessions hold: of the roles, above BASE; all in a program without roles; nothing where none is."""
     if why_no_sessions(profile, name):
         return {}
-    above = filter_stacks(profile.stacks, profile.of_sessions(name, owner), wanted)
+    above = filter_stacks(profile.stacks, profile.live_of_sessions(name, owner), wanted)
     roles = has_roles(profile)
     return {stack: held for stack, held in above.items() if not roles or profile.stacks.owner(stack) in ROLES}

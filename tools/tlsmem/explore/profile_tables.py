@@ -124,7 +124,7 @@ def by_phase(profile: Profile, sessions: int | None = None) -> Table:
 def role_cell(profile: Profile, name: str, role: Owner, per: int | None) -> Cell:
     if none := profile_selection.why_no_sessions(profile, name):
         return missing_cell(none)
-    found: LiveHeap = sum_live(profile.of_sessions(name, role))
+    found: LiveHeap = sum_live(profile.live_of_sessions(name, role))
     return per_session_cell((found.bytes, found.blocks or 0), per or 1, found.blocks is not None)
 
 

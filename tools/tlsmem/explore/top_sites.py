@@ -112,7 +112,7 @@ def live(
     figures = LiveColumns(profile, moment, per, sum_live(held))
     made = [
         [
-            *figures.held(sizes),
+            *figures.live_cells(sizes),
             *figures.each(names, add_amounts(above.get(name, (0, 0)) for name in names)),
             *site_cells(names),
         ]
@@ -133,7 +133,7 @@ class LiveColumns:
         found += [Column("per_session", "per session")] if not self.profile.of_one_pair else []
         return [*found, Column("owner", "of", left=True, usual="harness"), CALLERS_COLUMN]
 
-    def held(self, sizes: Amounts) -> list[Cell]:
+    def live_cells(self, sizes: Amounts) -> list[Cell]:
         blocks = (
             integer_cell(sizes[1])
             if self.counts

@@ -60,11 +60,13 @@ def select_runs(records: Iterable[Record], stack: str, budget: Budget, roles: Ro
         size = None if handshake else measure_budgets.WRITE_BYTES
         work = Work("handshake" if handshake else "throughput", budget.place.suite, size_bytes=size)
         return list(
-            timed_selection.select(one for one in own if timed_selection.is_timed(one) and Work.of(one) == work).records
+            timed_selection.select(
+                one for one in own if timed_selection.is_timed(one) and Work.from_record(one) == work
+            ).records
         )
     setting = Setting(budget.place.suite, SYSTEM, "all", roles)
     return select_newest(
-        select_comparable(one for one in own if one.scenario == "memory" and Setting.of(one) == setting)
+        select_comparable(one for one in own if one.scenario == "memory" and Setting.from_record(one) == setting)
     )
 
 

@@ -38,7 +38,7 @@ def junit(rulings: Sequence[Ruling], growth: Explained) -> bytes:
 
 
 def sites(ruling: Ruling, growth: Explained) -> list[str]:
-    return [line for one, explained in growth.items() if ruling in explained for line in one.lines()]
+    return [line for one, explained in growth.items() if ruling in explained for line in one.plain_lines()]
 
 
 def xml(text: str) -> str:

@@ -57,7 +57,7 @@ class Growth(NamedTuple):
         name = f"call-sites {self.stack} {self.suite} {self.role} {', '.join(self.phases)}"
         return Table(name, self.title, GREW if self.grew else HELD, columns, rows)
 
-    def lines(self) -> list[str]:
+    def plain_lines(self) -> list[str]:
         """Without a table."""
         sign = "+" if self.grew else ""
         return [

@@ -33,7 +33,7 @@ class Limit:
     def relative(self) -> bool:
         return bool(self.sign)
 
-    def of(self, baseline: Fraction | float | None) -> Fraction | float:
+    def threshold(self, baseline: Fraction | float | None) -> Fraction | float:
         """The most that is allowed, of a rate the least: bytes, blocks, of a second. A sign needs a baseline."""
         value = self.amount * SIZES.get(self.unit, 1)
         if not self.relative:

@@ -105,7 +105,7 @@ def judge_value(budget: Budget, new: Evidence, old: Evidence | None) -> Ruling:
     base = statistics.median(old.figure.values) if old else None
     both = [new.figure, *([old.figure] if old else [])]
     exact, spread, noise = all(one.exact for one in both), spread_of(both), max(one.noise for one in both)
-    found = Ruling(budget, HELD, value, budget.limit.of(base), base, None if exact else spread, noted(new, old))
+    found = Ruling(budget, HELD, value, budget.limit.threshold(base), base, None if exact else spread, noted(new, old))
     found = found._replace(new=new.runs, old=old.runs if old else (), at=new.figure.at)
     beyond = found.beyond
     if beyond <= 0:

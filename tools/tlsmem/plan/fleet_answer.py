@@ -54,7 +54,7 @@ def rows(storm: StormResult, fleet: Fleet) -> list[list[Cell]]:
     moments = [
         ("before", fleet.before, storm.memory.start, storm.memory.shaking, None),
         ("at the peak", fleet.after, peak, storm.memory.most_shaking, at),
-        ("afterwards", fleet.after, storm.memory.end, storm.memory.shaking, storm.over),
+        ("afterwards", fleet.after, storm.memory.end, storm.memory.shaking, storm.end_s),
     ]
     made = []
     for when, count, size, shaking, time in moments:

@@ -22,15 +22,15 @@ class HandshakeRate:
     machine: tuple = ()
 
     @property
-    def all(self) -> float:
+    def total(self) -> float:
         return self.each * self.cores
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         if not self.origin:
-            return f"{self.all:,.0f} handshakes a second, as given"
+            return f"{self.total:,.0f} handshakes a second, as given"
         source = f"{recordings.display_name(self.origin)}, {self.threads} thread{'s' if self.threads > 1 else ''}"
-        return f"{self.all:,.0f} handshakes a second: {self.cores} x {self.each:,.0f} ({source})"
+        return f"{self.total:,.0f} handshakes a second: {self.cores} x {self.each:,.0f} ({source})"
 
     @property
     def note(self) -> str | None:

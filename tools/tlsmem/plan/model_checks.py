@@ -69,7 +69,7 @@ def beside(
             for run in runs
             if (run.sessions, memory_model.pairs_at_once(run)) == (sessions, window)
         ]
-        sizes = statistics.median(peaks), fitted.at(sessions, window)
+        sizes = statistics.median(peaks), fitted.bytes_at(sessions, window)
         yield Check(stack, "both ends", sessions, window, path, *sizes, elsewhere)
 
 
@@ -85,7 +85,7 @@ def check_servers(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Che
             most = max(points)
             line = session_cost.fit_line({sessions: peak for sessions, peak in points.items() if sessions != most})
             window = most // 2 if series.setting.window == "all" else series.setting.window
-            yield Check(stack, f"server ({roles})", most // 2, window, path, points[most], line.at(most))
+            yield Check(stack, f"server ({roles})", most // 2, window, path, points[most], line.value_at(most))
 
 
 ELSEWHERE = "of another machine than the law"

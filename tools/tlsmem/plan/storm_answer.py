@@ -46,7 +46,7 @@ class StormResult:
         return bool(self.rate.machine) and self.rate.machine != self.case.law.machine
 
     @property
-    def over(self) -> float:
+    def end_s(self) -> float:
         """When nothing is under way any more."""
         return float(self.course.left[-1])
 
@@ -61,8 +61,9 @@ def describe_storm(storm: StormResult) -> str:
     when, length = storm.queue
     mixed = " (of another machine than memory)" if storm.mixed else ""
     first, wait = storm.last
+    highest = f"the peak is {format_size(peak)} after {format_seconds(at)}"
     told = [
-        f"{storm.case.law.stack}, {storm.rate.said}{mixed}: the peak is {format_size(peak)} after {format_seconds(at)}",
+        f"{storm.case.law.stack}, {storm.rate.description}{mixed}: {highest}",
         f"with at most {storm.memory.most_shaking:,} in the handshake at once",
     ]
     told += (
@@ -75,7 +76,7 @@ def describe_storm(storm: StormResult) -> str:
         if storm.course.waits
         else []
     )
-    told += [f"{format_size(storm.memory.end)} stay once all is over, after {format_seconds(storm.over)}"]
+    told += [f"{format_size(storm.memory.end)} stay once all is over, after {format_seconds(storm.end_s)}"]
     return "; ".join(told) + lost(storm) + "."
 
 
@@ -115,8 +116,8 @@ def storm_table(storms: Sequence[StormResult], title: str) -> Table:
 def row(storm: StormResult) -> list[Cell]:
     at, peak = storm.memory.peak
     sessions = int(storm.memory.before + len(storm.course.established))
-    times = [Cell(format_seconds(one), round(one, 3)) for one in (at, storm.last[1], storm.over)]
-    rate = Cell(f"{storm.rate.all:,.0f}", round(storm.rate.all, 1), storm.rate.note)
+    times = [Cell(format_seconds(one), round(one, 3)) for one in (at, storm.last[1], storm.end_s)]
+    rate = Cell(f"{storm.rate.total:,.0f}", round(storm.rate.total, 1), storm.rate.note)
     return [
         storm.case.name,
         rate,

@@ -20,14 +20,14 @@ class StormMemory:
     shaking: int = 0  # of these, in the handshake at any time, beside the storm
     resting: int = 0  # bytes for what these connections do beside, such as records in flight
 
-    def at(self, times: numpy.ndarray) -> numpy.ndarray:
+    def bytes_at(self, times: numpy.ndarray) -> numpy.ndarray:
         """Bytes of process and kernel at these times, increasing."""
         price, course = self.price, self.course
         process = price.fixed + self.resting + price.kept * (self.before + course.sessions(times))
         kernel = price.kernel * (self.before + course.connections(times))
-        return process + kernel + price.handshake * self.held(times)
+        return process + kernel + price.handshake * self.handshakes_with_memory(times)
 
-    def held(self, times: numpy.ndarray) -> numpy.ndarray:
+    def handshakes_with_memory(self, times: numpy.ndarray) -> numpy.ndarray:
         """Handshakes whose memory is there: those under way, and what the allocator keeps of the most so far."""
         now, most = self.course.shaking(times), self.most_so_far(times)
         return self.shaking + now + self.law.held_shaking * (most - now)
@@ -41,17 +41,17 @@ class StormMemory:
     @property
     def peak(self) -> tuple[float, float]:
         """Seconds, bytes: the first of equals."""
-        sizes = self.at(self.course.times)
+        sizes = self.bytes_at(self.course.times)
         first = int(numpy.argmax(sizes))
         return float(self.course.times[first]), float(sizes[first])
 
     @property
     def start(self) -> float:
-        return float(self.at(numpy.array([-1.0]))[0])
+        return float(self.bytes_at(numpy.array([-1.0]))[0])
 
     @property
     def end(self) -> float:
-        return float(self.at(self.course.times[-1:])[0])
+        return float(self.bytes_at(self.course.times[-1:])[0])
 
     @property
     def most_shaking(self) -> int:

@@ -30,7 +30,7 @@ AFTER = 0.3  # of the time until it is over: what is seen of the time after it
 
 
 def grid(storms: Sequence[StormResult]) -> numpy.ndarray:
-    end = max(one.over for one in storms) * (1 + AFTER)
+    end = max(one.end_s for one in storms) * (1 + AFTER)
     return numpy.linspace(0, end or 1.0, POINTS)
 
 
@@ -72,7 +72,7 @@ def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     course = storm.course
     established = numpy.searchsorted(course.established, times, side="right")
     stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
-    axes.set_title(f"{storm.case.law.stack}\n{storm.rate.all:,.0f} handshakes a second", fontsize=10, weight="bold")
+    axes.set_title(f"{storm.case.law.stack}\n{storm.rate.total:,.0f} handshakes a second", fontsize=10, weight="bold")
     axes.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     most = storm.memory.most_shaking
     at = float(course.times[int(numpy.argmax(course.shaking(course.times)))])
@@ -86,7 +86,7 @@ def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     gib, price, course, of = 2**30, storm.memory.price, storm.course, storm.memory
     sessions = price.fixed + of.resting + price.kept * (of.before + course.sessions(times))
     shaking = price.handshake * course.shaking(times)
-    held = price.handshake * of.held(times) - shaking
+    held = price.handshake * of.handshakes_with_memory(times) - shaking
     kernel = price.kernel * (of.before + course.connections(times))
     layers = [(sessions, DONE), (shaking, SHAKING), (held, HELD), (kernel, KERNEL)]
     stack(axes, times, [(sizes / gib, kind) for sizes, kind in layers])

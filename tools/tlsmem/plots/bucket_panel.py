@@ -63,7 +63,7 @@ def bucket_sizes(sums: BucketSums, role: Owner) -> BucketSizes:
     """In order of time, from the first phase that has sessions to LAST."""
     phases = sums.phases()
     phases = sorted(phases[: phases.index(LAST) + 1] if LAST in phases else phases, key=order_key)
-    found = {name: sums.held(name, role) for name in phases}
+    found = {name: sums.live_by_bucket(name, role) for name in phases}
     return {name: {bucket: float(sums.each(one)) / KIB for bucket, one in held.items()} for name, held in found.items()}
 
 

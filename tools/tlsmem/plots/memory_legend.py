@@ -18,7 +18,7 @@ def heading(selection: Selection, setting: Setting, process: Process) -> str:
     parts += [f"{process}s' process"] if process != "both" else []
     name = ", ".join(parts) + (f"\nclients are {setting.peer}" if setting.peer else "")
     for record in selection.records:
-        if Setting.of(record) == setting and record.negotiated:
+        if Setting.from_record(record) == setting and record.negotiated:
             agreed = record.negotiated
             return f"{name}\n{agreed.protocol}, {agreed.cipher}, {agreed.group}"
     return name

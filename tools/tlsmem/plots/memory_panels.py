@@ -64,7 +64,12 @@ def draw_by_sessions(axes: Axes, stacks: list[Series], owners: Sequence[str]) ->
         counts = [run.sessions // series.share for run in runs]
         axes.plot(counts, [session_cost.peak_rss(run) / MIB for run in runs], look.marker, **dots)
         if line:
-            axes.plot([0, max(points)], [line.at(0) / MIB, line.at(max(points)) / MIB], color=look.colour, zorder=2)
+            axes.plot(
+                [0, max(points)],
+                [line.value_at(0) / MIB, line.value_at(max(points)) / MIB],
+                color=look.colour,
+                zorder=2,
+            )
         if points:
             ends.append((max(points), points[max(points)] / MIB, slope_text(series, line)))
     axes.set_xlabel(sessions_label(stacks[0]))

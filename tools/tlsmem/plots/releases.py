@@ -25,7 +25,7 @@ ROLES: tuple[Role, ...] = ("client", "server")
 
 def names(selection: Selection) -> dict[Setting, str]:
     """Of lines: the protocol, and the group where it is not that of the first; of what no release has, the suite."""
-    agreed = {Setting.of(one): one.negotiated for one in selection.records if one.negotiated}
+    agreed = {Setting.from_record(one): one.negotiated for one in selection.records if one.negotiated}
     usual = next((agreed[one].group for one in selection.settings if one in agreed), None)
     found = {one: said.protocol.replace("TLSv", "TLS ") for one, said in agreed.items()}
     found |= {one: f"{found[one]}\n{said.group}" for one, said in agreed.items() if said.group != usual}

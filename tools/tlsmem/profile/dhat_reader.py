@@ -61,7 +61,7 @@ class Content(DhatModel):
     ftbl: list[str]
 
     @model_validator(mode="after")
-    def whole(self) -> "Content":
+    def check_frame_numbers(self) -> "Content":
         if any(at >= len(self.ftbl) for point in self.pps for at in point.fs):
             raise ValueError("a program point (pps) has a frame that is not in ftbl")
         return self

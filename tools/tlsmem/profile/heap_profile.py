@@ -62,7 +62,7 @@ class CallstackTree:
         """Innermost first."""
         return tuple(frame for place in self.walk(stack) for frame in self.places[place])
 
-    def of(self, stack: int, known: Owner) -> int:
+    def owned_stack(self, stack: int, known: Owner) -> int:
         """This stack, as the owner's whom its tool knows. ValueError when its frames tell of another one.
 
         Where they tell nobody's, a stack of two owners has a number for each."""
@@ -127,7 +127,7 @@ class Profile:
         live = self.moment(name).live
         return {stack: held for stack, held in live.items() if owner in (None, self.stacks.owner(stack))}
 
-    def of_sessions(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
+    def live_of_sessions(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:
         """What is live above BASE, by stack: of what was there before any session only the change; without BASE all."""
         live, before = self.live(name, owner), self.moments.get(BASE)
         if before is None or name == BASE:

@@ -33,7 +33,7 @@ class ProfileRecord(Model):
     run: Record
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_consistency(self) -> Self:
         if (self.file is None, self.file_sha256 is None) != (self.tool == "sites",) * 2:
             raise ValueError("a profile has a file and its checksum, and a sites run neither")
         if self.file and Path(self.file).name != self.file:
@@ -46,7 +46,7 @@ class ProfileRecord(Model):
             raise ValueError(f"no phase of a run has the name `{min(wrong)}`")
         return self
 
-    def text(self) -> str:
+    def to_json(self) -> str:
         return self.model_dump_json(by_alias=True, indent=1) + "\n"
 
 
@@ -89,7 +89,7 @@ def save(record: ProfileRecord, place: Path, profile: Path | None) -> None:
 
     Both are whole before either takes its name, the profile first. OSError when they cannot be written."""
     with ExitStack() as made:  # which is left in reverse order
-        write(made.enter_context(Replacement(place)), io.BytesIO(record.text().encode()))
+        write(made.enter_context(Replacement(place)), io.BytesIO(record.to_json().encode()))
         if profile and record.file:
             with open(profile, "rb") as content:
                 write(made.enter_context(Replacement(place.with_name(record.file))), content)

@@ -51,7 +51,7 @@ def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBloc
 def by_role(record: Record, numbers: list[int], stacks: CallstackTree) -> dict[tuple[int, Role], int]:
     """The record's stacks as those of their roles, whom the meter knows even where a stripped harness has no names."""
     used = {(one.stack, one.role) for phase in record.phases for one in phase.sites.live}
-    return {(stack, role): stacks.of(numbers[stack], role) for stack, role in sorted(used)}
+    return {(stack, role): stacks.owned_stack(numbers[stack], role) for stack, role in sorted(used)}
 
 
 def moment(name: str, live: list[LiveBlocks], numbers: dict[tuple[int, Role], int]) -> Moment:

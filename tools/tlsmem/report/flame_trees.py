@@ -27,7 +27,7 @@ class PairTree:
     tree: CallTree = field(default_factory=CallTree)
     rules: dict[int, Rule | None] = field(default_factory=dict)
 
-    def put(self, place: int, rule: Rule | None) -> int:
+    def node_for_rule(self, place: int, rule: Rule | None) -> int:
         """The node for bytes of this rule: the place itself, or one below it where that is taken."""
         while self.rules.setdefault(place, rule) != rule:
             place = self.tree.node(place, (ANOTHER, "", ""))
@@ -44,7 +44,7 @@ def pair_tree_from_profile(profile: Profile, moments: Sequence[str]) -> PairTree
             if stack not in places:
                 frames = call_tree.frames_from_driver(profile.stacks.frames(stack))
                 keys = ((call_tree.function_key(frame), frame.line) for frame in frames)
-                places[stack] = made.put(made.tree.place(profile.stacks.owner(stack), keys), sums.rule(stack))
+                places[stack] = made.node_for_rule(made.tree.place(profile.stacks.owner(stack), keys), sums.rule(stack))
             made.tree.add(places[stack], at, held)
     return made
 

@@ -124,7 +124,7 @@ def live(selection: Selection, at: StackInSuite, role: str, names: Sequence[str]
 def unmetered(series: Series) -> str:
     """Where nothing at all was measured, why that is."""
     why = why_no_heap_cost(series)
-    return series.reason("rss") if not series.of("heap") and not series.runs("rss") else why
+    return series.reason("rss") if not series.with_meter("heap") and not series.runs("rss") else why
 
 
 def process_of_role(setting: Setting, role: str) -> Process:
@@ -138,14 +138,14 @@ def amounts(cost: session_cost.HeapCost | None) -> list[int] | None:
 def one_pair_figures(sums: BucketSums, role: str, names: Sequence[str], why: str) -> dict:
     """Without a slope: what the one pair holds whose call stacks were kept, and why it is no more than that."""
     roles = ("client", "server") if role == PAIR else (role,)
-    wholes = [[sums.whole(name, one) for one in roles] if name in sums.profile.moments else None for name in names]
+    wholes = [[sums.live_total(name, one) for one in roles] if name in sums.profile.moments else None for name in names]
     held = [one and [sum(held.bytes for held in one), sum(held.blocks for held in one)] for one in wholes]
     return {"sessions": 1, "live": held, "peak": [None] * len(names), "notes": [None] * len(names), "one_pair": why}
 
 
 def buckets(sums: BucketSums, name: str, role: str) -> list[list]:
     """Bucket, bytes, blocks: of one session."""
-    held = sums.held(name, role) if name in sums.profile.moments else {}
+    held = sums.live_by_bucket(name, role) if name in sums.profile.moments else {}
     return [[bucket, one.bytes, one.blocks] for bucket, one in held.items()]
 
 

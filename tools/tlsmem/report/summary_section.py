@@ -131,7 +131,7 @@ def handshakes(recordings: Sequence[Recording]) -> Iterator[Answer]:
     """Of the first recording that has them, in the suite that most stacks did."""
     several = len({one.machine for one in recordings}) > 1
     for one in recordings:
-        timed = one.contents.timed and one.contents.timed.of("handshake")
+        timed = one.contents.timed and one.contents.timed.select_scenario("handshake")
         found = rated(timed) if timed else None
         if found:
             work, figures = found
@@ -152,7 +152,8 @@ def rated(timed: TimedSelection) -> tuple[Work, dict[str, Sample]] | None:
         if work.suite != handshake_kinds.base_suite(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
             continue
         told = {
-            series.stack: sample_or_missing(series, timed_rates.per_second(RANKED_ROLE)) for series in timed.at(work)
+            series.stack: sample_or_missing(series, timed_rates.per_second(RANKED_ROLE))
+            for series in timed.series_of_work(work)
         }
         made[work] = {stack: figure for stack, figure in told.items() if isinstance(figure, Sample)}
     best = max(made, key=lambda work: (len(made[work]), work.suite.startswith("tls13")), default=None)

@@ -53,7 +53,7 @@ class MemoryNeed:
     fixed: float
     slope: float
 
-    def at(self, sessions: int) -> float:
+    def bytes_at(self, sessions: int) -> float:
         return MARGIN * (self.fixed + self.slope * sessions)
 
 
@@ -98,7 +98,7 @@ def need_bytes(outcome: Outcome) -> int:
 
 def jobs_that_fit(needs: dict[Run, MemoryNeed], jobs: int, have: float) -> int:
     """How many of the largest runs may be in flight at once; 0 when not even one may."""
-    largest = sorted((line.at(run.sessions) for run, line in needs.items()), reverse=True)[:jobs]
+    largest = sorted((line.bytes_at(run.sessions) for run, line in needs.items()), reverse=True)[:jobs]
     return next((count for count in range(len(largest), 0, -1) if sum(largest[:count]) <= have), 0)
 
 
@@ -108,8 +108,9 @@ def limit_jobs(needs: dict[Run, MemoryNeed], jobs: int, n: int) -> int:
         return jobs
     have = available_bytes()
     fitting = jobs_that_fit(needs, jobs, have)
-    worst, line = max(needs.items(), key=lambda item: item[1].at(item[0].sessions))
-    need = f"{worst.stack} {worst.suite} needs {line.at(worst.sessions) / MIB:,.0f} MiB at {worst.sessions:,} sessions"
+    worst, line = max(needs.items(), key=lambda item: item[1].bytes_at(item[0].sessions))
+    needed_mib = line.bytes_at(worst.sessions) / MIB
+    need = f"{worst.stack} {worst.suite} needs {needed_mib:,.0f} MiB at {worst.sessions:,} sessions"
     available = f"{have / MIB:,.0f} MiB are available"
     if not fitting:
         fits = largest_n(needs, have, n)
@@ -123,7 +124,7 @@ def limit_jobs(needs: dict[Run, MemoryNeed], jobs: int, n: int) -> int:
 
 def largest_n(needs: dict[Run, MemoryNeed], have: float, n: int) -> int:
     """One run at a time; 0 when not even two sessions fit. The largest run of a campaign may be a fraction of its N."""
-    if any(line.at(2) > have for line in needs.values()):
+    if any(line.bytes_at(2) > have for line in needs.values()):
         return 0
     growing = [(run, line) for run, line in needs.items() if line.slope > 0]
     share = min(((have / MARGIN - line.fixed) / (line.slope * run.sessions) for run, line in growing), default=1)

@@ -30,11 +30,11 @@ class Runner:
 
     async def run(self, run: Run, cpu: int) -> Outcome:
         if run.env != "deployed":
-            return await self.made(run, cpu)
+            return await self.run_once(run, cpu)
         async with huge_pages.hold_unchanged():  # as the host has them, and not another runner
-            return await self.made(run, cpu)
+            return await self.run_once(run, cpu)
 
-    async def made(self, run: Run, cpu: int) -> Outcome:
+    async def run_once(self, run: Run, cpu: int) -> Outcome:
         suite, allocator = self.provenance.suites[run.suite], self.provenance.allocators[run.allocator]
         if run.env == "deployed-thp" and (reason := huge_pages.unavailable_reason()):
             return Outcome("unsupported", reason, [], harness.utc_now(), 0, tuple(argv(run, suite)))

@@ -17,7 +17,7 @@ def append(directory: Path, record: Record) -> None:
 
     Two runners may append to one file. Exits with a sentence when the line cannot be written; the file is then as
     it was before."""
-    line = Record.model_validate_json(record.line()).line()
+    line = Record.model_validate_json(record.to_json_line()).to_json_line()
     file = directory / f"{record.stack}.jsonl"
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)

@@ -43,7 +43,7 @@ class RecordedCallstacks(Model):
     stacks: list[list[NonNegativeInt]]
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_frame_numbers(self) -> Self:
         if any(frame >= len(self.frames) for stack in self.stacks for frame in stack):
             raise ValueError("a call stack has a frame that is not among its frames")
         return self
@@ -136,7 +136,7 @@ class Record(Model):
     instructions: Instructions | None = None  # of runs under callgrind, which are not timed
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
+    def check_consistency(self) -> Self:
         if self.status == "measured":
             if None in (self.negotiated, self.environment, self.reported) or self.reason:
                 raise ValueError("a measured run has what was negotiated, its environment and no reason")
@@ -168,7 +168,7 @@ class Record(Model):
                 fields.pop(name, None)
         return fields
 
-    def line(self) -> bytes:
+    def to_json_line(self) -> bytes:
         return self.model_dump_json(by_alias=True).encode() + b"\n"
 
 

@@ -40,7 +40,7 @@ class Subject:
     suite: str
     sessions: int
 
-    def under(self, tool: str, meter: Meter = "rss") -> profiled_run.Subject:
+    def profiled_subject(self, tool: str, meter: Meter = "rss") -> profiled_run.Subject:
         run = Run(self.stack, self.suite, SYSTEM, "all", self.sessions, meter, 1)
         return profiled_run.Subject(tool, run, provenance(), LIMIT_S)
 
@@ -101,14 +101,14 @@ def unfit(library: Path) -> str | None:
 
 
 async def heap_meter(subject: Subject, meter: Path) -> Statement:
-    phases = await metered(subject.under("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
+    phases = await metered(subject.profiled_subject("heap meter", "heap"), {"LD_PRELOAD": str(meter)})
     totals = {phase.phase: phase.heap.total for phase in phases}
     return Statement("heap meter", {name: Reading(one.live_bytes, one.live_blocks) for name, one in totals.items()})
 
 
 async def sites(subject: Subject, meter: Path) -> Statement:
     """Of all pairs, as if they were the one whose call stacks are kept."""
-    phases = await metered(subject.under(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
+    phases = await metered(subject.profiled_subject(SITES, "sites"), {"LD_PRELOAD": str(meter), "HEAPMETER_SITES": "1"})
     return Statement(SITES, {phase.phase: count_pairs(phase) for phase in phases})
 
 
@@ -132,12 +132,12 @@ def count_pairs(phase: Phase) -> Reading:
 
 
 async def heaptrack(subject: Subject, folder: Path) -> Statement:
-    found = await take_profile.heaptrack(subject.under("heaptrack"), folder, ANY)
+    found = await take_profile.heaptrack(subject.profiled_subject("heaptrack"), folder, ANY)
     profile, phases = heaptrack_reader.read_profile(found.file), found.made.phases
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
         raise CaptureFailed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
-    has = loads(definitions.ROOT / subject.under("heaptrack").argv(*ANY)[0], LIBSTDCXX)
+    has = loads(definitions.ROOT / subject.profiled_subject("heaptrack").argv(*ANY)[0], LIBSTDCXX)
     pool = LiveHeap(0, 0) if has else allocated_by_module(profile, marks[0], LIBSTDCXX)
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     hidden = [records_before(profile, mark) for mark in marks]
@@ -184,7 +184,7 @@ def allocated_within(profile: Profile, moment: Moment, function: str) -> LiveHea
 
 
 async def massif(subject: Subject, folder: Path) -> Statement:
-    found = await take_profile.massif(subject.under("massif"), folder, ANY)
+    found = await take_profile.massif(subject.profiled_subject("massif"), folder, ANY)
     profile = massif_reader.read_profile(found.file)
     at = dict(zip(found.made.phases, (one for name, one in profile.moments.items() if name != PEAK), strict=True))
     sparse = {phase: allocated_within(profile, moment, SPARSE) for phase, moment in at.items()}
@@ -193,7 +193,7 @@ async def massif(subject: Subject, folder: Path) -> Statement:
 
 async def dhat(subject: Subject, phases: list[str], folder: Path) -> Statement:
     """At the end of the last of `phases`, which are all up to there: DHAT of valgrind 3.19 tells nothing before."""
-    await take_profile.dhat_until(subject.under("dhat"), folder, *ANY, phases)
+    await take_profile.dhat_until(subject.profiled_subject("dhat"), folder, *ANY, phases)
     end, profile = dhat_reader.read_end(folder / "dhat"), dhat_reader.read_profile(folder / "dhat")
     sparse = {phases[-1]: allocated_within(profile, profile.moments[END], SPARSE)}
     return Statement(DHAT, {phases[-1]: Reading(end.live_bytes, end.live_blocks)}, sparse=sparse)

@@ -33,7 +33,7 @@ class MemoryModel:
     kept: float  # E: bytes per session (of one role: per session of that role)
     handshake: float  # H: bytes per pair in the handshake
 
-    def at(self, sessions: int, window: int) -> float:
+    def bytes_at(self, sessions: int, window: int) -> float:
         return self.fixed + sessions * self.kept + window * self.handshake
 
 

@@ -61,7 +61,7 @@ def between(this: Figures, other: Figures) -> Iterator[str]:
 
 def comparable_phases(selection: Selection, stack: str, setting: Setting) -> list[str]:
     metered = [one for one in selection.records if (one.stack, one.meter) == (stack, "heap")]
-    names = [phase.phase for one in metered if Setting.of(one) == setting for phase in one.phases]
+    names = [phase.phase for one in metered if Setting.from_record(one) == setting for phase in one.phases]
     reached = dict.fromkeys(names)
     return [name for name in reached if setting.roles == "split" or name == KEPT]
 

@@ -18,7 +18,7 @@ from tlsmem.stats.series import Series, Setting, cpu_name, peer_name, process_vi
 def declared(record: Record) -> tuple:
     """What a campaign asked for, whatever the binary was."""
     run = (record.scenario, record.sessions, record.meter, record.repeat)
-    return (record.stack, Setting.of(record), *run)
+    return (record.stack, Setting.from_record(record), *run)
 
 
 def select_newest(records: Iterable[Record]) -> list[Record]:
@@ -45,13 +45,13 @@ class Selection:
         """By stack and setting: there may be thousands, and each is in many tables."""
         found: dict[tuple[str, Setting], list[Record]] = {}
         for one in self.records:
-            found.setdefault((one.stack, Setting.of(one)), []).append(one)
+            found.setdefault((one.stack, Setting.from_record(one)), []).append(one)
         return found
 
     def where(self, wanted: Callable[[Setting], bool]) -> "Selection":
         """The part in these settings, with the stacks that have runs there."""
         settings = tuple(filter(wanted, self.settings))
-        records = tuple(one for one in self.records if Setting.of(one) in settings)
+        records = tuple(one for one in self.records if Setting.from_record(one) in settings)
         there = {one.stack for one in records}
         return Selection(records, tuple(one for one in self.stacks if one in there), settings, self.left_out)
 
@@ -135,7 +135,7 @@ def select(
         kind = (get_args(Roles).index(setting.roles), setting.peer or "", get_args(Env).index(setting.env), setting.cpu)
         return asked["suites"].index(setting.suite), setting.allocator, *kind, width
 
-    settings = sorted({Setting.of(one) for one in kept}, key=place)
+    settings = sorted({Setting.from_record(one) for one in kept}, key=place)
     missing = describe_dropped(
         *(list(filter(wanted, some)) for some in (records, select_latest_builds(records), alike))
     )

@@ -28,7 +28,7 @@ class Setting:
     cpu: str = "all"
 
     @staticmethod
-    def of(record: Record) -> "Setting":
+    def from_record(record: Record) -> "Setting":
         kind = (record.roles, peer_name(record), record.env, cpu_name(record))
         return Setting(record.suite, allocator_name(record), record.window, *kind)
 
@@ -74,7 +74,7 @@ class Series:
 
     def runs(self, meter: Meter, sessions: int | None = None) -> list[Record]:
         """Measured ones, by increasing sessions and repeat."""
-        found = [record for record in self.of(meter, sessions) if record.status == "measured"]
+        found = [record for record in self.with_meter(meter, sessions) if record.status == "measured"]
         return sorted(found, key=lambda record: (record.sessions, record.repeat))
 
     def full(self, meter: Meter) -> list[Record]:
@@ -82,12 +82,12 @@ class Series:
         width = 1 if self.setting.window == "all" else self.setting.window
         return [run for run in self.runs(meter) if run.sessions // 2 >= width]
 
-    def of(self, meter: Meter, sessions: int | None = None) -> list[Record]:
+    def with_meter(self, meter: Meter, sessions: int | None = None) -> list[Record]:
         return [one for one in self.records if one.meter == meter and sessions in (None, one.sessions)]
 
     def reason(self, meter: Meter, sessions: int | None = None) -> str:
         """Why there is a hole."""
-        for record in self.of(meter, sessions):
+        for record in self.with_meter(meter, sessions):
             if record.status != "measured":
                 return f"{record.status}: {' '.join(record.reason.split())}"
         return "not measured"

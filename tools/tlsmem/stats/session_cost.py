@@ -25,19 +25,19 @@ class Quotient:
     sessions: int
 
     @property
-    def whole(self) -> int:
+    def integer_part(self) -> int:
         """Towards zero, so that the remainder has the sign of the amount."""
         return abs(self.amount) // self.sessions * (1 if self.amount >= 0 else -1)
 
     @property
     def remainder(self) -> int:
-        return self.amount - self.whole * self.sessions
+        return self.amount - self.integer_part * self.sessions
 
     def __str__(self) -> str:
         if not self.remainder:
-            return f"{self.whole:,}"
+            return f"{self.integer_part:,}"
         sign = "+" if self.remainder > 0 else "-"
-        return f"{self.whole:,} {sign} {abs(self.remainder):,}/{self.sessions:,}"
+        return f"{self.integer_part:,} {sign} {abs(self.remainder):,}/{self.sessions:,}"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Line:
     def is_quotient(self) -> bool:
         return self.points < 3
 
-    def at(self, sessions: int) -> float:
+    def value_at(self, sessions: int) -> float:
         return self.intercept + self.slope * sessions
 
 
@@ -185,7 +185,7 @@ def c10k(points: dict[int, float]) -> tuple[float, bool] | None:
     if C10K in points:
         return points[C10K], True
     fit = fit_line(points)
-    return (fit.at(C10K), False) if fit else None
+    return (fit.value_at(C10K), False) if fit else None
 
 
 def above_contexts(

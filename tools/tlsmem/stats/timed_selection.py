@@ -84,7 +84,7 @@ class Work:
     size_bytes: int | None = None  # of a write
 
     @staticmethod
-    def of(record: Record) -> "Work":
+    def from_record(record: Record) -> "Work":
         kind = (allocator_name(record), cpu_name(record), record.threads or 1, record.size_bytes)
         return Work(record.scenario, record.suite, *kind)
 
@@ -132,28 +132,28 @@ class TimedSelection:
     def runs_of(self) -> dict[tuple[str, Work], list[Record]]:
         found: dict[tuple[str, Work], list[Record]] = {}
         for one in self.records:
-            found.setdefault((one.stack, Work.of(one)), []).append(one)
+            found.setdefault((one.stack, Work.from_record(one)), []).append(one)
         return found
 
     def series(self, stack: str, work: Work) -> TimedSeries:
         return TimedSeries(stack, work, tuple(self.runs_of.get((stack, work), ())))
 
-    def at(self, work: Work) -> list[TimedSeries]:
+    def series_of_work(self, work: Work) -> list[TimedSeries]:
         """Of the stacks that have runs there."""
         return [self.series(stack, work) for stack in self.stacks if (stack, work) in self.runs_of]
 
     def every(self) -> list[TimedSeries]:
-        return [series for work in self.works for series in self.at(work)]
+        return [series for work in self.works for series in self.series_of_work(work)]
 
     def where(self, wanted: Callable[[Work], bool]) -> "TimedSelection":
         """The part at these works, with the stacks that have runs there."""
         works = tuple(filter(wanted, self.works))
-        records = tuple(one for one in self.records if Work.of(one) in works)
+        records = tuple(one for one in self.records if Work.from_record(one) in works)
         there = {one.stack for one in records}
         counted = self.counted and self.counted.where(wanted)
         return TimedSelection(records, tuple(one for one in self.stacks if one in there), works, self.left_out, counted)
 
-    def of(self, scenario: Scenario) -> "TimedSelection":
+    def select_scenario(self, scenario: Scenario) -> "TimedSelection":
         """At the fewest threads: more have a table of their own."""
         fewest = min((work.threads for work in self.works if work.scenario == scenario), default=1)
         return self.where(lambda work: (work.scenario, work.threads) == (scenario, fewest))
@@ -167,7 +167,7 @@ def is_timed(record: Record) -> bool:
 
 
 def line_of(record: Record) -> tuple:
-    return record.stack, Work.of(record), record.meter
+    return record.stack, Work.from_record(record), record.meter
 
 
 def conditions(record: Record) -> tuple:
@@ -188,7 +188,7 @@ def grouped(records: Iterable[Record], names: Sequence[str], suites: Sequence[st
         kind = (work.allocator != "system", work.allocator, work.cpu != "all", work.cpu, work.size_bytes or 0)
         return SCENARIOS.index(work.scenario), suites.index(work.suite), *kind, work.threads
 
-    works = sorted({Work.of(one) for one in records}, key=place)
+    works = sorted({Work.from_record(one) for one in records}, key=place)
     there = {one.stack for one in records}
     return TimedSelection(records, tuple(one for one in dict.fromkeys(names) if one in there), tuple(works))
 

@@ -27,7 +27,7 @@ class RunSpan:
     end_s: float
 
     @staticmethod
-    def of(record: Record) -> "RunSpan":
+    def from_record(record: Record) -> "RunSpan":
         begin_s = datetime.fromisoformat(record.started_at).timestamp()
         return RunSpan(begin_s, begin_s + record.elapsed_ns / 1e9)
 
@@ -110,7 +110,7 @@ def sample_from_runs(runs: Iterable[Record], quantity: Quantity) -> Sample | Non
     values = tuple(quantity(run) for run in runs)
     if not values or None in values:
         return None
-    return Sample(values, tuple(run.repeat for run in runs), tuple(map(RunSpan.of, runs)))
+    return Sample(values, tuple(run.repeat for run in runs), tuple(map(RunSpan.from_record, runs)))
 
 
 @dataclass(frozen=True)

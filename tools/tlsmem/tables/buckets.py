@@ -72,8 +72,8 @@ def rows(sums: BucketSums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
     """Bucket, figures. Buckets that hold nothing at any of the moments have no row, but `other` has."""
     fullest = sums.fullest(role)
     moments = [*BEFORE, fullest, *AFTER]
-    found = [sums.held(name, role) if name in sums.profile.moments else None for name in moments]
-    wholes = [sums.whole(name, role) if name in sums.profile.moments else None for name in moments]
+    found = [sums.live_by_bucket(name, role) if name in sums.profile.moments else None for name in moments]
+    wholes = [sums.live_total(name, role) if name in sums.profile.moments else None for name in moments]
 
     def row(name: str, cells: list[Cell]) -> list[Cell]:
         return [text_cell(name), *cells[: len(BEFORE) + 1], text_cell(fullest or "–"), *cells[len(BEFORE) + 1 :]]
@@ -95,11 +95,11 @@ def figure(held: LiveHeap | None, sessions: int, blocks: bool) -> Cell:
         return quotient_cell(amount, sessions).text
 
     size = Quotient(held.bytes, sessions)
-    value = {"bytes": size.whole, "bytes_remainder": size.remainder}
+    value = {"bytes": size.integer_part, "bytes_remainder": size.remainder}
     if held.blocks is None:
         return Cell(each(held.bytes), value | {"blocks": None, "over_sessions": sessions})
     count = Quotient(held.blocks, sessions)
-    value |= {"blocks": count.whole, "blocks_remainder": count.remainder, "over_sessions": sessions}
+    value |= {"blocks": count.integer_part, "blocks_remainder": count.remainder, "over_sessions": sessions}
     return Cell(f"{each(held.bytes)} ({each(held.blocks)})" if blocks else each(held.bytes), value)
 
 

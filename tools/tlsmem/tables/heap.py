@@ -16,7 +16,7 @@ NO_COST_WHEN_WINDOWED = "sessions are made window by window, so this phase has n
 
 
 def quotient_data(name: str, quotient: Quotient) -> dict[str, int]:
-    return {name: quotient.whole, f"{name}_remainder": quotient.remainder}
+    return {name: quotient.integer_part, f"{name}_remainder": quotient.remainder}
 
 
 def heap_cell(cost: HeapCost, why: str | None = None) -> Cell:

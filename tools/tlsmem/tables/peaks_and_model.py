@@ -70,7 +70,7 @@ def peaks(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
     table = Table("peaks", "Peak RSS of the process", caption, columns)
     for setting in selection.settings:
         series = [selection.series(stack, setting) for stack in stacks]
-        present = {one.sessions for of_stack in series for one in of_stack.of("rss")}
+        present = {one.sessions for of_stack in series for one in of_stack.with_meter("rss")}
         for count in sorted(present & set(sessions or present)):
             cells = [peak_cell(of_stack, count) for of_stack in series]
             cells += [difference(series[0], other, count) for other in series[1:]]
@@ -119,7 +119,9 @@ def split_fit_and_check(runs: Sequence[Record]) -> tuple[list[Record], list[Reco
 
 def checked(fitted: memory_model.MemoryModel, runs: Sequence[Record], share: int, peak: Peak) -> Cell:
     """The largest error of the law at windows that it was not fitted to."""
-    errors = [(fitted.at(run.sessions // share, memory_model.pairs_at_once(run)) / peak(run) - 1, run) for run in runs]
+    errors = [
+        (fitted.bytes_at(run.sessions // share, memory_model.pairs_at_once(run)) / peak(run) - 1, run) for run in runs
+    ]
     if not errors:
         return missing_cell("no such window was measured")
     error, run = max(errors, key=lambda one: abs(round(one[0], 6)))  # beyond that it is the arithmetic's

@@ -42,7 +42,7 @@ class Reconciliation:
         return self.live_blocks - self.pair_blocks * self.pairs
 
     @property
-    def rest(self) -> TableSize:
+    def unexplained(self) -> TableSize:
         return TableSize(self.rest_bytes, self.rest_blocks)
 
     @property
@@ -85,7 +85,7 @@ def slope(heap: tuple[Record, Record], phase: str) -> Quotient:
 
 def are_process_wide_tables(accounts: Sequence[Reconciliation], exact: bool) -> bool:
     """Whether rests are tables of the library's own: by blocks alone where bytes differ from session to session."""
-    rests = [one.rest if exact else TableSize(0, one.rest_blocks) for one in accounts]
+    rests = [one.unexplained if exact else TableSize(0, one.rest_blocks) for one in accounts]
     return any(rest.blocks for rest in rests) and are_tables(rests, accounts[0].pairs)
 
 
@@ -155,7 +155,11 @@ def figures(one: Reconciliation, shown: Iterable[str], why: str | None = None) -
         if key == "phase":
             yield text_cell(one.phase)
         elif key == "slope":
-            yield missing_cell("needs two heap runs") if one.slope is None else Cell(str(one.slope), one.slope.whole)
+            yield (
+                missing_cell("needs two heap runs")
+                if one.slope is None
+                else Cell(str(one.slope), one.slope.integer_part)
+            )
         elif key == "rest":
             text = format_bytes_in_blocks(one.rest_bytes, one.rest_blocks) if one.rest_blocks else f"{one.rest_bytes:,}"
             yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks}, why if one.rest_blocks else None)

@@ -42,7 +42,7 @@ class RssBreakdown:
         return self.held - self.untouched + self.outside + self.file + self.shmem
 
     @property
-    def rest(self) -> Fraction | None:
+    def unexplained(self) -> Fraction | None:
         """What the walk counts and the counters do not."""
         return None if self.walked is None else self.walked - self.total
 
@@ -135,7 +135,7 @@ def processes_with_rss(selection: Selection) -> Iterator[tuple[str, Setting, Pro
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
                 series = selection.series(stack, setting, process)
-                if series.of("rss"):
+                if series.with_meter("rss"):
                     yield stack, setting, process, series
 
 
@@ -158,7 +158,7 @@ def row(series: Series, asked: RequestedHeap) -> list[Cell]:
     found = account(series.full("rss"))
     parts = [bytes_cell(getattr(found, name)) for name in ("untouched", "outside", "file", "shmem", "rss")]
     unread = missing_cell("smaps_rollup could not be read")
-    by_walk = [unread if one is None else bytes_cell(one) for one in (found.rest, found.walked)]
+    by_walk = [unread if one is None else bytes_cell(one) for one in (found.unexplained, found.walked)]
     if asked.amount is None:
         first = [
             missing_cell(asked.why),

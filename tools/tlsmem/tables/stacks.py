@@ -65,7 +65,7 @@ def describe_lent_buffers(series: Series, role: Role) -> str | None:
     """What of an established session is not the library's own: known of stacks with a sites run."""
     for run in series.runs("sites")[-1:]:
         sums = BucketSums(sites_reader.profile_from_record(run))
-        if held := sums.held("established", role).get(CALLER_BUFFERS):
+        if held := sums.live_by_bucket("established", role).get(CALLER_BUFFERS):
             return OWNED.format(float(sums.each(held)))
     return None
 

@@ -128,7 +128,7 @@ def stacks_by_part(side: DiffSide) -> dict[Part, list[LiveCallstack]]:
     profile = side.profile
     parts: dict[Part, dict[int, LiveHeap]] = {owner: profile.live(side.moment, owner) for owner in OWNERS}
     if side.sessions is not None:
-        parts |= {owner: profile.of_sessions(side.moment, owner) for owner in SESSIONS}
+        parts |= {owner: profile.live_of_sessions(side.moment, owner) for owner in SESSIONS}
         parts[WARM_UP] = profile.live(BASE, "client") | profile.live(BASE, "server")
     frames = profile.stacks.frames
     return {part: [(frames(stack), one) for stack, one in live.items()] for part, live in parts.items() if live}

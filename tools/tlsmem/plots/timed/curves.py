@@ -53,7 +53,7 @@ def draw(axes: Axes, curves: Sequence[Curve]) -> list[Annotation]:
             zorder=3,
             clip_on=False,
             markevery=one.marked and list(one.marked),
-            **one.look.line(),
+            **one.look.line_properties(),
         )
         whiskers(axes, one, ASIDE * (at - (len(curves) - 1) / 2))
     return [name(axes, one) for one in curves]

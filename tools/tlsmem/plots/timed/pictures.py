@@ -224,9 +224,9 @@ def timed_figures(timed: TimedSelection) -> Iterator[tuple[str, Figure]]:
 
 
 def figures_by_name(timed: TimedSelection) -> Iterator[tuple[str, Figure]]:
-    if moved := measured_works(timed.of("throughput")):
+    if moved := measured_works(timed.select_scenario("throughput")):
         yield "transfer", transfer(moved)
-    if shaken := measured_works(timed.of("handshake")):
+    if shaken := measured_works(timed.select_scenario("handshake")):
         yield "handshake", handshakes(shaken)
         for suite, some in by_base(shaken):
             yield f"latency-{suite}", latency(some)
@@ -245,7 +245,11 @@ def measured_works(timed: TimedSelection) -> TimedSelection | None:
 
 def several(timed: TimedSelection, scenario: Scenario, field: str) -> TimedSelection:
     """Works that were measured with several values of the field; of sizes, at the fewest threads."""
-    timed = timed.of(scenario) if field == "size_bytes" else timed.where(lambda work: work.scenario == scenario)
+    timed = (
+        timed.select_scenario(scenario)
+        if field == "size_bytes"
+        else timed.where(lambda work: work.scenario == scenario)
+    )
     values: dict[Work, set[int]] = {}
     for work in timed.works:
         values.setdefault(replace(work, **{field: 1}), set()).add(getattr(work, field))

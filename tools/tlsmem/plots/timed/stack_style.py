@@ -34,7 +34,7 @@ class StackStyle:
         drawn = {"facecolor": self.colour, "hatch": self.hatch, "hatchcolor": text_on(self.colour)}
         return drawn | {"edgecolor": INK, "linewidth": 0.5}
 
-    def line(self) -> dict:
+    def line_properties(self) -> dict:
         marked = {"marker": self.marker, "markersize": 5.5, "markeredgecolor": INK, "markeredgewidth": 0.5}
         return marked | {"color": self.colour, "linestyle": self.dash}
 

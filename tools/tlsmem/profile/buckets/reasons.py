@@ -26,11 +26,11 @@ class StackSide(NamedTuple):
         return f"{self.sums.stack}{self.at}"
 
     def bytes(self, bucket: str) -> Fraction:
-        return self.sums.each(self.sums.held(self.moment, self.role).get(bucket))
+        return self.sums.each(self.sums.live_by_bucket(self.moment, self.role).get(bucket))
 
     @property
-    def whole(self) -> Fraction:
-        return self.sums.each(self.sums.whole(self.moment, self.role))
+    def total_per_session(self) -> Fraction:
+        return self.sums.each(self.sums.live_total(self.moment, self.role))
 
     def whys(self, bucket: str) -> dict[str, Fraction]:
         """Reasons with their bytes: of the rules that took most of the bucket, the largest first."""
@@ -56,7 +56,7 @@ def explain_profile(profile: Profile) -> list[str]:
     sums, found = BucketSums(profile), []
     for role in sums.roles():
         if moment := sums.fullest(role):
-            side, sizes = StackSide(sums, role, moment), sums.held(moment, role)
+            side, sizes = StackSide(sums, role, moment), sums.live_by_bucket(moment, role)
             for bucket in sizes:
                 whys = " ".join(side.whys(bucket))
                 if whys:
@@ -85,17 +85,17 @@ def explain_pair(one: BucketSums, other: BucketSums, given: set[str]) -> Iterato
             if moment == BucketSums.fullest:
                 sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
             if all(side.moment in side.sums.profile.moments for side in sides):
-                larger, smaller = sorted(sides, key=lambda side: side.whole, reverse=True)
+                larger, smaller = sorted(sides, key=lambda side: side.total_per_session, reverse=True)
                 yield from explain_moment(when, larger, smaller, given)
 
 
 def explain_moment(when: str, larger: StackSide, smaller: StackSide, given: set[str]) -> Iterator[str]:
-    more = larger.whole - smaller.whole
-    if not smaller.whole or not more:
+    more = larger.total_per_session - smaller.total_per_session
+    if not smaller.total_per_session or not more:
         return
-    times = f"{float(larger.whole / smaller.whole):.1f} times"
+    times = f"{float(larger.total_per_session / smaller.total_per_session):.1f} times"
     holds = f"{when} ({larger.sums.profile.run.suite}), a {larger.role} session of {larger.name} holds"
-    sizes = f"{format_size(larger.whole)} B against {format_size(smaller.whole)} B"
+    sizes = f"{format_size(larger.total_per_session)} B against {format_size(smaller.total_per_session)} B"
     yield f"{holds} {times} as much as one of {smaller.name}: {sizes}:"
     differences = {bucket: larger.bytes(bucket) - smaller.bytes(bucket) for bucket in rules.buckets()}
     largest = sorted(filter(differences.get, differences), key=lambda bucket: -abs(differences[bucket]))

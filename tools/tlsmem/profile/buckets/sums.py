@@ -42,16 +42,16 @@ class BucketSums:
         rule = self.rule(stack)
         return rule.bucket if rule else OTHER
 
-    def held(self, moment: str, owner: Owner) -> dict[str, LiveHeap]:
+    def live_by_bucket(self, moment: str, owner: Owner) -> dict[str, LiveHeap]:
         """By bucket, in the order of the table, those that hold something; of all sessions of the role."""
         of: dict[str, list[LiveHeap]] = {}
-        for stack, held in self.profile.of_sessions(moment, owner).items():
+        for stack, held in self.profile.live_of_sessions(moment, owner).items():
             of.setdefault(self.bucket(stack), []).append(held)
         return {bucket: sum_live(dict(enumerate(of[bucket]))) for bucket in rules.buckets() if bucket in of}
 
-    def whole(self, moment: str, owner: Owner) -> LiveHeap:
+    def live_total(self, moment: str, owner: Owner) -> LiveHeap:
         """All that the sessions of the role hold, whatever the rules say."""
-        return sum_live(self.profile.of_sessions(moment, owner))
+        return sum_live(self.profile.live_of_sessions(moment, owner))
 
     def phases(self) -> list[str]:
         """Moments that are ends of phases with sessions, in order of time."""
@@ -61,7 +61,7 @@ class BucketSums:
         """The tool's own peak; where it tells none, the first of the phases at whose end the role holds most."""
         if PEAK in self.profile.moments:
             return PEAK
-        return max(self.phases(), key=lambda name: self.whole(name, owner).bytes, default=None)
+        return max(self.phases(), key=lambda name: self.live_total(name, owner).bytes, default=None)
 
     def roles(self) -> list[Owner]:
         found = {owner for name in self.profile.moments for owner in self.profile.owners(name)}
@@ -70,7 +70,7 @@ class BucketSums:
     def reasons(self, moment: str, owner: Owner, bucket: str) -> Counter[Rule]:
         """Bytes of a bucket by the rule that took them."""
         found: Counter[Rule] = Counter()
-        for stack, held in self.profile.of_sessions(moment, owner).items():
+        for stack, held in self.profile.live_of_sessions(moment, owner).items():
             if self.bucket(stack) == bucket and (rule := self.rule(stack)):
                 found[rule] += held.bytes
         return found

@@ -35,7 +35,7 @@ class Runs(CommandProgress):
     def compiled(self, runs: int) -> str:
         return f"{runs} of {self.total} runs" if self.total else ""
 
-    def told(self, made: int, runs: int) -> None:
+    def count_runs(self, made: int, runs: int) -> None:
         self.made, self.total = made, runs if runs > 1 else None
         if self.bar:
             self.bar.update(self.task, total=self.total)

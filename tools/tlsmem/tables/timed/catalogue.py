@@ -23,7 +23,7 @@ def conditions(timed: TimedSelection) -> Table:
     """As of runs of memory, but without windows, of which timed runs have none."""
     records = timed.every_record
     stacks = tuple(dict.fromkeys([*timed.stacks, *(timed.counted.stacks if timed.counted else ())]))
-    made = settings.settings(Selection(records, stacks, tuple({*map(Setting.of, records)})))
+    made = settings.settings(Selection(records, stacks, tuple({*map(Setting.from_record, records)})))
     kept = [at for at, column in enumerate(made.columns) if column.key != "window"]
     columns, rows = [made.columns[at] for at in kept], [[row[at] for at in kept] for row in made.rows]
     return replace(made, columns=columns, rows=rows)

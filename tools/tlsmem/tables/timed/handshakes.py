@@ -102,13 +102,13 @@ def blank(timed: TimedSelection, name: str, title: str, caption: str, headings: 
 
 
 def handshakes(timed: TimedSelection) -> Table:
-    timed = timed.of("handshake")
+    timed = timed.select_scenario("handshake")
     made = blank(timed, "handshakes", "Handshakes", CAPTION, COLUMNS)
     return filled(made, timed, row)
 
 
 def sessions(timed: TimedSelection) -> Table:
-    timed = timed.of("handshake")
+    timed = timed.select_scenario("handshake")
     made = blank(timed, "sessions", "Construction and freeing of sessions", SESSIONS_CAPTION, SESSIONS)
     return filled(made, timed, around)
 
@@ -117,7 +117,7 @@ def filled(made: Table, timed: TimedSelection, cells) -> Table:
     """A row for each work, role and stack: those that are compared stand below each other."""
     for work in timed.works:
         for role in ROLES:
-            for series in timed.at(work):
+            for series in timed.series_of_work(work):
                 head = [*shared_columns.work_cells(timed, work), text_cell(role), text_cell(series.stack)]
                 made.rows.append([*head, *cells(series, role)])
     return made

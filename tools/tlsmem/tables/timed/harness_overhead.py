@@ -63,7 +63,8 @@ def describe_copying_share(timed: TimedSelection) -> str:
     most = []
     for part in SHARES["throughput"]:
         found = [
-            timed_summary.sample_from_runs(series.runs(), share(*part)) for series in timed.of("throughput").every()
+            timed_summary.sample_from_runs(series.runs(), share(*part))
+            for series in timed.select_scenario("throughput").every()
         ]
         most += [max((one.median for one in found if one), default=None)]
     if None in most:

@@ -82,7 +82,7 @@ def instructions(timed: TimedSelection) -> Table:
     made = Table("instructions", "Instructions", caption, columns, headed=headed)
     for work in timed.works:
         for part in PARTS_BY_SCENARIO[work.scenario]:
-            for series in timed.at(work):
+            for series in timed.series_of_work(work):
                 named = [*shared_columns.work_cells(timed, work), text_cell(PART_NAMES[part]), text_cell(series.stack)]
                 made.rows.append([*named, text_cell(UNITS[work.scenario]), *row(series, part)])
     return made

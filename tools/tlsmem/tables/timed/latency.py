@@ -62,7 +62,7 @@ def latency(timed: TimedSelection) -> Table:
     for scenario in SCENARIOS:
         for work in (one for one in timed.works if one.scenario == scenario):
             for part in PARTS_BY_SCENARIO[scenario]:
-                for series in timed.at(work):
+                for series in timed.series_of_work(work):
                     named = [
                         *shared_columns.work_cells(timed, work),
                         text_cell(part),

@@ -70,7 +70,7 @@ def row(timed: TimedSelection, work: Work, part: str) -> list[Cell]:
 
 def at_fewest(timed: TimedSelection) -> TimedSelection:
     """Each scenario at its fewest threads."""
-    works = {work for scenario in PARTS_BY_SCENARIO for work in timed.of(scenario).works}
+    works = {work for scenario in PARTS_BY_SCENARIO for work in timed.select_scenario(scenario).works}
     return timed.where(works.__contains__)
 
 
@@ -93,7 +93,7 @@ def ratio_table(timed: TimedSelection) -> Table:
         filter(None, [CAPTION, f"Of {shared_columns.repeats_text(timed)}.", shared_columns.describe_conditions(timed)])
     )
     made = Table("factor", "Side by side", caption, columns, headed=len(shared_columns.work_columns(timed)))
-    for work in (one for one in timed.works if len(timed.at(one)) > 1):
+    for work in (one for one in timed.works if len(timed.series_of_work(one)) > 1):
         for part in PARTS_BY_SCENARIO[work.scenario]:
             names = [
                 *shared_columns.work_cells(timed, work),

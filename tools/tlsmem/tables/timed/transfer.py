@@ -49,7 +49,7 @@ def row(series: TimedSeries) -> list[Cell]:
 
 
 def transfer(timed: TimedSelection) -> Table:
-    timed = timed.of("throughput")
+    timed = timed.select_scenario("throughput")
     columns = [*shared_columns.work_columns(timed), Column("stack", "stack", left=True)]
     columns += [Column(key, heading) for key, heading in COLUMNS.items()]
     copying = (
