@@ -5,7 +5,7 @@ import asyncio
 import sys
 import tempfile
 from collections import ChainMap
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,20 @@ class Runs:
             return await work(place)
 
     async def all(self, works: dict[str, Work]) -> list[Any]:
-        """In their order; when one fails the others are ended, and Failed or Unreadable is what it said."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self.one(name, work)) for name, work in works.items()]
-        except* (CaptureFailed, Unreadable) as failures:
-            raise failures.exceptions[0] from None
-        return [task.result() for task in tasks]
+        """Their results, in their order."""
+        return await gather([self.one(name, work) for name, work in works.items()])
+
+
+async def gather(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Run them side by side and return their results in order.
+
+    When one raises CaptureFailed or Unreadable, the others are ended and that is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work) for work in works]
+    except* (CaptureFailed, Unreadable) as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 async def hear(runs: Runs, subject: Subject, meter: Path, phases: list[str] | None) -> list[Statement]:
@@ -78,7 +85,8 @@ async def ask(
 ) -> dict[Subject, list[Statement]]:
     with tempfile.TemporaryDirectory(prefix="selfcheck.") as folder:
         runs = Runs(jobs, Path(folder))
-        return {subject: await hear(runs, subject, meter, phases) for subject in subjects}
+        statements = await gather(hear(runs, subject, meter, phases) for subject in subjects)
+        return dict(zip(subjects, statements, strict=True))
 
 
 def subjects(stacks: list[str], suites: list[str], sessions: int) -> list[Subject]:
