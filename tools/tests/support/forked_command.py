@@ -1,15 +1,17 @@
 """Commands of tools/ in processes that need not import the packages of .venv.
 
 `run` stands for subprocess.run: a process with its own directory, environment, stdout and stderr, and the exit status
-of the interpreter. The process is a fork of a server that has imported the packages that take long. The modules of
-the project are not imported there, so each command imports them anew, from the copy whose script it is.
+of the interpreter. The process is a fork of a server that has imported the packages that take long, and the modules of
+this repository. A script of a copy of the repository forgets these modules, and imports those beside it.
 
 Not for a test of what a start costs or needs: a package that a command forgets to import is there all the same. Each
 command also has tests that start it by subprocess.run."""
 
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -28,13 +30,18 @@ PACKAGES = (
     "matplotlib.backends.backend_svg",
     "matplotlib.pyplot",
     "numpy",
-    "pydantic",
+    "pydantic.functional_validators",
+    "pydantic.json_schema",
+    "pydantic.types",
     "rich.console",
     "rich.progress",
     "rich.table",
     "scipy.stats",
+    "statistics",
+    "tomllib",
     "zstandard",
 )
+TOOLS = Path(__file__).resolve().parents[2]
 REQUEST_BYTES = 1 << 20
 servers: dict[int, socket.socket] = {}  # by the process that started it
 
@@ -132,14 +139,41 @@ def become(request: dict) -> str:
     os.environ.update(request["env"])
     sys.orig_argv = request["words"]
     sys.argv = request["words"][1:]
-    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
+    script = Path(sys.argv[0]).resolve()
+    sys.path[0] = str(script.parent)
+    if TOOLS not in script.parents:
+        forget_modules()
     return sys.argv[0]
+
+
+def import_modules() -> None:
+    """Import every module of the project from this repository, but those that need duckdb: it reports, when a process
+    ends, the objects that the process has of its parent."""
+    sys.path[0] = str(TOOLS)
+    import tlsmem
+
+    sys.modules["duckdb"] = None
+    for module in pkgutil.walk_packages(tlsmem.__path__, "tlsmem."):
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            if error.name != "duckdb":
+                raise
+    del sys.modules["duckdb"]
+
+
+def forget_modules() -> None:
+    """Let the project's modules be imported again, from wherever sys.path then leads."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tlsmem"]:
+        del sys.modules[name]
+    sys.excepthook = sys.__excepthook__
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when the tests do
     for package in PACKAGES:
         __import__(package)
+    import_modules()
     gc.collect()
     gc.freeze()  # a command that ends does not walk, and so copy, what it shares with the server
     if request := serve(socket.socket(fileno=int(sys.argv[1]))):

@@ -118,7 +118,7 @@ async def runs(subject: Subject, folder: Path, cpus: list[int]) -> Capture:
     with Runs(f"profile: {subject.run.stack}, {profiler_name(subject.tool)}") as sign:
         showing = asyncio.create_task(sign.show())
         try:
-            return await take_profile.CAPTURE_METHODS[subject.tool](subject, folder, cpus, sign.told)
+            return await take_profile.CAPTURE_METHODS[subject.tool](subject, folder, cpus, sign.count_runs)
         finally:
             showing.cancel()
 
