@@ -10,16 +10,21 @@ static bool said(const char *wrong)
     return !wrong;
 }
 
+static bool empty(const char *text)
+{
+    return !text || !*text;
+}
+
 static bool complete(void)
 {
     const bool timed = run.kind != SCENARIO_MEMORY;
-    const char *missing = timed && !run.rounds      ? "rounds= is missing"
-                          : !timed && !run.sessions ? "sessions= is missing"
-                          : !run.suite.protocol     ? "protocol= is missing"
-                          : !run.suite.cipher       ? "cipher= is missing"
-                          : !run.suite.group        ? "group= is missing"
-                          : !run.suite.certs        ? "certs= is missing"
-                                                    : NULL;
+    const char *missing = timed && !run.rounds        ? "rounds= is missing"
+                          : !timed && !run.sessions   ? "sessions= is missing"
+                          : empty(run.suite.protocol) ? "protocol= is missing"
+                          : empty(run.suite.cipher)   ? "cipher= is missing"
+                          : empty(run.suite.group)    ? "group= is missing"
+                          : empty(run.suite.certs)    ? "certs= is missing"
+                                                      : NULL;
     return said(missing);
 }
 
