@@ -20,8 +20,8 @@ type settings struct {
 	scenario           string
 	suite              Suite
 	sessions           int
-	window             int // pairs in the handshake at a time
-	until              string
+	window             int     // pairs in the handshake at a time
+	until              *string // the last phase; nil without one
 	marks              bool
 	holds, keeps       [2]bool // by role: the sessions that this process makes; those that stay when a window is done
 	wiresFd, barrierFd int     // shared with the other process; -1 without one
@@ -78,6 +78,14 @@ func parse(argv []string) (*settings, error) {
 func text(result *string) func(string) error {
 	return func(value string) error {
 		*result = value
+		return nil
+	}
+}
+
+// optional reads any text, an empty one too: no phase has that name, and the run says so.
+func optional(result **string) func(string) error {
+	return func(value string) error {
+		*result = &value
 		return nil
 	}
 }

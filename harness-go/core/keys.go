@@ -45,7 +45,7 @@ func (it *settings) keys() map[string]known {
 		"wires":    {ofMemory, count(&it.wiresFd, 0, most)},
 		"barrier":  {ofMemory, count(&it.barrierFd, 0, most)},
 		"window":   {ofMemory, it.readWindow},
-		"until":    {ofMemory, text(&it.until)},
+		"until":    {ofMemory, optional(&it.until)},
 		"marks":    {ofMemory, choice(&it.marks, "0", "1")},
 		"cpu":      {ofMemory, count(&it.cpu, 0, most)},
 		"rounds":   {ofTime, count(&it.rounds, 1, most)},

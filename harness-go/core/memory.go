@@ -45,7 +45,7 @@ func finish() {
 	if quiet {
 		return
 	}
-	last := run.until == phase
+	last := run.until != nil && *run.until == phase
 	meet(Client, true)
 	recordPhase(phase, meterRead())
 	if run.marks {
@@ -154,8 +154,8 @@ func memory() {
 	openSessions()
 	useSessions()
 	closeSessions()
-	if run.until != "" {
-		Die("until=%s: no such phase in this run", run.until)
+	if run.until != nil {
+		Die("until=%s: no such phase in this run", *run.until)
 	}
 	recordEnd(true)
 }
