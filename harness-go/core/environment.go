@@ -78,7 +78,10 @@ func pin(cpus []int) bool {
 		return false
 	}
 	if err := affinitySet(&wanted); err != nil {
-		Die("cpu=%s: %v", joined(cpus), err)
+		if run.timed() {
+			return false // each thread will say which of its CPUs is not there
+		}
+		Die("cpu=%d: %v", run.cpu, err)
 	}
 	affinity(&then) // the kernel leaves out what is not there; of a thread's own it says so
 	return then != now
