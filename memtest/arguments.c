@@ -26,38 +26,45 @@ static bool usage(const struct key *key, const char *value, const char *wanted)
     return false;
 }
 
-static bool count_in(const struct key *key, const char *value, char stop, size_t *result, char **end)
+/* A number at `at`, up to `stop` or the value's end, which is `*end` then. */
+static bool count_in(const struct key *key, const char *at, char stop, size_t *result, char **end)
 {
-    *result = strtoul(value, end, 10);
-    if (*value < '0' || *value > '9' || (**end && **end != stop) || *result < key->least || *result > key->most) {
-        fprintf(stderr, "memtest: %s=%s: must be a whole number from %zu to %zu\n", key->name, value, key->least,
-                key->most);
-        return false;
-    }
-    return true;
+    *result = strtoul(at, end, 10);
+    return *at >= '0' && *at <= '9' && (!**end || **end == stop) && *result >= key->least && *result <= key->most;
+}
+
+static bool no_count(const struct key *key, const char *value)
+{
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "must be a whole number from %zu to %zu", key->least, key->most);
+    return usage(key, value, wanted);
 }
 
 static bool count_read(const struct key *key, const char *value)
 {
     char *end;
-    return count_in(key, value, 0, key->result, &end);
+    return count_in(key, value, 0, key->result, &end) || no_count(key, value);
 }
 
 static bool number_read(const struct key *key, const char *value)
 {
     size_t count;
     char *end;
-    return count_in(key, value, 0, &count, &end) && (*(int *)key->result = (int)count, true);
+    if (!count_in(key, value, 0, &count, &end))
+        return no_count(key, value);
+    *(int *)key->result = (int)count;
+    return true;
 }
 
 /* "0,1": into run.cpus. */
 static bool cpus_read(const struct key *key, const char *value)
 {
     size_t cpu;
-    char *end = (char *)value;
-    for (run.cpu_count = 0; run.cpu_count < MAX_THREADS; value = end + 1) {
-        if (!count_in(key, value, ',', &cpu, &end))
-            return false;
+    const char *at = value;
+    char *end;
+    for (run.cpu_count = 0; run.cpu_count < MAX_THREADS; at = end + 1) {
+        if (!count_in(key, at, ',', &cpu, &end))
+            return no_count(key, value);
         run.cpus[run.cpu_count++] = (int)cpu;
         if (!*end)
             return true;
