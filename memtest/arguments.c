@@ -190,8 +190,9 @@ static bool scenario_read(const char *name)
 bool arguments_read(int argc, char **argv)
 {
     if (argc < 2 || !scenario_read(argv[1])) {
-        fprintf(stderr, "usage: %s memory sessions=N protocol=P cipher=C group=G certs=DIR [key=value ...]\n", argv[0]);
-        fprintf(stderr, "       %s handshake|throughput rounds=N protocol=P cipher=C group=G certs=DIR ...\n", argv[0]);
+        static const char words[] = "protocol=P cipher=C group=G certs=DIR [key=value ...]";
+        fprintf(stderr, "usage: %s memory sessions=N %s\n", argv[0], words);
+        fprintf(stderr, "       %s handshake|throughput rounds=N %s\n", argv[0], words);
         return false;
     }
     for (int i = 2; i < argc; i++)
