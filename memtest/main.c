@@ -1,4 +1,5 @@
 /* The program that every harness is: argv in, one measurement out. */
+#define _GNU_SOURCE
 #include "core.h"
 #include "sites.h"
 
@@ -45,14 +46,15 @@ const char *suite_path(char path[PATH_BYTES], const struct suite *suite, const c
 /* NULL, or why the driver cannot do the suite. Tools take the suite off again (verdict.of_any_suite). */
 static const char *refusal(const struct driver *driver, const struct suite *suite)
 {
-    static char sentence[512];
+    static char *sentence; /* as long as argv has it be */
     const char *lacks = driver->supports(suite);
     if (!lacks && suite->resume && !driver->resume)
         lacks = "this driver resumes no sessions";
     if (!lacks)
         return NULL;
-    snprintf(sentence, sizeof sentence, "%s: %s (%s, %s, %s)", driver->version(), lacks, suite->protocol, suite->cipher,
-             suite->group);
+    if (asprintf(&sentence, "%s: %s (%s, %s, %s)", driver->version(), lacks, suite->protocol, suite->cipher,
+                 suite->group) < 0)
+        die("out of memory");
     return sentence;
 }
 
