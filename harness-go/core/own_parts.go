@@ -17,7 +17,7 @@ func (it *worker) ownParts() {
 	write := chunk(written, now.writes-it.before.writes)
 	read := chunk(now.read-it.before.read, now.reads-it.before.reads)
 	bytes := outside(max(1, written))
-	for range max(1, min(ownRounds, ownBytes/max(1, written))) {
+	for range min(ownRounds, ownBytes/(written+1)+1) { // as in memtest/own_parts.c
 		began := clockNs()
 		for at := 0; at < written; at += write {
 			it.sides[Server].link.Write(bytes[at:min(at+write, written)])
