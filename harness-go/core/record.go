@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"os"
 	"time"
 )
@@ -30,6 +31,9 @@ func lineBegin(record string) {
 func lineEnd() {
 	raw("}\n")
 	if _, err := os.Stdout.Write(line); err != nil {
+		if of := (*os.PathError)(nil); errors.As(err, &of) {
+			err = of.Err // as in C, without "write /dev/stdout" once more
+		}
 		Die("cannot write to stdout: %v", err)
 	}
 }
