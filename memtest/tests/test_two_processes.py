@@ -79,12 +79,12 @@ def joined():
         yield wires.fileno(), *ends
 
 
-def both(harnesses, *arguments, environments=({}, {})):
-    """The finished client's and server's processes."""
+def both(harnesses, *arguments, own=((), ()), environments=({}, {})):
+    """The finished client's and server's processes; `own` and `environments` are each one's."""
     wires, ends = os.memfd_create("wires"), socket.socketpair()
     started = []
-    for role, harness, barrier, environment in zip(ROLES, harnesses, ends, environments, strict=True):
-        started.append(start(harness, role, wires, barrier, *arguments, **environment))
+    for role, harness, barrier, words, environment in zip(ROLES, harnesses, ends, own, environments, strict=True):
+        started.append(start(harness, role, wires, barrier, *arguments, *words, **environment))
         barrier.close()
     os.close(wires)
     return [finish(process) for process in started]
