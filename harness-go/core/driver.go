@@ -1,5 +1,5 @@
 // Package core is the program that every harness in Go is: argv in, one measurement out, as docs/records.md has it.
-// It shares no line with memtest/*.c: what it has in common with the harnesses in C and Rust is that contract.
+// It shares no line with memtest/*.c, and memtest/tests/test_differential.py holds the two to the same behaviour.
 package core
 
 import "net"
