@@ -1,108 +1,102 @@
-"""What is live, was live at most, and was allocated, by allocation site, as heaptrack's events come line by line."""
+"""Blocks that are live, blocks that were live at the peak, and all that were allocated, by allocation site.
 
-import operator
-from collections.abc import Callable, Iterable
+Events are counted many at a time, as arrays: a Python call for each would take most of the time of a long file."""
 
-from tlsmem.profile.errors import Unreadable
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+Sites = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+FIRST_SITES = 1 << 10  # that the arrays have room for at first
+NONE = -1
 
 
 class HeaptrackEvents:
-    """A site is a size and a call stack, numbered from 0. `other` takes the lines that are no events of known sites."""
+    """A site is a size and a call stack, numbered from 0. Arrays are indexed by site, and count blocks."""
 
-    def __init__(self, other: Callable[[bytes], None]):
-        self.other = other
-        self.sizes: list[int] = []  # by site: bytes requested, the same each time
-        self.live: list[int] = []  # blocks by site; so are the next two
-        self.allocated: list[int] = []
-        self.temporary: list[int] = []
-        self.by_line: dict[bytes, int] = {}  # an event's whole line: its site, or ~site where that frees
-        self.live_bytes, self.peak_bytes = 0, 0
-        self.latest = -1  # the site that the last event allocated; -1: it was no allocation
-        self.count = 0  # lines taken
-        self.rest, self.lines, self.first = iter(()), 0, 0  # of the list that is being taken; its first event
-        self.highest: tuple[list[bytes], int, list[int]] = ([], 0, [])  # see at_peak()
+    def __init__(self) -> None:
+        self.count = 0  # of sites
+        self.live_bytes = self.peak_bytes = 0
+        self.latest = NONE  # the site that the last event allocated; NONE when it freed
+        self._sizes, self._live, self._peak, self._allocated, self._temporary = np.zeros((5, FIRST_SITES), np.int64)
 
-    def add(self, size: int, watched: bool) -> None:
-        """A site. Allocations of one that is watched go to `other`, which calls allocate()."""
-        site = len(self.sizes)
-        if not watched:
-            self.by_line[b"+ %x" % site] = site
-        self.by_line[b"- %x" % site] = ~site
-        self.sizes.append(size)
-        for counts in (self.live, self.allocated, self.temporary):
-            counts.append(0)
+    @property
+    def sizes(self) -> Counts:
+        """Bytes requested by each allocation of the site."""
+        return self._sizes[: self.count]
 
-    def allocate(self, site: int) -> None:
-        self.live[site] += 1
-        self.allocated[site] += 1
-        self.live_bytes += self.sizes[site]
-        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
-        self.latest = site
+    @property
+    def live(self) -> Counts:
+        return self._live[: self.count]
 
-    def take(self, lines: list[bytes]) -> None:
-        """Unreadable where more blocks are freed than were allocated; `count` is then the number of that line."""
-        before, highest = self.live_bytes, self.peak_bytes
-        self.rest, self.lines, self.first = iter(lines), len(lines), 0
-        try:
-            self.count_blocks(self.rest)
-        finally:
-            self.count += self.lines - operator.length_hint(self.rest)
-        if self.peak_bytes > highest:
-            self.highest = lines[self.first :], before, self.live.copy()
+    @property
+    def peak(self) -> Counts:
+        """Live where the peak was first reached."""
+        return self._peak[: self.count]
 
-    def none_yet(self) -> None:
-        """The line that is being taken is no event, whatever it looks like, and none came before it."""
-        self.first = self.lines - operator.length_hint(self.rest)
+    @property
+    def allocated(self) -> Counts:
+        return self._allocated[: self.count]
 
-    def count_blocks(self, lines: Iterable[bytes]) -> None:
-        """The cost of a long file is this loop: no function is called for a block, and all is in local variables."""
-        find, sizes, live, allocated, temporary = (
-            self.by_line.get,
-            self.sizes,
-            self.live,
-            self.allocated,
-            self.temporary,
-        )
-        live_bytes, peak_bytes, latest = self.live_bytes, self.peak_bytes, self.latest
-        for line in lines:
-            site = find(line)
-            if site is None:
-                self.live_bytes, self.peak_bytes, self.latest = live_bytes, peak_bytes, latest
-                self.other(line)
-                live_bytes, peak_bytes, latest = self.live_bytes, self.peak_bytes, self.latest
-            elif site >= 0:
-                live[site] += 1
-                allocated[site] += 1
-                live_bytes += sizes[site]
-                if live_bytes > peak_bytes:
-                    peak_bytes = live_bytes
-                latest = site
-            else:
-                site = ~site
-                left = live[site] - 1
-                if left < 0:
-                    raise Unreadable("more blocks of a site are freed than were allocated")
-                live[site] = left
-                live_bytes -= sizes[site]
-                if site == latest:
-                    temporary[site] += 1
-                latest = -1
-        self.live_bytes, self.peak_bytes, self.latest = live_bytes, peak_bytes, latest
+    @property
+    def temporary(self) -> Counts:
+        """Freed before any other event."""
+        return self._temporary[: self.count]
 
-    def at_peak(self) -> list[int]:
-        """Blocks by site where the peak was first reached: the lines of the last list that made a new peak are undone
-        from its end. Sites that came after that list had none."""
-        lines, live_bytes, after = self.highest
-        changes, reached, live = [change for line in lines if (change := self.change(line))], 0, after.copy()
-        while live_bytes < self.peak_bytes:
-            site, blocks = changes[reached]
-            live_bytes += blocks * self.sizes[site]
-            reached += 1
-        for site, blocks in changes[reached:]:
-            live[site] -= blocks
-        return live
+    def add_sites(self, sizes: Counts) -> None:
+        """Number sites of these sizes from `count` on."""
+        old, self.count = self.count, self.count + len(sizes)
+        if self.count > len(self._sizes):
+            room = max(self.count, 2 * len(self._sizes))
+            arrays = (self._sizes, self._live, self._peak, self._allocated, self._temporary)
+            grown = (np.concatenate((array, np.zeros(room - len(array), np.int64))) for array in arrays)
+            self._sizes, self._live, self._peak, self._allocated, self._temporary = grown
+        self._sizes[old : self.count] = sizes
 
-    def change(self, line: bytes) -> tuple[int, int] | None:
-        """Site and blocks of an event."""
-        kind = line[:1]
-        return (int(line[2:], 16), 1 if kind == b"+" else -1) if kind in (b"+", b"-") else None
+    def count_blocks(self, sites: Sites, frees: Mask) -> int | None:
+        """Count these events, in their order. Where one frees a block that its site does not have, return the first
+        such event, and count none."""
+        if not len(sites):
+            return None
+        allocated = np.bincount(sites[~frees], minlength=self.count)
+        freed = np.bincount(sites[frees], minlength=self.count)
+        impossible = self.find_impossible_free(sites, frees, freed)
+        if impossible is not None:
+            return impossible
+        changes = self._sizes[sites]
+        np.negative(changes, where=frees, out=changes)
+        live_bytes = self.live_bytes + np.cumsum(changes)
+        highest = int(np.argmax(live_bytes))
+        if live_bytes[highest] > self.peak_bytes:
+            self.peak_bytes = int(live_bytes[highest])
+            up_to, freed_there = sites[: highest + 1], frees[: highest + 1]
+            added = np.bincount(up_to[~freed_there], minlength=self.count)
+            self._peak[: self.count] = self.live + added - np.bincount(up_to[freed_there], minlength=self.count)
+        before = np.concatenate(([self.latest], np.where(frees, NONE, sites)))
+        temporary = frees & (before[:-1] == sites)
+        self.temporary[:] += np.bincount(sites[temporary], minlength=self.count)
+        self.allocated[:] += allocated
+        self.live[:] += allocated - freed
+        self.live_bytes, self.latest = int(live_bytes[-1]), int(before[-1])
+        return None
+
+    def find_impossible_free(self, sites: Sites, frees: Mask, freed: Counts) -> int | None:
+        """The first event that frees a block that its site does not have; `freed` counts the frees of each site."""
+        suspects = freed > self.live  # these need some of the blocks that are allocated meanwhile
+        if not suspects.any():
+            return None
+        events = np.flatnonzero(suspects[sites])
+        ranks = np.cumsum(suspects) - 1  # of few sites, which 16 bits tell apart: numpy sorts those several times faster
+        keys = ranks[sites[events]]
+        keys = keys.astype(np.uint16) if ranks[-1] < 1 << 16 else keys
+        by_site = events[np.argsort(keys, kind="stable")]
+        ordered = sites[by_site]
+        blocks = np.cumsum(np.where(frees[by_site], -1, 1))
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        before = np.concatenate(([0], blocks))[starts]  # of other sites
+        lengths = np.diff(np.concatenate((starts, [len(ordered)])))
+        left = blocks + np.repeat(self.live[ordered[starts]] - before, lengths)
+        wrong = by_site[left < 0]
+        return int(wrong.min()) if len(wrong) else None

@@ -1,7 +1,7 @@
 """Reads heaptrack's files, as its interpreter writes them (format 3), of any program: one pass from beginning to end.
 
 In memory are the file's tables, which do not grow with the length of the run, a row of block counts per mark, and a
-chunk of lines."""
+block of lines."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,36 +27,39 @@ def read_profile(file: Path | str, progress: Progress | None = None, mark: str =
     tables = HeaptrackTables(mark)
     try:
         torn = take(tables, read_chunks(file, progress))
-        whole = tables.whole()
-        if not any(tables.events.allocated):
+        whole = tables.is_complete()
+        if not tables.events.allocated.any():
             raise Unreadable(NOTHING if whole else NO_HEAPTRACK)
     except Unreadable as error:
         by_chunks = str(error).startswith(f"{file}: ")
         raise error if by_chunks else Unreadable(f"{file}: {error}") from None
     stacks, mangled = name_stacks(tables)
     found = profile(tables, stacks, str(file))
-    found.torn = None if whole else describe_torn(torn, tables.events.count)
+    found.torn = None if whole else describe_torn(torn, tables.lines)
     found.warnings = [*filter(None, (found.torn, mangled)), *unresolved_stacks.unnamed_function_warnings(found)]
     return found
 
 
 def take(tables: HeaptrackTables, content: Iterator[bytes]) -> TornFile | None:
     try:
-        for lines in lists(content):
+        for lines in split_at_line_breaks(content):
             tables.take(lines)
     except TornFile as torn:
         return torn
     return None
 
 
-def lists(content: Iterator[bytes]) -> Iterator[list[bytes]]:
+def split_at_line_breaks(content: Iterator[bytes]) -> Iterator[bytes]:
     """Whole lines, many at a time; one that is cut off at the end is left out."""
     rest = b""
     for chunk in content:
-        *lines, rest = (rest + chunk).split(b"\n")
+        rest += chunk
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
         if len(rest) > LONGEST_LINE:
             raise Unreadable(f"no heaptrack file: it has a line of more than {LONGEST_LINE:,} B")
-        yield lines
 
 
 def describe_torn(torn: TornFile | None, lines: int) -> str:
@@ -91,16 +94,16 @@ def frames_of(
 def profile(tables: HeaptrackTables, stacks: CallstackTree, file: str) -> Profile:
     events = tables.events
     moments = [moment(tables, f"mark {number}", *mark) for number, mark in enumerate(tables.marks, 1)]
-    moments += [moment(tables, PEAK, events.peak_bytes, events.at_peak())]
-    moments += [moment(tables, END, events.live_bytes, events.live)]
+    moments += [moment(tables, PEAK, events.peak_bytes, events.peak.tolist())]
+    moments += [moment(tables, END, events.live_bytes, events.live.tolist())]
     return Profile(
         tool="heaptrack",
         file=file,
         command=tables.command,
         stacks=stacks,
         moments={one.name: one for one in moments},
-        allocated=allocated(tables),
-        sizes=sizes(tables),
+        allocated=sum_allocated(tables),
+        sizes=count_sizes(tables),
         runtime_s=None if tables.time_ms is None else tables.time_ms / 1000,
     )
 
@@ -108,28 +111,34 @@ def profile(tables: HeaptrackTables, stacks: CallstackTree, file: str) -> Profil
 def moment(tables: HeaptrackTables, name: str, live_bytes: int, live_blocks: list[int]) -> Moment:
     """Of several sites, which differ by size, that are one stack the sum."""
     live: dict[int, LiveHeap] = {}
-    for stack, size, blocks in zip(tables.sites, tables.events.sizes, live_blocks, strict=False):
+    for stack, size, blocks in zip(tables.sites, tables.events.sizes.tolist(), live_blocks, strict=False):
         if blocks:
-            live[stack] = add_live(live.get(stack, LiveHeap(0, 0)), LiveHeap(blocks * size, blocks))
+            held = LiveHeap(blocks * size, blocks)
+            live[stack] = add_live(live[stack], held) if stack in live else held
     return Moment(name, live_bytes, live)
 
 
-def allocated(tables: HeaptrackTables) -> dict[int, AllocationTotals]:
-    found: dict[int, AllocationTotals] = {}
+def sum_allocated(tables: HeaptrackTables) -> dict[int, AllocationTotals]:
+    """By stack."""
+    totals: dict[int, AllocationTotals] = {}
     events = tables.events
-    for stack, size, blocks, temporary in zip(
-        tables.sites, events.sizes, events.allocated, events.temporary, strict=True
-    ):
+    columns = (events.sizes.tolist(), events.allocated.tolist(), events.temporary.tolist())
+    for stack, size, blocks, temporary in zip(tables.sites, *columns, strict=True):
         if blocks:
-            before = found.get(stack, AllocationTotals(0, 0, 0))
-            found[stack] = AllocationTotals(
-                before.blocks + blocks, before.bytes + blocks * size, before.temporary + temporary
-            )
-    return found
+            more = AllocationTotals(blocks, blocks * size, temporary)
+            totals[stack] = add_totals(totals[stack], more) if stack in totals else more
+    return totals
 
 
-def sizes(tables: HeaptrackTables) -> Counter[int]:
-    found: Counter[int] = Counter()
-    for size, blocks in zip(tables.events.sizes, tables.events.allocated, strict=True):
-        found[size] += blocks
-    return +found
+def add_totals(totals: AllocationTotals, more: AllocationTotals) -> AllocationTotals:
+    return AllocationTotals(
+        totals.blocks + more.blocks, totals.bytes + more.bytes, (totals.temporary or 0) + (more.temporary or 0)
+    )
+
+
+def count_sizes(tables: HeaptrackTables) -> Counter[int]:
+    """How many blocks of each size were allocated."""
+    counts: Counter[int] = Counter()
+    for size, blocks in zip(tables.events.sizes.tolist(), tables.events.allocated.tolist(), strict=True):
+        counts[size] += blocks
+    return +counts
