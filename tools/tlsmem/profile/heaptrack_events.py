@@ -88,7 +88,8 @@ class HeaptrackEvents:
         if not suspects.any():
             return None
         events = np.flatnonzero(suspects[sites])
-        ranks = np.cumsum(suspects) - 1  # of few sites, which 16 bits tell apart: numpy sorts those several times faster
+        # Numbered among themselves, the suspects mostly fit into 16 bits, which numpy sorts several times faster.
+        ranks = np.cumsum(suspects) - 1
         keys = ranks[sites[events]]
         keys = keys.astype(np.uint16) if ranks[-1] < 1 << 16 else keys
         by_site = events[np.argsort(keys, kind="stable")]

@@ -7,9 +7,19 @@ Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 WORD = 8  # bytes that are loaded at once: the hexadecimal digits of a number of 32 bits
+KEEP_FREED = (32 << 20) - (1 << 16)  # bytes: just below the largest that glibc takes for its thresholds
 SPACE, LINE_BREAK = ord(" "), ord("\n")
 EACH = np.uint64(0x0101010101010101)  # 1 in each byte
 KEPT = np.array([(1 << 64) - (1 << 8 * (WORD - digits)) for digits in range(WORD + 1)], dtype=np.uint64)  # last digits
+
+
+def keep_freed_memory() -> None:
+    """Have malloc keep the memory of arrays for those of the next block.
+
+    glibc returns large blocks to the kernel, and page faults then cost a third of the time of reading. It keeps blocks
+    up to the size of the largest that was ever freed: see M_MMAP_THRESHOLD in mallopt(3). This one is never written to,
+    so it takes no RAM."""
+    np.empty(KEEP_FREED, np.uint8)
 
 
 class LineBlock:

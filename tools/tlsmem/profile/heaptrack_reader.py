@@ -7,16 +7,21 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from tlsmem.profile import demangle, unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, CallstackTree, LiveHeap, Moment, Profile, add_live
+from tlsmem.profile.heaptrack_events import Counts
+from tlsmem.profile.heaptrack_lines import keep_freed_memory
 from tlsmem.profile.heaptrack_tables import AddressPlace, HeaptrackTables
 from tlsmem.run.symbolizer import shorten_path
 
 MARK = "meter_mark"  # of memtest/meter.c
 LONGEST_LINE = 1 << 20
+BLOCK = 1 << 18  # bytes that are read at once: the arrays of their lines fit into a processor's cache
 NOTHING = "heaptrack recorded nothing: the program has a malloc of its own, or started another that does its work"
 NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
 
@@ -24,6 +29,7 @@ NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
 def read_profile(file: Path | str, progress: Progress | None = None, mark: str = MARK) -> Profile:
     """Moments are `mark 1`, ... (just before the mark's own block is allocated), PEAK and END. A file that is torn is
     read as far as it goes, with a warning. Unreadable, with a sentence, when it is foreign, unsound, or empty."""
+    keep_freed_memory()
     tables = HeaptrackTables(mark)
     try:
         torn = take(tables, read_chunks(file, progress))
@@ -52,8 +58,8 @@ def take(tables: HeaptrackTables, content: Iterator[bytes]) -> TornFile | None:
 def split_at_line_breaks(content: Iterator[bytes]) -> Iterator[bytes]:
     """Whole lines, many at a time; one that is cut off at the end is left out."""
     rest = b""
-    for chunk in content:
-        rest += chunk
+    for piece in (chunk[at : at + BLOCK] for chunk in content for at in range(0, len(chunk), BLOCK)):
+        rest += piece
         end = rest.rfind(b"\n") + 1
         if end:
             yield rest[:end]
@@ -94,8 +100,8 @@ def frames_of(
 def profile(tables: HeaptrackTables, stacks: CallstackTree, file: str) -> Profile:
     events = tables.events
     moments = [moment(tables, f"mark {number}", *mark) for number, mark in enumerate(tables.marks, 1)]
-    moments += [moment(tables, PEAK, events.peak_bytes, events.peak.tolist())]
-    moments += [moment(tables, END, events.live_bytes, events.live.tolist())]
+    moments += [moment(tables, PEAK, events.peak_bytes, events.peak)]
+    moments += [moment(tables, END, events.live_bytes, events.live)]
     return Profile(
         tool="heaptrack",
         file=file,
@@ -108,13 +114,16 @@ def profile(tables: HeaptrackTables, stacks: CallstackTree, file: str) -> Profil
     )
 
 
-def moment(tables: HeaptrackTables, name: str, live_bytes: int, live_blocks: list[int]) -> Moment:
-    """Of several sites, which differ by size, that are one stack the sum."""
+def moment(tables: HeaptrackTables, name: str, live_bytes: int, live_blocks: Counts) -> Moment:
+    """Of several sites, which differ by size, that are one stack the sum. Sites that came later may be missing."""
     live: dict[int, LiveHeap] = {}
-    for stack, size, blocks in zip(tables.sites, tables.events.sizes.tolist(), live_blocks, strict=False):
-        if blocks:
-            held = LiveHeap(blocks * size, blocks)
-            live[stack] = add_live(live[stack], held) if stack in live else held
+    sites = np.flatnonzero(live_blocks)
+    blocks = live_blocks[sites]
+    columns = (sites.tolist(), (blocks * tables.events.sizes[sites]).tolist(), blocks.tolist())
+    for site, *held in zip(*columns, strict=True):
+        stack = tables.sites[site]
+        more = LiveHeap(*held)
+        live[stack] = add_live(live[stack], more) if stack in live else more
     return Moment(name, live_bytes, live)
 
 
@@ -139,6 +148,8 @@ def add_totals(totals: AllocationTotals, more: AllocationTotals) -> AllocationTo
 def count_sizes(tables: HeaptrackTables) -> Counter[int]:
     """How many blocks of each size were allocated."""
     counts: Counter[int] = Counter()
-    for size, blocks in zip(tables.events.sizes.tolist(), tables.events.allocated.tolist(), strict=True):
-        counts[size] += blocks
-    return +counts
+    sites = np.flatnonzero(tables.events.allocated)
+    sizes, blocks = tables.events.sizes[sites], tables.events.allocated[sites]
+    for size, count in zip(sizes.tolist(), blocks.tolist(), strict=True):
+        counts[size] += count
+    return counts

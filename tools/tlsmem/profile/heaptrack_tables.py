@@ -4,11 +4,12 @@ Most lines of a file are events, call stacks and sites. A block of whole lines i
 with a line that cannot be read so is read line by line, which also finds the line that is wrong."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.heaptrack_events import HeaptrackEvents, Mask, Sites
+from tlsmem.profile.heaptrack_events import Counts, HeaptrackEvents, Mask, Sites
 from tlsmem.profile.heaptrack_lines import Indices, LineBlock
 
 FORMAT = 3
@@ -40,7 +41,7 @@ class HeaptrackTables:
         self.stacks: list[tuple[int, int]] = [(0, 0)]  # place, calling stack
         self.sites: list[int] = []  # by site: its stack
         self.mark_sites: list[int] = []
-        self.marks: list[tuple[int, list[int]]] = []  # live bytes, and blocks by site, before the mark's own block
+        self.marks: list[tuple[int, Counts]] = []  # live bytes, and blocks by site, before the mark's own block
         self.announced: dict[bytes, int] = {}  # the last lines of a file say how much it has
         self.entries = {b"v ": self.read_version, b"# ": self.read_comment, b"": ignore}
 
@@ -137,9 +138,9 @@ class HeaptrackTables:
         """Count events of known sites. `lines` are counted from the first that is being taken."""
         marks = np.flatnonzero(~frees & np.isin(sites, self.mark_sites)).tolist() if self.mark_sites else []
         borders = [0, *marks, len(sites)]
-        for number, (begin, end) in enumerate(zip(borders, borders[1:], strict=False)):
+        for number, (begin, end) in enumerate(pairwise(borders)):
             if number:
-                self.marks.append((self.events.live_bytes, self.events.live.tolist()))
+                self.marks.append((self.events.live_bytes, self.events.live.copy()))
             wrong = self.events.count_blocks(sites[begin:end], frees[begin:end])
             if wrong is not None:
                 line = self.lines + int(lines[begin + wrong]) + 1

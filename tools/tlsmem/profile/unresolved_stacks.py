@@ -1,7 +1,7 @@
 """How much of a profile cannot be attributed: functions without a name, and call stacks that end before main."""
 
+import posixpath
 from collections import Counter
-from pathlib import PurePath
 
 from tlsmem.profile.frames import Frame, is_allocator_frame
 from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, Moment, Profile, profiler_name
@@ -38,9 +38,11 @@ def by_module(profile: Profile, moment: Moment) -> Counter[str]:
     held: Counter[str] = Counter()
     for stack, live in moment.live.items():
         frame = first_caller(profile.stacks, stack)
-        own = profile.tool == "heaptrack" and frame and PurePath(frame.module or "").name.startswith("libstdc++.")
-        if frame and frame.function is None and not own:
-            held[PurePath(frame.module).name if frame.module else "no module"] += live.bytes
+        if frame is None or frame.function is not None:
+            continue
+        module = posixpath.basename(frame.module or "no module")
+        if not (profile.tool == "heaptrack" and module.startswith("libstdc++.")):
+            held[module] += live.bytes
     return held
 
 
