@@ -76,6 +76,7 @@ LOOSE += ["+ 00", "- 00", "t1 0", "a 10 9"]
         (TABLES + "+ 1\nX ./again\n+ 7\n", r"line 21: no line of heaptrack's format 3: X ./again"),
         (TABLES + "s 9 short\n" + END_COUNTS, "no line of heaptrack's format 3: s 9 short"),
         (TABLES + "+ 1\n- 1\n- 1\n", "line 22: more blocks of a site are freed than were allocated"),
+        (TABLES + "+ 1\n- 1\n- 1\nhello\n", "line 22: more blocks of a site are freed than were allocated"),
         (TABLES + "- 1\n+ 1\n" + END_COUNTS, "line 20: more blocks of a site are freed than were allocated"),
         (TABLES + "+ 1\n# strings: 7\n# ips: 3\n", "unsound: it says that it has 7 strings, and has 6"),
         *(

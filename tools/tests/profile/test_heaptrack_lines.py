@@ -76,6 +76,7 @@ LINES += ["a 100000000 2", "t 01 0", "S a", "X again", "I 1 2", "+ 06", "- 9", "
 @example(["+ 1", "- 1", "- 1", "hello"])
 @example(["i 400 1 3 6 a", "t 4 0", "a 1 4", "+ 4", "+ 4"])  # another place of the mark
 @example(["i 400 1 3 6 a", "hello"])
+@example(["+ 4", "a 30 2"])
 @example(["i 400 1 3 6 a", "t 4 0", "a 1 4", "+ 4", "a 100000000 2", "+ 4"])
 def test_a_block_is_read_as_its_lines_are(tmp_path, monkeypatch, lines):
     """The same profile; of a wrong file the same sentence, with the number of the same line."""
@@ -92,6 +93,11 @@ def test_a_block_is_read_as_its_lines_are(tmp_path, monkeypatch, lines):
     with monkeypatch.context() as patched:
         patched.setattr(HeaptrackTables, "take_block", lambda *_: False)
         assert as_block == read()
+
+
+def test_a_command_may_be_told_again(tmp_path):
+    twice = TABLES.replace("I 1000 5e298d\n", "I 1000 5e298d\nX again\nand more\nI 1000 1\n")
+    assert heaptrack_reader.read_profile(written(tmp_path, "+ 1\n", twice)).command == "again\nand more"
 
 
 one_by_one = HeaptrackTables.take_lines

@@ -94,7 +94,6 @@ class HeaptrackTables:
         )
         if not has_all:
             del self.strings[strings:], self.places[places:]
-            self.mark_places = {place for place in self.mark_places if place < places}
             return False
         self.stacks += zip(of_stacks[0].tolist(), of_stacks[1].tolist(), strict=True)
         self.add_sites(of_sites[0], of_sites[1].tolist())
