@@ -24,6 +24,10 @@ near = st.text("019afgAF`:/@ +\x00", max_size=9)  # the digits, and what stands 
 @example(["+ ffffffff", "- 0", "+ 12345678"])
 @example(["+ 0", "+ 00"])
 @example(["+ 1", "+ "])
+@example(["+ :"])
+@example(["+ `"])
+@example(["+ A"])
+@example(["+ g"])
 def test_numbers_are_those_of_a_regular_expression(texts):
     lines = [text.encode() for text in texts]
     block = LineBlock(b"".join(line + b"\n" for line in lines))
