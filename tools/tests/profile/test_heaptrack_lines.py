@@ -100,8 +100,8 @@ def test_a_block_is_read_as_its_lines_are(tmp_path, monkeypatch, lines):
 
 
 def test_a_command_may_be_told_again(tmp_path):
-    twice = TABLES.replace("I 1000 5e298d\n", "I 1000 5e298d\nX again\nand more\nI 1000 1\n")
-    assert heaptrack_reader.read_profile(written(tmp_path, "+ 1\n", twice)).command == "again\nand more"
+    twice = TABLES.replace("I 1000 5e298d\n", "I 1000 5e298d\nX again\nhello\nI 1000 1\n")
+    assert heaptrack_reader.read_profile(written(tmp_path, "+ 1\n", twice)).command == "again\nhello"
 
 
 one_by_one = HeaptrackTables.take_lines
