@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile.capture import heaptrack_interpreter
 from tlsmem.profile.capture.portable_paths import make_portable
-from tlsmem.run.symbolizer import shorten_path
 
 ROOT = Path("/work of/mine+yours")
 HOST = "cargo/registry/src/some-host.example-1949cf8c6b5b557f"

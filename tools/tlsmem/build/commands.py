@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.build import shared_resources
+from tlsmem.build.errors import BuildFailed, Unavailable
 from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, CompileCounter
 
 __all__ = ["COMPILE_OPTION", "CONSOLE", "BuildFailed", "CommandProgress", "Unavailable", "read_output", "run"]
@@ -21,14 +22,6 @@ FIXED_VARIABLES = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
 PASSED = {"PATH", "HOME", "TMPDIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "PKG_CONFIG_PATH", "CARGO_HOME"}
 PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "APT_CONFIG")
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
-
-
-class BuildFailed(Exception):
-    """What went wrong, ready to be shown to a person."""
-
-
-class Unavailable(BuildFailed):
-    """What is not to be had, here or any more; nothing is broken, and the others can be made."""
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, phase_names
-from tlsmem.build.commands import BuildFailed
+from tlsmem.build.errors import BuildFailed
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
 from tlsmem.explore.view_options import FILES
 from tlsmem.profile.errors import Unreadable

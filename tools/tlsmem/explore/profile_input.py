@@ -5,9 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import rich.console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile
@@ -51,10 +48,13 @@ def find_profile(file: str, stack: str | None = None) -> str:
 @contextmanager
 def bar(file: str) -> Iterator[Callable[[int], None] | None]:
     """What is to be told how many bytes of the file were read; None where nobody would see it."""
-    console = rich.console.Console(stderr=True)
-    if not console.is_terminal or not Path(file).is_file():
+    if not sys.stderr.isatty() or not Path(file).is_file():
         yield None
         return
+    import rich.console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = rich.console.Console(stderr=True)
     about = [TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()]
     with Progress(*about, console=console, transient=True) as board:
         task = board.add_task(Path(file).name, total=Path(file).stat().st_size)

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tlsmem.base import stdout
-from tlsmem.profile import open_profile, profile_metadata
+from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.profile_metadata import Replacement
 
 STDOUT = "-"
 
@@ -18,6 +17,8 @@ def write_text(text: str, file: str) -> None:
         with stdout.exit_on_write_error():
             sys.stdout.write(text)
         return
+    from tlsmem.profile.profile_metadata import Replacement
+
     place = Path(file).resolve()  # a link stays one
     try:
         if place.exists() and not place.is_file():
@@ -52,8 +53,11 @@ def profile_files(source: Path) -> Iterator[Path]:
     yield source.with_suffix(".json")
     try:
         recorded = open_profile.is_json(open_profile.read_beginning(source), "tool_version")
-        if recorded and (name := profile_metadata.load(source).file):
-            yield source.with_name(name)
+        if recorded:
+            from tlsmem.profile import profile_metadata
+
+            if name := profile_metadata.load(source).file:
+                yield source.with_name(name)
     except Unreadable:  # its reader will tell
         pass
 

@@ -4,14 +4,17 @@ import posixpath
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tlsmem.explore import profile_selection
 from tlsmem.explore.short_function_names import printable_text
 from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live
-from tlsmem.schema.records import Record
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
+
+if TYPE_CHECKING:
+    from tlsmem.schema.records import Record
 
 BAR = 24  # characters of the longest
 WIDEST = 100  # of a command
@@ -81,7 +84,7 @@ def fact(what: str, value: str) -> list[Cell]:
     return [text_cell(what), Cell(printable_text(value), value)]
 
 
-def run(record: Record) -> str:
+def run(record: "Record") -> str:
     roles = "" if record.roles == "together" else f", {record.roles}"
     return f"{record.stack}, {record.suite}, N = {record.sessions:,}{roles}"
 

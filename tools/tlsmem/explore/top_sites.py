@@ -10,8 +10,17 @@ from tlsmem.explore.view_options import LIVE, OF_RUN, ROWS, By, Live, OfRun
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import BASE, END, AllocationTotals, LiveHeap, Profile, sum_live
-from tlsmem.tables.reconciliation import format_bytes_in_blocks
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, percent, quotient_cell, text_cell
+from tlsmem.tables.table import (
+    Cell,
+    Column,
+    Table,
+    format_bytes_in_blocks,
+    integer_cell,
+    missing_cell,
+    percent,
+    quotient_cell,
+    text_cell,
+)
 
 FRAMES = 3  # of a site
 NO_CALLSTACK = "no call stack is known"

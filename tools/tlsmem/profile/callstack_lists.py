@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile.demangle import demangle_names
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree
-from tlsmem.run.symbolizer import shorten_path
 
 
 class CallstackLists:

@@ -15,6 +15,7 @@ from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.callstack_lists import CallstackLists, parse_frame
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
+from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP
 from tlsmem.profile.heap_profile import (
     END,
     PEAK,
@@ -28,8 +29,6 @@ from tlsmem.profile.heap_profile import (
 )
 from tlsmem.schema.harness_output import describe_error
 
-ZIP = b"PK\x03\x04"
-TREE = b"# callgrind format"  # massif's call trees, which are kept as a zip beside its profile
 TREES = ".xtree.zip"
 LARGEST = 512 << 20  # bytes
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, lzma.LZMAError)
@@ -135,7 +134,7 @@ class Points:
 def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str, Content]]:
     """By the name of the moment at which it ended; at least one."""
     content = read_whole(file, progress)
-    if not content.startswith(ZIP):
+    if not content.startswith(DHAT_ZIP):
         yield END, parsed(content, file)
         return
     try:
@@ -144,7 +143,7 @@ def contents(file: Path | str, progress: Progress | None) -> Iterator[tuple[str,
                 place = f"{file}: {member.filename}"
                 if member.file_size > LARGEST:
                     raise Unreadable(f"{place}: more than {LARGEST >> 20} MiB, too large to be read at once")
-                if (read := archive.read(member)).startswith(TREE):
+                if (read := archive.read(member)).startswith(CALL_TREES):
                     raise Unreadable(describe_call_trees(file))
                 yield PurePosixPath(member.filename).stem, parsed(read, place)
             if not archive.infolist():

@@ -5,10 +5,12 @@ Readers fill it, one per form of file (see open_profile.py); all views are made 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tlsmem.profile.frames import Frame, Owner, find_owner
-from tlsmem.schema.records import Record
+
+if TYPE_CHECKING:  # pydantic takes longer to import than most profiles take to read
+    from tlsmem.schema.records import Record
 
 Tool = Literal["heaptrack", "massif", "dhat", "sites"]
 PEAK, END, BASE = "peak", "end", "contexts"  # names of moments; what is live at BASE is no session's
@@ -111,7 +113,7 @@ class Profile:
     sizes: Counter[int] | None = None  # how many blocks of how many bytes were allocated
     runtime_s: float | None = None
     of_one_pair: bool = False  # one session of each role, and nothing else: a sites run
-    run: Record | None = None  # what the profiled harness printed, when the record is there
+    run: "Record | None" = None  # what the profiled harness printed, when the record is there
     sessions_of_role: int | None = None  # of which the bytes are; None: not known. 1 in a sites run
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
     torn: str | None = None  # the one of them that says that a part of the file is missing

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import demangle, unresolved_stacks
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
@@ -17,7 +18,6 @@ from tlsmem.profile.heap_profile import END, PEAK, AllocationTotals, CallstackTr
 from tlsmem.profile.heaptrack_events import Counts
 from tlsmem.profile.heaptrack_lines import keep_freed_memory
 from tlsmem.profile.heaptrack_tables import AddressPlace, HeaptrackTables
-from tlsmem.run.symbolizer import shorten_path
 
 MARK = "meter_mark"  # of memtest/meter.c
 LONGEST_LINE = 1 << 20

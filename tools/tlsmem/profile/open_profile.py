@@ -1,18 +1,21 @@
-"""Opens a heap profile of any form that is read here. Which one it is, is told by its beginning, not by its name."""
+"""Opens a heap profile of any form that is read here. Which one it is, is told by its beginning, not by its name.
+
+A reader is imported when a file needs it: importing pydantic and numpy takes longer than reading most profiles."""
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader, profile_metadata, sites_reader
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
+from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
 from tlsmem.profile.heap_profile import END, PEAK, Profile, profiler_name
-from tlsmem.profile.profile_metadata import ProfileRecord
-from tlsmem.schema import records
-from tlsmem.schema.records import Record
+
+if TYPE_CHECKING:
+    from tlsmem.profile.profile_metadata import ProfileRecord
+    from tlsmem.schema.records import Record
 
 START = 4096  # bytes that tell a form
-HEAPTRACK = (b"v ", b"\n# strings: 0\n")  # the latter of a recording without anything in it
 FORMS = (
     "read are heaptrack's files, massif's, DHAT's (a JSON, or a zip with one for each phase), all of them plain or "
     "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl) that have sites runs"
@@ -29,8 +32,12 @@ def open_profile(
     file = Path(file)
     start = read_beginning(file)
     if is_json(start, "tool_version"):
+        from tlsmem.profile import profile_metadata
+
         return recorded(file, profile_metadata.load(file), progress)
     if is_json(start, "key", "stack"):
+        from tlsmem.profile import sites_reader
+
         found = sites_reader.profile_from_record(sites_run(file, suite, stack))
         found.file = str(file)
         return found
@@ -40,12 +47,20 @@ def open_profile(
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
     if start.startswith(HEAPTRACK):
+        from tlsmem.profile import heaptrack_reader
+
         found = heaptrack_reader.read_profile(file, progress)
-    elif start.startswith(b"desc:"):
+    elif start.startswith(MASSIF):
+        from tlsmem.profile import massif_reader
+
         found = massif_reader.read_profile(file, progress)
-    elif start.startswith(dhat_reader.ZIP) or is_json(start, "dhatFileVersion"):
+    elif start.startswith(DHAT_ZIP) or is_json(start, "dhatFileVersion"):
+        from tlsmem.profile import dhat_reader
+
         found = dhat_reader.read_profile(file, progress)
-    elif start.startswith(dhat_reader.TREE):
+    elif start.startswith(CALL_TREES):
+        from tlsmem.profile import dhat_reader
+
         raise Unreadable(dhat_reader.describe_call_trees(file))
     else:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
@@ -76,16 +91,18 @@ def is_profile_or_recording(file: Path) -> bool:
     except Unreadable:
         return False
     keys = [("tool_version",), ("key", "stack"), ("dhatFileVersion",)]
-    return start.startswith((*HEAPTRACK, b"desc:", dhat_reader.ZIP)) or any(is_json(start, *one) for one in keys)
+    return start.startswith((*HEAPTRACK, MASSIF, DHAT_ZIP)) or any(is_json(start, *one) for one in keys)
 
 
 def is_json(start: bytes, *keys: str) -> bool:
     return start.lstrip().startswith(b"{") and all(f'"{key}"'.encode() in start for key in keys)
 
 
-def recorded(file: Path, record: ProfileRecord, progress: Progress | None) -> Profile:
+def recorded(file: Path, record: "ProfileRecord", progress: Progress | None) -> Profile:
     """What lies beside the record `file`."""
     if record.file is None:
+        from tlsmem.profile import sites_reader
+
         found = sites_reader.profile_from_record(record.run)
         found.file = str(file)
         return found
@@ -95,6 +112,10 @@ def recorded(file: Path, record: ProfileRecord, progress: Progress | None) -> Pr
 
 def with_record(found: Profile) -> Profile:
     """Whatever is wrong with the record beside it is a warning: the profile can be read without."""
+    if not Path(found.file).with_suffix(".json").exists():
+        return found
+    from tlsmem.profile import profile_metadata
+
     try:
         record = profile_metadata.load_record_beside(found.file)
         if record and record.tool != found.tool:
@@ -126,7 +147,7 @@ def name_phases(found: Profile, phases: list[str]) -> None:
     found.moments = {moment.name: moment for moment in found.moments.values()}
 
 
-def sites_run(file: Path, suite: str | None, stack: str | None) -> Record:
+def sites_run(file: Path, suite: str | None, stack: str | None) -> "Record":
     """The largest; one with both roles in a process before others, and the latest of equals."""
     runs = [run for run in loaded(file) if run.meter == "sites" and run.status == "measured"]
     if not runs:
@@ -136,7 +157,7 @@ def sites_run(file: Path, suite: str | None, stack: str | None) -> Record:
     return max(runs, key=lambda run: (run.roles == "together", run.env == "lab", run.sessions, run.started_at))
 
 
-def chosen(file: Path, runs: list[Record], what: str, name: str | None) -> list[Record]:
+def chosen(file: Path, runs: "list[Record]", what: str, name: str | None) -> "list[Record]":
     there = dict.fromkeys(getattr(run, what) for run in runs)
     if name is None and len(there) > 1:
         raise Unreadable(f"{file}: sites runs of several {what}s: choose one with --{what}: {', '.join(there)}")
@@ -146,7 +167,9 @@ def chosen(file: Path, runs: list[Record], what: str, name: str | None) -> list[
     return found
 
 
-def loaded(file: Path) -> Iterable[Record]:
+def loaded(file: Path) -> "Iterable[Record]":
+    from tlsmem.schema import records
+
     try:
         return records.load(file)
     except SystemExit as error:

@@ -3,13 +3,13 @@
 import shlex
 from collections import defaultdict
 
+from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import unresolved_stacks
 from tlsmem.profile.callstack_lists import CallstackLists
 from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, add_live
-from tlsmem.run.symbolizer import shorten_path
 from tlsmem.schema.harness_output import LiveBlocks, Process, Role
 from tlsmem.schema.records import Phase, Record, RecordedCallstacks
 from tlsmem.schema.records import RecordedFrame as Recorded

@@ -1,7 +1,6 @@
 """Names for the call stacks of a sites run: functions, files and lines, from the modules' own debug information."""
 
 import os
-import posixpath
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
+from tlsmem.base.source_paths import shorten_path
 from tlsmem.schema.harness_output import StackLine
 from tlsmem.schema.records import RecordedCallstacks, RecordedFrame
 
@@ -18,9 +18,6 @@ NM = ["nm", "--defined-only", "--print-size"]
 FUNCTION = re.compile(r"^([0-9a-f]+) ([0-9a-f]+) [TtWwi] ", re.MULTILINE)  # its address and size
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 DISCRIMINATOR = re.compile(r" \(discriminator \d+\)$")
-PACKED = re.compile(  # where packages lie
-    r"^(.*/)?(cargo/registry/src/[^/]+|(?:\.\.|build/trees/[0-9a-f]+)/sources|rustc/[0-9a-f]{40})/"
-)
 LIMIT_S = 120
 OUTERMOST = "main"  # what called it is the C library's, and the same for all
 
@@ -133,11 +130,6 @@ def place(function: str, where: str) -> Place:
     file, _, line = DISCRIMINATOR.sub("", where).rpartition(":")
     number = int(line) if line.isdigit() else 0
     return known_or_none(function), known_or_none(file) and shorten_path(file), number or None
-
-
-def shorten_path(file: str) -> str:
-    """From its package on, or from the root of the repository."""
-    return posixpath.normpath(PACKED.sub("", file))
 
 
 def known_or_none(name: str) -> str | None:

@@ -19,8 +19,9 @@ from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
 from tlsmem.tables.nonlinearity import PAGE
-from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, format_bytes_in_blocks, reconcile
+from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, reconcile
 from tlsmem.tables.rss_accounts import ESTABLISHED, quantity_at_end, requested_per_pair, slope_per_pair, why_no_slope
+from tlsmem.tables.table import format_bytes_in_blocks
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables
 

@@ -13,7 +13,7 @@ from tlsmem.stats.remainders import harness_options, repeats_exactly
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.rss_accounts import row_name_cells, row_name_columns
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, format_bytes_in_blocks, integer_cell, missing_cell, text_cell
 
 BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
 OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere
@@ -87,10 +87,6 @@ def are_process_wide_tables(accounts: Sequence[Reconciliation], exact: bool) -> 
     """Whether rests are tables of the library's own: by blocks alone where bytes differ from session to session."""
     rests = [one.unexplained if exact else TableSize(0, one.rest_blocks) for one in accounts]
     return any(rest.blocks for rest in rests) and are_tables(rests, accounts[0].pairs)
-
-
-def format_bytes_in_blocks(size: int, blocks: int) -> str:
-    return f"{size:,} B in {blocks:,} block{'' if blocks == 1 else 's'}"
 
 
 def reconciliation_summary_table(selection: Selection) -> Table:

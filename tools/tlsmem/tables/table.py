@@ -39,6 +39,10 @@ def quotient_cell(amount: int, count: int, digits: int = 2) -> Cell:
     return integer_cell(value) if isinstance(value, int) else Cell(f"{value:,.{digits}f}", value)
 
 
+def format_bytes_in_blocks(size: int, blocks: int) -> str:
+    return f"{size:,} B in {blocks:,} block{'' if blocks == 1 else 's'}"
+
+
 def with_note(cell: Cell, note: str | None) -> Cell:
     """With this said of it too; of what is not there nothing more is said."""
     return replace(cell, note="; ".join(filter(None, (cell.note, note)))) if note and cell.text != MISSING else cell
