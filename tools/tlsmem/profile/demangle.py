@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 CXXFILT = ["c++filt"]
 LIMIT_S = 60
+STAY_MANGLED = "functions have mangled names"  # in each sentence that says so
 MANGLED = re.compile(r"_(R|ZN?)[0-9A-Za-z_.$]+")
 HASH = re.compile(r"::h[0-9a-f]{16}$")  # of legacy Rust, one per build
 CRATE = re.compile(r"(?<=\w)\[[0-9a-f]{8,16}\](?=::)")  # of Rust's v0: which of all crates of that name
@@ -31,12 +32,12 @@ def run_cxxfilt(mangled: list[str]) -> tuple[dict[str, str], str | None]:
             names.seek(0)
             done = subprocess.run(CXXFILT, stdin=names, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     except FileNotFoundError:
-        return {}, f"{len(mangled)} functions have mangled names, since c++filt is missing: apt install binutils"
+        return {}, f"{len(mangled)} {STAY_MANGLED}, since c++filt is missing: apt install binutils"
     except (OSError, subprocess.SubprocessError) as error:
-        return {}, f"{len(mangled)} functions have mangled names, since c++filt fails: {error}"
+        return {}, f"{len(mangled)} {STAY_MANGLED}, since c++filt fails: {error}"
     found = done.stdout.splitlines()
     if len(found) != len(mangled):
-        return {}, f"{len(mangled)} functions have mangled names, since c++filt told of {len(found)} only"
+        return {}, f"{len(mangled)} {STAY_MANGLED}, since c++filt told of {len(found)} only"
     return dict(zip(mangled, found, strict=True)), None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tlsmem.profile import profile_cache
 from tlsmem.profile.compressed_file import Progress, TornFile, read_chunks
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.file_signatures import CALL_TREES, DHAT_ZIP, HEAPTRACK, MASSIF
@@ -47,9 +48,7 @@ def open_profile(
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
     if start.startswith(HEAPTRACK):
-        from tlsmem.profile import heaptrack_reader
-
-        found = heaptrack_reader.read_profile(file, progress)
+        found = read_heaptrack(file, progress)
     elif start.startswith(MASSIF):
         from tlsmem.profile import massif_reader
 
@@ -66,6 +65,17 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
         raise Unreadable(f"{file}: an empty profile: {profiler_name(found.tool)} saw nothing that was allocated")
+    return found
+
+
+def read_heaptrack(file: Path, progress: Progress | None) -> Profile:
+    """From the cache, where it is there: these files are the ones that take long to read."""
+    if cached := profile_cache.load(file):
+        return cached
+    from tlsmem.profile import heaptrack_reader
+
+    found = heaptrack_reader.read_profile(file, progress)
+    profile_cache.store(file, found)
     return found
 
 
