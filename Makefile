@@ -116,6 +116,10 @@ bench-loop: takes := STACKS REPEATS
 bench-loop: names packages-mem setup core ## what the harness costs in time: against minimal loops around OpenSSL and rustls
 	@.venv/bin/python tools/dev/bench_loop.py $(call flags,$(takes))
 
+.PHONY: bench-read
+bench-read: setup ## how long it takes to read a heaptrack file; AGAINST=DIRECTORY, another checkout, in turn with this one
+	@.venv/bin/python tools/dev/bench_read.py $(call if_given,AGAINST,--against=$(call quote,AGAINST)) $(call if_given,REPEATS,--repeats=$(call quote,REPEATS))
+
 .PHONY: selfcheck
 selfcheck: takes := STACKS PREFIX SUITES N JOBS
 selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem

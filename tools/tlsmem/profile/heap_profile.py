@@ -81,6 +81,8 @@ class CallstackTree:
 
     def owner(self, stack: int) -> Owner:
         """Of the stack that called it, or where that is nobody's, of its own place: each stack is looked at once."""
+        if stack in self.owners:  # as most often
+            return self.owners[stack]
         unknown = []
         while stack not in self.owners:
             unknown.append(stack)

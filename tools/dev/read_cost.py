@@ -1,0 +1,130 @@
+"""The time and memory of commands that read files, of this checkout and of another one in turn.
+
+To measure another command, add a Case to CASES."""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from tlsmem.base.paths import ROOT
+
+PROFILE = ROOT / "data/2026-11-21-amd-epyc-2/profiles/openssl@3.5.5.tls13-rsa-aes256.1000.heaptrack.zst"
+HEAPTRACK_PRINT = ("heaptrack_print", str(PROFILE))
+READ_HEAPTRACK = (
+    "import sys, time; sys.path.insert(0, 'tools'); from tlsmem.profile import heaptrack_reader as reader; "
+    "before = time.process_time(); reader.read_profile(sys.argv[1]); print(time.process_time() - before)"
+)
+
+
+class Case(NamedTuple):
+    """A command of Python, started in a checkout, and what else does the same work."""
+
+    name: str
+    arguments: tuple[str, ...]  # of a checkout's Python
+    reference: tuple[str, ...] = ()  # a program that is not ours
+    forgets: tuple[str, ...] = ()  # folders of the checkout that are deleted before each run: its caches
+    times_itself: bool = False  # its last line is the CPU seconds that count, without starting Python
+
+
+INSPECT = ("tools/inspect_heaptrack.py", str(PROFILE))
+CASES = (
+    Case("heaptrack file: read, in the process", ("-c", READ_HEAPTRACK, str(PROFILE)), HEAPTRACK_PRINT, (), True),
+    Case("heaptrack file: inspect, first time", INSPECT, HEAPTRACK_PRINT, ("build/profile-cache",)),
+    Case("heaptrack file: inspect, again", INSPECT, HEAPTRACK_PRINT),
+)
+
+
+class Cost(NamedTuple):
+    """Of one run of a command."""
+
+    cpu_s: float  # user and system
+    wall_s: float
+    peak_mib: float
+
+
+class Side(NamedTuple):
+    """One of the commands that take turns."""
+
+    name: str
+    command: tuple[str, ...]
+    folder: Path
+    forgets: tuple[str, ...] = ()
+    times_itself: bool = False
+
+
+def run(given: argparse.Namespace) -> None:
+    """Measure, and print a table. Exits with a sentence when no case is left, or a command fails."""
+    cases = [case for case in CASES if given.case in case.name]
+    if not cases:
+        sys.exit(f"memtest: no case has `{given.case}` in its name; there are: {'; '.join(one.name for one in CASES)}")
+    table = Table("case", "command", "CPU s", "smallest to largest", "wall s", "peak MiB", "ratio of CPU", box=None)
+    with Console(stderr=True).status("measuring, one command at a time") as status:
+        for case in cases:
+            status.update(f"{case.name}: {given.repeats} rounds")
+            for cells in rows(case, measure(list_sides(case, given.against), given.repeats)):
+                table.add_row(*cells)
+    Console(highlight=False, width=140).print(table)
+    print("ratio of CPU: this checkout over that command, the median of rounds")
+
+
+def list_sides(case: Case, against: Path | None) -> list[Side]:
+    """This checkout's command first."""
+    folders = {"this checkout": ROOT} | ({str(against): against} if against else {})
+    sides = [
+        Side(name, (str(folder / ".venv/bin/python"), *case.arguments), folder, case.forgets, case.times_itself)
+        for name, folder in folders.items()
+    ]
+    if case.reference and shutil.which(case.reference[0]):
+        sides.append(Side(case.reference[0], case.reference, ROOT))
+    return sides
+
+
+def measure(sides: Sequence[Side], repeats: int) -> dict[Side, list[Cost]]:
+    """The costs of each side, round by round. The first round, which fills the page cache, does not count."""
+    rounds = [[run_command(side) for side in sides] for _ in range(repeats + 1)][1:]
+    return {side: list(costs) for side, costs in zip(sides, zip(*rounds, strict=True), strict=True)}
+
+
+def run_command(side: Side) -> Cost:
+    """Exits with a sentence when the command fails."""
+    for folder in side.forgets:
+        shutil.rmtree(side.folder / folder, ignore_errors=True)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        begun = time.monotonic()
+        process = subprocess.Popen(side.command, cwd=side.folder, stdout=output, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        wall_s = time.monotonic() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)  # it is waited for, which Popen cannot know
+        output.seek(0)
+        errors.seek(0)
+        if process.returncode != 0:
+            reason = (errors.read().decode(errors="replace").splitlines() or ["it says nothing"])[-1]
+            sys.exit(f"memtest: {side.name}: {' '.join(side.command)}: exit status {process.returncode}: {reason}")
+        cpu_s = float(output.read().split()[-1]) if side.times_itself else used.ru_utime + used.ru_stime
+    return Cost(cpu_s, wall_s, used.ru_maxrss / 1024)
+
+
+def rows(case: Case, costs: dict[Side, list[Cost]]) -> Iterable[list[str]]:
+    own = next(iter(costs.values()))
+    for at, (side, of_side) in enumerate(costs.items()):
+        cpu_s, wall_s, peak_mib = (statistics.median(column) for column in zip(*of_side, strict=True))
+        least, most = (extreme(one.cpu_s for one in of_side) for extreme in (min, max))
+        ratio = f"{median_ratio(own, of_side):.2f}" if at else ""
+        figures = [f"{cpu_s:.3f}", f"{least:.3f} to {most:.3f}", f"{wall_s:.3f}", f"{peak_mib:.0f}", ratio]
+        yield ["" if at else case.name, side.name, *figures]
+
+
+def median_ratio(own: Sequence[Cost], other: Sequence[Cost]) -> float:
+    """Of CPU times, round by round: what slows the machine down for a while slows both sides."""
+    return statistics.median(a.cpu_s / b.cpu_s for a, b in zip(own, other, strict=True))
