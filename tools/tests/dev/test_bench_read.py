@@ -54,12 +54,12 @@ def test_each_side_has_a_row(main, other):
 
 
 def test_the_ratio_is_taken_round_by_round():
-    own, others = ([Cost(cpu, 1, 1) for cpu in column] for column in ((1, 10, 3), (2, 10, 3)))
-    assert read_cost.median_ratio(own, others) == 1
+    own, others = ([Cost(cpu, 1, 1) for cpu in column] for column in ((1, 4, 9), (2, 2, 18)))
+    assert read_cost.median_ratio(own, others) == 0.5
     sides = Side("this checkout", (), Path()), Side("other", (), Path())
     first, second = read_cost.rows(Case("a case", ()), dict(zip(sides, (own, others), strict=True)))
-    assert first == ["a case", "this checkout", "3.000", "1.000 to 10.000", "1.000", "1", ""]
-    assert second == ["", "other", "3.000", "2.000 to 10.000", "1.000", "1", "1.00"]
+    assert first == ["a case", "this checkout", "4.000", "1.000 to 9.000", "1.000", "1", ""]
+    assert second == ["", "other", "2.000", "2.000 to 18.000", "1.000", "1", "0.50"]
 
 
 def test_a_command_that_times_itself_has_its_own_figure():
