@@ -1,5 +1,6 @@
-"""Diffs of heap profiles: what is said of them, what is refused, and that everything adds up."""
+"""Diffs of heap profiles: what they come to, what is refused, and that everything adds up."""
 
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -9,11 +10,12 @@ from hypothesis import strategies as st
 
 from tests.support.pairs import AT, BUFFER, MALLOC, OTHER, SERVER, frame, profile, rows
 from tlsmem.base.paths import ROOT
-from tlsmem.explore.diff.profile_diff import compare
-from tlsmem.explore.diff.sentences import describe_diff
+from tlsmem.explore.diff.profile_diff import Diff, compare
+from tlsmem.explore.diff.sentences import NO_CHANGE, describe_diff
+from tlsmem.explore.diff.summary import Strangers, summarise_diff
 from tlsmem.explore.diff.tables import tables
 from tlsmem.profile import sites_reader
-from tlsmem.profile.frames import Frame
+from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile
 from tlsmem.schema import records
 from tlsmem.tables import render
@@ -21,23 +23,43 @@ from tlsmem.tables import render
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 
 
-def test_growth_is_said_with_its_direction_its_place_and_per_session():
+def totals(diff: Diff) -> dict[str, tuple]:
+    """OLD's and NEW's bytes by part."""
+    return {part: amounts[:2] for part, amounts in summarise_diff(diff).totals}
+
+
+def largest(diff: Diff) -> list[tuple]:
+    """Part, innermost caller, how much more NEW holds, and who holds it alone."""
+    sites = summarise_diff(diff).largest_sites
+    return [(row.part, skip_allocators(row.frames)[0].function, more.more, row.only_holder) for row, more in sites]
+
+
+def unjoined(diff: Diff) -> dict[str, tuple]:
+    return {part: amounts[:2] for part, amounts in summarise_diff(diff).unjoined}
+
+
+def test_growth_has_its_direction_its_place_and_is_per_session():
     old, new = profile({BUFFER: 4000, OTHER: 200}, "openssl@3.4.1"), profile({BUFFER: 6816, OTHER: 200})
-    said = describe_diff(compare(old, new))
-    assert (
-        "OLD is openssl@3.4.1, tls13-rsa-aes256, N = 4, by heaptrack (openssl@3.4.1.zst); NEW is openssl@3.5.5"
-        in said[0]
+    diff = compare(old, new)
+    assert totals(diff) == {"client": (100, 100), "server": (2000, 3408)}
+    assert largest(diff) == [("server", "ssl3_setup_read_buffer", 1408, None)]
+    client, server = (amounts for _, amounts in summarise_diff(diff).totals)
+    assert (client.share, server.share) == (0, 0.704)
+    assert largest(compare(new, old)) == [("server", "ssl3_setup_read_buffer", -1408, None)]
+
+
+def test_sentences_name_the_sides_the_direction_and_the_place():
+    old, new = profile({BUFFER: 4000, OTHER: 200}, "openssl@3.4.1"), profile({BUFFER: 6816, OTHER: 200})
+    sides, *_, client, server, site = describe_diff(compare(old, new))
+    for word in ("OLD is openssl@3.4.1, tls13-rsa-aes256, N = 4, by heaptrack (openssl@3.4.1.zst)", "openssl@3.5.5"):
+        assert word in sides
+    assert "as much as OLD per client session" in client and client.endswith(
+        "OLD 100 B in 1 block, NEW 100 B in 1 block."
     )
-    assert said[2:] == [
-        "NEW holds as much as OLD per client session when established: OLD 100 B in 1 block, NEW 100 B in 1 block.",
-        "NEW holds 1,408 B (70.4 %) more per server session when established: "
-        "OLD 2,000 B in 1 block, NEW 3,408 B in 1 block.",
-        "NEW holds 1,408 B more per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < "
-        "ssl3_read_n < server_handshake.",
-    ]
-    swapped = describe_diff(compare(new, old))
-    assert swapped[3].startswith("NEW holds 1,408 B (41.3 %) less per server session")
-    assert swapped[4].startswith("NEW holds 1,408 B less per server session in ssl3_setup_read_buffer")
+    assert "1,408 B (70.4 %) more per server session when established" in server
+    assert "1,408 B more per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < ssl3_read_n < server_han" in site
+    *_, server, site = describe_diff(compare(new, old))
+    assert "1,408 B (41.3 %) less per server session" in server and "1,408 B less per server session in" in site
 
 
 def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
@@ -45,49 +67,64 @@ def test_a_site_of_one_side_is_new_or_gone_and_not_joined():
     diff = compare(profile({gone: 80, OTHER: 2}, "openssl@3.4.1"), profile({BUFFER: 40, OTHER: 2}))
     assert rows(diff)[1:] == [("server", "not joined", 80, 0), ("server", "not joined", 0, 40)]
     assert (diff.old.label, diff.new.label) == ("openssl@3.4.1", "openssl@3.5.5")
-    said = "\n".join(describe_diff(diff))
-    assert "NEW holds 20 B per server session in ssl3_setup_read_buffer (ssl_lib.c:20) < " in said
-    assert "OLD holds 40 B per server session in ssl_old_table (ssl_lib.c:10) < " in said
-    assert "40 B of OLD and 20 B of NEW per server session could not be joined" in said
+    assert largest(diff) == [
+        ("server", "ssl_old_table", -40, "OLD"),
+        ("server", "ssl3_setup_read_buffer", 20, "NEW"),
+    ]
+    assert unjoined(diff) == {"server": (40, 20)}
+    told = "\n".join(describe_diff(diff))
+    for holder, where, size in (("NEW", "ssl3_setup_read_buffer (ssl_lib.c:20) < ", 20), ("OLD", "ssl_old_table", 40)):
+        assert re.search(rf"Only {holder} .*{re.escape(where)}.*: {size} B per server session", told)
     assert [(row[0].text, row[2].text, row[1].text) for row in tables(diff)[1].rows[1:]] == [
         ("server", "20 more", "only in NEW"),
         ("server", "40 less", "only in OLD"),
     ]
 
 
-def test_what_could_not_be_joined_is_told_of_each_part():
+def test_what_could_not_be_joined_is_summed_by_part():
     same = (MALLOC, frame("SSL_read"), *SERVER)
-    said = describe_diff(compare(profile({OTHER: 80, same: 2}), profile({BUFFER: 40, same: 2})))
-    assert [one.split(" could")[0] for one in said if "could not be joined" in one] == [
-        "40 B of OLD and 0 B of NEW per client session",
-        "0 B of OLD and 20 B of NEW per server session",
-    ]
+    diff = compare(profile({OTHER: 80, same: 2}), profile({BUFFER: 40, same: 2}))
+    assert unjoined(diff) == {"client": (40, 0), "server": (0, 20)}
+
+
+def test_the_largest_sites_are_few_and_of_either_direction():
+    def site(name: str) -> tuple:
+        return (MALLOC, frame(name), *SERVER)
+
+    old, new = (
+        {site(name): 2 * size for name, size in sizes.items()}
+        for sizes in ({"a": 9, "b": 1, "c": 5, "d": 7}, {"a": 1, "b": 1, "c": 6, "d": 9})
+    )
+    diff = compare(profile(old), profile(new))
+    assert [(name, more) for _, name, more, _ in largest(diff)] == [("a", -8), ("d", 2), ("c", 1)]
 
 
 def test_two_programs_are_told_apart_first_of_all_whatever_the_harness_shares():
     loader, own = (frame("dl_open"), frame("main")), (frame("report"), frame("main"))
     old = profile({OTHER: 80, loader: 4, own: 9}, "openssl@3.4.1")
-    new = profile({BUFFER: 40, loader: 6})
-    diff = compare(old, new)
+    diff = compare(old, profile({BUFFER: 40, loader: 6}))
     assert ("harness", "name, file and line", 4, 6) in rows(diff)
-    first, second, *others = describe_diff(diff)
-    assert first.startswith("OLD and NEW share no call stack of client or server sessions: they are of two programs")
-    assert first.endswith("by `--buckets` of each profile, and in words by tools/explain_buckets.py.")
+    assert summarise_diff(diff).strangers == Strangers(by_sessions=True, are_two_stacks=True)
+    assert unjoined(diff) == {}  # that is all
+    assert largest(diff) == [("harness", "dl_open", 2, None)]  # what both have
+    first, second, *_ = describe_diff(diff)
+    assert "share no call stack of client or server sessions" in first and "tools/explain_buckets.py" in first
     assert second.startswith("OLD is openssl@3.4.1")
-    repeated = ("share no call stack", "could not be joined", "holds nothing")
-    assert not [one for one in others for words in repeated if words in one]
-    assert "NEW holds 2 B more in the harness in dl_open (ssl_lib.c:10) < main." in others
-    assert "explain_buckets" not in describe_diff(compare(profile({OTHER: 80}), profile({BUFFER: 40})))[0]
-    assert "share no" not in "".join(
-        describe_diff(compare(profile({OTHER: 80, loader: 4}), profile({OTHER: 8, own: 6})))
-    )
+    same_stack = compare(profile({OTHER: 80}), profile({BUFFER: 40}))
+    assert summarise_diff(same_stack).strangers == Strangers(by_sessions=True, are_two_stacks=False)
+    assert "explain_buckets" not in describe_diff(same_stack)[0]
+    assert summarise_diff(compare(profile({OTHER: 80, loader: 4}), profile({OTHER: 8, own: 6}))).strangers is None
+    assert summarise_diff(compare(profile({OTHER: 80}), profile({}))).strangers is None  # one side holds nothing
+    foreign = (profile({PEAK: {(frame(name), frame("main")): 9}}, None) for name in "fg")
+    assert summarise_diff(compare(*foreign)).strangers == Strangers(by_sessions=False, are_two_stacks=False)
 
 
-def test_no_change_is_said():
+def test_no_change_is_told():
     diff = compare(profile({BUFFER: 4000, OTHER: 200}), profile({BUFFER: 4000, OTHER: 200}))
-    assert "No site differs." in describe_diff(diff)
+    assert not summarise_diff(diff).has_changes and NO_CHANGE in describe_diff(diff)
     assert [row.stage for row in diff.rows] == ["name, file and line"] * 2
-    assert "No site differs." not in describe_diff(compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)})))
+    more_blocks = compare(profile({BUFFER: (40, 2)}), profile({BUFFER: (40, 4)}))
+    assert summarise_diff(more_blocks).has_changes and NO_CHANGE not in describe_diff(more_blocks)
 
 
 def test_sessions_are_divided_and_what_was_there_before_is_apart():
@@ -95,28 +132,19 @@ def test_sessions_are_divided_and_what_was_there_before_is_apart():
     old = profile({BASE: {BUFFER: 100, context: 30}, AT: {BUFFER: 104, context: 30}})
     new = profile({BASE: {BUFFER: 120, context: 50}, AT: {BUFFER: 126, context: 50}})
     diff = compare(old, new)
-    assert {row.part: diff.figures(row)[:2] for row in diff.totals()} == {
-        "server": (2, 3),
-        "server context": (30, 50),
-        "warm-up": (100, 120),
-    }
-    said = "\n".join(describe_diff(diff))
-    assert "NEW holds 20 B (66.7 %) more in the server's context when established" in said
-    assert "NEW holds 20 B (20.0 %) more from before any session" in said
-    at_base = compare(old, new, BASE)
-    assert {row.part: at_base.figures(row)[:2] for row in at_base.totals()} == {
-        "server": (100, 120),
-        "server context": (30, 50),
-    }
+    assert totals(diff) == {"server": (2, 3), "server context": (30, 50), "warm-up": (100, 120)}
+    told = "\n".join(describe_diff(diff))
+    assert "20 B (66.7 %) more in the server's context when established" in told
+    assert "20 B (20.0 %) more from before the first session" in told
+    assert totals(compare(old, new, BASE)) == {"server": (100, 120), "server context": (30, 50)}
 
 
 def test_whole_processes_are_compared_where_sessions_are_not_known():
     old, new = (profile({PEAK: {BUFFER: size}}, None, file=f"{size}.out") for size in (100, 107))
     diff = compare(old, new)
     assert (diff.old.moment, diff.old.sessions, diff.old.label) == (PEAK, None, "100.out")
-    assert (
-        "NEW holds 7 B (7.0 %) more in all server sessions at the peak: OLD 100 B in 2 blocks" in describe_diff(diff)[2]
-    )
+    assert totals(diff) == {"server": (100, 107)}
+    assert any("7 B (7.0 %) more in all server sessions at the peak" in one for one in describe_diff(diff))
     foreign = (frame("f", 3, "a.c"), frame("main", 4, "a.c"))
     diff = compare(*(profile({PEAK: {foreign: size}}, None) for size in (100, 107)))
     assert "more in the process in f (a.c:3) < main." in describe_diff(diff)[-1]
@@ -124,18 +152,20 @@ def test_whole_processes_are_compared_where_sessions_are_not_known():
 
 def test_a_tool_that_counts_no_blocks():
     diff = compare(*(profile({BUFFER: (size, None)}, tool="massif") for size in (100, 100)))
-    assert "No site differs." in describe_diff(diff)
+    (total,) = summarise_diff(diff).totals
+    assert total.amounts == (50, 50, None, None)
+    assert not summarise_diff(diff).has_changes
     assert describe_diff(diff)[-1].endswith("OLD 50 B, NEW 50 B.")
     assert "the tool does not count blocks" in render.markdown(tables(diff)[0])
     other = profile({BUFFER: (100, 2)}, tool="dhat")
-    assert "No site differs." in describe_diff(
-        compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True)
-    )
+    forced = compare(profile({BUFFER: (100, None)}, tool="massif"), other, force=True)
+    assert not summarise_diff(forced).has_changes
 
 
 def test_half_a_byte_is_not_rounded_away():
     diff = compare(profile({BUFFER: 4}), profile({BUFFER: 5}))
-    assert "NEW holds 0.5 B (25.0 %) more per server session" in describe_diff(diff)[2]
+    assert totals(diff) == {"server": (2, 2.5)}
+    assert any("0.5 B (25.0 %) more per server session" in one for one in describe_diff(diff))
 
 
 UNLIKE = {
@@ -155,17 +185,18 @@ def test_what_is_unlike_is_refused_unless_forced(name):
         compare(profile({BUFFER: 2}), new, AT)
     assert reason in str(refused.value) and str(refused.value).endswith("; --force compares them all the same")
     diff = compare(profile({BUFFER: 2}), new, AT, force=True)
-    assert reason in describe_diff(diff)[1] and describe_diff(diff)[1].startswith("Compared by --force: ")
+    assert [one for one in diff.forced if one.startswith(reason)]
+    assert reason in describe_diff(diff)[1] and "--force" in describe_diff(diff)[1]
     assert sum(row.new.bytes for row in diff.rows) == sum(row.old.bytes for row in diff.rows) == 2
-    if name == "moment":
-        assert "OLD is taken when established, NEW at the peak." in describe_diff(diff)
+    moments = [one for one in describe_diff(diff) if "OLD when established, NEW at the peak" in one]
+    assert len(moments) == (name == "moment")
 
 
 def test_beside_a_sites_run_only_sessions_are_compared():
     new = profile({BUFFER: 2, (): 7}, tool="sites", of_one_pair=True)
     diff = compare(profile({BUFFER: 2, (): 5, (frame("main"),): 9}), new, force=True)
     assert rows(diff) == [("server", "name, file and line", 2, 2)]
-    assert "a sites run tells of sessions alone" in describe_diff(diff)[1]
+    assert "a sites run tells of sessions alone" in diff.forced[0]
 
 
 def test_the_usual_moment_is_one_that_both_have():
@@ -197,12 +228,13 @@ def test_folded_has_functions_from_the_root_with_both_sides():
     assert list(compare(profile({BUFFER: 4}), other, force=True).folded()) == [(path, 20, 30)]
 
 
-def test_rows_can_be_chosen_by_part_and_pattern():
+def test_rows_can_be_selected_by_part_and_pattern():
     diff = compare(profile({BUFFER: 4, OTHER: 2}), profile({BUFFER: 6, OTHER: 8}))
-    assert [row.part for row in diff.only("client").rows] == ["client"]
-    assert [row.part for row in diff.only(wanted="read_n$").rows] == ["server"]
-    assert diff.only("client", "read_n$").rows == ()
-    assert "Neither OLD nor NEW holds anything then." in describe_diff(diff.only("client", "read_n$"))
+    assert [row.part for row in diff.select("client").rows] == ["client"]
+    assert [row.part for row in diff.select(wanted="read_n$").rows] == ["server"]
+    nothing = diff.select("client", "read_n$")
+    assert nothing.rows == summarise_diff(nothing).totals == ()
+    assert "holds any memory" in describe_diff(nothing)[-1]
 
 
 names = st.sampled_from(["CRYPTO_malloc", "SSL_new", "ssl3_read_n", "tls_parse", "handshake", None])
@@ -266,7 +298,7 @@ def recorded(stack: str, suite: str) -> Profile:
 def test_the_recorded_stacks_tell_the_heap_meters_figures():
     one = recorded("openssl@3.5.5", "tls13-rsa-aes256")
     same = compare(one, recorded("openssl@3.5.5", "tls13-rsa-aes256"))
-    assert "No site differs." in describe_diff(same) and {row.stage for row in same.rows} == {"name, file and line"}
+    assert not summarise_diff(same).has_changes and {row.stage for row in same.rows} == {"name, file and line"}
     other = compare(one, recorded("rustls+aws-lc@0.23.46", "tls13-rsa-aes256"))
     assert [(row.part, row.old, row.new) for row in other.totals()] == [
         ("client", LiveHeap(47_592, 194), LiveHeap(9_712, 12)),

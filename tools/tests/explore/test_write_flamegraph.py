@@ -71,7 +71,7 @@ def test_a_diff_s_picture_says_of_which_suite_moment_and_role_it_is(tmp_path):
     old, new = of_sites("openssl@3.5.5", "tls12-rsa-aes256"), of_sites("rustls+aws-lc@0.23.46")
     diff = profile_diff.compare(old, new, "established", force=True)
     write_flamegraph.write_diff(diff, tmp_path / "all.svg")
-    write_flamegraph.write_diff(diff.only("client"), tmp_path / "client.svg")
+    write_flamegraph.write_diff(diff.select("client"), tmp_path / "client.svg")
     whole, client = ((tmp_path / name).read_text() for name in ("all.svg", "client.svg"))
     assert "openssl@3.5.5 → rustls+aws-lc@0.23.46, tls12-rsa-aes256 → tls13-rsa-aes256<" in whole
     assert ">live bytes at the end of established; red: NEW" in whole

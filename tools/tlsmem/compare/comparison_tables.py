@@ -15,7 +15,7 @@ from tlsmem.compare.site_changes import (
     SiteChange,
     format_difference,
 )
-from tlsmem.explore.diff.sentences import format_amount
+from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 

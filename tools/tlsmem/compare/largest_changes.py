@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from tlsmem.compare.comparison import HANDSHAKE, ComparedFigure, Comparison
 from tlsmem.compare.figure_places import TIMED_METERS, Place, describe_owner, readable_phase
 from tlsmem.compare.site_changes import CallSiteExplainer, describe_changes
-from tlsmem.explore.diff.sentences import format_amount
+from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import Change
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 from tlsmem.tables.table import printable_text

@@ -7,7 +7,7 @@ from itertools import pairwise
 from tlsmem.compare.release_options import PHASES, STAGES, TABLES
 from tlsmem.compare.release_walk import UNEXPLAINED, Release, ReleaseWalk
 from tlsmem.compare.site_changes import SiteComparison
-from tlsmem.explore.diff.sentences import callers_path, format_amount
+from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile.buckets.rules import buckets, find_bucket
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
@@ -161,6 +161,6 @@ def behind(old: Release, new: Release, stage: str, differing: dict[str, Fraction
     for site in diff.sites(new.role):
         size, bucket = diff.figures(site).more, find_bucket(site.frames, new.sums.family)
         if size * differing.get(bucket, 0) > 0:
-            found.setdefault(bucket, []).append((size, " < ".join(callers_path(site).split(" < ")[:CALLERS])))
+            found.setdefault(bucket, []).append((size, " < ".join(format_callers(site).split(" < ")[:CALLERS])))
     tops = {bucket: max(sites, key=lambda one: (abs(one[0]), one[1])) for bucket, sites in found.items()}
     return {bucket: text_cell(f"{where}: {format_difference(size)}") for bucket, (size, where) in tops.items()}

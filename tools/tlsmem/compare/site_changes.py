@@ -10,9 +10,11 @@ from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import PEAK, Place, recorded_phase
 from tlsmem.compare.run_matching import Match
 from tlsmem.explore import short_function_names
-from tlsmem.explore.diff import profile_diff, sentences
+from tlsmem.explore.diff import profile_diff
+from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow as Site
 from tlsmem.explore.diff.rows import SiteAmounts
+from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.frames import skip_allocators
@@ -87,9 +89,9 @@ def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
 
 
 def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
-    inner = tuple(map(short_function_names.frame_name, skip_allocators(site.frames)[: sentences.INNERMOST_CALLERS]))
+    inner = tuple(map(short_function_names.frame_name, skip_allocators(site.frames)[:INNERMOST_CALLERS]))
     blocks = figures.new_blocks - figures.old_blocks
-    named = sentences.callers_path(site).partition(" < ")[0]
+    named = format_callers(site).partition(" < ")[0]
     return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
 
 
@@ -120,7 +122,7 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
 def format_difference(amount: Fraction, unit: str | None = None) -> str:
     if not amount:
         return "as many" if unit is None else "as much"
-    words = [sentences.format_amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
+    words = [format_amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
     return " ".join(filter(None, words))
 
 

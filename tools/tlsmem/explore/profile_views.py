@@ -125,7 +125,7 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
     from tlsmem.explore.diff import profile_diff, sentences, tables
 
     whole = profile_diff.compare(old, new, given.phase, force=given.force)
-    found = whole.only(given.role, given.filter)
+    found = whole.select(given.role, given.filter)
     if not found.rows:
         parts = ", ".join(dict.fromkeys(row.part for row in whole.rows)) or "nobody's"
         asked = "of either is among those asked for"

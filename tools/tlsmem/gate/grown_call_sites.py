@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tlsmem.compare import figure_places, site_changes
 from tlsmem.compare.figure_places import EXACT_METERS, PEAK
 from tlsmem.explore import short_function_names
-from tlsmem.explore.diff.sentences import INNERMOST_CALLERS
+from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
 from tlsmem.schema.records import Record
 from tlsmem.tables import call_sites

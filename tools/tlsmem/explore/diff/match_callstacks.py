@@ -1,6 +1,6 @@
-"""Call stacks of two profiles, joined: by all that is known of their frames first, then by less and less of it.
+"""Joins the call stacks of two profiles: by all that is known of their frames first, then by less and less of it.
 
-Stacks of one side that share a key are one site: function names that stand twice cannot be told apart once lines moved,
+Stacks of one side that share a key are one site. Once lines have moved, two calls of one function cannot be told apart,
 so their sum is compared, which is never wrong."""
 
 import posixpath
@@ -22,10 +22,10 @@ Stage = Literal[
     "module only",
     "not joined",
 ]
-STAGES: tuple[Stage, ...] = get_args(Stage)  # from the best to the worst; a site of several has the worst
+STAGES: tuple[Stage, ...] = get_args(Stage)  # from the best to the worst
 INNERMOST_CALLERS = 3
 
-# What another version or compiler writes otherwise: versions of packages, a hash of rustc, suffixes of clones.
+# What differs between versions and compilers: versions of packages, hashes by rustc, suffixes of clones.
 PACKAGE = re.compile(r"-v?\d+\.\d[^/]*(?=/|$)")
 OF_VERSION = re.compile(r"\b([a-z]+(?:_[a-z]+)*)_\d+_\d+_\d+_+")  # aws_lc_0_47_0_EVP_PKEY_keygen
 HASH = re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]{8,16}\]")
@@ -37,7 +37,7 @@ LiveCallstack = tuple[tuple[Frame, ...], LiveHeap]  # frames innermost first
 
 
 class MatchedSite(NamedTuple):
-    """Either side may be empty, not both."""
+    """The stacks of one site. One side may be empty."""
 
     stage: Stage
     old: list[LiveCallstack]
@@ -45,29 +45,29 @@ class MatchedSite(NamedTuple):
 
 
 def join(old: Iterable[LiveCallstack], new: Iterable[LiveCallstack]) -> Iterator[MatchedSite]:
-    """Each stack once; of one owner, so that nobody's memory is joined with another's."""
+    """Sites of both sides; each stack is in one of them. All stacks are of one owner."""
     left, right = list(old), list(new)
     for stage, key in KEYS.items():
-        ours, theirs = grouped(left, key), grouped(right, key)
-        for same in ours.keys() & theirs.keys():
-            yield MatchedSite(worsen_stage(stage, [*ours[same], *theirs[same]]), ours[same], theirs[same])
-        left = [one for same, stacks in ours.items() if same not in theirs for one in stacks]
-        right = [one for same, stacks in theirs.items() if same not in ours for one in stacks]
-    yield from (MatchedSite("not joined", stacks, []) for stacks in grouped(left, names).values())
-    yield from (MatchedSite("not joined", [], stacks) for stacks in grouped(right, names).values())
+        ours, theirs = group_by_key(left, key), group_by_key(right, key)
+        for shared in ours.keys() & theirs.keys():
+            yield MatchedSite(worsen_stage(stage, [*ours[shared], *theirs[shared]]), ours[shared], theirs[shared])
+        left = [stack for at, stacks in ours.items() if at not in theirs for stack in stacks]
+        right = [stack for at, stacks in theirs.items() if at not in ours for stack in stacks]
+    yield from (MatchedSite("not joined", stacks, []) for stacks in group_by_key(left, name_key).values())
+    yield from (MatchedSite("not joined", [], stacks) for stacks in group_by_key(right, name_key).values())
 
 
-def grouped(
+def group_by_key(
     stacks: Iterable[LiveCallstack], key: Callable[[Sequence[Frame]], Hashable]
 ) -> dict[Hashable, list[LiveCallstack]]:
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for frames, held in stacks:
-        found[key(frames_from_driver(frames))].append((frames, held))
-    return found
+        groups[key(frames_from_driver(frames))].append((frames, held))
+    return groups
 
 
 def worsen_stage(stage: Stage, stacks: Iterable[LiveCallstack]) -> Stage:
-    """A frame without a name was compared by its module alone."""
+    """The stage, or a worse one: a frame without a name was compared by its module alone."""
     inner = [frames_from_driver(frames) for frames, _ in stacks]
     if not all(inner):
         return "no call stack"
@@ -75,7 +75,8 @@ def worsen_stage(stage: Stage, stacks: Iterable[LiveCallstack]) -> Stage:
 
 
 def frames_from_driver(frames: Sequence[Frame]) -> Sequence[Frame]:
-    """From the entrance to the driver inwards, or from main: what is outside is the same for all, or the compiler's."""
+    """The frames inside the driver's entrance, with it, or inside main: those outside are the same for all, or the
+    compiler's."""
     for outermost in (entrance_owner, is_main):
         for at in range(len(frames), 0, -1):
             if outermost(frames[at - 1]):
@@ -89,7 +90,7 @@ def is_main(frame: Frame) -> bool:
 
 @cache
 def versionless_name(frame: Frame) -> str:
-    """Without what is a version's; of a frame that has none, its module's."""
+    """The function's name without versions and hashes; of a frame without a name, its module's."""
     if frame.function is None:
         return f"[{STACK_VERSION.sub('', posixpath.basename(frame.module or '?'))}]"
     plain = CLONE.sub("", HASH.sub("", frame.function))
@@ -98,35 +99,35 @@ def versionless_name(frame: Frame) -> str:
 
 @cache
 def versionless_file(frame: Frame) -> str | None:
-    """Without the versions of packages in its path."""
+    """The file without the versions of packages in its path."""
     return PACKAGE.sub("", frame.file) if frame.function and frame.file else None
 
 
 @cache
-def place(frame: Frame) -> tuple[str, str | None, int | None]:
+def place_key(frame: Frame) -> tuple[str, str | None, int | None]:
     return versionless_name(frame), versionless_file(frame), frame.line if frame.function else None
 
 
 def line_key(frames: Sequence[Frame]) -> Hashable:
-    return tuple(map(place, frames))
+    return tuple(map(place_key, frames))
 
 
-def files(frames: Sequence[Frame]) -> Hashable:
+def file_key(frames: Sequence[Frame]) -> Hashable:
     return tuple((versionless_name(frame), versionless_file(frame)) for frame in frames)
 
 
-def names(frames: Sequence[Frame]) -> Hashable:
-    """Without the allocator's own, which are the compiler's where it is Rust's."""
+def name_key(frames: Sequence[Frame]) -> Hashable:
+    """Names of functions, without those of allocators: Rust's differ between compilers."""
     return tuple(map(versionless_name, skip_allocators(frames)))
 
 
 def innermost_key(frames: Sequence[Frame]) -> Hashable:
-    return names(frames)[:INNERMOST_CALLERS]
+    return name_key(frames)[:INNERMOST_CALLERS]
 
 
 KEYS: dict[Stage, Callable[[Sequence[Frame]], Hashable]] = {
     "name, file and line": line_key,
-    "name and file": files,
-    "name": names,
+    "name and file": file_key,
+    "name": name_key,
     "3 innermost callers": innermost_key,
 }

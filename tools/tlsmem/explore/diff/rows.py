@@ -1,4 +1,4 @@
-"""Rows of a diff: a site of two profiles, what each side holds there, and what one holds more."""
+"""Rows of a diff: call sites of two profiles, what each side holds there, and how much more NEW holds."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -8,25 +8,36 @@ from tlsmem.explore.diff.match_callstacks import STAGES, Stage
 from tlsmem.profile.frames import OWNERS, Frame, Owner
 from tlsmem.profile.heap_profile import LiveHeap, sum_live
 
+SideName = Literal["OLD", "NEW"]
 Part = Owner | Literal["warm-up"]
-WARM_UP: Part = "warm-up"  # what client and server calls made before any session of the run, and still is there
+WARM_UP: Part = "warm-up"  # what client and server calls allocated before the first session, and still hold
 PARTS: tuple[Part, ...] = (*OWNERS, WARM_UP)
 SESSIONS: tuple[Owner, ...] = ("client", "server")
 
 
 class DiffRow(NamedTuple):
-    """A site, or a sum of sites. Bytes and blocks are those of all sessions; Diff.figures divides them."""
+    """A call site, or a sum of call sites. Bytes and blocks are those of all sessions; Diff.figures divides them."""
 
     part: Part
     stage: Stage
     frames: tuple[Frame, ...]  # NEW's largest stack, OLD's where NEW has none; innermost first
-    lines: frozenset[int]  # where the innermost caller of that side calls: several are one site where lines moved
+    lines: frozenset[int]  # of that side's innermost caller: several are one site where lines moved
     old: LiveHeap
     new: LiveHeap
 
+    @property
+    def holders(self) -> tuple[SideName, ...]:
+        """The sides that hold memory here."""
+        sides: dict[SideName, LiveHeap] = {"OLD": self.old, "NEW": self.new}
+        return tuple(side for side, held in sides.items() if held.bytes or held.blocks)
+
+    @property
+    def only_holder(self) -> SideName | None:
+        return self.holders[0] if len(self.holders) == 1 else None
+
 
 class SiteAmounts(NamedTuple):
-    """Of one session in the parts that are sessions', else of the process. Blocks: None where a tool does not count."""
+    """Per session in the parts that are sessions', else of the process. Blocks: None where a tool does not count."""
 
     old_bytes: Fraction
     new_bytes: Fraction
@@ -39,12 +50,18 @@ class SiteAmounts(NamedTuple):
         return self.new_bytes - self.old_bytes
 
     @property
+    def share(self) -> float | None:
+        """The size of the difference, whatever its direction, as a share of OLD's bytes; None where OLD has none."""
+        return float(abs(self.more / self.old_bytes)) if self.old_bytes else None
+
+    @property
     def differ(self) -> bool:
+        """Whether bytes differ, or blocks where both sides count them."""
         return self.more != 0 or (None not in self[2:] and self.old_blocks != self.new_blocks)
 
 
 def sum_rows(rows: Iterable[DiffRow]) -> DiffRow:
-    """The largest gives the frames, the one that was joined worst its stage."""
+    """One row for several: the frames are those of the largest, the stage is the worst."""
     rows = list(rows)
     largest = max(rows, key=lambda row: max(row.old.bytes, row.new.bytes))
     stage = max((row.stage for row in rows), key=STAGES.index)

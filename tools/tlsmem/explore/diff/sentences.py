@@ -1,188 +1,133 @@
-"""A diff in words. OLD and NEW are said each time: which is which must not be guessed from a sign."""
+"""A diff in words. Every sentence names OLD and NEW: a reader must not need to guess which side a sign is of."""
 
 import posixpath
-import re
 from collections.abc import Iterator
-from fractions import Fraction
 
-from tlsmem.explore import profile_selection, short_function_names
-from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS, frames_from_driver
 from tlsmem.explore.diff.profile_diff import Diff, DiffSide
-from tlsmem.explore.diff.rows import SESSIONS, DiffRow, Part, SiteAmounts, sum_rows
-from tlsmem.profile.frames import skip_allocators
-from tlsmem.profile.heap_profile import BASE, END, PEAK, profiler_name
+from tlsmem.explore.diff.rows import Part
+from tlsmem.explore.diff.site_text import describe_moment, format_amount, format_callers, format_change, format_size
+from tlsmem.explore.diff.summary import (
+    DiffSummary,
+    PartChange,
+    SiteDifference,
+    Strangers,
+    find_strangers,
+    summarise_diff,
+)
+from tlsmem.profile.heap_profile import BASE, profiler_name
 from tlsmem.stats.comparability import stack_label
 from tlsmem.tables.table import percent
 
-LARGEST, LINES = 3, 4  # sites of a part, lines of a site
-WHERE = {
+PLACES = {
     "client context": "in the client's context",
     "server context": "in the server's context",
     "harness": "in the harness",
-    "warm-up": "from before any session",
+    "warm-up": "from before the first session",
 }
-MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end of the run"}
-UNEXPLAINED = "what no call stack explains"
-STRANGERS = "OLD and NEW share no call stack{}: they are of two programs, or name functions each in its own way{}."
-BY_BUCKET = (
-    "; what the bytes of two stacks are for is compared by `--buckets` of each profile, and in words by "
-    "tools/explain_buckets.py"
+NO_CHANGE = "No call site differs."
+BY_PURPOSE = (
+    "; to compare what the bytes of two stacks are for, use `--buckets` with each profile, or tools/explain_buckets.py"
 )
 
 
 def describe_diff(diff: Diff) -> list[str]:
-    return [*told(diff), *compared(diff), *sums(diff), *largest(diff), *unjoined(diff), *nameless(diff)]
+    """All that there is to say, in the order in which a reader needs it."""
+    summary = summarise_diff(diff)
+    places = {row.part: describe_place(diff, row.part) for row in diff.rows}
+    return [
+        *describe_sides(diff),
+        *describe_conditions(diff),
+        *describe_totals(summary, places, describe_moment(diff.new.moment)),
+        *(describe_site(one, places[one.site.part]) for one in summary.largest_sites),
+        *(describe_unjoined(one, places[one.part]) for one in summary.unjoined),
+        *describe_missing_names(summary),
+    ]
 
 
 def describe_sides(diff: Diff) -> list[str]:
-    """What OLD and NEW are, and before it whether they have anything to do with each other."""
-    return [*two_programs(diff), f"OLD is {described(diff.old)}; NEW is {described(diff.new)}."]
+    """What OLD and NEW are, and first of all whether they have anything in common."""
+    strangers = find_strangers(diff)
+    sides = f"OLD is {describe_side(diff.old)}; NEW is {describe_side(diff.new)}."
+    return [describe_strangers(strangers), sides] if strangers else [sides]
 
 
-def two_programs(diff: Diff) -> Iterator[str]:
-    if strangers(diff):
-        runs = diff.old.profile.run, diff.new.profile.run
-        two_stacks = all(runs) and stack_label(runs[0]) != stack_label(runs[1])
-        of = " of client or server sessions" if session_rows(diff) else ""
-        yield STRANGERS.format(of, BY_BUCKET if two_stacks else "")
+def describe_strangers(strangers: Strangers) -> str:
+    of_sessions = " of client or server sessions" if strangers.by_sessions else ""
+    advice = BY_PURPOSE if strangers.are_two_stacks else ""
+    return (
+        f"OLD and NEW share no call stack{of_sessions}: they are two different programs, or name their functions "
+        f"differently{advice}."
+    )
 
 
-def told(diff: Diff) -> Iterator[str]:
-    yield from describe_sides(diff)
-    if diff.forced:
-        yield f"Compared by --force: {'; '.join(diff.forced)}."
-    if diff.old.moment != diff.new.moment:
-        yield f"OLD is taken {describe_moment(diff.old.moment)}, NEW {describe_moment(diff.new.moment)}."
-
-
-def described(side: DiffSide) -> str:
+def describe_side(side: DiffSide) -> str:
     run, profile = side.profile.run, side.profile
     if run is None:
         return f"{profile.file}, by {profiler_name(profile.tool)}"
-    words = f"{stack_label(run)}, {run.suite}, N = {run.sessions:,}, by {profiler_name(profile.tool)}"
-    return words if profile.of_one_pair else f"{words} ({posixpath.basename(profile.file)})"
+    text = f"{stack_label(run)}, {run.suite}, N = {run.sessions:,}, by {profiler_name(profile.tool)}"
+    return text if profile.of_one_pair else f"{text} ({posixpath.basename(profile.file)})"
 
 
-def compared(diff: Diff) -> Iterator[str]:
-    above = f" above `{BASE}`"
-    sessions = f"; of client and server sessions per session{above}, else of the process" if diff.old.sessions else ""
-    yield f"Bytes and blocks are those requested and live {describe_moment(diff.new.moment)}{sessions}."
+def describe_conditions(diff: Diff) -> Iterator[str]:
+    """Under which conditions the figures hold."""
+    if diff.forced:
+        yield f"Compared because of --force, although {'; '.join(diff.forced)}."
+    if diff.old.moment != diff.new.moment:
+        yield f"The moments differ: OLD {describe_moment(diff.old.moment)}, NEW {describe_moment(diff.new.moment)}."
+    yield f"Bytes and blocks are those requested and still live {describe_moment(diff.new.moment)}."
+    if diff.old.sessions:
+        yield (
+            f"Figures of client and server are per session, above what was live at `{BASE}`; all others are of the "
+            "whole process."
+        )
 
 
-def sums(diff: Diff) -> Iterator[str]:
-    if not diff.rows:
-        yield "Neither OLD nor NEW holds anything then."
-    elif not any(diff.figures(row).differ for row in diff.rows):
-        yield "No site differs."
-    for row in diff.totals():
-        figures = diff.figures(row)
-        where = f"{place(diff, row.part)} {describe_moment(diff.new.moment)}"
-        if figures.more:
-            yield f"NEW holds {more(figures, share=True)} {where}: {both(figures)}."
-        else:
-            yield f"NEW holds as much as OLD {where}: {both(figures)}."
+def describe_totals(summary: DiffSummary, places: dict[Part, str], moment: str) -> Iterator[str]:
+    if not summary.totals:
+        yield "Neither OLD nor NEW holds any memory at this moment."
+    elif not summary.has_changes:
+        yield NO_CHANGE
+    for total in summary.totals:
+        yield describe_total(total, f"{places[total.part]} {moment}")
 
 
-def largest(diff: Diff) -> Iterator[str]:
-    """The sites that differ most, of each part; of two programs all that only one has goes without saying."""
-    apart = strangers(diff)
-    for part in dict.fromkeys(row.part for row in diff.rows):
-        rows = sorted(diff.sites(part), key=lambda row: -abs(diff.figures(row).more))
-        for row in rows[:LARGEST]:
-            if diff.figures(row).more and not (apart and empty_side(row)):
-                yield one(diff, row)
+def describe_total(total: PartChange, where: str) -> str:
+    old_bytes, new_bytes, old_blocks, new_blocks = amounts = total.amounts
+    both = f"OLD {format_size(old_bytes, old_blocks)}, NEW {format_size(new_bytes, new_blocks)}"
+    if not amounts.more:
+        return f"NEW holds as much as OLD {where}: {both}."
+    share = "" if amounts.share is None else f" ({percent(amounts.share)})"
+    size, direction = format_change(amounts.more, " B").rsplit(" ", 1)
+    return f"NEW holds {size}{share} {direction} {where}: {both}."
 
 
-def one(diff: Diff, row: DiffRow) -> str:
-    figures, where = diff.figures(row), f"{place(diff, row.part)} in {callers_path(row)}"
-    if empty_side(row) == "OLD":
-        return f"NEW holds {format_amount(figures.new_bytes)} B {where}, where OLD holds nothing."
-    if empty_side(row) == "NEW":
-        return f"OLD holds {format_amount(figures.old_bytes)} B {where}, where NEW holds nothing."
-    return f"NEW holds {more(figures)} {where}."
+def describe_site(one: SiteDifference, place: str) -> str:
+    callers, holder = format_callers(one.site), one.site.only_holder
+    if holder:
+        size = one.amounts.old_bytes if holder == "OLD" else one.amounts.new_bytes
+        return f"Only {holder} holds memory in {callers}: {format_amount(size)} B {place}."
+    return f"NEW holds {format_change(one.amounts.more, ' B')} {place} in {callers}."
 
 
-def unjoined(diff: Diff) -> Iterator[str]:
-    """What stands on one side only, and how far that can be trusted."""
-    if strangers(diff):
-        return
-    for part in dict.fromkeys(row.part for row in diff.rows):
-        rows = [row for row in diff.rows if row.part == part and row.stage == "not joined"]
-        if rows:
-            sizes = diff.figures(sum_rows(rows))
-            sides = (
-                f"{format_amount(sizes.old_bytes)} B of OLD and "
-                f"{format_amount(sizes.new_bytes)} B of NEW {place(diff, part)}"
-            )
-            yield f"{sides} could not be joined: they are in one of them only, or named otherwise."
+def describe_unjoined(unjoined: PartChange, place: str) -> str:
+    old, new = format_amount(unjoined.amounts.old_bytes), format_amount(unjoined.amounts.new_bytes)
+    return (
+        f"{old} B of OLD and {new} B of NEW {place} could not be joined: these call stacks are in one profile only, "
+        "or have other names in the other."
+    )
 
 
-def strangers(diff: Diff) -> bool:
-    """Whether both hold something and nothing of it could be joined: of sessions, where there are any, since what
-    the harness and the loader do is alike by chance."""
-    rows = session_rows(diff) or diff.rows
-    held = {side for row in rows for side in ("OLD", "NEW") if side != empty_side(row)}
-    return len(held) > 1 and all(row.stage == "not joined" for row in rows)
+def describe_missing_names(summary: DiffSummary) -> Iterator[str]:
+    if summary.modules_without_debug_info:
+        modules = ", ".join(summary.modules_without_debug_info)
+        yield f"Function names are missing or guessed where there is no debug information: in {modules}."
+    if summary.joins_by_module:
+        yield "Frames without a name are joined by their module only, so that all of them in a module are one site."
 
 
-def session_rows(diff: Diff) -> list[DiffRow]:
-    return [row for row in diff.rows if row.part in SESSIONS]
-
-
-def nameless(diff: Diff) -> Iterator[str]:
-    frames = {frame for row in diff.rows for frame in frames_from_driver(skip_allocators(row.frames))}
-    known = {frame.module for frame in frames if frame.file}
-    if modules := {frame.module for frame in frames if frame.module} - known:
-        yield f"Names are missing or guessed, since there is no debug information, in {', '.join(sorted(modules))}."
-    if any(row.stage == "module only" for row in diff.rows):
-        yield "Frames without a name are compared by their module only: sites of one module are then one."
-
-
-def describe_moment(moment: str) -> str:
-    return MOMENTS.get(moment) or profile_selection.describe_moment(moment)
-
-
-def place(diff: Diff, part: Part) -> str:
+def describe_place(diff: Diff, part: Part) -> str:
+    """Whose memory it is, and of how many: `per client session`."""
     if part in ("client", "server"):
         return f"per {part} session" if diff.old.sessions else f"in all {part} sessions"
-    foreign = all(row.part == "harness" for row in diff.rows) and diff.new.profile.run is None
-    return "in the process" if foreign else WHERE[part]
-
-
-def callers_path(row: DiffRow) -> str:
-    """The innermost callers, shortened; the first with its lines."""
-    first, *others = [*skip_allocators(row.frames)[:INNERMOST_CALLERS]] or [None]
-    if first is None:
-        return UNEXPLAINED
-    text = short_function_names.describe_frame(first)
-    if len(row.lines) > 1:
-        lines = ", ".join(map(str, sorted(row.lines)[:LINES])) + (", ..." if len(row.lines) > LINES else "")
-        text = re.sub(r":\d+\)$", f":{lines})", text)
-    return " < ".join([text, *map(short_function_names.frame_name, others)])
-
-
-def empty_side(row: DiffRow) -> str | None:
-    """The side that has nothing here."""
-    sides = {"OLD": row.old, "NEW": row.new}
-    return next((side for side, held in sides.items() if not held.bytes and not held.blocks), None)
-
-
-def format_amount(number: Fraction) -> str:
-    """Whole where it is; a tenth of a byte says that it is not."""
-    return f"{int(number):,}" if number.denominator == 1 else f"{float(number):,.1f}"
-
-
-def more(figures: SiteAmounts, share: bool = False) -> str:
-    """1,408 B more; with a share it is that of OLD's."""
-    of_old = f" ({percent(float(abs(figures.more / figures.old_bytes)))})" if share and figures.old_bytes else ""
-    return f"{format_amount(abs(figures.more))} B{of_old} {'more' if figures.more > 0 else 'less'}"
-
-
-def both(figures: SiteAmounts) -> str:
-    old, new = (figures.old_bytes, figures.old_blocks), (figures.new_bytes, figures.new_blocks)
-    return f"OLD {size(*old)}, NEW {size(*new)}"
-
-
-def size(held: Fraction, blocks: Fraction | None) -> str:
-    counted = "" if blocks is None else f" in {format_amount(blocks)} block{'s'[: blocks != 1]}"
-    return f"{format_amount(held)} B{counted}"
+    is_foreign = all(row.part == "harness" for row in diff.rows) and diff.new.profile.run is None
+    return "in the process" if is_foreign else PLACES[part]

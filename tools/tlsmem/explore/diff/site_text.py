@@ -1,0 +1,47 @@
+"""Call sites and amounts of a diff as text, for its tables and sentences alike."""
+
+import re
+from fractions import Fraction
+
+from tlsmem.explore import profile_selection, short_function_names
+from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
+from tlsmem.explore.diff.rows import DiffRow
+from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.heap_profile import END, PEAK
+
+LINES = 4  # of a site
+MOMENTS = {"established": "when established", PEAK: "at the peak", END: "at the end of the run"}
+UNEXPLAINED = "memory that no call stack explains"
+
+
+def describe_moment(moment: str) -> str:
+    return MOMENTS.get(moment) or profile_selection.describe_moment(moment)
+
+
+def format_callers(row: DiffRow) -> str:
+    """The innermost callers, shortened; the first with its lines."""
+    callers = skip_allocators(row.frames)[:INNERMOST_CALLERS]
+    if not callers:
+        return UNEXPLAINED
+    first, *others = callers
+    text = short_function_names.describe_frame(first)
+    if len(row.lines) > 1:
+        lines = ", ".join(map(str, sorted(row.lines)[:LINES])) + (", ..." if len(row.lines) > LINES else "")
+        text = re.sub(r":\d+\)$", f":{lines})", text)
+    return " < ".join([text, *map(short_function_names.frame_name, others)])
+
+
+def format_amount(number: Fraction) -> str:
+    """A whole number as it is; any other to a tenth."""
+    return f"{int(number):,}" if number.denominator == 1 else f"{float(number):,.1f}"
+
+
+def format_change(more: Fraction, unit: str = "") -> str:
+    """`1,408 B more`: the direction is in words, since a sign would leave open which side it is of."""
+    return f"{format_amount(abs(more))}{unit} {'more' if more > 0 else 'less'}"
+
+
+def format_size(size: Fraction, blocks: Fraction | None) -> str:
+    """`3,408 B in 2 blocks`; without the blocks where they are not counted."""
+    counted = "" if blocks is None else f" in {format_amount(blocks)} block{'s'[: blocks != 1]}"
+    return f"{format_amount(size)} B{counted}"
