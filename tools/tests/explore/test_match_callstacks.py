@@ -97,6 +97,12 @@ def test_what_no_stack_explains_is_shown():
     assert any(f"4 B more in the harness in {UNEXPLAINED}" in one for one in describe_diff(diff))
 
 
+def test_sites_come_in_the_order_of_the_old_profile():
+    """In another order, equal sites would show the frames of one in one run and of another in the next."""
+    held = [((frame(f"f{number}"), *SERVER), LiveHeap(8, 1)) for number in range(40)]
+    assert [one.old for one in match_callstacks.join(held, reversed(held))] == [[one] for one in held]
+
+
 def test_each_stack_is_joined_once():
     held = [((frame("f", line), *SERVER), LiveHeap(line, 1)) for line in (1, 2, 3)]
     found = list(match_callstacks.join(held, [*held[1:], ((frame("g"), *SERVER), LiveHeap(7, 1))]))

@@ -49,7 +49,7 @@ def join(old: Iterable[LiveCallstack], new: Iterable[LiveCallstack]) -> Iterator
     left, right = list(old), list(new)
     for stage, key in KEYS.items():
         ours, theirs = group_by_key(left, key), group_by_key(right, key)
-        for shared in ours.keys() & theirs.keys():
+        for shared in (at for at in ours if at in theirs):  # a set would have another order in every process
             yield MatchedSite(worsen_stage(stage, [*ours[shared], *theirs[shared]]), ours[shared], theirs[shared])
         left = [stack for at, stacks in ours.items() if at not in theirs for stack in stacks]
         right = [stack for at, stacks in theirs.items() if at not in ours for stack in stacks]
