@@ -380,7 +380,7 @@ def test_tables_stand_in_a_page_where_the_command_does(massif, tmp_path):
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     callers, diff, filtered = page.read_text().split("<!-- end -->\n")[:3]
     assert "Who called the allocator" in callers and "| depth" in callers
-    assert "What NEW holds more" in diff and "\n- OLD is " in diff and "by call site" in filtered
+    assert "NEW holds than OLD" in diff and "\n- OLD is " in diff and "by call site" in filtered
     assert "old" not in page.read_text().splitlines() and page.read_text().endswith("after\n")
     assert "has no place for this table" in refused(2, massif, "--into", page)
     assert "leave --folded out" in refused(2, massif, "--into", page, "--folded", "q")
