@@ -67,7 +67,9 @@ def test_the_record_of_another_file_is_a_sentence(tmp_path):
     assert said(profile_metadata.load_record_beside, other).endswith(f"is the record of {NAME}")
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", json.dumps({"schema": 2}), made().to_json().replace('"run"', '"ran"')])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", json.dumps({"schema": 2}), made().to_json().replace('"run"', '"ran"')]
+)
 def test_no_record_is_a_sentence_that_names_the_file(tmp_path, text):
     file = tmp_path / "x.json"
     file.write_text(text)
