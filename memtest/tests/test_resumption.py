@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from refusals import family
 from test_core import run
-from test_stacks import CERTS, SUITES, harness, words
+from test_stacks import CERTS, EXPECTED, SUITES, harness, words
 from test_timed import lines
 
 __all__ = ["harness"]
@@ -16,19 +15,6 @@ KINDS = {
     ("TLSv1.3", "id"): ["store=on", "tickets=1"],
     ("TLSv1.3", "ticket"): ["tickets=1"],
 }
-IDS, TICKETS = {("TLSv1.2", "id"), ("TLSv1.3", "id")}, {("TLSv1.2", "ticket"), ("TLSv1.3", "ticket")}
-LACKED = {  # of the protocols that they do; by stack, else by family
-    "awslc": {("TLSv1.3", "id")},
-    "bearssl": TICKETS,
-    "boringssl": {("TLSv1.3", "id")},
-    "gnutls": {("TLSv1.3", "id")},
-    "go": IDS,
-    "mbedtls": {("TLSv1.3", "id")},
-    "s2n": {("TLSv1.3", "id")},
-    "wolfssl": {("TLSv1.3", "id")},
-    "wolfssl@5.9.4": {("TLSv1.3", "id"), *TICKETS},
-}
-LACKED_MUTUAL = {"s2n": {*IDS, *TICKETS}}
 
 
 def handshakes(stack, protocol, *more):
@@ -46,12 +32,10 @@ def test_every_handshake_is_resumed_or_the_library_lacks_it(harness, protocol, k
     full = handshakes(harness, protocol)
     if full.returncode == 77:
         pytest.skip(full.stderr)
-    own = family(harness.name)
-    lacked = LACKED.get(harness.name, LACKED.get(own, set()))
-    if auth == "mutual":
-        lacked = LACKED_MUTUAL.get(own, lacked)
+    switched_on = {key for key, _, value in (word.partition("=") for word in KINDS[protocol, kind]) if value != "0"}
+    refused = EXPECTED[harness.name].refusal_of(frozenset({protocol, auth, "resume"} | switched_on))
     done = handshakes(harness, protocol, f"auth={auth}", "resume=on", *KINDS[protocol, kind])
-    assert done.returncode == (77 if (protocol, kind) in lacked else 0), done.stderr
+    assert done.returncode == (77 if refused else 0), done.stderr
     if done.returncode == 0:
         _, threads = lines(done)
         assert [thread.resumed for thread in threads] == [thread.rounds for thread in threads]

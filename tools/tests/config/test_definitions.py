@@ -28,6 +28,43 @@ def test_licences_are_spdx_expressions():
             assert canonicalize_license_expression(stack.licence) == stack.licence, name
 
 
+def test_what_stacks_refuse_are_features_of_suites():
+    features = frozenset().union(*(suite.features for suite in definitions.suites().values()))
+    for name, stack in definitions.stacks().items():
+        assert {word for entry in stack.expect.refuses or () for word in entry.split()} <= features, name
+
+
+def test_expectations_inherit_key_by_key(tmp_path, monkeypatch):
+    (tmp_path / "stacks.toml").write_text(
+        f'{C}driver = "a"\n["a@1".expect]\nanother_root = ["r"]\nrefuses = ["tickets"]\nmost_tickets = 2\n'
+        '["a@2"]\nlike = "a@1"\n["a@2".expect]\nrefuses = []\n'
+        f'{C.replace("a@1", "b@1")}driver = "b"\n["b@1".expect]\nlike = "a@2"\nmost_tickets = 3\n'
+        '["b@2"]\nlike = "b@1"\n'
+    )
+    monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
+    found = {name: stack.expect for name, stack in definitions.stacks().items()}
+    assert {name: (one.another_root, one.refuses, one.most_tickets) for name, one in found.items()} == {
+        "a@1": (["r"], ["tickets"], 2),
+        "a@2": (["r"], [], 2),
+        "b@1": (["r"], [], 3),
+        "b@2": (["r"], [], 3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("suite", "entry"),
+    [
+        ({}, None),
+        ({"tickets": 2}, "tickets full"),
+        ({"tickets": 2, "resume": "on"}, None),
+        ({"auth": "mutual"}, "mutual"),
+    ],
+)
+def test_a_suite_is_refused_that_has_every_word_of_an_entry(suite, entry):
+    mine = definitions.Suite(protocol="TLSv1.3", cipher="C", group="G", certs="rsa-2048", **suite)
+    assert definitions.Expectations(refuses=["tickets full", "TLSv1.2", "mutual"]).refusal_of(mine.features) == entry
+
+
 SUITE = '[mine]\nprotocol = "TLSv1.3"\ncipher = "C"\ngroup = "G"\ncerts = "rsa-2048"\n'
 
 
@@ -90,6 +127,9 @@ THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
         ("stacks", C + f'driver = "a"\nsteps = ["x {{"]\n{SOURCE}', "'x {' is not a command: Single '{'"),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{job}}"]\n{SOURCE}', "filled in for {job}; " + THERE),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{}}"]\n{SOURCE}', "nothing is filled in for {}; " + THERE),
+        ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuse = []\n', "[a@1]: expect.refuse: no such key"),
+        ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuses = [""]\n', "a suite to refuse has no words"),
+        ("stacks", C + 'driver = "a"\n["a@1".expect]\nnot_sealed = ["des"]\n', "expect.not_sealed.0: Input should be"),
         ("allocators", '[mine]\nlibrary = "l"\n', "[mine]: package is missing; library needs it"),
         ("allocators", '[mine]\npackage = "p"\n', "[mine]: library is missing; package needs it"),
         ("allocators", '[mine]\npackage = 1\nlibrary = "l"\n', "[mine]: package: Input should be a valid string"),

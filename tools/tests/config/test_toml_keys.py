@@ -30,6 +30,9 @@ from tlsmem.config import definitions, option_check, toml_keys
         ("suites", "mine = 3\n", "[mine] must be a table"),
         ("allocators", "[mine]\nlibrary = 1\n", "[mine]: library must be text"),
         ("stacks", '["a@1"]\nsource = "x"\n', "[a@1]: source must be a table"),
+        ("stacks", '["a@1"]\nexpect = "x"\n', "[a@1]: expect must be a table"),
+        ("stacks", '["a@1".expect]\nrefuse = ["x"]\n', "[a@1]: expect: there is no key refuse; there are: missing_cl"),
+        ("stacks", '["a@1".expect]\nlike = "b@1"\n', "[a@1]: like: there is no table b@1"),
         ("stacks", '["a@1".source]\nsum = "x"\n', "[a@1]: source: there is no key sum; there are: crate, "),
     ],
 )
@@ -61,8 +64,9 @@ def in_words(annotation):
     if typing.get_origin(annotation) is typing.Literal:
         choices = typing.get_args(annotation)
         return choices[0] if choices in (("all",), ("cpus",)) else toml_keys.TEXT
-    plain = {str: toml_keys.TEXT, int: toml_keys.NUMBER, bool: toml_keys.FLAG, definitions.Source: toml_keys.TABLE}
-    return plain[annotation]
+    plain = {str: toml_keys.TEXT, int: toml_keys.NUMBER, bool: toml_keys.FLAG}
+    tables = dict.fromkeys((definitions.Source, definitions.Expectations), toml_keys.TABLE)
+    return (plain | tables)[annotation]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +74,7 @@ def in_words(annotation):
     [
         ("stacks", definitions.Stack),
         ("source", definitions.Source),
+        ("expect", definitions.Expectations),
         ("suites", definitions.Suite),
         ("allocators", definitions.Allocator),
         ("campaigns", definitions.Campaign),

@@ -2,10 +2,12 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
-from tlsmem.config import option_check, toml_keys
+from tlsmem.build import sources
+from tlsmem.config import definitions, option_check, toml_keys
 from tlsmem.profile.buckets import rules as bucket_rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rules, find_bucket
 from tlsmem.profile.frames import Frame
@@ -109,17 +111,11 @@ def every_rule() -> list[dict]:
     return [one for family in bucket_rules.families() for one in bucket_rules.read_tables()[family]]
 
 
-# The sources that were read for the reasons, below build/.
-TREES = {
-    "openssl": ["sources/openssl-src-300.5.5+3.5.5/openssl", "sources/openssl-src-111.28.2+1.1.1w/openssl"],
-    "boringssl": ["sources/boring-sys-5.4.0/deps/boringssl"],
-    "awslc": ["sources/aws-lc-sys-0.47.0/aws-lc"],
-    "bearssl": ["sources/bearssl-0.6+dfsg.1-3"],
-    "libressl": ["stacks/libressl@3.1.0/tree"],
-    "mbedtls": ["sources/mbedtls-3.6.6-0.1~deb13u1"],
-    "s2n": ["sources/s2n-tls-sys-*/lib"],
-    "wolfssl": ["sources/wolfssl-sys-5.3.0/wolfssl-src"],
-}
+def sources_of(family: str) -> list[Path]:
+    """Where the sources of a family's stacks lie: what was fetched, and what was unpacked to be built."""
+    own = {name: stack for name, stack in definitions.stacks().items() if bucket_rules.family_of(name) == family}
+    fetched = [sources.source_tree(stack.source, ROOT / "build/sources") for stack in own.values() if stack.source]
+    return [*dict.fromkeys(fetched), *(ROOT / "build/stacks" / name / "tree" for name in own)]
 
 
 def test_no_figure_of_a_measurement_stands_in_a_reason():
@@ -133,7 +129,7 @@ def test_no_figure_of_a_measurement_stands_in_a_reason():
 def test_the_source_of_a_reason_has_what_it_names(one):
     """Where the sources lie on this machine: every file is there, with every function that is named beside it."""
     family = next(name for name in bucket_rules.families() if one in bucket_rules.read_tables()[name])
-    folders = [ROOT, *(folder for tree in TREES.get(family, ()) for folder in ROOT.glob(f"build/{tree}"))]
+    folders = [ROOT, *sources_of(family)]
     registries = (ROOT / "build/cargo/registry", option_check.Path.home() / ".cargo/registry")
     crates = {path.name: path for root in registries for path in root.glob("src/*/*-[0-9]*")}
     for part in one["source"].split("; "):

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, PositiveInt, RootModel, ValidationEr
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
+from tlsmem.config.expectations import FULL, SWITCHES, Expectations
 from tlsmem.config.inheritance import resolve_tables
 from tlsmem.schema.harness_output import Cpu, describe_error
 
@@ -83,6 +84,7 @@ class Stack(Definition):
     package: str | None = None
     brings: str | None = None  # an allocator of its own, by the name of its books, which the heap meter cannot see
     source: Source | None = None
+    expect: Expectations = Expectations()
 
     @model_validator(mode="after")
     def check_required_keys(self) -> Self:
@@ -137,6 +139,13 @@ class Suite(Definition):
     store: Literal["off", "on"] = "off"
     resume: Literal["off", "on"] = "off"
     knobs: Literal["default", "best"] = "default"
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What a stack must have to do it: the words of `refuses` in stacks.toml."""
+        features = {key for key in SWITCHES if getattr(self, key) not in (0, "off")}
+        features |= {self.protocol, self.cipher, self.group, self.certs, self.auth, self.knobs}
+        return frozenset(features if self.resume == "on" else features | {FULL})
 
 
 class Allocator(Definition):

@@ -4,8 +4,22 @@
 def resolve_tables(tables: dict) -> dict:
     """Every table with the keys of the one it is like, and of that one's; its own keys count.
 
-    ValueError when that one is not there, or goes back to itself."""
-    return {name: merged(name, tables, ()) for name in tables}
+    A table `expect` inherits key by key: from the table that it names by a `like` of its own, else from that of the
+    table around it. ValueError when a named table is not there, or goes back to itself."""
+    expectations = {name: own_expectations(entry) for name, entry in tables.items()}
+    resolved = {name: merged(name, tables, ()) for name in tables}
+    for name, entry in resolved.items():
+        if isinstance(entry, dict) and isinstance(entry.get("expect"), dict):
+            resolved[name] = {**entry, "expect": merged(name, expectations, ())}
+    return resolved
+
+
+def own_expectations(entry: object) -> dict:
+    """What the table itself says in `expect`, and which table that inherits from."""
+    if not isinstance(entry, dict):
+        return {}
+    own = entry.get("expect", {})
+    return {key: entry[key] for key in ["like"] if key in entry} | (own if isinstance(own, dict) else {})
 
 
 def merged(name: str, tables: dict, seen: tuple[str, ...]) -> dict:

@@ -50,9 +50,14 @@ KEYS = {
         TEXTS: "features needs include libraries link steps",
         NUMBER: "cpu_seconds",
         FLAG: "tls prefix",
-        TABLE: "source",
+        TABLE: "source expect",
     },
     "source": {TEXT: "crate debian suite version sha256 tree"},
+    "expect": {
+        TEXT: "missing_client_key group_from heap_varies",
+        TEXTS: "refuses another_root another_name another_key missing_file not_sealed",
+        NUMBER: "most_tickets",
+    },
     "suites": {TEXT: "protocol cipher group certs auth store resume knobs", NUMBER: "tickets"},
     "allocators": {TEXT: "library package settings"},
     "campaigns": {

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,12 +94,16 @@ class Runner:
             async with huge_pages.hold_unchanged():
                 self.provenance = replace(self.provenance, machine=read_machine())
 
-    async def verify_all(self, runs: list[Run], cpus: list[int]) -> Counter[str]:
-        """How many runs came to what; a line on stdout for each, and nothing is recorded."""
+    async def verify_all(
+        self, runs: list[Run], cpus: list[int], compare: Callable[[Run, Outcome], Outcome]
+    ) -> Counter[str]:
+        """How many runs came to what; a line on stdout for each, and nothing is recorded.
+
+        `compare` makes a failure of an outcome that is not as expected."""
         verdicts = Counter[str]()
 
         async def work(_: int, cpu: int, run: Run) -> None:
-            outcome = await self.run(run, cpu)
+            outcome = compare(run, await self.run(run, cpu))
             verdict = {"measured": "ok", "failed": "FAILED"}.get(outcome.status, outcome.status)
             verdicts[verdict] += 1
             with stdout.exit_on_write_error():

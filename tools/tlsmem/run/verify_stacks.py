@@ -1,17 +1,18 @@
 """Every built stack in every suite once: two sessions, or two handshakes where they are resumed; and one transfer. What
-each does is told line by line and counted."""
+each does is told line by line and counted. A stack that refuses another suite than stacks.toml expects has failed."""
 
 import sys
 
 from tlsmem.base import stdout
 from tlsmem.config import definitions, option_check
-from tlsmem.config.definitions import Campaign
+from tlsmem.config.definitions import Campaign, Stack, Suite
 from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.config.timed_matrix import probe_run
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import describe_missing, is_built, unavailable_reason
 from tlsmem.run.runner import Runner
+from tlsmem.run.validate import Outcome
 
 TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
 
@@ -29,11 +30,29 @@ def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> i
                     f"{'unavailable' if unavailable_reason(stack) else 'not built':<12} {describe_missing(stack)}",
                     flush=True,
                 )
-    verdicts = run_to_completion(runner.verify_all(everything(stacks), cpus), "stopped")
+    known, suites = definitions.stacks(), definitions.suites()
+
+    def compare(run: Run, outcome: Outcome) -> Outcome:
+        return compare_with_expectation(run, outcome, known[run.stack], suites[run.suite])
+
+    verdicts = run_to_completion(runner.verify_all(everything(stacks), cpus, compare), "stopped")
     counts = ", ".join(f"{verdicts[said]} {said}" for said in ("ok", "unsupported", "FAILED"))
     with stdout.exit_on_write_error():
         print(f"{len(stacks)} of {len(asked)} stacks are built; runs: {counts}")
     return 1 if verdicts["FAILED"] else 0
+
+
+def compare_with_expectation(run: Run, outcome: Outcome, stack: Stack, suite: Suite) -> Outcome:
+    """The outcome; a failure where the stack refuses what it should do, or does what it should refuse."""
+    refused, expected = outcome.status == "unsupported", stack.expect.refusal_of(suite.features)
+    place = f'memtest/stacks.toml: ["{run.stack}".expect]: refuses'
+    if stack.expect.refuses is None or outcome.status == "failed" or refused == bool(expected):
+        return outcome
+    if refused and stack.tls and suite.protocol == "none":
+        return outcome
+    if refused:
+        return outcome.failed(f"{outcome.reason}; {place} has no entry for this suite")
+    return outcome.failed(f'it does this suite, and {place} has "{expected}"')
 
 
 def everything(stacks: list[str]) -> list[Run]:
