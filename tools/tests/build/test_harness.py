@@ -179,7 +179,9 @@ def test_nothing_of_the_callers_environment_reaches_a_build(root, monkeypatch):
     seen = {
         line.partition("=")[0] for line in log[1 : log.index(next(line for line in log if line.startswith("$ make")))]
     }
-    assert "PATH" in seen and not seen & set(leaks)
+    assert "PATH" in seen and seen & set(leaks) == {"MAKEFLAGS"}
+    [flags] = [line for line in log if line.startswith("MAKEFLAGS=")]
+    assert "FLAGS=-O0" not in flags and "--jobserver-auth=" in flags
 
 
 def test_an_unknown_stack_is_one_sentence_with_the_nearest():

@@ -5,13 +5,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.build.test_harness import ROOT, root, tiny  # noqa: F401
 from tlsmem.build import build_stacks, shared_resources
-from tlsmem.build.board import Board
 from tlsmem.build.commands import Unavailable
 from tlsmem.build.schedule import Schedule
 from tlsmem.config.definitions import Source, Stack
@@ -80,23 +78,6 @@ def test_a_stack_named_alone_has_all_cpus(root):  # noqa: F811
     known = {"a@1": tiny(root, steps=["echo jobs={jobs}", *tiny(root).steps])}
     Schedule(["a@1"], known, root).run()
     assert f"jobs={shared_resources.count_cpus()}\n" in (root / "build/logs/a@1.log").read_text()
-
-
-def test_time_left_follows_how_builds_go(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(shared_resources, "count_cpus", lambda: 2)
-    board = Board({"a@1": 60, "b@1": 40, "c@1": 100}, 2)
-    assert board.left() == "0 of 3 stacks, 1:40 left"  # 200 s of two CPUs, as expected
-    board.start("a@1")
-    board.start("b@1")
-    now[0] += 60
-    board.progressed("a@1: step 2 of 2, make", 0.5)  # twice as long as expected
-    assert board.left() == "0 of 3 stacks, 3:20 left"  # of c@1 alone
-    now[0] += 60
-    board.finish("a@1", True)
-    board.finish("b@1", False)  # found as it should be: it tells nothing of how fast builds go
-    assert board.left() == "2 of 3 stacks, 3:20 left"
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

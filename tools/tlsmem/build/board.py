@@ -1,77 +1,96 @@
 """How far several builds are together, and the time left: on a terminal a bar above theirs."""
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from tlsmem.build import progress, shared_resources
+from tlsmem.build import durations, progress
+from tlsmem.build.estimate import Estimate, Task, describe_left
 
-UNSAID = 5  # seconds of one CPU, where stacks.toml does not say
-ENOUGH = 0.1  # of a build, to tell how fast it goes
+UNSAID_S = 5.0  # CPU seconds of a stack of which stacks.toml says nothing: one that compiles next to nothing
 
 
 class Board:
-    """`with Board({name: cpu_seconds}, workers) as board`, then `start` and `finish` for each name."""
+    """`with Board({name: cpu_seconds}, cpus, root) as board`, then `start` and `finish` for each name.
 
-    def __init__(self, seconds: dict[str, int | None], workers: int) -> None:
-        self.weights = {name: weight or UNSAID for name, weight in seconds.items()}
-        self.workers, self.to_go, self.bar = workers, dict(self.weights), None
-        self.running: dict[str, tuple[float, float]] = {}  # when it began, and how much is done of 1
-        self.paces: list[tuple[float, float]] = []  # of what was built: CPU seconds expected, and seconds it took
+    A stack that has been built before is expected to be up to date, until a command of its build begins."""
+
+    def __init__(self, priors: dict[str, float | None], cpus: int, root: Path) -> None:
+        self.root, self.begin, self.bar = root, time.monotonic(), None
+        self.cpu_s = {
+            name: UNSAID_S if cpu_s is None else cpu_s for name, cpu_s in durations.expected_cpu_s(priors, root).items()
+        }
+        here = {name for name in priors if (root / "build/harness" / f"{name}.stamp").is_file()}
+        self.estimate = Estimate({name: Task(0.0 if name in here else self.cpu_s[name]) for name in priors}, cpus)
+        self.begun: dict[str, float] = {}
+        self.lock = threading.Lock()
 
     def __enter__(self) -> "Board":
         self.bar = progress.BARS.open()
         if self.bar:
-            self.task = self.bar.add_task("", title="all stacks", total=sum(self.weights.values()))
-        progress.ProgressListener.told, progress.ProgressListener.left = self.progressed, self.left
+            self.task = self.bar.add_task("", title="all stacks", total=1.0)
         return self
 
     def __exit__(self, *_: object) -> None:
-        progress.ProgressListener.told, progress.ProgressListener.left = None, lambda: ""
         if self.bar:
             self.bar.remove_task(self.task)
             progress.BARS.close()
 
     def start(self, name: str) -> None:
-        self.running[name] = time.monotonic(), 0.0
+        self.begun[name] = time.monotonic()
 
-    def progressed(self, title: str, done: float) -> None:
-        name = title.partition(":")[0]
-        if name in self.running:
-            begin, before = self.running[name]
-            self.running[name] = begin, max(before, done)
-        self.show()
+    @contextmanager
+    def following(self, name: str) -> Iterator[None]:
+        """Commands that this thread runs meanwhile are of this build."""
+        progress.followed.report = Report(self, name)
+        try:
+            yield
+        finally:
+            progress.followed.report = None
 
     def finish(self, name: str, built: bool) -> None:
-        """`built`: it was compiled, and not found as it should be; only that tells how fast builds go."""
-        begin, _ = self.running.pop(name)
-        weight = self.to_go.pop(name)
-        if built:
-            self.paces.append((weight, time.monotonic() - begin))
+        """`built`: it was compiled whole, and not found as it should be; only that tells how long it takes."""
+        task = self.estimate.tasks[name]
+        if built and task.used_s:
+            durations.write_duration(self.root, name, task.used_s, time.monotonic() - self.begun[name])
+        task.ended = True
         self.show()
 
     def show(self) -> None:
         if self.bar:
-            done = sum(self.weights.values()) - sum(self.remaining().values())
-            self.bar.update(self.task, completed=done, description=self.left())
+            description = self.describe()
+            self.bar.update(self.task, completed=self.estimate.done_part(), description=description)
 
-    def remaining(self) -> dict[str, float]:
-        """CPU seconds to go, as stacks.toml expects them."""
-        return {name: weight * (1 - self.done(name)) for name, weight in self.to_go.items()}
+    def describe(self) -> str:
+        """`2 of 12 stacks, about 6:10 left`."""
+        with self.lock:
+            tasks = self.estimate.tasks.values()
+            ended = sum(task.ended for task in tasks)
+            left = describe_left(self.estimate.left_s(time.monotonic() - self.begin))
+        return f"{ended} of {len(tasks)} stacks, {left}"
 
-    def done(self, name: str) -> float:
-        return self.running[name][1] if name in self.running else 0
 
-    def pace(self) -> float:
-        """Seconds for each CPU second that a build is expected to take, as it goes today."""
-        now, paces = time.monotonic(), list(self.paces)
-        for name, (begin, done) in self.running.items():
-            if done > ENOUGH:
-                paces.append((self.weights[name] * done, now - begin))
-        expected, took = map(sum, zip(*paces, strict=True)) if paces else (shared_resources.count_cpus(), self.workers)
-        return took / expected
+class Report:
+    """What the commands of one build tell its board."""
 
-    def left(self) -> str:
-        """`2 of 12 stacks, 6:10 left`."""
-        remaining = self.remaining().values()
-        seconds = round(self.pace() * max(sum(remaining) / self.workers, *remaining, 0))
-        ended = len(self.weights) - len(self.to_go)
-        return f"{ended} of {len(self.weights)} stacks, {seconds // 60}:{seconds % 60:02} left"
+    def __init__(self, board: Board, name: str) -> None:
+        self.board, self.task = board, board.estimate.tasks[name]
+        self.cpu_s = board.cpu_s[name]
+        self.used_before, self.done_before = 0.0, 0.0
+
+    def begin(self) -> None:
+        """A command begins."""
+        self.task.cpu_s, self.task.told = self.cpu_s, 0.0
+        self.used_before, self.done_before = self.task.used_s, self.task.done
+
+    def update(self, used_s: float, part: float) -> None:
+        """The command's CPU seconds, and the part of its files that it has compiled: 0 where it does not tell."""
+        self.task.used_s = max(self.task.used_s, self.used_before + used_s)
+        if part:
+            self.task.told = self.done_before + (1 - self.done_before) * part
+        self.board.show()
+
+    def describe(self) -> str:
+        return self.board.describe()

@@ -12,6 +12,7 @@ from tlsmem.build import (
     commands,
     compiler_cache,
     compiler_flags,
+    jobserver,
     shared_resources,
     sources,
     stamps,
@@ -36,10 +37,17 @@ class BuiltLibrary:
 
 
 def split_step(text: str, **filled: object) -> list[str]:
-    """One command of a stack's steps, as arguments: no shell, so a path may hold anything."""
+    """One command of a stack's steps, as arguments: no shell, so a path may hold anything.
+
+    A command that shares the jobserver's tokens is not told how many jobs to run."""
+    program, *parts = shlex.split(text)
+    if program == "ninja":
+        program = jobserver.ninja()
+    if jobserver.takes_part(program):
+        parts = [part for part in parts if part != jobserver.JOBS_WORD]
     return [
         word
-        for part in shlex.split(text)
+        for part in (program, *parts)
         for word in (shlex.split(filled["cflags"]) if part == "{cflags}" else [part.format(**filled)])
     ]
 

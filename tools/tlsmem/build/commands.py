@@ -1,4 +1,4 @@
-"""A long command: its output goes to a log, a sign of life to the terminal, and a failure says where to look."""
+"""A long command: its output goes to a log, its progress to the terminal, and a failure says where to look."""
 
 import os
 import shlex
@@ -8,13 +8,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlsmem.build import shared_resources
+from tlsmem.build import durations, jobserver, shared_resources
 from tlsmem.build.errors import BuildFailed, Unavailable
 from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, CompileCounter
 
 __all__ = ["COMPILE_OPTION", "CONSOLE", "BuildFailed", "CommandProgress", "Unavailable", "read_output", "run"]
 
 LAST_LINES = 15
+SECONDS_BETWEEN_LOOKS = 0.5  # at the CPU time of a command's processes
 
 # The same input is the same binary: a build sees no compiler, flags or make variables of whoever calls it, and a fixed
 # date. That it does not name the clone that it was made in is seen to by c_stack.py and rust_stack.py.
@@ -48,7 +49,17 @@ def read_output(command: Sequence[str], where: Path | None = None, **more: str) 
 def run(command: Sequence[str], log: Path, title: str, where: Path, total: int | None = None, **more: str) -> None:
     """Runs to the end, its output after what the log holds; `total` is how many files it is expected to compile.
 
-    `more` is added to the environment. Failed has the command, the last lines and the log's path."""
+    It holds a token of the jobserver and shares the others. `more` is added to the environment. BuildFailed has the
+    command, the last lines and the log's path."""
+    with jobserver.jobserver().token():
+        run_with_token(command, log, title, where, total, more)
+
+
+def run_with_token(
+    command: Sequence[str], log: Path, title: str, where: Path, total: int | None, more: dict[str, str]
+) -> None:
+    tokens = jobserver.jobserver()
+    variables = environment(**more) | tokens.variables(command[0])
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "ab") as kept:
         kept.write(f"$ {shlex.join(command)}\n".encode())
@@ -56,20 +67,20 @@ def run(command: Sequence[str], log: Path, title: str, where: Path, total: int |
         start = kept.tell()
         try:
             process = subprocess.Popen(
-                command, cwd=where, env=environment(**more), stdin=subprocess.DEVNULL,
+                command, cwd=where, env=variables, stdin=subprocess.DEVNULL, pass_fds=tokens.descriptors,
                 stdout=kept, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise BuildFailed(f"{title}: `{command[0]}` cannot be run: {error.strerror}") from None
-        with CommandProgress(title, total) as sign:
-            status = wait(process, log, start, sign)
+        with CommandProgress(title, total) as shown:
+            status = wait(process, log, start, shown)
     if status:
         raise BuildFailed(f"{title}: `{shlex.join(command)}` failed ({ended(status)}).\n{end_of(log)}")
 
 
-def wait(process: subprocess.Popen, log: Path, start: int, sign: CommandProgress) -> int:
+def wait(process: subprocess.Popen, log: Path, start: int, shown: CommandProgress) -> int:
     """The exit status; however this function is left, the command and its children have ended."""
-    counted = CompileCounter(sign.total)
+    counted, used_s, looked = CompileCounter(shown.total), 0.0, 0.0
     try:
         with open(log, "rb") as written:
             written.seek(start)
@@ -77,8 +88,10 @@ def wait(process: subprocess.Popen, log: Path, start: int, sign: CommandProgress
                 if shared_resources.stop_requested.is_set():
                     raise shared_resources.BuildStopped
                 counted.add(written.read())
-                sign.total = counted.total
-                sign.update(counted.done)
+                shown.total = counted.total
+                if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
+                    used_s, looked = durations.tree_cpu_s(process.pid), time.monotonic()
+                shown.update(counted.done, used_s)
                 time.sleep(0.1)
         return process.returncode
     finally:

@@ -1,9 +1,9 @@
-"""Signs of life of long commands, on stderr: a bar for each that runs on a terminal, else a line now and then."""
+"""Progress of long commands, on stderr: a bar for each on a terminal, else a plain line now and then."""
 
 import re
 import threading
 import time
-from collections.abc import Callable
+from typing import Protocol
 
 import rich.console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -26,8 +26,8 @@ class Bars:
         with self.lock:
             self.users += 1
             if not self.progress:
-                told = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("fields[title]", "description"))
-                columns = (SpinnerColumn(), *told, BarColumn(24), TimeElapsedColumn())
+                texts = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("fields[title]", "description"))
+                columns = (SpinnerColumn(), *texts, BarColumn(24), TimeElapsedColumn())
                 self.progress = Progress(*columns, console=CONSOLE, transient=True)
                 self.progress.start()
             return self.progress
@@ -43,22 +43,34 @@ class Bars:
 BARS = Bars()
 
 
-class ProgressListener:
-    """Who is told how far each command is, and says what is left of all: the board of several builds."""
+class ProgressReport(Protocol):
+    """Who is told how far a command is, and says what is left of all: one of the builds on a board."""
 
-    told: Callable[[str, float], None] | None = None
-    left: Callable[[], str] = staticmethod(lambda: "")
+    def begin(self) -> None: ...
+    def update(self, used_s: float, part: float) -> None: ...
+    def describe(self) -> str: ...
+
+
+class Followed(threading.local):
+    """The report to which the commands of this thread belong."""
+
+    report: ProgressReport | None = None
+
+
+followed = Followed()
 
 
 class CommandProgress:
-    """Of life: a bar on a terminal, else a line now and then."""
+    """Of one command: a bar on a terminal, else a line now and then."""
 
     def __init__(self, title: str, total: int | None) -> None:
         self.title, self.total, self.started = title, total, time.monotonic()
-        self.said, self.bar = self.started, None
+        self.said, self.bar, self.report = self.started, None, followed.report
 
     def __enter__(self) -> "CommandProgress":
         CONSOLE.print(f"{self.title} ...", markup=False)
+        if self.report:
+            self.report.begin()
         self.bar = BARS.open()
         if self.bar:
             self.task = self.bar.add_task("", total=self.total, title=self.title)
@@ -71,14 +83,16 @@ class CommandProgress:
         ended = "stopped" if kind else "done"
         CONSOLE.print(f"{self.title}: {ended} after {time.monotonic() - self.started:.0f} s", markup=False)
 
-    def update(self, compiled: int) -> None:
-        if ProgressListener.told and self.total:
-            ProgressListener.told(self.title, compiled / self.total)
+    def update(self, compiled: int, used_s: float = 0.0) -> None:
+        """`used_s`: CPU seconds of the command so far."""
+        if self.report:
+            self.report.update(used_s, min(1.0, compiled / self.total) if self.total else 0.0)
         if self.bar:
             self.bar.update(self.task, completed=compiled, total=self.total, description=self.compiled(compiled))
         elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
-            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled), ProgressListener.left()))
+            all_builds = self.report.describe() if self.report else ""
+            said = filter(None, (f"{self.said - self.started:.0f} s", self.compiled(compiled), all_builds))
             CONSOLE.print(f"{self.title}: {', '.join(said)}", markup=False)
 
     def compiled(self, files: int) -> str:

@@ -71,7 +71,7 @@ def make(
     features = ["--features", ",".join(stack.features)] if stack.features else []
     command = [
         *("cargo", "build", "--release", *locked, "--manifest-path", str(manifest), *features),
-        *("--bin", stack.binary, "--target-dir", str(target), "--jobs", str(shared_resources.jobs_per_build())),
+        *("--bin", stack.binary, "--target-dir", str(target)),
     ]
     rust, c = with_paths(str(root), os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"))
     more = {

@@ -4,7 +4,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
-from tlsmem.build import c_stack, harness, shared_resources
+from tlsmem.build import c_stack, harness, jobserver, shared_resources
 from tlsmem.build.board import Board
 from tlsmem.build.commands import CONSOLE, BuildFailed, Unavailable
 from tlsmem.config.definitions import Stack
@@ -45,7 +45,10 @@ class Schedule:
     def run(self) -> dict[str, Exception]:
         """Why each that failed did. However this is left, nothing that was started goes on."""
         seconds = {name: self.own_seconds(name) for name in self.waiting}
-        with Board(seconds, self.workers) as board, ThreadPoolExecutor(self.workers) as pool:
+        with (
+            Board(seconds, shared_resources.count_cpus(), self.root) as board,
+            ThreadPoolExecutor(self.workers) as pool,
+        ):
             try:
                 while self.fill(pool, board) or self.running:
                     done, _ = wait(self.running, return_when=FIRST_COMPLETED)
@@ -61,7 +64,7 @@ class Schedule:
         while len(self.running) < self.workers and (name := self.next()):
             shared_resources.running_builds = min(self.workers, len(self.running) + 1 + len(self.waiting))
             board.start(name)
-            self.running[pool.submit(self.build, name)] = name
+            self.running[pool.submit(self.build, name, board)] = name
         return bool(self.waiting)
 
     def next(self) -> str | None:
@@ -72,11 +75,12 @@ class Schedule:
             self.waiting.remove(name)
         return name
 
-    def build(self, name: str) -> str:
+    def build(self, name: str, board: Board) -> str:
         for below in self.below[name] & self.failures.keys():
             kind = Unavailable if isinstance(self.failures[below], Unavailable) else BuildFailed
             raise kind(f"{name}: what it stands on, {below}, was not built; see there")
-        return harness.build(name, self.known[name], self.root, self.at)
+        with jobserver.jobserver().token(), board.following(name):
+            return harness.build(name, self.known[name], self.root, self.at)
 
     def finish(self, name: str, future: Future[str], board: Board) -> None:
         try:

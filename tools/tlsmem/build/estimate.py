@@ -1,0 +1,88 @@
+"""How long a set of tasks still takes: by what each is expected to take, and by how fast the work goes now.
+
+Work is counted in seconds of CPU, which do not depend on what else the machine does. What it does shows in how much
+longer than expected the finished part took, and the rest is expected to take as much longer.
+"""
+
+from dataclasses import dataclass
+
+SETTLING_S = 10.0  # time for which the expectation counts as much as what is seen
+OVERRUN = 0.8  # of a task that has used up what was expected and does not tell: how much of it is taken for done
+DOUBTFUL = 0.5  # of the time left: where overrun tasks are more of it, it is not known
+TRUSTED = (
+    2.0  # how far a task may tell that it is, in what its CPU time says: another step may follow the one that tells
+)
+ALONE = 4.0  # CPUs that one task keeps busy, at most
+
+
+@dataclass
+class Task:
+    """`cpu_s`: expected CPU seconds. `rate`: how many of them it takes a second by itself."""
+
+    cpu_s: float
+    rate: float = ALONE
+    used_s: float = 0.0
+    told: float = 0.0  # the part that is done, as its output says
+    ended: bool = False
+
+    @property
+    def overrun(self) -> bool:
+        """Whether it has used up what was expected, and does not tell how far it is."""
+        return not self.ended and not self.told and self.used_s > OVERRUN * self.cpu_s
+
+    @property
+    def whole_s(self) -> float:
+        """CPU seconds that it is expected to take, as far as is known now."""
+        return max(self.cpu_s, self.used_s / OVERRUN) if self.overrun else self.cpu_s
+
+    @property
+    def done(self) -> float:
+        """Of 1."""
+        if self.ended or not self.cpu_s:
+            return float(self.ended)
+        used = self.used_s / self.whole_s
+        return min(self.told, TRUSTED * used) if self.told else used
+
+
+@dataclass
+class Estimate:
+    """Tasks by name, on so many CPUs: one after the other, or as many at a time as there are CPUs."""
+
+    tasks: dict[str, Task]
+    cpus: int
+    in_sequence: bool = False
+
+    def ideal_s(self, work_s: dict[str, float]) -> float:
+        """Seconds for so much work of each task on a machine with nothing else to do."""
+        alone = [cpu_s / min(self.cpus, self.tasks[name].rate) for name, cpu_s in work_s.items()]
+        if self.in_sequence:
+            return sum(alone)
+        return max(sum(work_s.values()) / self.cpus, *alone, 0.0)
+
+    def left_s(self, elapsed_s: float) -> float | None:
+        """None where most of it is a guess."""
+        finished = {name: task.whole_s * task.done for name, task in self.tasks.items()}
+        remaining = {name: task.whole_s * (1 - task.done) for name, task in self.tasks.items()}
+        guessed = sum(work_s for name, work_s in remaining.items() if self.tasks[name].overrun)
+        if guessed > DOUBTFUL * sum(remaining.values()):
+            return None
+        slowdown = (SETTLING_S + elapsed_s) / (SETTLING_S + self.ideal_s(finished))
+        return slowdown * self.ideal_s(remaining)
+
+    def done_part(self) -> float:
+        """Of 1, by work."""
+        whole = sum(task.whole_s for task in self.tasks.values())
+        return sum(task.whole_s * task.done for task in self.tasks.values()) / whole if whole else 0.0
+
+
+def describe_left(seconds: float | None) -> str:
+    """`about 4:30 left`; no more digits than are meant."""
+    if seconds is None:
+        return "time left unknown"
+    if seconds < 10:
+        return "a few seconds left"
+    step = 10 if seconds < 600 else 60
+    rounded = round(seconds / step) * step
+    if rounded < 3600:
+        return f"about {rounded // 60}:{rounded % 60:02} left"
+    return f"about {rounded // 3600} h {rounded % 3600 // 60:02} min left"
