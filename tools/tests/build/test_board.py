@@ -54,9 +54,10 @@ def test_what_has_been_built_is_expected_to_be_so_still_until_a_command_begins(n
 
 
 def test_a_build_that_was_not_made_here_is_not_recorded(now, root):
-    board = Board({"a@1": 60}, 2, root)
+    board = Board({"a@1": 60, "b@1": 100}, 2, root)
     board.start("a@1")
     board.finish("a@1", False)
+    assert board.describe() == "1 of 2 stacks, about 0:50 left"  # and tells nothing of how fast builds go
     assert durations.read_durations(root) == {}
 
 

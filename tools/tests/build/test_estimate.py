@@ -22,6 +22,15 @@ def test_what_is_left_takes_as_much_longer_as_what_is_done():
     assert estimate.left_s(2 * 25 + SETTLING_S) == 2 * 75
 
 
+def test_what_else_the_machine_did_long_ago_does_not_count():
+    task = Task(1000, told=0.0)
+    estimate = Estimate({"a": task}, cpus=1)
+    for elapsed_s in range(0, 1001, 10):  # a tenth of the speed at first, then the whole
+        task.used_s = min(elapsed_s, 500) / 10 + max(elapsed_s - 500, 0)
+        left_s = estimate.left_s(elapsed_s)
+    assert left_s == pytest.approx(1000 - task.used_s)
+
+
 def test_a_task_that_tells_how_far_it_is_counts_by_that():
     estimate = Estimate({"a": Task(200, used_s=100, told=0.25)}, cpus=2)
     assert estimate.left_s(25) == 75

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ class Board:
 
     A stack that has been built before is expected to be up to date, until a command of its build begins."""
 
-    def __init__(self, priors: dict[str, float | None], cpus: int, root: Path) -> None:
+    def __init__(self, priors: Mapping[str, float | None], cpus: int, root: Path) -> None:
         self.root, self.begin, self.bar = root, time.monotonic(), None
         self.cpu_s = {
             name: UNSAID_S if cpu_s is None else cpu_s for name, cpu_s in durations.expected_cpu_s(priors, root).items()
@@ -55,6 +55,8 @@ class Board:
         task = self.estimate.tasks[name]
         if built and task.used_s:
             durations.write_duration(self.root, name, task.used_s, time.monotonic() - self.begun[name])
+        if not built:
+            task.cpu_s = 0.0  # it does not tell how fast builds go
         task.ended = True
         self.show()
 

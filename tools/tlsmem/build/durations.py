@@ -3,6 +3,7 @@
 import json
 import os
 import statistics
+from collections.abc import Mapping
 from pathlib import Path
 
 FILE = "build/durations.json"
@@ -29,7 +30,7 @@ def write_duration(root: Path, name: str, cpu_s: float, wall_s: float) -> None:
         partial.unlink(missing_ok=True)
 
 
-def expected_cpu_s(priors: dict[str, float | None], root: Path) -> dict[str, float | None]:
+def expected_cpu_s(priors: Mapping[str, float | None], root: Path) -> dict[str, float | None]:
     """What was recorded here; else the prior, scaled by how this machine compares with others in what was recorded."""
     recorded = read_durations(root)
     ratios = [recorded[name]["cpu"] / prior for name, prior in priors.items() if prior and name in recorded]

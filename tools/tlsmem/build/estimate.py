@@ -4,8 +4,11 @@ Work is counted in seconds of CPU, which do not depend on what else the machine 
 longer than expected the finished part took, and the rest is expected to take as much longer.
 """
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 
+WINDOW_S = 90.0  # what else the machine does changes: only so much of the past counts
+SECONDS_BETWEEN_SAMPLES = 1.0
 SETTLING_S = 10.0  # time for which the expectation counts as much as what is seen
 OVERRUN = 0.8  # of a task that has used up what was expected and does not tell: how much of it is taken for done
 DOUBTFUL = 0.5  # of the time left: where overrun tasks are more of it, it is not known
@@ -51,6 +54,7 @@ class Estimate:
     tasks: dict[str, Task]
     cpus: int
     in_sequence: bool = False
+    seen: deque[tuple[float, float]] = field(default_factory=deque)  # seconds since the begin, and of work done by then
 
     def ideal_s(self, work_s: dict[str, float]) -> float:
         """Seconds for so much work of each task on a machine with nothing else to do."""
@@ -66,8 +70,17 @@ class Estimate:
         guessed = sum(work_s for name, work_s in remaining.items() if self.tasks[name].overrun)
         if guessed > DOUBTFUL * sum(remaining.values()):
             return None
-        slowdown = (SETTLING_S + elapsed_s) / (SETTLING_S + self.ideal_s(finished))
-        return slowdown * self.ideal_s(remaining)
+        return self.slowdown(elapsed_s, self.ideal_s(finished)) * self.ideal_s(remaining)
+
+    def slowdown(self, elapsed_s: float, finished_s: float) -> float:
+        """How many times longer than on an idle machine the work of the last while took; what goes on does so too."""
+        if not self.seen or elapsed_s > self.seen[-1][0] + SECONDS_BETWEEN_SAMPLES:
+            self.seen.append((elapsed_s, finished_s))
+        while len(self.seen) > 1 and self.seen[1][0] < elapsed_s - WINDOW_S:
+            self.seen.popleft()
+        before = self.seen[0] if elapsed_s > WINDOW_S else (0.0, 0.0)
+        passed_s, done_s = elapsed_s - before[0], max(0.0, finished_s - before[1])
+        return (SETTLING_S + passed_s) / (SETTLING_S + done_s)
 
     def done_part(self) -> float:
         """Of 1, by work."""

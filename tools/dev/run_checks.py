@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Run targets of the Makefile one after the other, with the time left; stops at the first that fails.
+
+  tools/dev/run_checks.py check-style check-layers STACKS=null@c
+
+Progress goes to stderr: a bar on a terminal, else a line now and then."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tlsmem.base import venv
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="+", metavar="TARGET | OPTION=VALUE")
+    words = parser.parse_args().words
+    venv.activate()
+    import check_steps
+
+    targets = [word for word in words if "=" not in word]
+    sys.exit(check_steps.run(targets, [word for word in words if "=" in word]))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
