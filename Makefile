@@ -94,10 +94,11 @@ stacks: names setup ## every stack that is known, or those of STACKS: built or n
 	@.venv/bin/python tools/list_stacks.py $(call flags,$(takes))
 
 .PHONY: check
-check: takes := STACKS PREFIX
+CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
+check check-smoke check-selfcheck: takes := STACKS PREFIX
 check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check
-check: check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
+	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(knobs)
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
 
 .PHONY: bench

@@ -1,0 +1,47 @@
+"""Steps of `make check`: in order, until one fails; what each took is expected the next time."""
+
+import re
+import tomllib
+
+import pytest
+
+import check_steps
+from tlsmem.base.paths import ROOT
+from tlsmem.build import durations
+
+MAKEFILE = """first second: ; @echo $@ $(STACKS)
+broken: ; @echo the reason >&2; exit 3
+"""
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    return tmp_path
+
+
+def test_steps_run_in_order_with_their_options_and_what_each_took_is_kept(root, capfd):
+    assert check_steps.run(["first", "second"], ["STACKS=a b"], root) == 0
+    assert capfd.readouterr().out.splitlines() == ["first a b", "second a b"]
+    assert sorted(durations.read_durations(root)) == ["first", "second"]
+
+
+def test_the_first_step_that_fails_ends_it_with_its_own_words_and_status(root, capfd):
+    assert check_steps.run(["first", "broken", "second"], [], root) == 2
+    said = capfd.readouterr()
+    assert "the reason" in said.err and "second" not in said.out
+    assert sorted(durations.read_durations(root)) == ["first"]
+
+
+def test_what_a_step_took_here_counts_and_scales_the_others(root):
+    priors = tomllib.loads(check_steps.PRIORS.read_text())
+    durations.write_duration(root, "check-types", 2.0 * priors["check-types"]["cpu_seconds"], 100.0)
+    tasks = check_steps.expected_tasks(["check-types", "check-rust"], root)
+    assert tasks["check-rust"].cpu_s == 2.0 * priors["check-rust"]["cpu_seconds"]
+    assert tasks["check-types"].cpu_s / tasks["check-types"].rate == 100.0
+
+
+def test_every_step_of_make_check_has_a_prior_and_there_are_no_others():
+    [steps] = re.findall(r"^CHECKS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert list(tomllib.loads(check_steps.PRIORS.read_text())) == steps.split()
