@@ -55,9 +55,9 @@ def test_expectations_inherit_key_by_key(tmp_path, monkeypatch):
     ("suite", "entry"),
     [
         ({}, None),
-        ({"tickets": 2}, "tickets full"),
+        ({"tickets": 2}, 'refuses = "tickets full"'),
         ({"tickets": 2, "resume": "on"}, None),
-        ({"auth": "mutual"}, "mutual"),
+        ({"auth": "mutual"}, 'refuses = "mutual"'),
     ],
 )
 def test_a_suite_is_refused_that_has_every_word_of_an_entry(suite, entry):

@@ -10,7 +10,7 @@ from tlsmem.run.verify_stacks import compare_with_expectation
 RUN = Run("a@1", "mine", SYSTEM, "all", 2, "rss", 1)
 SUITE = Suite(protocol="TLSv1.2", cipher="C", group="G", certs="rsa-2048", auth="mutual")
 UNEXPECTED = 'not so; memtest/stacks.toml: ["a@1".expect]: refuses has no entry for this suite'
-DOES = 'it does this suite, and memtest/stacks.toml: ["a@1".expect]: refuses has "TLSv1.2 mutual"'
+DOES = 'it does this suite, and memtest/stacks.toml: ["a@1".expect] has refuses = "TLSv1.2 mutual"'
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,14 @@ def test_a_verdict_is_what_the_stack_did_held_against_what_is_expected(refuses, 
     did = Outcome(status, None if status == "measured" else "not so", [], "", 0)
     found = compare_with_expectation(RUN, did, stack, SUITE)
     assert (found.status, found.reason) == (verdict, reason)
+
+
+def test_more_tickets_than_a_stack_issues_are_refused():
+    stack = Stack(harness="c", driver="a", licence="MIT", expect={"refuses": [], "most_tickets": 1})
+    refused = Outcome("unsupported", "one at most", [], "", 0)
+    for tickets, verdict in (1, "failed"), (2, "unsupported"):
+        suite = SUITE.model_copy(update={"tickets": tickets})
+        assert compare_with_expectation(RUN, refused, stack, suite).status == verdict
 
 
 def test_a_tls_stack_may_refuse_the_suite_without_tls():

@@ -31,6 +31,9 @@ class Expectations(Definition):
     group_from: Literal["session", "offer"] = "session"
     heap_varies: str = ""  # why two equal runs differ
 
-    def refusal_of(self, features: frozenset[str]) -> str | None:
-        """The entry of `refuses` that covers a suite with these features."""
-        return next((entry for entry in self.refuses or () if features.issuperset(entry.split())), None)
+    def refusal_of(self, features: frozenset[str], tickets: int = 0) -> str | None:
+        """The key and entry that say that a suite with these features is refused; None where nothing does."""
+        if self.most_tickets and tickets > self.most_tickets:
+            return f"most_tickets = {self.most_tickets}"
+        entry = next((entry for entry in self.refuses or () if features.issuperset(entry.split())), None)
+        return entry and f'refuses = "{entry}"'

@@ -44,15 +44,15 @@ def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> i
 
 def compare_with_expectation(run: Run, outcome: Outcome, stack: Stack, suite: Suite) -> Outcome:
     """The outcome; a failure where the stack refuses what it should do, or does what it should refuse."""
-    refused, expected = outcome.status == "unsupported", stack.expect.refusal_of(suite.features)
-    place = f'memtest/stacks.toml: ["{run.stack}".expect]: refuses'
+    refused, expected = outcome.status == "unsupported", stack.expect.refusal_of(suite.features, suite.tickets)
+    place = f'memtest/stacks.toml: ["{run.stack}".expect]'
     if stack.expect.refuses is None or outcome.status == "failed" or refused == bool(expected):
         return outcome
     if refused and stack.tls and suite.protocol == "none":
         return outcome
     if refused:
-        return outcome.failed(f"{outcome.reason}; {place} has no entry for this suite")
-    return outcome.failed(f'it does this suite, and {place} has "{expected}"')
+        return outcome.failed(f"{outcome.reason}; {place}: refuses has no entry for this suite")
+    return outcome.failed(f"it does this suite, and {place} has {expected}")
 
 
 def everything(stacks: list[str]) -> list[Run]:
