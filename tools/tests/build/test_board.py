@@ -61,6 +61,18 @@ def test_a_build_that_was_not_made_here_is_not_recorded(now, root):
     assert durations.read_durations(root) == {}
 
 
+def test_a_library_that_is_built_along_is_expected_too_and_what_both_took_is_not_recorded(now, root):
+    durations.write_duration(root, "a@1", 20.0, 20.0)
+    board = Board({"a@1": 20}, 2, root, {"a@1": ("below@1", 80)})
+    assert board.describe() == "0 of 1 stacks, about 0:50 left"
+    board.start("a@1")
+    report = Report(board, "a@1")
+    report.begin()
+    report.update(100.0, 0.0)
+    board.finish("a@1", True)
+    assert durations.read_durations(root) == {"a@1": {"cpu": 20.0, "wall": 20.0}}
+
+
 def test_files_of_a_second_command_do_not_count_again_what_the_first_did(now, root):
     board = Board({"a@1": 100}, 2, root)
     report = Report(board, "a@1")

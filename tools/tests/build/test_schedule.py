@@ -59,6 +59,19 @@ def test_the_longest_is_first_and_what_it_is_for_counts():
     assert Schedule(list(known), known, ROOT).waiting == ["below@1", "long@1", "above@1", "short@1"]
 
 
+def test_a_library_is_built_along_where_nobody_asked_for_it_and_it_is_not_there(tmp_path):
+    source = Source(crate="d", version="1", sha256="0" * 64)
+    known = {
+        "below@1": plain(cpu_seconds=40, source=source, steps=["a"]),
+        "above@1": plain(cpu_seconds=30, source=source, steps=["b"], uses="below@1"),
+    }
+    assert Schedule(["above@1"], known, tmp_path).built_along() == {"above@1": ("below@1", 40)}
+    assert Schedule(["above@1", "below@1"], known, tmp_path).built_along() == {}
+    (tmp_path / "build/stacks").mkdir(parents=True)
+    (tmp_path / "build/stacks/below@1.stamp").touch()
+    assert Schedule(["above@1"], known, tmp_path).built_along() == {}
+
+
 @pytest.mark.skipif(shared_resources.count_cpus() < 2, reason="one CPU builds one at a time")
 def test_two_are_built_at_a_time_and_share_the_cpus(root):  # noqa: F811
     """Each waits for the other to have begun."""

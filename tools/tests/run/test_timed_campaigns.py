@@ -95,7 +95,7 @@ def test_a_campaign_is_recorded_whole_and_not_made_again(project):
     stacks = project.install("obey", "obey2")
     done = timed(project, "threads-handshake", *HANDSHAKE, "--threads=3", stacks=stacks)
     assert "8 runs, 0 already" in done.stderr and "Traceback" not in done.stderr
-    assert done.stderr.count("/s (all 3 threads)\n") == 8
+    assert done.stderr.count("/s (all 3 threads)") == 8
     found = [run for run in project.recorded() if run.meter == "time"]
     assert {run.status for run in found} == {"measured"}
     assert {(run.suite, run.rounds, run.timings[2].resumed) for run in found} == {

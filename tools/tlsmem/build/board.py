@@ -9,19 +9,24 @@ from pathlib import Path
 from tlsmem.build import durations, progress
 from tlsmem.build.estimate import Estimate, Task, describe_left
 
+Prior = tuple[str, float | None]  # a stack, and the CPU seconds that stacks.toml has for it
 UNSAID_S = 5.0  # CPU seconds of a stack of which stacks.toml says nothing: one that compiles next to nothing
 
 
 class Board:
     """`with Board({name: cpu_seconds}, cpus, root) as board`, then `start` and `finish` for each name.
 
-    A stack that has been built before is expected to be up to date, until a command of its build begins."""
+    A stack that has been built before is expected to be up to date until a command of its build begins.
+    `below` has the stacks whose build makes another's library too, with that stack and its prior."""
 
-    def __init__(self, priors: Mapping[str, float | None], cpus: int, root: Path) -> None:
-        self.root, self.begin, self.bar = root, time.monotonic(), None
-        self.cpu_s = {
-            name: UNSAID_S if cpu_s is None else cpu_s for name, cpu_s in durations.expected_cpu_s(priors, root).items()
-        }
+    def __init__(
+        self, priors: Mapping[str, float | None], cpus: int, root: Path, below: Mapping[str, Prior] | None = None
+    ) -> None:
+        self.root, self.begin, self.bar, self.below = root, time.monotonic(), None, below or {}
+        expected = durations.expected_cpu_s(dict(priors) | dict(self.below.values()), root)
+        self.cpu_s = {name: expected[name] or UNSAID_S for name in priors}
+        for name, (library, _) in self.below.items():
+            self.cpu_s[name] += expected[library] or UNSAID_S
         here = {name for name in priors if (root / "build/harness" / f"{name}.stamp").is_file()}
         self.estimate = Estimate({name: Task(0.0 if name in here else self.cpu_s[name]) for name in priors}, cpus)
         self.begun: dict[str, float] = {}
@@ -53,7 +58,7 @@ class Board:
     def finish(self, name: str, built: bool) -> None:
         """`built`: it was compiled whole, and not found as it should be; only that tells how long it takes."""
         task = self.estimate.tasks[name]
-        if built and task.used_s:
+        if built and task.used_s and name not in self.below:
             durations.write_duration(self.root, name, task.used_s, time.monotonic() - self.begun[name])
         if not built:
             task.cpu_s = 0.0  # it does not tell how fast builds go

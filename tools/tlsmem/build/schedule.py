@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, harness, jobserver, shared_resources
-from tlsmem.build.board import Board
+from tlsmem.build.board import Board, Prior
 from tlsmem.build.commands import CONSOLE, BuildFailed, Unavailable
 from tlsmem.config.definitions import Stack
 
@@ -42,13 +42,20 @@ class Schedule:
         shares = self.below.get(name, set()) - {self.known[name].uses}
         return None if shares else self.known[name].cpu_seconds
 
+    def built_along(self) -> dict[str, Prior]:
+        """The stacks whose build makes the library that they use, as nobody asked for it and it is not there."""
+        used = {name: self.known[name].uses for name in self.below}
+        return {
+            name: (below, self.known[below].cpu_seconds)
+            for name, below in used.items()
+            if below and below not in used and not (self.root / "build/stacks" / f"{below}.stamp").is_file()
+        }
+
     def run(self) -> dict[str, Exception]:
         """Why each that failed did. However this is left, nothing that was started goes on."""
         seconds = {name: self.own_seconds(name) for name in self.waiting}
-        with (
-            Board(seconds, shared_resources.count_cpus(), self.root) as board,
-            ThreadPoolExecutor(self.workers) as pool,
-        ):
+        board = Board(seconds, shared_resources.count_cpus(), self.root, self.built_along())
+        with board, ThreadPoolExecutor(self.workers) as pool:
             try:
                 while self.fill(pool, board) or self.running:
                     done, _ = wait(self.running, return_when=FIRST_COMPLETED)

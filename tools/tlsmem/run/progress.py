@@ -8,22 +8,26 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 
+from tlsmem.build.estimate import describe_left
 from tlsmem.config.run import Run
 from tlsmem.run.validate import Outcome
 from tlsmem.schema.harness_output import ThreadLine
 
 START = 100  # what starting a harness takes, in sessions
+ENOUGH = 0.02  # of all work, to tell how long the rest takes
 MIB = 1024 * 1024
 MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 
 
 class RunBoard:
-    """The runs in flight, what is done, and the time left; `with Board(runs, jobs) as board`."""
+    """The runs in flight, what is done, and the time left; `with RunBoard(runs, jobs) as board`."""
 
     def __init__(self, runs: list[Run], jobs: int) -> None:
-        self.total, self.weight = len(runs), sum(work(run) for run in runs)
-        self.begun: dict[int, float] = {}  # by slot
-        self.count, self.done, self.begin, self.moment = 0, 0, time.monotonic(), time.monotonic()
+        self.total, self.weight, self.jobs = len(runs), sum(work(run) for run in runs), jobs
+        self.begun: dict[int, tuple[Run, float]] = {}  # by slot: what runs there, and since when
+        self.unfinished = dict.fromkeys(runs)
+        self.paces: dict[tuple[str, ...], tuple[float, int]] = {}  # of each kind of run: seconds that it took, and work
+        self.count, self.done = 0, 0
         self.console = Console(stderr=True, highlight=False)
         self.progress = Progress(
             SpinnerColumn(finished_text=" "),
@@ -46,26 +50,44 @@ class RunBoard:
         self.progress.stop()
 
     def start(self, slot: int, run: Run) -> None:
-        self.begun[slot] = time.monotonic()
+        self.begun[slot] = run, time.monotonic()
         self.progress.reset(self.slots[slot], description=f"{run!s:<{self.width}}", visible=True)
 
     def finish(self, slot: int, run: Run, outcome: Outcome) -> None:
-        self.count, self.done, self.moment = self.count + 1, self.done + work(run), time.monotonic()
+        took_s = time.monotonic() - self.begun.pop(slot)[1]
+        self.count, self.done = self.count + 1, self.done + work(run)
+        self.unfinished.pop(run, None)
+        seconds, done = self.paces.get(kind(run), (0.0, 0))
+        self.paces[kind(run)] = seconds + took_s, done + work(run)
         self.progress.update(self.slots[slot], visible=False)
         self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
-            said = describe_outcome(outcome, self.moment - self.begun[slot])
-            print(f"{self.count:>4}/{self.total} {run}: {said}", file=sys.stderr, flush=True)
+            said = describe_outcome(outcome, took_s)
+            left = f" ({describe_left(self.left_s())})" if self.unfinished else ""
+            print(f"{self.count:>4}/{self.total} {run}: {said}{left}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {describe_outcome(outcome)}", markup=False, soft_wrap=True)
 
     def left(self) -> str:
-        """Runs done and time left, by the work done until the last run ended."""
-        if not self.done:
-            return f"{self.count}/{self.total}"
-        expected = (self.moment - self.begin) * (self.weight - self.done) / self.done
-        seconds = max(0, round(expected - (time.monotonic() - self.moment)))
-        return f"{self.count}/{self.total}, {seconds // 60}:{seconds % 60:02} left"
+        """Runs done and time left."""
+        return f"{self.count}/{self.total}, {describe_left(self.left_s())}"
+
+    def left_s(self) -> float | None:
+        """By how long runs of each kind took; a kind of which none has ended is taken for an average one.
+
+        None while too little has ended to tell."""
+        seconds, done = (sum(column) for column in zip(*self.paces.values(), strict=True)) if self.paces else (0.0, 0)
+        if done < ENOUGH * self.weight:
+            return None
+        now, average = time.monotonic(), (seconds, done)
+
+        def expected_s(run: Run) -> float:
+            spent_s, finished = self.paces.get(kind(run), average)
+            return work(run) * spent_s / finished
+
+        under_way = {run: max(0.0, expected_s(run) - (now - begin)) for run, begin in self.begun.values()}
+        waiting_s = sum(expected_s(run) for run in self.unfinished if run not in under_way)
+        return max([(waiting_s + sum(under_way.values())) / self.jobs, *under_way.values()])
 
 
 class Left(ProgressColumn):
@@ -81,6 +103,11 @@ class Left(ProgressColumn):
 
 def work(run: Run) -> int:
     return run.sessions + START
+
+
+def kind(run: Run) -> tuple[str, ...]:
+    """Runs that differ in their sessions alone."""
+    return run.stack, run.peer or "", run.suite, run.meter, run.scenario, run.allocator, run.roles
 
 
 def describe_outcome(outcome: Outcome, whole_s: float | None = None) -> str:
