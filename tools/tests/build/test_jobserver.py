@@ -50,6 +50,17 @@ def test_a_token_that_another_build_holds_is_used_once_that_has_ended(tmp_path):
         assert run_make(tokens, tmp_path, MEETING) == 0
 
 
+@pytest.fixture
+def stopped_at_last():
+    """Who waits for a token in vain is stopped."""
+    timer = threading.Timer(10, shared_resources.stop_requested.set)
+    timer.start()
+    yield
+    timer.cancel()
+    shared_resources.stop_requested.clear()
+
+
+@pytest.mark.usefixtures("stopped_at_last")
 def test_a_command_of_a_build_takes_no_second_token():
     tokens = Jobserver(1)
     with tokens.token(), tokens.token():
