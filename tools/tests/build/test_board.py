@@ -43,6 +43,7 @@ def test_what_was_recorded_is_expected_again_and_scales_what_was_not(now, root):
     durations.write_duration(root, "a@1", 120.0, 70.0)
     assert durations.expected_cpu_s({"a@1": 60, "b@1": 40, "c@1": None}, root) == {"a@1": 120, "b@1": 80, "c@1": None}
     assert Board({"a@1": 60, "b@1": 40}, 2, root).describe() == "0 of 2 stacks, about 1:40 left"
+    assert Board({"b@1": 40}, 2, root, known={"a@1": 60}).describe() == "0 of 1 stacks, about 0:40 left"
 
 
 def test_what_has_been_built_is_expected_to_be_so_still_until_a_command_begins(now, root):

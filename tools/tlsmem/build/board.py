@@ -17,13 +17,19 @@ class Board:
     """`with Board({name: cpu_seconds}, cpus, root) as board`, then `start` and `finish` for each name.
 
     A stack that has been built before is expected to be up to date until a command of its build begins.
-    `below` has the stacks whose build makes another's library too, with that stack and its prior."""
+    `below` has the stacks whose build makes another's library too, with that stack and its prior; `known` the priors of
+    other stacks: what was recorded of those tells how fast this machine is."""
 
     def __init__(
-        self, priors: Mapping[str, float | None], cpus: int, root: Path, below: Mapping[str, Prior] | None = None
+        self,
+        priors: Mapping[str, float | None],
+        cpus: int,
+        root: Path,
+        below: Mapping[str, Prior] | None = None,
+        known: Mapping[str, float | None] | None = None,
     ) -> None:
         self.root, self.begin, self.bar, self.below = root, time.monotonic(), None, below or {}
-        expected = durations.expected_cpu_s(dict(priors) | dict(self.below.values()), root)
+        expected = durations.expected_cpu_s(dict(known or {}) | dict(priors) | dict(self.below.values()), root)
         self.cpu_s = {name: expected[name] or UNSAID_S for name in priors}
         for name, (library, _) in self.below.items():
             self.cpu_s[name] += expected[library] or UNSAID_S

@@ -54,7 +54,8 @@ class Schedule:
     def run(self) -> dict[str, Exception]:
         """Why each that failed did. However this is left, nothing that was started goes on."""
         seconds = {name: self.own_seconds(name) for name in self.waiting}
-        board = Board(seconds, shared_resources.count_cpus(), self.root, self.built_along())
+        known = {name: stack.cpu_seconds for name, stack in self.known.items()}
+        board = Board(seconds, shared_resources.count_cpus(), self.root, self.built_along(), known)
         with board, ThreadPoolExecutor(self.workers) as pool:
             try:
                 while self.fill(pool, board) or self.running:
