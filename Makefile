@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # names are checked before anything is installed, and that before anything is built
 
-# Knobs come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
+# Options come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
 # into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to tools/build.py;
 # BENCH_MULTIPLIER may too, and goes to tools/measure.py.
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
@@ -22,98 +22,78 @@ $(foreach name,$(given),$(if $(findstring $(newline),$(value $(name))),$(error $
 quote = '$(subst ','\'',$(value $1))'
 lower = $(shell echo $1 | tr A-Z a-z)
 if_given = $(if $(filter $1,$(given)),$2,$3)
-knobs = $(foreach knob,$(given),$(knob)=$(call quote,$(knob)))
-flags = $(foreach knob,$(filter $1,$(given)),--$(call lower,$(knob))=$(call quote,$(knob)))
-takes := # the knobs of a target that does not take all
+options = $(foreach option,$(given),$(option)=$(call quote,$(option)))
+flags = $(foreach option,$(filter $1,$(given)),--$(call lower,$(option))=$(call quote,$(option)))
+# Each target's name and the options that it takes; tools/tlsmem/config/options.py has them all.
+goal :=
+takes :=
+include build/options.mk
 fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
 
 .PHONY: help
 help: ## this list
-	@echo 'usage: make TARGET [KNOB=VALUE ...]     for instance: make mem N=10000'
+	@echo 'usage: make TARGET [OPTION=VALUE ...]   for instance: make mem N=10000'
 	@echo '                                        and: make profile STACK=openssl@3.5.5 TOOL=heaptrack'
 	@echo; echo 'targets:'
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 20
-	@echo; echo 'knobs of mem:'
-	@tools/names.py --list
-	@echo; echo 'knobs of throughput, handshake, threads and measure:'
-	@tools/names.py --list timed
-	@echo; echo 'knobs of profile:'
-	@tools/names.py --list profile
-	@echo; echo 'knobs of compare:'
-	@tools/names.py --list compare
-	@echo; echo 'knobs of compare-versions:'
-	@tools/names.py --list versions
-	@echo; echo 'knobs of report:'
-	@tools/names.py --list report
+	@echo; tools/names.py --list
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
-	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(given))) $(fresh)
+	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(takes))) $(fresh)
 
 # Time. Runs are made alone, one after the other: no other campaign starts meanwhile, and nothing else should.
-timed := STACKS PREFIX THREADS REPEATS ALLOCATOR CPU OUT FRESH BENCH_MULTIPLIER
 flags_timed = $(call flags,$(filter-out FRESH BENCH_MULTIPLIER,$(takes))) $(fresh)
 .PHONY: throughput handshake threads measure
-throughput: takes := $(timed) SUITES SIZES
 throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MiB/s sending and receiving; seven minutes and the builds
 	@.venv/bin/python tools/measure.py throughput $(flags_timed)
 
-handshake: takes := $(timed) SUITES
 handshake: names packages-timed setup core stacks-handshake ## full and resumed handshakes a second, by role: a quarter of an hour and the builds; less with SUITES=
 	@.venv/bin/python tools/measure.py handshake $(flags_timed)
 
 # What several campaigns are made by: all of them, also when runs of one fail.
 each = failed=0; for campaign in $1; do $2 || { test $$? = 1; failed=1; }; done; exit $$failed
-threads: takes := $(timed)
 threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ... threads that share a server's context
 	@$(call each,threads-handshake threads-throughput,.venv/bin/python tools/measure.py $$campaign $(flags_timed))
 
 # Threads first: one thread is measured beside several, and not again afterwards.
-measure: takes := $(filter-out THREADS,$(timed))
 measure: names packages-timed setup core stacks-throughput ## all three, each run 30 times instead of 5: two to three hours
 	@$(call each,threads-handshake threads-throughput throughput handshake,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
 
 .PHONY: compare
-compare: takes := A B SUITES ROLE N GIT LIKE PREFIX OUT FORMAT
 compare: names packages-compare setup core ## what a patch changes: A=openssl@git:REVISION B=openssl@path:DIRECTORY, both built
 	@.venv/bin/python tools/compare_builds.py $(call flags,$(takes))
 
 .PHONY: compare-versions
-compare-versions: takes := LIB VERSIONS SUITES ROLE OUT FORMAT
 compare-versions: names packages-compare setup core ## a library's releases, LIB=openssl: memory by bucket, a table and a picture; builds all
 	@.venv/bin/python tools/compare_versions.py $(call flags,$(takes)) || test $$? = 77
 
 .PHONY: report
-report: takes := RECORDINGS OUT
 report: names setup ## one page, report.html, of your newest recording and the committed ones, or of RECORDINGS=: tables, pictures, commands
 	@.venv/bin/python tools/report.py $(call flags,$(takes))
 
 .PHONY: stacks
-stacks: takes := STACKS
 stacks: names setup ## every stack that is known, or those of STACKS: built or not, and what each can do
 	@.venv/bin/python tools/list_stacks.py $(call flags,$(takes))
 
 .PHONY: check
 CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
-check check-smoke check-selfcheck: takes := STACKS PREFIX
+check-smoke check-selfcheck: takes := STACKS PREFIX
 check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check
 check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
-	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(knobs)
+	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
 
 .PHONY: bench
-bench: takes := STACKS PREFIX SUITES N REPEATS
 bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
 	@.venv/bin/python tools/dev/bench_meter.py $(call flags,$(takes))
 
 .PHONY: bench-attribution
-bench-attribution: takes := STACKS PREFIX SUITES N REPEATS
 bench-attribution: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
 bench-attribution: ## what it costs to know where memory came from: sites runs, heaptrack, massif, DHAT
 	@.venv/bin/python tools/dev/bench_attribution.py $(call flags,$(takes))
 
 .PHONY: bench-loop
-bench-loop: takes := STACKS REPEATS
 bench-loop: names packages-mem setup core ## what the harness costs in time: against minimal loops around OpenSSL and rustls
 	@.venv/bin/python tools/dev/bench_loop.py $(call flags,$(takes))
 
@@ -122,7 +102,6 @@ bench-read: setup ## how long it takes to read a heaptrack file; AGAINST=DIRECTO
 	@.venv/bin/python tools/dev/bench_read.py $(call if_given,AGAINST,--against=$(call quote,AGAINST)) $(call if_given,REPEATS,--repeats=$(call quote,REPEATS))
 
 .PHONY: selfcheck
-selfcheck: takes := STACKS PREFIX SUITES N JOBS
 selfcheck: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem
 selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: two minutes
 	@.venv/bin/python tools/dev/selfcheck.py $(call flags,$(takes))
@@ -131,13 +110,11 @@ selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: tw
 profiled = $(call if_given,$1,$(call quote,$1),$(shell tools/names.py --default $1))
 marks = $(if $(filter 'massif' massif 'dhat' dhat,$(call profiled,TOOL)),build/core/libmarks.so)
 .SECONDEXPANSION: # only for a profile is its tool asked for
-profile: takes := STACK PREFIX SUITE N TOOL JOBS OUT FRESH
 profile: names packages-profile setup core $$(marks) stack-profile
 profile: ## which call stacks hold the bytes of a session, at the end of every phase
 	@.venv/bin/python tools/profile_heap.py $(call flags,$(filter-out FRESH,$(takes))) $(fresh)
 
 .PHONY: prove
-prove: takes := OUT JOBS FRESH
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
 	@for campaign in repeat law large split keep; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
 	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
@@ -168,7 +145,7 @@ check-gate: names packages-mem setup core stacks-mem ## budgets let through what
 
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/versions.md docs/plan.md docs/compare.md docs/ci.md; do \
+	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/versions.md docs/plan.md docs/compare.md docs/ci.md docs/options.md; do \
 	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
 	done | bash -eux
 
@@ -192,11 +169,15 @@ go-writable: # a toolchain that go fetched is read-only, directories too
 
 # What the targets above stand on.
 
+build/options.mk: tools/tlsmem/config/options.py tools/tlsmem/config/option_pages.py
+	@mkdir -p build
+	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
+
 .PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile packages-compare
 .PHONY: stacks-mem stacks-check stacks-throughput stacks-handshake
 .PHONY: stack-profile
 names:
-	@tools/names.py $(if $(takes),--takes '$(takes)' )$(knobs)
+	@tools/names.py $(if $(goal),--goal $(goal) )$(options)
 
 packages-mem packages-timed:
 	@tools/packages.py $(patsubst packages-%,%,$@) $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
@@ -209,7 +190,7 @@ packages-profile:
 
 # 77: what is missing is not to be had, and of all stacks, or to be checked, the others will do. For a check that names
 # no stacks no toolchain of Go is fetched.
-named = $(foreach knob,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(knob)))
+named = $(foreach option,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(option)))
 offline-check := GOPROXY=off #
 stacks-mem stacks-check stacks-throughput stacks-handshake: stacks-%:
 	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check what was asked for, before anything is installed or built: `names.py N=10000 STACKS="openssl@3.5.5"`."""
 
-if __name__ == "__main__":
-    from tlsmem.config.option_check import main
+from tlsmem.cli.names import main
 
+if __name__ == "__main__":
     main()

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from meter_cost import LIMIT_S, children, cpu_time
-from tlsmem.config import definitions, option_check
+from tlsmem.base.paths import ROOT
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.run import SYSTEM, Run, argv
 from tlsmem.profile.capture import profilers
 from tlsmem.profile.capture.heaptrack_interpreter import interpret
@@ -47,7 +48,7 @@ class Way:
         package = PROFILERS[self.tool].package if self.tool else None
         if package and not shutil.which(package):
             return f"no {package} here: apt install {package}"
-        marks = package == "valgrind" and not (definitions.ROOT / MARKS_LIBRARY).exists()
+        marks = package == "valgrind" and not (ROOT / MARKS_LIBRARY).exists()
         return f"no {MARKS_LIBRARY} here: make {MARKS_LIBRARY}" if marks else None
 
 
@@ -156,7 +157,7 @@ def run(given: argparse.Namespace) -> None:
     columns = ("stack", "way", "N", "CPU s", "over plain", "smallest", "largest", "within")
     table = Table(*columns, box=None, caption=CAPTION, caption_justify="left")
     with Console(stderr=True).status("measuring, one run at a time") as status:
-        for stack, suite in stack_abilities.select_supported(stacks, option_check.split_names(given.suites)):
+        for stack, suite in stack_abilities.select_supported(stacks, toml_tables.split_names(given.suites)):
             status.update(f"{suite} {stack}: {given.repeats} rounds of {len(WAYS)} runs")
             taken = rounds(stack, suite, int(given.n), int(given.repeats), cpu)
             for row in rows(stack, int(given.n), taken):

@@ -3,16 +3,12 @@
 import argparse
 
 from tlsmem.config import option_check
+from tlsmem.config.option_parser import make_parser
+from tlsmem.config.options import options_of_goal
 
 
-def parsed(description: str | None, defaults: dict[str, str]) -> argparse.Namespace:
-    """Of a benchmark: these knobs, checked."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for knob, default in defaults.items():
-        meaning = f"{option_check.MEMORY_OPTIONS[knob]} (default: %(default)s)"
-        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
-    parser.add_argument("--prefix", metavar="PREFIX", help=option_check.MEMORY_OPTIONS["PREFIX"])
-    given = parser.parse_args()
-    knobs = {knob: getattr(given, knob.lower()) for knob in (*defaults, "PREFIX")}
-    option_check.check_options_or_exit({knob: value for knob, value in knobs.items() if value is not None})
+def parsed(goal: str, script: str, about: str | None, examples: str) -> argparse.Namespace:
+    """Of a benchmark that a target of make calls. Exits with 2 and a sentence for what cannot be."""
+    given = make_parser(f"dev/{script}", about, examples).parse_args()
+    option_check.check_goal_or_exit(goal, {name: getattr(given, name.lower()) for name in options_of_goal(goal)})
     return given

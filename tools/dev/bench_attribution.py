@@ -14,11 +14,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench_arguments import parsed
 from tlsmem.base import venv
 
-DEFAULTS = {"STACKS": "openssl@3.5.5 rustls+aws-lc@0.23.46", "SUITES": "tls13-rsa-aes256", "N": "10000", "REPEATS": "5"}
+EXAMPLES = """examples:
+  tools/dev/bench_attribution.py
+  tools/dev/bench_attribution.py --stacks openssl@3.5.5 --n 1000"""
 
 
 def main() -> None:
-    given = parsed(__doc__, DEFAULTS)
+    given = parsed("bench-attribution", "bench_attribution", __doc__, EXAMPLES)
     venv.activate()
     import attribution_cost
 

@@ -13,21 +13,24 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
-from tlsmem.config import option_check
+from tlsmem.config import option_check, toml_tables
+from tlsmem.config.option_parser import make_parser
 
 STACKS = ("openssl@3.5.5", "rustls+aws-lc@0.23.46")  # that have a loop
 
 
+EXAMPLES = """examples:
+  tools/dev/bench_loop.py
+  BENCH_MULTIPLIER=0.1 tools/dev/bench_loop.py --stacks openssl@3.5.5    for a try, no figure"""
+
+
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    meaning = f"{option_check.MEMORY_OPTIONS['STACKS']} (default: %(default)s)"
-    parser.add_argument("--stacks", metavar="STACKS", default=" ".join(STACKS), help=meaning)
-    parser.add_argument("--repeats", metavar="REPEATS", default="15", help="pairs of runs (default: %(default)s)")
-    given = parser.parse_args()
-    option_check.check_options_or_exit({"STACKS": given.stacks, "REPEATS": given.repeats})
-    for stack in option_check.split_names(given.stacks):
+    asked = make_parser("dev/bench_loop", __doc__, EXAMPLES)
+    given = asked.parse_args()
+    option_check.check_goal_or_exit("bench-loop", {"STACKS": given.stacks, "REPEATS": given.repeats})
+    for stack in toml_tables.split_names(given.stacks):
         if stack not in STACKS:
-            parser.error(f"{stack} has no loop; {' and '.join(STACKS)} have one")
+            asked.error(f"{stack} has no loop; {' and '.join(STACKS)} have one")
     return given
 
 

@@ -11,13 +11,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench_arguments import parsed
 from tlsmem.base import venv
-from tlsmem.config import option_check
+
+EXAMPLES = """examples:
+  tools/dev/bench_meter.py
+  tools/dev/bench_meter.py --stacks null@c --suites none --repeats 15"""
 
 
 def main() -> None:
-    option_check.check_options_or_exit({})  # the defaults are read from the definitions
-    mem = option_check.memory_defaults()
-    given = parsed(__doc__, {"STACKS": mem["STACKS"], "SUITES": mem["SUITES"], "N": "2000", "REPEATS": "7"})
+    given = parsed("bench", "bench_meter", __doc__, EXAMPLES)
     venv.activate()
     import meter_cost
 

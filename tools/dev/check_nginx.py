@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nginx_limits import MOST
 from tlsmem.base import venv
-from tlsmem.tables.forms import FORMATS
+from tlsmem.config.choices import FORMATS
 
 
 def arguments() -> argparse.Namespace:

@@ -13,7 +13,7 @@ from typing import Any
 import rich.console
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config import definitions, option_check
+from tlsmem.config import definitions, toml_tables
 from tlsmem.profile.errors import CaptureFailed, Unreadable
 from tlsmem.run import preload, stack_abilities
 from tlsmem.selfcheck import meter_agreement, reference_profilers
@@ -101,7 +101,7 @@ def run(given: argparse.Namespace) -> None:
     """Prints the table; exits with 1 after sentences about what does not agree."""
     meter = (given.meter or ROOT / preload.HEAP_METER).resolve()
     stacks = stack_abilities.select_stacks(given.stacks, given.prefix, metered=True, lenient=given.leave_out)
-    chosen = subjects(stacks, option_check.split_names(given.suites), int(given.n))
+    chosen = subjects(stacks, toml_tables.split_names(given.suites), int(given.n))
     if not chosen:
         sys.exit(None if given.leave_out else "memtest: none of the stacks does any of the suites")
     try:

@@ -4,7 +4,6 @@
 One row a claim, stack and suite: what was measured, the limit, the verdict. Exit 1 when one does not hold and is not
 known for it, or when a run is missing."""
 
-import argparse
 import sys
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tlsmem.base import venv
-from tlsmem.cli import table_arguments
+from tlsmem.config.option_parser import CommandParser, make_parser
 from tlsmem.schema.recording_name import default_recording
 
 EXAMPLES = """examples:
@@ -20,10 +19,9 @@ EXAMPLES = """examples:
   tools/dev/prove.py data/local/2026-01-31-some-cpu"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = table_arguments.parser(__doc__, EXAMPLES)
-    about = "default: what this machine recorded today in data/local"
-    made.add_argument("recording", type=Path, nargs="?", default=default_recording(), help=about)
+def parser() -> CommandParser:
+    made = make_parser("dev/prove", __doc__, EXAMPLES)
+    made.set_defaults(recording=default_recording())
     return made
 
 

@@ -11,33 +11,27 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+
 from tlsmem.base import venv
 from tlsmem.config import option_check
-from tlsmem.tables.forms import FORMATS
+from tlsmem.config.option_parser import make_parser
+from tlsmem.config.options import options_of_goal
 
-DEFAULTS = {"SUITES": "tls13-rsa-aes256 tls12-rsa-aes256", "N": "40", "JOBS": "2"}
 QUICK = ["contexts", "established"]
+EXAMPLES = """examples:
+  tools/dev/selfcheck.py --quick
+  tools/dev/selfcheck.py --stacks rustls+ring@0.23.46 --n 200"""
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for knob, default in ({"STACKS": option_check.memory_defaults()["STACKS"]} | DEFAULTS).items():
-        meaning = f"{option_check.MEMORY_OPTIONS[knob]} (default: %(default)s)"
-        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=meaning)
-    parser.add_argument("--prefix", metavar="PREFIX", help=option_check.MEMORY_OPTIONS["PREFIX"])
-    quick = f"DHAT, one run per phase, at {' and '.join(QUICK)} only"
-    parser.add_argument("--quick", action="store_const", const=QUICK, help=quick)
-    parser.add_argument("--leave-out", action="store_true", help="what cannot be checked is left out, and not refused")
-    parser.add_argument("--format", choices=FORMATS, help="default: table on a terminal, else markdown")
-    parser.add_argument("--meter", type=Path, metavar="LIBRARY", help="another build of the heap meter")
-    given = parser.parse_args()
-    asked = {knob: getattr(given, knob.lower()) for knob in ("STACKS", "PREFIX", *DEFAULTS)}
-    option_check.check_options_or_exit({knob: value for knob, value in asked.items() if value is not None})
+    given = make_parser("dev/selfcheck", __doc__, EXAMPLES).parse_args()
+    asked = {name: getattr(given, name.lower()) for name in options_of_goal("selfcheck")}
+    option_check.check_goal_or_exit("selfcheck", asked)
+    given.quick = QUICK if given.quick else None
     return given
 
 
 def main() -> None:
-    option_check.check_options_or_exit({})  # the defaults are read from the definitions
     given = arguments()
     venv.activate()
     import meter_check

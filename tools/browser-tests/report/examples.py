@@ -9,9 +9,10 @@ sys.path.insert(0, str(TOOLS))
 
 # ruff: noqa: E402
 
+from tlsmem.config import choices
 from tlsmem.report import build_report, page, recordings
 from tlsmem.report.recordings import Recording
-from tlsmem.tables import forms, render
+from tlsmem.tables import render
 
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 
@@ -29,7 +30,7 @@ def main() -> None:
     write(folder, "report-small", small)
     (folder / "report-small").mkdir(exist_ok=True)
     for shown in (shown for section in build_report.sections(small) for shown in section.tables):
-        for form, ending in ((forms.MARKDOWN, "md"), (forms.CSV, "csv")):
+        for form, ending in ((choices.MARKDOWN, "md"), (choices.CSV, "csv")):
             file = folder / "report-small" / f"{shown.table.name}.{ending}"
             file.write_text(render.format_tables([shown.table], form))
 

@@ -120,8 +120,8 @@ def run(*arguments, **variables):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "required: purpose"),
-        (["nosuch"], "invalid choice: 'nosuch'"),
+        ([], "required: PURPOSE"),
+        (["nosuch"], "nosuch must be mem, timed, "),
         (["mem", "--allocator", "jemaloc"], "did you mean jemalloc"),
         (["mem", "--stacks", "null@d"], "did you mean null@c"),
     ],
@@ -145,7 +145,7 @@ def test_a_profile_needs_its_own_tool_alone(monkeypatch, tool, brings):
 
 @pytest.mark.parametrize("entry", [{"package": "p"}, {"library": "l"}, {"package": 1, "library": "l"}])
 def test_half_an_allocator_is_a_sentence(monkeypatch, entry):
-    monkeypatch.setattr(system_packages.option_check, "read_tables", {"allocators": {"mine": entry}}.get)
+    monkeypatch.setattr(system_packages.toml_tables, "read_tables", {"allocators": {"mine": entry}}.get)
     said = "memtest/allocators.toml: [mine]: package and library come together, as text"
     assert refusal(system_packages.allocator_packages, "mine") == said
 

@@ -68,12 +68,12 @@ def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, scr
         ("compare_builds.py", ["--a=null@c"], "B= is missing"),
         ("compare_versions.py", ["--library=opnssl"], "did you mean openssl"),
         ("inspect_heaptrack.py", ["profile", "--flamegraph=x.png"], "a flamegraph is a .svg"),
-        ("kernel_bytes.py", ["--pairs=0"], "--pairs is from 1 to 100000"),
+        ("kernel_bytes.py", ["--pairs=0"], "argument --pairs: 0 is no whole number from 1 to 100000"),
         ("list_stacks.py", ["--stacks=opnssl@3.5.5"], "did you mean openssl@3.5.5"),
         ("measure.py", ["mem", "--suites=nosuch"], "no suite nosuch"),
         ("plan.py", ["memory", "--connections=0"], "whole number from 1"),
         ("profile_heap.py", ["--tool=nosuch"], "TOOL=nosuch must be"),
-        ("tabulate.py", ["data", "--table=nosuch"], "invalid choice: 'nosuch'"),
+        ("tabulate.py", ["data", "--table=nosuch"], "argument --table: nosuch must be settings, "),
     ],
 )
 def test_a_wrong_argument_is_told_without_a_package(run_alone, script, arguments, said):

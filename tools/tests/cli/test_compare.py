@@ -335,7 +335,7 @@ def test_schemas_of_two_versions_are_read_and_what_is_missing_is_said(run, tmp_p
         (["OLD", "NEW", "--stack", "a=b", "--stack", "a=c"], "--stack names a twice"),
         (["OLD", "NEW", "--stack", "a=c", "--stack", "b=c"], "--stack names c twice"),
         (["OLD", "NEW", "--into", "page.md", "--format", "csv"], "leave --format out"),
-        (["OLD", "NEW", "--meter", "memory"], "invalid choice"),
+        (["OLD", "NEW", "--meter", "memory"], "argument --meter: memory must be heap, "),
     ],
 )
 def test_usage_is_exit_2_and_a_sentence(run, words, said, old, new):

@@ -16,8 +16,9 @@ from tests.support import forked_command, synthetic
 from tests.support.pictured import overlaps
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_versions
-from tlsmem.compare import release_options, release_plot, release_tables, release_walk
+from tlsmem.compare import release_plot, release_tables, release_walk
 from tlsmem.compare.release_walk import ReleaseWalk
+from tlsmem.config import releases
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
@@ -74,7 +75,7 @@ def recorded() -> list[Record]:
 
 
 def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> ReleaseWalk:
-    stacks = release_options.stacks_of("openssl", list(dict.fromkeys(run.stack for run in runs)), versions)
+    stacks = releases.select_stacks("openssl", dict.fromkeys(run.stack for run in runs), versions)
     return release_walk.build_walks(select(runs), stacks, [role])[0]
 
 
@@ -85,7 +86,7 @@ def column(table, key: str) -> list:
 
 def test_releases_stand_in_their_order_and_variants_are_libraries_of_their_own(recorded):
     assert [one.version for one in walked(recorded).releases] == ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"]
-    assert release_options.stacks_of("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
+    assert releases.select_stacks("openssl", list(SHAPES), ["4.0.3", "3.0.9"]) == ["openssl@3.0.9", "openssl@4.0.3"]
 
 
 def test_each_stage_has_its_exact_size_and_the_change_in_words(recorded):
@@ -262,7 +263,7 @@ def test_the_committed_recording_is_walked_to_the_byte(tmp_path, here):
         (
             ["--library", "openssl", "--suites", "tls13"],
             2,
-            "memtest: no suite tls13 among those of memtest/suites.toml",
+            "memtest: SUITES: no suite tls13 among those of memtest/suites.toml",
         ),
         (
             ["--library", "openssl", "--into", "page.md"],
@@ -299,7 +300,7 @@ def test_as_a_command_what_cannot_be_walked_is_the_same_sentence():
 
 
 def test_make_checks_the_library_before_anything_else():
-    refused = ran("--takes", "LIB VERSIONS", "LIB=opensl", tool=ROOT / "tools/names.py")
+    refused = ran("--goal", "compare-versions", "LIB=opensl", tool=ROOT / "tools/names.py")
     assert refused.returncode == 2 and refused.stderr.startswith("memtest: LIB=opensl ")
     assert "did you mean openssl" in refused.stderr
 
@@ -307,7 +308,7 @@ def test_make_checks_the_library_before_anything_else():
 @pytest.fixture
 def made(recorded):
     one = of("openssl@3.0.9", None, "tls12-rsa-aes256")
-    walks = release_walk.build_walks(select([*recorded, *one]), release_options.stacks_of("openssl", list(KNOWN)))
+    walks = release_walk.build_walks(select([*recorded, *one]), releases.select_stacks("openssl", list(KNOWN)))
     made = release_plot.draw_figure(walks, "openssl", "established")
     made.canvas.draw()
     yield made

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
+from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions
 from tlsmem.run import stack_abilities
 from tlsmem.run.process import ProcessResult
 from tlsmem.tables import stack_list
 
-ROOT = stack_list.definitions.ROOT
 REFUSED = b'{"record":"end","status":"unsupported","reason":"no such group"}\n'
 
 

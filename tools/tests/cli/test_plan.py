@@ -15,7 +15,8 @@ from hypothesis import given, strategies
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan as command
-from tlsmem.plan import amounts, answer, capacity, find_model, handshake_rates, haproxy_answer
+from tlsmem.config import amounts
+from tlsmem.plan import answer, capacity, find_model, handshake_rates, haproxy_answer
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.connection_model import BY_HEAP, BY_RATIO, MEASURED, QUOTIENT, ConnectionModel

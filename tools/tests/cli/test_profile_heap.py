@@ -213,10 +213,13 @@ def test_a_program_with_a_malloc_of_its_own_would_hang_heaptrack(tmp_path, sourc
         (["--n=3"], "N=3: sessions come in pairs of client and server, so N is a positive even number"),
         (
             ["--stack=opensl@3.5.5"],
-            "no stack opensl@3.5.5 among those of memtest/stacks.toml; did you mean openssl@3.5.5",
+            "STACK: no stack opensl@3.5.5 among those of memtest/stacks.toml; did you mean openssl@3.5.5",
         ),
         (["--stack=null@c null@rust"], "STACK=null@c null@rust is more than one; a profile is of one run"),
-        (["--suite=tls13-rsa-aes25"], "no suite tls13-rsa-aes25 among those of memtest/suites.toml; did you mean "),
+        (
+            ["--suite=tls13-rsa-aes25"],
+            "SUITE: no suite tls13-rsa-aes25 among those of memtest/suites.toml; did you mean ",
+        ),
         (["--tool=heaptrak"], "TOOL=heaptrak must be sites, heaptrack, massif or dhat; did you mean heaptrack"),
         (["--out=Makefile"], "OUT=Makefile is a file; it must be a directory"),
     ],

@@ -389,4 +389,4 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
 @pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
 def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""
-    assert [*map(str, report.listed(words))] == paths
+    assert [*map(str, report.parsed([f"--recordings={words}"]).recording)] == paths

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config import option_check
+from tlsmem.config import option_check, option_kinds, toml_tables
+from tlsmem.config.options import GOALS, VARIABLES, options_of_goal
 
 
-def refusal(**knobs):
+def refusal(**options):
     with pytest.raises(ValueError) as refused:
-        option_check.check_options(knobs)
+        option_check.check_options(options)
     return str(refused.value)
 
 
@@ -29,8 +30,9 @@ def make(*arguments, **environment):
 def definitions_once():
     """Definitions are read and found right a single time, not for each of some thousand values."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(option_check, "read_tables", cache(option_check.read_tables))
-        patch.setattr(option_check.toml_keys, "check_keys", lambda *_: None)
+        known = cache(toml_tables.read_tables)
+        for module in (option_check, option_kinds, toml_tables):
+            patch.setattr(module, "read_tables", known)
         yield
 
 
@@ -43,9 +45,9 @@ class TestAnyValue:
 
     @given(st.text())
     def test_no_text_makes_the_check_fail_in_another_way(self, text):
-        for knob in option_check.MEMORY_OPTIONS:
+        for option in options_of_goal("mem"):
             try:
-                option_check.check_options({knob: text.replace("\0", "")})
+                option_check.check_options({option: text.replace("\0", "")})
             except ValueError as refused:
                 assert str(refused)
 
@@ -63,7 +65,7 @@ def test_an_unknown_stack_names_the_nearest_and_where_all_are():
 def test_suites_and_allocators_likewise():
     assert "did you mean tls13-rsa-aes256" in refusal(SUITES="tls13-rsa-aes25")
     assert "did you mean jemalloc" in refusal(ALLOCATOR="jemaloc")
-    assert "knob STACK " in refusal(STACK="null@c") and "did you mean STACKS?" in refusal(STACK="null@c")
+    assert "option STACK " in refusal(STACK="null@c") and "did you mean STACKS?" in refusal(STACK="null@c")
 
 
 def test_a_name_far_from_all_gets_no_guess():
@@ -72,15 +74,15 @@ def test_a_name_far_from_all_gets_no_guess():
 
 def test_lists_are_separated_by_spaces_or_commas():
     option_check.check_options({"STACKS": "null@c,openssl@3.5.5  null@rust"})
-    assert option_check.split_names("a, b c") == ["a", "b", "c"]
+    assert toml_tables.split_names("a, b c") == ["a", "b", "c"]
 
 
-def test_the_other_knobs():
+def test_the_other_options():
     option_check.check_options(
         {"WINDOW": "all", "HEAP": "0", "REPEATS": "3", "JOBS": "2", "FRESH": "1", "OUT": "a new one"}
     )
-    for knob, value in {"WINDOW": "0", "HEAP": "some", "REPEATS": "0", "JOBS": "none", "FRESH": "2"}.items():
-        assert f"{knob}={value}" in refusal(**{knob: value})
+    for option, value in {"WINDOW": "0", "HEAP": "some", "REPEATS": "0", "JOBS": "none", "FRESH": "2"}.items():
+        assert f"{option}={value}" in refusal(**{option: value})
     assert "is a file" in refusal(OUT=__file__)
 
 
@@ -88,7 +90,7 @@ def test_a_toml_error_names_file_and_line(tmp_path, monkeypatch):
     for kind in "suites", "allocators", "campaigns":
         (tmp_path / f"{kind}.toml").touch()
     (tmp_path / "stacks.toml").write_text("[fine]\nharness = \n")
-    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
+    monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
     said = refusal()
     assert "memtest/stacks.toml" in said and "line 2" in said
 
@@ -104,31 +106,25 @@ def test_a_directory_that_no_file_system_can_hold_is_refused():
     assert "File name too long" in refusal(OUT="x" * 300)
 
 
-def test_every_knob_has_a_default_to_show():
-    assert list(option_check.memory_defaults()) == list(option_check.MEMORY_OPTIONS) and all(
-        option_check.memory_defaults().values()
-    )
-
-
 def test_the_command_says_one_sentence_and_exits_with_2():
     done = subprocess.run([ROOT / "tools/names.py", "N=7"], capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
 
 
-def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
+def test_make_takes_options_from_the_command_line_and_not_from_the_environment():
     assert "N=7" in make("names", "N=7").stderr
     assert make("names", N="7", STACKS="nonsense").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("target", "knobs", "command"),
+    ("target", "options", "command"),
     [
         ("bench", ["STACKS=null@c null@rust", "N=100"], ["bench_meter.py", "--stacks='null@c null@rust'", "--n='100'"]),
         ("bench", ["SUITES=none", "REPEATS=3"], ["bench_meter.py", "--suites='none'", "--repeats='3'"]),
         ("bench", ["STACKS=null@c"], ["tools/packages.py mem --stacks='null@c'"]),
-        ("bench", ["WINDOW=3"], ["tools/names.py --takes 'STACKS PREFIX SUITES N REPEATS' WINDOW='3'"]),
-        ("prove", ["N=4"], ["tools/names.py --takes 'OUT JOBS FRESH' N='4'"]),
-        ("mem", ["N=4"], ["tools/names.py N='4'"]),
+        ("bench", ["WINDOW=3"], ["tools/names.py --goal bench WINDOW='3'"]),
+        ("prove", ["N=4"], ["tools/names.py --goal prove N='4'"]),
+        ("mem", ["N=4"], ["tools/names.py --goal mem N='4'"]),
         ("mem", ["CLIENT=a", "SERVER=b"], ["tools/packages.py mem --client='a' --server='b'"]),
         ("mem", ["CLIENT=a", "SERVER=b"], ["tools/build.py 'a' 'b'"]),
         ("mem", ["STACKS=a b"], ["tools/build.py 'a b'"]),
@@ -140,24 +136,24 @@ def test_make_takes_knobs_from_the_command_line_and_not_from_the_environment():
         ("check", ["STACKS=a b"], ["run_checks.py check-style check-layers", "check-selfcheck STACKS='a b'"]),
         ("check-smoke", ["STACKS=all"], ["tools/measure.py --verify --stacks='all'"]),
         ("check-selfcheck", ["STACKS=a", "PREFIX=/opt"], ["selfcheck.py --quick --leave-out", "--prefix='/opt'"]),
-        ("check", ["N=4"], ["tools/names.py --takes 'STACKS PREFIX' N='4'"]),
+        ("check", ["N=4"], ["tools/names.py --goal check N='4'"]),
         ("profile", ["STACK=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),
         ("mem", ["N=2"], ["tools/build.py --campaign mem"]),
         ("stacks", ["STACKS=null@c"], ["tools/list_stacks.py --stacks='null@c'"]),
         ("mem", ["ALLOCATOR=jemalloc"], ["tools/packages.py mem --allocator='jemalloc'"]),
     ],
 )
-def test_knobs_reach_the_commands_that_take_them(target, knobs, command):
-    lines = make("-n", target, *knobs, takes="leaked").stdout.splitlines()
+def test_options_reach_the_commands_that_take_them(target, options, command):
+    lines = make("-n", target, *options, takes="leaked").stdout.splitlines()
     assert any(all(part in line for part in command) for line in lines)
 
 
-def test_a_knob_that_a_target_does_not_take_is_refused():
+def test_a_option_that_a_target_does_not_take_is_refused():
     done = subprocess.run(
-        [ROOT / "tools/names.py", "--takes", "STACKS N", "N=4", "WINDOW=3"], capture_output=True, text=True
+        [ROOT / "tools/names.py", "--goal", "bench-loop", "N=4", "STACKS=null@c"], capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert done.stderr == "memtest: WINDOW is no knob of this target; it takes STACKS, N\n"
+    assert done.stderr == "memtest: N is no option of `make bench-loop`; it takes STACKS, REPEATS\n"
 
 
 def test_make_hands_a_name_of_any_shape_on_as_it_is():
@@ -166,7 +162,7 @@ def test_make_hands_a_name_of_any_shape_on_as_it_is():
     assert "--fresh" not in make("-n", "mem", "FRESH=0").stdout
 
 
-def test_a_bare_make_lists_every_target_and_knob():
+def test_a_bare_make_lists_every_target_and_option():
     said = make().stdout
     for word in (
         "setup",
@@ -177,13 +173,14 @@ def test_a_bare_make_lists_every_target_and_knob():
         "figures",
         "stacks-clean",
         "clean",
-        *option_check.MEMORY_OPTIONS,
+        *GOALS,
+        *(option.name for option in VARIABLES),
     ):
         assert f"  {word} " in said
 
 
 @pytest.mark.parametrize(
-    ("knobs", "said"),
+    ("options", "said"),
     [
         ({"N": "-2"}, "N=-2 is negative; the least is 2"),
         ({"HEAP": "-1"}, "HEAP=-1 is negative; the least is 0"),
@@ -191,20 +188,20 @@ def test_a_bare_make_lists_every_target_and_knob():
         ({"N": "9" * 13}, "N=9999999999999 is too large; the most is 1000000000"),
         ({"WINDOW": "1000000001"}, "WINDOW=1000000001 is too large; the most is 1000000000"),
         ({"REPEATS": "1001"}, "REPEATS=1001 is too large; the most is 1000"),
-        ({"n": "10"}, "no knob n among those of `make help`; did you mean N or ENV?"),
+        ({"n": "10"}, "no option n among those of `make help`; did you mean N or ENV?"),
         ({"OUT": "-x"}, "OUT='-x' begins with a dash or holds a line break; it names a directory"),
         ({"OUT": "a\nb"}, "OUT='a\\nb' begins with a dash or holds a line break; it names a directory"),
     ],
 )
-def test_a_sentence_says_what_is_so(knobs, said):
-    assert refusal(**knobs) == said
+def test_a_sentence_says_what_is_so(options, said):
+    assert refusal(**options) == said
 
 
 MIXED = {"CLIENT": "null@c", "SERVER": "null@rust"}
 
 
 @pytest.mark.parametrize(
-    ("knobs", "said"),
+    ("options", "said"),
     [
         ({"CLIENT": "null@c"}, "CLIENT needs SERVER too: a mixed pair has two ends"),
         ({"SERVER": "null@c"}, "SERVER needs CLIENT too: a mixed pair has two ends"),
@@ -218,40 +215,40 @@ MIXED = {"CLIENT": "null@c", "SERVER": "null@rust"}
         ),
     ],
 )
-def test_ends_that_do_not_go_together(knobs, said):
-    assert refusal(**knobs) == said
+def test_ends_that_do_not_go_together(options, said):
+    assert refusal(**options) == said
 
 
 def test_a_null_stack_is_one_by_its_table(monkeypatch):
     tables = {
-        kind: option_check.read_tables(kind)
+        kind: toml_tables.read_tables(kind)
         for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
     }
     tables["stacks"] |= {"plain@1": {"tls": False}, "null@2": {}}
-    monkeypatch.setattr(option_check, "read_tables", tables.get)
+    for module in (option_check, option_kinds, toml_tables):
+        monkeypatch.setattr(module, "read_tables", tables.get)
     option_check.check_options({"CLIENT": "plain@1 ", "SERVER": "null@c"})
     assert refusal(CLIENT="plain@1", SERVER="null@2").startswith("a null stack speaks no TLS")
 
 
 @pytest.mark.parametrize(
-    ("target", "knobs", "said"),
+    ("target", "options", "said"),
     [
-        ("profile", "STACKS=null@c", "STACKS is no knob of this target; did you mean STACK?"),
-        ("mem", "STACK=null@c", "STACK is no knob of this target; did you mean STACKS?"),
-        ("profile", "STACK=null@d", "no stack null@d among those of memtest/stacks.toml; did you mean null@c"),
+        ("profile", "STACKS=null@c", "STACKS is no option of `make profile`; did you mean STACK?"),
+        ("mem", "STACK=null@c", "STACK is no option of `make mem`; did you mean STACKS?"),
+        ("profile", "STACK=null@d", "STACK: no stack null@d among those of memtest/stacks.toml; did you mean null@c"),
         ("profile", "SUITE=a,b", "SUITE=a,b is more than one; a profile is of one run"),
         ("profile", "TOOL=dhta", "TOOL=dhta must be sites, heaptrack, massif or dhat; did you mean dhat?"),
     ],
 )
-def test_the_knobs_of_a_profile_are_its_own(target, knobs, said):
-    done = make(target, knobs)
+def test_the_options_of_a_profile_are_its_own(target, options, said):
+    done = make(target, options)
     assert done.returncode == 2 and done.stderr.startswith(f"memtest: {said}") and not done.stdout
 
 
-def test_the_knobs_of_both_are_listed():
-    said = make("help").stdout
-    mem, profile = said.partition("knobs of mem:")[2].split("knobs of profile:")
-    assert "  TOOL " in profile and "  STACK " in profile and "  TOOL " not in mem and "  STACKS " in mem
+def test_the_options_of_one_target_are_listed_with_its_defaults():
+    done = subprocess.run([ROOT / "tools/names.py", "--list", "profile"], capture_output=True, text=True)
+    assert "  TOOL " in done.stdout and "default: heaptrack" in done.stdout and "  STACKS " not in done.stdout
 
 
 def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
@@ -260,7 +257,7 @@ def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
         lines = make("-n", "profile", "-W", "memtest/marks_valgrind.c", *words).stdout.splitlines()
         return lines[-2].replace("'", "").strip(), any("-o build/core/libmarks.so" in line for line in lines)
 
-    stack, tool = option_check.PROFILE_DEFAULTS["STACK"], option_check.PROFILE_DEFAULTS["TOOL"]
+    stack, tool = (options_of_goal("profile")[name].goals["profile"] for name in ("STACK", "TOOL"))
     assert done() == done(f"STACK={stack}", f"TOOL={tool}") == (f"tools/build.py {stack}", tool in ("massif", "dhat"))
     assert done("STACK=null@c", "TOOL=dhat") == ("tools/build.py null@c", True)
 
@@ -272,7 +269,7 @@ def test_what_is_kept_and_split_processes_do_not_go_together():
 
 
 @pytest.mark.parametrize(
-    ("knob", "said"),
+    ("option", "said"),
     [
         ("ROLES", "together or split"),
         ("KEEP", "client or server"),
@@ -280,8 +277,8 @@ def test_what_is_kept_and_split_processes_do_not_go_together():
         ("FRESH", "0 or 1"),
     ],
 )
-def test_a_choice_names_what_there_is(knob, said):
-    assert refusal(**{knob: "no"}) == f"{knob}=no must be {said}"
+def test_a_choice_names_what_there_is(option, said):
+    assert refusal(**{option: "no"}) == f"{option}=no must be {said}"
 
 
 def test_the_most_is_accepted():
@@ -289,7 +286,7 @@ def test_the_most_is_accepted():
 
 
 @pytest.mark.parametrize(
-    ("knobs", "said"),
+    ("options", "said"),
     [
         ({"STACKS": "all null@c"}, "STACKS=all null@c: all is every stack already; leave the others out"),
         (
@@ -302,21 +299,21 @@ def test_the_most_is_accepted():
         ({"STACKS": "openssl@path", "PREFIX": __file__}, f"PREFIX={__file__} is a file; it must be a directory"),
         ({"STACKS": "openssl@path", "PREFIX": "/no/such"}, "PREFIX=/no/such is not there; it is where your library"),
         ({"STACKS": "openssl@path", "PREFIX": ""}, "PREFIX is empty; it names a directory"),
-        ({"SUITES": "all"}, "no suite all among those of memtest/suites.toml"),
+        ({"SUITES": "all"}, "SUITES: no suite all among those of memtest/suites.toml"),
     ],
 )
-def test_all_stacks_and_the_prefix_of_one(knobs, said):
-    assert refusal(**knobs).startswith(said)
+def test_all_stacks_and_the_prefix_of_one(options, said):
+    assert refusal(**options).startswith(said)
 
 
 def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
-    known = list(option_check.read_tables("stacks"))
+    known = list(toml_tables.read_tables("stacks"))
     option_check.check_options({"STACKS": "all"})
     option_check.check_options({"STACKS": "all", "PREFIX": "/"})
     option_check.check_options({"STACKS": "openssl@path null@c", "PREFIX": "/"})
-    assert option_check.expand_stacks("all", "/") == known
-    assert option_check.expand_stacks(" all ") == [name for name in known if name != "openssl@path"] != known
-    assert option_check.expand_stacks("b a,b") == ["b", "a"]
+    assert toml_tables.expand_stacks("all", "/") == known
+    assert toml_tables.expand_stacks(" all ") == [name for name in known if name != "openssl@path"] != known
+    assert toml_tables.expand_stacks("b a,b") == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -325,11 +322,12 @@ def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
 )
 def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
     tables = {
-        kind: option_check.read_tables(kind)
+        kind: toml_tables.read_tables(kind)
         for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
     }
     tables["campaigns"]["law"][key].append(there_is_none)
-    monkeypatch.setattr(option_check, "read_tables", tables.get)
+    for module in (option_check, option_kinds, toml_tables):
+        monkeypatch.setattr(module, "read_tables", tables.get)
     said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"
     assert refusal().startswith(f"{said}; did you mean ")
 
@@ -348,8 +346,8 @@ def test_a_list_for_a_full_disk_is_a_sentence():
 def test_a_table_may_say_only_in_what_it_differs(tmp_path, monkeypatch):
     text = '[a]\nlike = "b"\nneeds = ["x"]\n[b]\nneeds = ["y"]\ndriver = "d"\n[c]\nlike = "a"\n'
     (tmp_path / "stacks.toml").write_text(text)
-    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
-    assert option_check.read_tables("stacks")["c"] == {"needs": ["x"], "driver": "d"}
+    monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
+    assert toml_tables.read_tables("stacks")["c"] == {"needs": ["x"], "driver": "d"}
 
 
 @pytest.mark.parametrize(
@@ -361,7 +359,7 @@ def test_a_table_may_say_only_in_what_it_differs(tmp_path, monkeypatch):
 )
 def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, what):
     (tmp_path / "stacks.toml").write_text(text)
-    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
+    monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
     with pytest.raises(ValueError) as refused:
-        option_check.read_tables("stacks")
+        toml_tables.read_tables("stacks")
     assert what in str(refused.value)

@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import handmade
+from tlsmem.config.choices import BY, LIVE
 from tlsmem.explore import profile_selection, profile_tables
 from tlsmem.explore.profile_tables import by_phase, sizes, summary
 from tlsmem.explore.short_function_names import short
 from tlsmem.explore.top_sites import top_sites_table
-from tlsmem.explore.view_options import BY, LIVE
-from tlsmem.profile.frames import OWNERS, Frame
+from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
+from tlsmem.schema.roles import OWNERS
 from tlsmem.tables.table import Table
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tlsmem.base.paths import ROOT
 from tlsmem.build import sources
-from tlsmem.config import definitions, option_check, toml_keys
+from tlsmem.config import definitions, toml_tables
 from tlsmem.profile.buckets import rules as bucket_rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rules, find_bucket
 from tlsmem.profile.frames import Frame
 
-ROOT = option_check.ROOT
 MESSAGES = "handshake messages and transcript"
 RULE = {"bucket": "b", "why": "Because.", "source": "a.c: f"}
 
@@ -104,7 +104,7 @@ def test_a_family_is_the_name_without_variants_and_version():
 
 
 def test_rules_are_of_families_of_stacks():
-    assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in option_check.read_tables("stacks")}
+    assert set(bucket_rules.families()) <= {bucket_rules.family_of(name) for name in toml_tables.read_tables("stacks")}
 
 
 def every_rule() -> list[dict]:
@@ -130,7 +130,7 @@ def test_the_source_of_a_reason_has_what_it_names(one):
     """Where the sources lie on this machine: every file is there, with every function that is named beside it."""
     family = next(name for name in bucket_rules.families() if one in bucket_rules.read_tables()[name])
     folders = [ROOT, *sources_of(family)]
-    registries = (ROOT / "build/cargo/registry", option_check.Path.home() / ".cargo/registry")
+    registries = (ROOT / "build/cargo/registry", Path.home() / ".cargo/registry")
     crates = {path.name: path for root in registries for path in root.glob("src/*/*-[0-9]*")}
     for part in one["source"].split("; "):
         file, _, named = part.partition(": ")
@@ -141,9 +141,7 @@ def test_the_source_of_a_reason_has_what_it_names(one):
         if not found:
             pytest.skip(f"no source of {file}")
         words = re.findall(r"\w+", named.split(" (")[0])
-        assert any(all(word in text for word in words) for text in map(option_check.Path.read_text, found)), (
-            f"{file}: {words}"
-        )
+        assert any(all(word in text for word in words) for text in map(Path.read_text, found)), f"{file}: {words}"
 
 
 @pytest.mark.parametrize(
@@ -152,28 +150,29 @@ def test_the_source_of_a_reason_has_what_it_names(one):
         ({"buckets": []}, "[buckets] must be a table of texts"),
         ({"buckets": {"b": 1}}, "[buckets] must be a table of texts"),
         ({"buckets": {"b": ""}, "x": {}}, "[[x]] must be a list of tables"),
-        ({"buckets": {"b": ""}, "x": [1]}, "[[x]], rule 1 must be a table"),
-        ({"buckets": {"b": ""}, "x": [RULE | {"by": ["f"], "wihtin": ["f"]}]}, "[[x]], rule 1: there is no key wihtin"),
-        ({"buckets": {"b": ""}, "x": [RULE | {"by": "f"}]}, "[[x]], rule 1: by must be a list of text"),
-        ({"buckets": {"b": ""}, "x": [{"bucket": "b", "by": ["f"]}]}, "[[x]], rule 1: why is missing"),
+        ({"buckets": {"b": ""}, "x": [1]}, "[[x]], rule 1: Input should be a valid dictionary"),
+        (
+            {"buckets": {"b": ""}, "x": [RULE | {"by": ["f"], "wihtin": ["f"]}]},
+            "[[x]], rule 1: wihtin: no such key",
+        ),
+        ({"buckets": {"b": ""}, "x": [RULE | {"by": "f"}]}, "[[x]], rule 1: by: Input should be a valid list"),
+        ({"buckets": {"b": ""}, "x": [{"bucket": "b", "by": ["f"]}]}, "[[x]], rule 1: why: Field required"),
         ({"buckets": {"b": ""}, "x": [RULE]}, "[[x]], rule 1: by and within are missing; it needs one of them"),
         ({"buckets": {"a": ""}, "x": [RULE | {"by": ["f"]}]}, "[[x]], rule 1: no bucket b; there are: a"),
         (
             {"buckets": {"b": ""}, "x": [RULE | {"by": ["f"]}, RULE | {"by": ["(f"]}]},
-            "[[x]], rule 2: '(f' is no regular",
+            "[[x]], rule 2: by.0: '(f' is no regular",
         ),
     ],
 )
 def test_what_a_table_may_not_say_is_a_sentence_that_names_the_rule(tables, said):
     with pytest.raises(ValueError) as refused:
-        toml_keys.check_buckets(tables)
+        definitions.check_buckets(tables)
     assert str(refused.value).startswith(f"memtest/buckets.toml: {said}")
 
 
 def test_the_file_is_checked_with_the_others(tmp_path, monkeypatch):
-    for kind in "stacks", "suites", "allocators", "campaigns", "cpus":
-        (tmp_path / f"{kind}.toml").touch()
     (tmp_path / "buckets.toml").write_text("[[openssl]]\nbucket = 1\n")
-    monkeypatch.setattr(option_check, "DEFINITIONS", tmp_path)
-    with pytest.raises(ValueError, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket must be text"):
-        option_check.check_options({})
+    monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
+    with pytest.raises(SystemExit, match=r"memtest/buckets\.toml: \[\[openssl\]\], rule 1: bucket: Input should be"):
+        definitions.check_definitions()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tlsmem.config import definitions
+from tlsmem.base.paths import ROOT
 from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, Profile, sum_live
@@ -32,11 +32,11 @@ pytestmark = pytest.mark.skipif(not shutil.which("heaptrack"), reason="heaptrack
 @pytest.fixture(scope="module", params=PROGRAMS)
 def recorded(request, tmp_path_factory) -> Path:
     argv = PROGRAMS[request.param]
-    if not shutil.which(definitions.ROOT / argv[0] if request.param == "harness" else argv[0]):
+    if not shutil.which(ROOT / argv[0] if request.param == "harness" else argv[0]):
         pytest.skip(f"{argv[0]} is not built")
     folder = tmp_path_factory.mktemp(request.param)
     variables = {**os.environ, "PYTHONMALLOC": "malloc"}
-    subprocess.run(["heaptrack", "-o", folder / "recorded", *argv], cwd=definitions.ROOT, env=variables, **QUIET)
+    subprocess.run(["heaptrack", "-o", folder / "recorded", *argv], cwd=ROOT, env=variables, **QUIET)
     (file,) = folder.glob("recorded.*")
     return file
 

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from tests.support import forked_command, synthetic_timed
+from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, timed_matrix
 from tlsmem.config.run import argv
 from tlsmem.run import machine_noise, progress
@@ -59,11 +60,11 @@ def test_transfers_are_a_gibibyte_or_a_million_writes(size, count):
     assert timed_matrix.transfers_per_run(size) == count
 
 
-@pytest.mark.skipif(not (definitions.ROOT / NULL).exists(), reason="null@c is not built")
+@pytest.mark.skipif(not (ROOT / NULL).exists(), reason="null@c is not built")
 @pytest.mark.parametrize(("size", "writes"), [(1, 65536), (1000, 65), (40000, 1), (65536, 1), (65537, 1)])
 def test_a_round_has_as_many_writes_as_the_cores(size, writes):
     none = [f"{key}=none" for key in ("protocol", "cipher", "group", "certs", "auth")]
-    argv = [definitions.ROOT / NULL, "throughput", "rounds=1", f"size={size}", *none]
+    argv = [ROOT / NULL, "throughput", "rounds=1", f"size={size}", *none]
     lines = map(json.loads, subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout.splitlines())
     (parts,) = (line["parts"] for line in lines if line["record"] == "thread")
     (moved,) = (part["bytes"] for part in parts if part["part"] == "send")

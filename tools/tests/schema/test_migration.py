@@ -6,10 +6,11 @@ import re
 import pytest
 
 from tlsmem.base.paths import ROOT
+from tlsmem.config import choices
 from tlsmem.schema import records
 from tlsmem.schema.records import SCHEMA, Record
 from tlsmem.stats.selection import ASPECTS
-from tlsmem.tables import forms, recording_contents, render
+from tlsmem.tables import recording_contents, render
 from tlsmem.tables.table import Table
 
 COMMITTED = sorted((ROOT / "data").glob("*/*.jsonl"))
@@ -75,7 +76,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
     tables, others = shown(old), shown(new)
     assert len(tables) > 2
     for name, table in tables.items():
-        assert render.format_tables([table], forms.JSON) == render.format_tables([others[name]], forms.JSON)
+        assert render.format_tables([table], choices.JSON) == render.format_tables([others[name]], choices.JSON)
 
 
 def of(recording: str, stack: str) -> list[Record]:

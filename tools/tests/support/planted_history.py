@@ -16,8 +16,9 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOOLS))
 
+from tlsmem.base.paths import ROOT  # noqa: E402
 from tlsmem.build import sources  # noqa: E402
-from tlsmem.config.definitions import ROOT, stacks  # noqa: E402
+from tlsmem.config.definitions import stacks  # noqa: E402
 
 STACK = "openssl@3.5.5"
 COMMITS, PLANTED = 32, 19

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from tests.support import synthetic
+from tlsmem.config.table_names import NEEDS
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue
-from tlsmem.tables.table_names import NEEDS
 
 STACK, OTHER, SUITE = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "tls13-rsa-aes256"
 KINDS = {

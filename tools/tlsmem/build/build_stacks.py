@@ -10,7 +10,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.build import cache, system_packages
 from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.schedule import Schedule
-from tlsmem.config import definitions, option_check
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Stack, campaigns, stacks
 
 UNAVAILABLE = 77
@@ -33,8 +33,8 @@ def run(chosen: list[str], known: dict[str, Stack], prefix: Path | None) -> int:
 def requested_stacks(given: argparse.Namespace) -> list[str]:
     """The stacks that were named, and those of the campaign; all where there are none. Their names are known."""
     campaign = campaigns()[given.campaign].every_stack if given.campaign else []
-    named = option_check.split_names(" ".join(given.stacks)) + campaign
-    return option_check.expand_stacks(" ".join(named) or option_check.ALL_STACKS, given.prefix)
+    named = toml_tables.split_names(" ".join(given.stacks)) + campaign
+    return toml_tables.expand_stacks(" ".join(named) or toml_tables.ALL_STACKS, given.prefix)
 
 
 def run_and_exit(given: argparse.Namespace) -> None:
@@ -42,7 +42,7 @@ def run_and_exit(given: argparse.Namespace) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
     definitions.check_definitions()
     try:
-        sys.exit(run(requested_stacks(given), stacks(), given.prefix and given.prefix.absolute()))
+        sys.exit(run(requested_stacks(given), stacks(), given.prefix and Path(given.prefix).absolute()))
     except (BuildFailed, ValueError) as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(1)

@@ -4,12 +4,12 @@ import os
 import re
 import shlex
 import shutil
-import tomllib
 from pathlib import Path
 
 from tlsmem.build import commands, compiler_flags, shared_resources, sources, stamps
 from tlsmem.build.commands import BuildFailed
 from tlsmem.config.definitions import SOURCES_FOLDER, Stack, TreeStack, tree_place
+from tlsmem.config.toml_tables import parse_toml
 
 
 def write_manifest(name: str, stack: TreeStack, root: Path) -> Path:
@@ -43,7 +43,7 @@ def packages(tree: Path) -> dict[str, tuple[Path, str]]:
 
 def read(manifest: Path) -> dict:
     try:
-        return tomllib.loads(manifest.read_text())
+        return parse_toml(manifest.read_bytes())
     except (OSError, ValueError) as error:
         raise BuildFailed(f"{manifest}: {error}") from None
 

@@ -14,7 +14,9 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from tlsmem.config import option_check
+from tlsmem.config import option_check, toml_tables
+from tlsmem.config.option_parser import default_text, make_parser
+from tlsmem.config.options import options_of_command, options_of_goal
 
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
 PURPOSES = {
@@ -28,7 +30,10 @@ PURPOSES = {
     "profile": BUILD_PACKAGES,  # and the tool's
 }
 PROFILERS = {"sites": [], "heaptrack": ["heaptrack"], "massif": ["valgrind"], "dhat": ["valgrind"]}
-TAKEN = ("STACKS", "PREFIX", "CLIENT", "SERVER", "ALLOCATOR")
+EXAMPLES = """examples:
+  tools/packages.py mem --stacks "openssl@3.5.5 openssl@system" --allocator jemalloc
+  tools/packages.py profile --tool massif
+  tools/packages.py check"""
 OLDEST_CARGO = (1, 85)  # what jobserver and zeroize, below rustls 0.23.46, declare
 
 
@@ -73,7 +78,7 @@ INSTALLING = threading.Lock()
 
 def allocator_packages(name: str) -> list[str]:
     """The package of an allocator of memtest/allocators.toml; none for the system's. ValueError when half is said."""
-    entry = option_check.read_tables("allocators")[name]
+    entry = toml_tables.read_tables("allocators")[name]
     there = [key for key in ("package", "library") if entry.get(key)]
     if not there:
         return []
@@ -114,9 +119,14 @@ def apt(*arguments: str) -> None:
 
 def require_cargo_for(stacks: Iterable[str]) -> None:
     """As require_cargo, when one of these is written in Rust or has its source in a crate."""
-    table = option_check.read_tables("stacks")
-    if any(table[name].get("harness") == "rust" or "crate" in table[name].get("source", {}) for name in stacks):
+    table = toml_tables.read_tables("stacks")
+    if any(table[name].get("harness") == "rust" or has_crate(table[name]) for name in stacks):
         require_cargo()
+
+
+def has_crate(stack: dict) -> bool:
+    source = stack.get("source")
+    return isinstance(source, dict) and "crate" in source
 
 
 def require_cargo() -> None:
@@ -139,39 +149,36 @@ def require_linters() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    campaign = option_check.memory_defaults()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("purpose", choices=PURPOSES, help="the target of make that needs them")
-    for knob in TAKEN:
-        default = "" if knob in ("PREFIX", "CLIENT", "SERVER") else f" (default: {campaign[knob]})"
-        parser.add_argument(f"--{knob.lower()}", metavar=knob, help=f"of mem{default}")
-    for knob in ("STACK", "TOOL"):
-        default = option_check.PROFILE_DEFAULTS[knob]
-        parser.add_argument(f"--{knob.lower()}", metavar=knob, default=default, help=f"of profile (default: {default})")
-    given = parser.parse_args()
-    asked = {knob: getattr(given, knob.lower()) for knob in (*TAKEN, "STACK", "TOOL")}
-    option_check.check_options_or_exit({knob: value for knob, value in asked.items() if value is not None}, list(asked))
+    given = make_parser("packages", __doc__, EXAMPLES).parse_args()
+    names = (option.name for option, _ in options_of_command("packages") if option.is_variable)
+    asked = {name: value for name in names if (value := getattr(given, name.lower())) is not None}
+    try:
+        option_check.check_options(asked, {option.name: option for option, _ in options_of_command("packages")})
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
     mixed = f"{given.client} {given.server}" if given.client else None
-    given.stacks = given.stacks or mixed or campaign["STACKS"]
-    given.allocator = given.allocator or campaign["ALLOCATOR"]
+    usual = options_of_goal("mem")
+    given.stacks = given.stacks or mixed or default_text(usual["STACKS"].goals["mem"])
+    given.allocator = given.allocator or default_text(usual["ALLOCATOR"].goals["mem"])
     return given
 
 
 def main() -> None:
-    option_check.check_options_or_exit({})  # the defaults are read from the definitions
+    option_check.check_definitions_or_exit()  # the defaults are read from the definitions
     given = arguments()
     try:
         if given.purpose == "check":
             require_cargo()
             require_linters()
-            every = (one for name in option_check.read_tables("allocators") for one in allocator_packages(name))
+            every = (one for name in toml_tables.read_tables("allocators") for one in allocator_packages(name))
             require_packages([*PURPOSES["check"], *every])
         elif given.purpose in ("mem", "timed"):
-            require_cargo_for(option_check.expand_stacks(given.stacks, given.prefix))
+            require_cargo_for(toml_tables.expand_stacks(given.stacks, given.prefix))
             require_packages(
                 [
                     *PURPOSES[given.purpose],
-                    *(one for name in option_check.split_names(given.allocator) for one in allocator_packages(name)),
+                    *(one for name in toml_tables.split_names(given.allocator) for one in allocator_packages(name)),
                 ]
             )
         elif given.purpose == "profile":

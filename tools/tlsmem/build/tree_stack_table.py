@@ -1,11 +1,11 @@
 """By which table of memtest/stacks.toml a tree is built: of its library's the newest that is not above its release."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.definitions import Stack
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.config.toml_tables import parse_toml
 
 Reader = Callable[[str], str | None]  # the text of a file of the tree, by its path; None where there is none
 Sought = tuple[tuple[str, str | None], ...]  # a file, and what finds the release in it (None: it tells none)
@@ -92,7 +92,7 @@ def release_from_dat(text: str) -> str | None:
 def release_from_cargo(text: str, crate: str) -> str | None:
     """None when it is the manifest of another crate."""
     try:
-        package = tomllib.loads(text).get("package", {})
+        package = parse_toml(text.encode()).get("package", {})
     except ValueError:
         return None
     version = package.get("version") if package.get("name") == crate else None

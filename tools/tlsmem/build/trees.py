@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources, tree_files, tree_stack_table
 from tlsmem.build.tree_files import Listing
 from tlsmem.config import definitions
 from tlsmem.config.definitions import TreeSource, TreeStack
-from tlsmem.config.option_check import suggest_nearest
 
 NAMED = re.compile(r"([a-z0-9]+(?:\+[a-z0-9-]+)*)@(git|path):(.*)", re.DOTALL)
 DIGITS = 12

@@ -5,29 +5,31 @@ to be had: a source that is no longer offered.
 """
 
 import argparse
-from pathlib import Path
 
-from tlsmem.base import venv
-from tlsmem.config import option_check
+from tlsmem.base import nearest, venv
+from tlsmem.config import toml_tables
+from tlsmem.config.option_parser import CommandParser, make_parser
+
+EXAMPLES = """examples:
+  tools/build.py                                   every stack
+  tools/build.py openssl@3.5.5 rustls+ring@0.23.46
+  tools/build.py --campaign mem                    the stacks of a table of memtest/campaigns.toml
+  tools/build.py openssl@path --prefix /opt/openssl"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("stacks", nargs="*", metavar="STACK", help="as in memtest/stacks.toml; all when none is named")
-    made.add_argument("--campaign", help="the stacks of this table of memtest/campaigns.toml")
-    made.add_argument("--prefix", metavar="DIRECTORY", type=Path, help="where the library of openssl@path is installed")
-    return made
+def parser() -> CommandParser:
+    return make_parser("build", __doc__, EXAMPLES)
 
 
 def unknown(given: argparse.Namespace) -> str | None:
     """A sentence about the first name that is not defined; ValueError where definitions cannot be read."""
-    campaigns, stacks = option_check.read_tables("campaigns"), option_check.read_tables("stacks")
+    campaigns, stacks = toml_tables.read_tables("campaigns"), toml_tables.read_tables("stacks")
     if given.campaign and given.campaign not in campaigns:
-        near = option_check.suggest_nearest(given.campaign, campaigns)
+        near = nearest.suggest_nearest(given.campaign, campaigns)
         return f"no campaign {given.campaign} in memtest/campaigns.toml{near}"
-    for name in option_check.expand_stacks(" ".join(given.stacks) or option_check.ALL_STACKS, given.prefix):
+    for name in toml_tables.expand_stacks(" ".join(given.stacks) or toml_tables.ALL_STACKS, given.prefix):
         if name not in stacks:
-            return f"no stack {name} among those of memtest/stacks.toml{option_check.suggest_nearest(name, stacks)}"
+            return f"no stack {name} among those of memtest/stacks.toml{nearest.suggest_nearest(name, stacks)}"
     return None
 
 
@@ -37,7 +39,7 @@ def main() -> None:
     try:
         if wrong := unknown(given):
             asked.error(wrong)
-    except option_check.Unreadable:
+    except toml_tables.Unreadable:
         pass  # definitions.check() says it
     venv.activate()
     from tlsmem.build import build_stacks

@@ -9,12 +9,12 @@ Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usag
 import argparse
 import signal
 import sys
-from pathlib import Path
 
 from tlsmem.base import venv
-from tlsmem.cli import table_arguments
-from tlsmem.compare.comparison_options import ALL, ASPECTS, METERS, NARROWED, ROLES, STAGES, Usage
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.compare.exits import Usage
+from tlsmem.config.choices import ASPECTS
+from tlsmem.config.option_parser import CommandParser, make_parser
 from tlsmem.tables.table import printable_text
 
 EXAMPLES = """examples:
@@ -28,26 +28,8 @@ EXAMPLES = """examples:
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(prog="compare.py", description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("recording", nargs="+", metavar="RECORDING", help="OLD and NEW; with --by one recording will do")
-    told = f"what OLD and NEW are told apart by ({', '.join(ASPECTS)}), and its values"
-    made.add_argument("--by", nargs=3, metavar=("ASPECT", "OLD", "NEW"), help=told)
-    made.add_argument("--force", action="store_true", help="compare although declared settings differ, and say in what")
-    stack = "only this one, may be repeated; OLD=NEW where it has another name in each"
-    made.add_argument("--stack", action="append", metavar="STACK", help=stack)
-    for name in NARROWED:
-        made.add_argument(f"--{name}", action="append", help="only this; may be repeated")
-    made.add_argument("--role", action="append", choices=ROLES, help="only figures of this; may be repeated")
-    made.add_argument("--meter", action="append", choices=METERS, help="only figures of this; may be repeated")
-    usual = f"default: {', '.join(STAGES)}; `{ALL}`: the ends of all phases too; may be repeated"
-    made.add_argument("--phase", action="append", metavar="PHASE", help=usual)
-    table_arguments.add_format(made)
-    made.add_argument(
-        "--into", type=Path, metavar="FILE", help="write into this Markdown file, where the command stands"
-    )
-    return made
+def parser() -> CommandParser:
+    return make_parser("compare", __doc__, EXAMPLES)
 
 
 def check(given: argparse.Namespace) -> None:

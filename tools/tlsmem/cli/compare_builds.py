@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import repository, venv
-from tlsmem.compare.comparison_options import BAD, CHANGED, SKIP, UNCHANGED, Usage
+from tlsmem.compare.exits import BAD, CHANGED, SKIP, UNCHANGED, Usage
 from tlsmem.config import option_check
-from tlsmem.config.options import COMPARE_DEFAULTS, COMPARE_OPTIONS
+from tlsmem.config.option_parser import CommandParser, make_parser
+from tlsmem.config.options import options_of_goal
 
 EXAMPLES = """examples:
   tools/compare_builds.py --a openssl@git:openssl-3.5.5 --b openssl@path:. --role server    from within the clone
@@ -23,45 +24,39 @@ EXAMPLES = """examples:
   git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD"""
 FAILED, SIGNALLED = 1, 128
 OF_BISECT = {UNCHANGED: 0, CHANGED: BAD}
-MEANINGS = option_check.MEMORY_OPTIONS | COMPARE_OPTIONS
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    for knob, default in COMPARE_DEFAULTS.items():
-        made.add_argument(f"--{knob.lower()}", metavar=knob, help=f"{MEANINGS[knob]} (default: {default})")
-    made.add_argument("--bisect", action="store_true", help="exit 0, 1 or 125, for `git bisect run`")
-    return made
+def parser() -> CommandParser:
+    return make_parser("compare_builds", __doc__, EXAMPLES)
 
 
 def options_from_arguments(given: argparse.Namespace) -> dict[str, str]:
     """Usage, or an exit with 2 and a sentence, for what cannot be."""
-    knobs = {knob: getattr(given, knob.lower()) for knob in COMPARE_DEFAULTS}
-    knobs = {knob: value for knob, value in knobs.items() if value is not None}
-    option_check.check_options_or_exit(knobs, list(COMPARE_DEFAULTS))
-    if "OUT" in knobs:
-        repository.check_recording_or_exit(Path(knobs["OUT"]))
-    for knob in ("A", "B"):
-        if knob not in knobs:
-            raise Usage(f"{knob}= is missing: {COMPARE_OPTIONS[knob]}")
-    if int(knobs.get("N", 200)) < 4:
-        raise Usage(f"N={knobs['N']}: a cost per session needs two numbers of sessions, N/2 and N; the least N is 4")
-    return knobs
+    taken = options_of_goal("compare")
+    options = {name: value for name in taken if (value := getattr(given, name.lower())) is not None}
+    option_check.check_goal_or_exit("compare", options)
+    if "OUT" in options:
+        repository.check_recording_or_exit(Path(options["OUT"]))
+    for name in ("A", "B"):
+        if name not in options:
+            raise Usage(f"{name}= is missing: {taken[name].help}")
+    if int(options["N"]) < 4:
+        raise Usage(f"N={options['N']}: a cost per session needs two numbers of sessions, N/2 and N; the least N is 4")
+    return options
 
 
 def run_comparison(words: list[str] | None = None) -> int:
     """The exit status, what went wrong as a sentence on stderr."""
     given = parser().parse_args(words)
     try:
-        knobs = options_from_arguments(given)
+        options = options_from_arguments(given)
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)
     venv.activate()
     from tlsmem.compare import compare_builds
 
-    return compare_builds.ended(knobs)
+    return compare_builds.ended(options)
 
 
 def run_bisect_step() -> int:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from tlsmem.base import repository, venv
-from tlsmem.cli import table_arguments
-from tlsmem.compare import release_options
-from tlsmem.config import option_check
+from tlsmem.config import option_check, releases, toml_tables
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/compare_versions.py --library openssl                                   builds and measures every release
@@ -25,27 +24,8 @@ EXAMPLES = """examples:
 --into replaces what is between <!-- begin: COMMAND --> and <!-- end -->; COMMAND is this one, without --into."""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = table_arguments.parser(__doc__, EXAMPLES)
-    made.add_argument("recording", nargs="?", type=Path, help="a directory under data/, or one of its files")
-    library = "as before the @ of its stacks, with variants: rustls+aws-lc"
-    made.add_argument("--library", "--lib", required=True, metavar="NAME", help=library)
-    made.add_argument(
-        "--versions", type=option_check.split_names, metavar="NAMES", help="only these releases: 3.0.22,3.5.5"
-    )
-    suites = f"default: {' '.join(release_options.SUITES)}; of a recording with neither all that it has"
-    made.add_argument("--suites", type=option_check.split_names, metavar="NAMES", help=suites)
-    made.add_argument(
-        "--role", choices=(*release_options.ROLES, "both"), default="both", help="whose sessions (default: both)"
-    )
-    stage = "when sessions are told apart by bucket (default: established)"
-    made.add_argument("--stage", choices=release_options.PHASES, default="established", help=stage)
-    made.add_argument("--table", action="append", choices=release_options.TABLES, help="only this; may be repeated")
-    table_arguments.add_format(made)
-    made.add_argument(
-        "--out", metavar="DIRECTORY", help="what is measured and the picture (default: build/versions/NAME)"
-    )
-    return made
+def parser() -> CommandParser:
+    return make_parser("compare_versions", __doc__, EXAMPLES)
 
 
 def usage(sentence: object) -> NoReturn:
@@ -59,11 +39,12 @@ def stacks_of(given: argparse.Namespace) -> list[str]:
         usage("--into is for a page that shows a RECORDING: name one")
     if given.out:
         repository.check_recording_or_exit(Path(given.out))
+    known, versions = toml_tables.read_tables("stacks"), toml_tables.split_names(given.versions or "")
     try:
-        stacks = release_options.stacks_of(given.library, list(option_check.read_tables("stacks")), given.versions)
+        stacks = releases.select_stacks(given.library, known, versions)
     except ValueError as error:
         usage(error)
-    option_check.check_options_or_exit({"SUITES": " ".join(given.suites)} if given.suites is not None else {})
+    option_check.check_goal_or_exit("compare-versions", {"SUITES": given.suites})
     return stacks
 
 

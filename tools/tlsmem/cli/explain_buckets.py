@@ -1,11 +1,8 @@
 """In words, why a session of one stack holds more bytes than one of another, by what the bytes are for: sentences in
 Markdown, with figures of a recording's sites runs, or of profiles, and the reasons of memtest/buckets.toml."""
 
-import argparse
-from pathlib import Path
-
 from tlsmem.base import venv
-from tlsmem.cli import table_arguments
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/explain_buckets.py data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256
@@ -13,12 +10,8 @@ EXAMPLES = """examples:
   tools/explain_buckets.py openssl.heaptrack.zst rustls.heaptrack.zst        of what make profile keeps"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = table_arguments.parser(__doc__, EXAMPLES)
-    made.add_argument("recording", type=Path, nargs="+", help="a recording below data/, or profiles, a stack each")
-    made.add_argument("--stack", action="append", help="may be repeated; the first is compared with each other")
-    made.add_argument("--suite", action="append", help="may be repeated")
-    return made
+def parser() -> CommandParser:
+    return make_parser("explain_buckets", __doc__, EXAMPLES)
 
 
 def main() -> None:

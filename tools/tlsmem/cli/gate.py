@@ -3,13 +3,11 @@
 Exit 0 when all are held, 3 when one is exceeded or cannot be judged, 2 when the budgets or a file that is
 named cannot be used, 1 when runs or builds failed. With --into 0 when it is written."""
 
-import argparse
 import signal
-from pathlib import Path
 
 from tlsmem.base import repository, venv
 from tlsmem.config import option_check
-from tlsmem.tables.forms import FORMATS
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/gate.py BUDGET.toml                                 measure here and now, and judge
@@ -21,28 +19,15 @@ EXAMPLES = """examples:
 docs/ci.md has a BUDGET.toml, and workflows. GITHUB_STEP_SUMMARY in the environment is appended to."""
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("budget", type=Path, metavar="BUDGET.toml")
-    where = made.add_mutually_exclusive_group()
-    where.add_argument("--recording", type=Path, metavar="DIR", help="judge this recording, and measure nothing")
-    where.add_argument("--out", type=Path, metavar="DIR", help="keep what is measured (default: a temporary directory)")
-    where.add_argument("--new-baseline", type=Path, metavar="DIR", help="measure into DIR, and judge nothing")
-    where.add_argument("--list", action="store_true", help="print the runs that would be made")
-    made.add_argument("--git", type=Path, metavar="DIR", help="the clone that has the commits of stacks @git:REF")
-    made.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML too")
-    made.add_argument("--summary", type=Path, metavar="FILE", help="append a summary in Markdown to this file too")
-    made.add_argument("--format", choices=FORMATS, help="default: a table on a terminal, else Markdown")
-    made.add_argument("--into", type=Path, metavar="FILE", help="write the summary where this command stands in FILE")
-    return made
+def parser() -> CommandParser:
+    return make_parser("gate", __doc__, EXAMPLES)
 
 
 def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
-    option_check.check_options_or_exit({})
+    option_check.check_definitions_or_exit()
     if target := given.out or given.new_baseline:
         repository.check_recording_or_exit(target)
     venv.activate()

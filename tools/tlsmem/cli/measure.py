@@ -5,9 +5,10 @@ import signal
 import sys
 
 from tlsmem.base import venv
-from tlsmem.cli.time_limit import seconds
-from tlsmem.config import option_check
-from tlsmem.config.options import TIME_MULTIPLIER, TIMED_OPTION_NAMES, TIMED_OPTIONS
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config import option_check, toml_tables
+from tlsmem.config.option_parser import CommandParser, make_parser
+from tlsmem.config.options import options_of_command
 
 EXAMPLES = """examples:
   tools/measure.py mem                                     the campaign [mem] as it stands
@@ -24,41 +25,22 @@ EXAMPLES = """examples:
 Stopped half-way, the same command goes on where it stopped. Exit 1 when a run failed; its record says why."""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    made.add_argument("campaign", nargs="?", default="mem", help="a table of memtest/campaigns.toml (default: mem)")
-    for knob, meaning in (option_check.MEMORY_OPTIONS | options_of_time()).items():
-        if knob == "FRESH":
-            made.add_argument("--fresh", action="store_true", help="measure again what has been measured")
-        else:
-            made.add_argument(f"--{knob.lower()}", metavar=knob, help=meaning)
-    made.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit of a run (default: by its size)")
-    made.add_argument("--list", action="store_true", help="print the runs and which are recorded; run nothing")
-    made.add_argument("--verify", action="store_true", help="every built stack and suite, 2 sessions; record nothing")
-    return made
+def parser() -> CommandParser:
+    return make_parser("measure", __doc__, EXAMPLES)
 
 
-def options_of_time() -> dict[str, str]:
-    return {knob: meaning for knob, meaning in TIMED_OPTIONS.items() if knob != TIME_MULTIPLIER}
-
-
-def check(arguments: argparse.Namespace) -> None:
+def check(given: argparse.Namespace) -> None:
     """Names and numbers: exits with 2 and a sentence."""
-    option_check.check_options_or_exit({})
-    campaigns = option_check.read_tables("campaigns")
-    if arguments.campaign not in campaigns:
-        near = option_check.suggest_nearest(arguments.campaign, campaigns)
-        print(f"memtest: no campaign {arguments.campaign} in memtest/campaigns.toml{near}", file=sys.stderr)
+    option_check.check_definitions_or_exit()
+    campaigns = toml_tables.read_tables("campaigns")
+    if given.campaign not in campaigns:
+        near = suggest_nearest(given.campaign, campaigns)
+        print(f"memtest: no campaign {given.campaign} in memtest/campaigns.toml{near}", file=sys.stderr)
         sys.exit(2)
-    knobs = {
-        knob: getattr(arguments, knob.lower())
-        for knob in (*option_check.MEMORY_OPTIONS, *options_of_time())
-        if knob != "FRESH"
-    }
-    given = {knob: value for knob, value in knobs.items() if value is not None}
-    option_check.check_options_or_exit(given, TIMED_OPTION_NAMES.get(campaigns[arguments.campaign]["scenario"]))
+    goal = option_check.goal_of_campaign(given.campaign)
+    names = (option.name for option, _ in options_of_command("measure") if option.is_variable and option.option_strings)
+    options = {name: getattr(given, name.lower()) for name in names if name != "FRESH"}
+    option_check.check_goal_or_exit(goal, options)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tlsmem.base import repository
 from tlsmem.cli import campaign_conclusion, campaign_output, campaign_plan
 from tlsmem.cli.campaign_plan import Plan, slots_cpus
-from tlsmem.config import campaign_options, definitions, option_check
+from tlsmem.config import campaign_options, definitions, toml_tables
 from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.profile.capture import instructions
 from tlsmem.run import exclusive, heap_page, preflight, verify_stacks
@@ -22,7 +22,7 @@ def run(given: argparse.Namespace) -> None:
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout, instructions.count_after)
     if given.verify:
         cpus = slots_cpus(given.jobs)
-        sys.exit(verify_stacks.verify(runner, cpus, given.stacks or option_check.ALL_STACKS, given.prefix))
+        sys.exit(verify_stacks.verify(runner, cpus, given.stacks or toml_tables.ALL_STACKS, given.prefix))
     campaign = campaign_options.campaign_from_arguments(given)
     cpus = exclusive.cores_first()[:1] if campaign.scenario != "memory" else slots_cpus(given.jobs)
     campaign_plan.tell_unmetered(given, campaign)

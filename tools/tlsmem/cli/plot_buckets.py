@@ -1,10 +1,7 @@
 """One picture of what a session's bytes are for: by bucket and phase, a panel for each stack and role on one scale."""
 
-import argparse
-from pathlib import Path
-
 from tlsmem.base import venv
-from tlsmem.cli import plot_arguments
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/plot_buckets.py data/local/2026-01-31-some-cpu -o buckets --suite tls13-rsa-aes256  both buckets.png and .svg
@@ -12,13 +9,8 @@ EXAMPLES = """examples:
   tools/plot_buckets.py old.heaptrack.zst new.heaptrack.zst -o both.svg                   profiles of any tool"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = plot_arguments.bare(__doc__, EXAMPLES)
-    made.add_argument("source", type=Path, nargs="+", help="a recording below data/, or profiles, a stack each")
-    plot_arguments.add_output(made)
-    made.add_argument("--suite", help="of a recording with several")
-    made.add_argument("--stack", action="append", help="of a recording; may be repeated, in this order")
-    return made
+def parser() -> CommandParser:
+    return make_parser("plot_buckets", __doc__, EXAMPLES)
 
 
 def main() -> None:

@@ -1,9 +1,7 @@
 """One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
 
-import argparse
-
 from tlsmem.base import venv
-from tlsmem.cli import plot_arguments
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/plot_mem.py data/local/2026-01-31-some-cpu -o memory.png
@@ -13,14 +11,8 @@ EXAMPLES = """examples:
   tools/plot_mem.py data/local/2026-01-31-some-cpu -o env.png --env lab --env deployed  each repeat beside the lab's"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = plot_arguments.parser(__doc__, EXAMPLES)
-    made.add_argument("--suite", action="append", help="one panel each; may be repeated")
-    made.add_argument("--roles", action="append", help="together, split, keep-client or keep-server; may be repeated")
-    made.add_argument("--env", action="append", help="lab, deployed or deployed-thp: panels beside each other")
-    made.add_argument("--cpu", action="append", help="all, no-avx512, no-aes or baseline: one panel each")
-    made.add_argument("--n", type=int, metavar="N", help="sessions of the lower row; default: the most there are")
-    return made
+def parser() -> CommandParser:
+    return make_parser("plot_mem", __doc__, EXAMPLES)
 
 
 def main() -> None:

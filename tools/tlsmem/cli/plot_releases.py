@@ -1,22 +1,15 @@
 """One picture of libraries release by release: what an established session keeps, and its peak in the handshake."""
 
-import argparse
-
 from tlsmem.base import venv
-from tlsmem.cli import plot_arguments
-from tlsmem.plots.release_limits import LEAST, MOST
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/plot_releases.py data/local/2026-01-31-some-cpu -o releases --library openssl --library rustls+ring
   tools/plot_releases.py data/local/2026-01-31-some-cpu -o a.svg --suite tls13-rsa-aes128 --suite tls13-rsa-aes128-pq"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = plot_arguments.parser(__doc__, EXAMPLES)
-    made.add_argument("--library", action="append", help=f"default: all of {LEAST} releases; may be repeated, in order")
-    made.add_argument("--suite", action="append", help=f"a line each; may be repeated, up to {MOST}")
-    made.add_argument("--roles", action="append", help="together or split, where there are both")
-    return made
+def parser() -> CommandParser:
+    return make_parser("plot_releases", __doc__, EXAMPLES)
 
 
 def main() -> None:

@@ -1,10 +1,7 @@
 """Pictures of timed runs: bulk transfer, handshakes, rate per thread over threads, latencies, sizes of a write."""
 
-import argparse
-from pathlib import Path
-
 from tlsmem.base import venv
-from tlsmem.cli import plot_arguments
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/plot_timing.py data/local/2026-01-31-some-cpu               every picture, into the directory pictures
@@ -16,15 +13,8 @@ transfer, handshake, latency-SUITE, threads-SUITE, threads-transfer-SUITE and si
 are there, each as .png and .svg."""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = plot_arguments.bare(__doc__, EXAMPLES)
-    made.add_argument("recording", type=Path, help="a directory under data/, or one of its files")
-    plot_arguments.add_campaign(made)
-    made.add_argument("--stack", action="append", help="may be repeated, in this order")
-    made.add_argument("--suite", action="append", help="may be repeated")
-    where = "directory of the pictures (default: pictures)"
-    made.add_argument("--out", dest="output", type=Path, metavar="DIR", default=Path("pictures"), help=where)
-    return made
+def parser() -> CommandParser:
+    return make_parser("plot_timing", __doc__, EXAMPLES)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
+from tlsmem.config.choices import MARKDOWN, TABLE
 from tlsmem.config.matrix import has_tls
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.explore import profile_tables
@@ -23,7 +24,6 @@ from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.provenance import Provenance, read_manifest
 from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import render
-from tlsmem.tables.forms import MARKDOWN, TABLE
 
 TIME_S = {"sites": (60, 1 / 50), "heaptrack": (60, 1 / 10), "massif": (120, 1 / 5), "dhat": (120, 1 / 2)}  # a session
 

@@ -1,9 +1,7 @@
 """Run the DuckDB queries that stand on a page, over data/, and put what each finds below it."""
 
-import argparse
-from pathlib import Path
-
 from tlsmem.base import venv
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """example:
   tools/query.py docs/records.md
@@ -12,11 +10,8 @@ A query is a block of sql. What it found is the table below it; of a block witho
 ask, nothing is shown. Paths in queries are relative to the root of the repository."""
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("page", type=Path, help="a Markdown file, which is written anew")
-    return made
+def parser() -> CommandParser:
+    return make_parser("query", __doc__, EXAMPLES)
 
 
 def main() -> None:

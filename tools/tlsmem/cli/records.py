@@ -1,15 +1,16 @@
 """Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
 
-import argparse
 import json
 
 from tlsmem.base import venv
+from tlsmem.config.option_parser import CommandParser, make_parser
+
+EXAMPLES = """example:
+  tools/records.py --schema > docs/record.schema.json"""
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=__doc__)
-    made.add_argument("--schema", action="store_true", required=True, help="print the JSON schema of a record")
-    return made
+def parser() -> CommandParser:
+    return make_parser("records", __doc__, EXAMPLES)
 
 
 def main() -> None:

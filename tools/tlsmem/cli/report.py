@@ -5,11 +5,12 @@ The same tables as Markdown, CSV or JSON go to stdout (--format markdown|csv|jso
 writes Markdown and CSV of every table, PNG and SVG of every picture into the directory -o."""
 
 import argparse
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.base import venv
-from tlsmem.report.forms import FILES, HTML, TEXTS
+from tlsmem.config import toml_tables
+from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/report.py -o report.html                   your newest recording, and the newest with memory, all stacks, time
@@ -19,25 +20,19 @@ EXAMPLES = """examples:
   tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""
 
 
-def parser() -> argparse.ArgumentParser:
-    kept = argparse.RawDescriptionHelpFormatter
-    made = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES, formatter_class=kept)
-    made.add_argument("recording", type=Path, nargs="*", help="directories under data/, or files of them")
-    made.add_argument("--recordings", type=listed, metavar="NAMES", default=[], help="the same in one word, as of make")
-    where = "a file or directory; default: report.html, report, or stdout"
-    made.add_argument("-o", "--out", dest="output", type=Path, help=where)
-    made.add_argument("--format", choices=(HTML, *TEXTS, FILES), default=HTML, help="default: html")
-    made.add_argument("--table", action="append", metavar="NAME", help="only this one, as text; may be repeated")
-    return made
+def parser() -> CommandParser:
+    return make_parser("report", __doc__, EXAMPLES)
 
 
-def listed(names: str) -> list[Path]:
-    """`a b` and `a,b` alike."""
-    return [Path(name) for name in re.split(r"[\s,]+", names) if name]
+def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """With what make names in one word among the recordings."""
+    given = parser().parse_args(words)
+    given.recording += map(Path, toml_tables.split_names(given.recordings or ""))
+    return given
 
 
 def main() -> None:
-    given = parser().parse_args()
+    given = parsed()
     venv.activate()
     from tlsmem.report import build_report
 

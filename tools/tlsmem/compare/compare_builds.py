@@ -7,35 +7,35 @@ import time
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import comparison_output, two_builds
-from tlsmem.compare.comparison_options import Usage
+from tlsmem.compare.exits import Usage
 from tlsmem.config import definitions
 
 FAILED, USAGE = 1, 2
 
 
-def run(knobs: dict[str, str]) -> int:
+def run(options: dict[str, str]) -> int:
     """The exit status. Usage, ValueError, Failed and OSError with a sentence."""
     if not (ROOT / "build/core/libheapmeter.so").is_file():
         raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
     definitions.check_definitions()
     try:
-        sides = two_builds.resolve_sides(knobs)
+        sides = two_builds.resolve_sides(options)
     except ValueError as error:
         raise Usage(str(error)) from None
     begun = time.monotonic()
-    two_builds.build(sides, knobs)
+    two_builds.build(sides, options)
     built = time.monotonic()
-    found = two_builds.compare_sides(sides, knobs)
-    comparison_output.print_comparison(found, knobs.get("FORMAT"))
+    found = two_builds.compare_sides(sides, options)
+    comparison_output.print_comparison(found, options.get("FORMAT"))
     ended = time.monotonic()
     CONSOLE.print(f"compare: built in {built - begun:.1f} s, measured and compared in {ended - built:.1f} s")
     return comparison_output.exit_status(found)
 
 
-def ended(knobs: dict[str, str]) -> int:
+def ended(options: dict[str, str]) -> int:
     """The exit status, what went wrong as a sentence on stderr."""
     try:
-        return run(knobs)
+        return run(options)
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(USAGE)

@@ -5,26 +5,29 @@ import sys
 from collections.abc import Sequence
 
 from tlsmem.base import markdown_embedding
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare import comparison, comparison_output, two_sides
 from tlsmem.compare.comparison import Comparison, FigureFilter
-from tlsmem.compare.comparison_options import ALL, PEAK, STAGES, Usage
+from tlsmem.compare.exits import Usage
 from tlsmem.compare.figure_places import parse_phase, recorded_phase
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.config import choices
+from tlsmem.config.choices import ALL_PHASES, COMPARED_STAGES, PEAK
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
-from tlsmem.tables import forms
 from tlsmem.tables.table import printable_text
 
 
 def requested_figures(given: argparse.Namespace) -> FigureFilter:
     named = (
-        (ALL,) if ALL in (given.phase or ()) else tuple(parse_phase(recorded_phase(one)) for one in given.phase or ())
+        (ALL_PHASES,)
+        if ALL_PHASES in (given.phase or ())
+        else tuple(parse_phase(recorded_phase(one)) for one in given.phase or ())
     )
     return FigureFilter(named or None, given.role and tuple(given.role), given.meter and tuple(given.meter))
 
 
 def check_phases(given: argparse.Namespace, runs: Sequence[Record]) -> None:
-    known = dict.fromkeys([ALL, PEAK, *STAGES, *(phase.phase for one in runs for phase in one.phases)])
+    known = dict.fromkeys([ALL_PHASES, PEAK, *COMPARED_STAGES, *(phase.phase for one in runs for phase in one.phases)])
     for name in given.phase or ():
         if recorded_phase(name) not in {*map(recorded_phase, known)}:
             raise Usage(f"no run has a phase `{name}`{suggest_nearest(name, known)}")
@@ -63,7 +66,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     found = compared(given)
     if given.into:
-        text = comparison_output.format_comparison(found, forms.MARKDOWN)
+        text = comparison_output.format_comparison(found, choices.MARKDOWN)
         markdown_embedding.replace_block(given.into, given, parser, text)
         return int(bool(records.skipped_lines))
     comparison_output.print_comparison(found, given.format)

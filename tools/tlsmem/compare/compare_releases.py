@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 
 from tlsmem.build.commands import CONSOLE, BuildFailed
-from tlsmem.compare import record_releases, release_options, release_plot, release_tables, release_walk
+from tlsmem.compare import record_releases, release_plot, release_tables, release_walk
+from tlsmem.config import releases, toml_tables
+from tlsmem.config.choices import BOTH, RELEASE_SUITES
 from tlsmem.schema import records
+from tlsmem.schema.roles import ROLES
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables import table_command
 
@@ -15,7 +18,7 @@ from tlsmem.tables import table_command
 def show_walks(
     given: argparse.Namespace, parser: argparse.ArgumentParser, found: Selection, stacks: list[str]
 ) -> list[release_walk.ReleaseWalk]:
-    roles = release_options.ROLES if given.role == "both" else (given.role,)
+    roles = ROLES if given.role == BOTH else (given.role,)
     walks = release_walk.build_walks(found, stacks, roles)
     table_command.deliver(release_tables.build_tables(walks, given.library, given.stage, given.table), given, parser)
     return walks
@@ -25,8 +28,9 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
     """ValueError with a sentence."""
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    stacks = release_options.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
-    show_walks(given, parser, release_walk.select_runs(runs, stacks, given.suites), stacks)
+    versions, suites = map(toml_tables.split_names, (given.versions or "", given.suites or ""))
+    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
+    show_walks(given, parser, release_walk.select_runs(runs, stacks, suites), stacks)
     return 1 if records.skipped_lines else 0
 
 
@@ -35,7 +39,7 @@ def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser,
     built = record_releases.ReleaseBuilds(stacks)
     if len(built.stacks) < 2:
         raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
-    suites = given.suites or list(release_options.SUITES)
+    suites = toml_tables.split_names(given.suites or "") or list(RELEASE_SUITES)
     out = Path(given.out or f"build/versions/{given.library}")
     found = select(record_releases.record_runs(built.stacks, suites, str(out)), built.stacks, suites)
     walks = show_walks(given, parser, found, built.stacks)

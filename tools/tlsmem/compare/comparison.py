@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tlsmem.compare import declared_settings, run_matching
-from tlsmem.compare.figure_places import STAGES, TIMED_METERS, Place, place_order
+from tlsmem.compare.figure_places import TIMED_METERS, Place, place_order
 from tlsmem.compare.figures import Figure, figures_by_place
 from tlsmem.compare.run_matching import MEMORY_WORK, Match
+from tlsmem.config.choices import COMPARED_STAGES
 from tlsmem.schema.records import Record
 from tlsmem.stats.change import Change, compare_figures
 from tlsmem.stats.series import Series, Setting
@@ -34,7 +35,7 @@ class FigureFilter:
             return True
         if self.phases is None and place.meter == "allocations":
             return place.phase == HANDSHAKE
-        return place.phase in (self.phases or STAGES)
+        return place.phase in (self.phases or COMPARED_STAGES)
 
 
 @dataclass(frozen=True)

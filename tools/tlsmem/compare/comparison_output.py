@@ -7,9 +7,10 @@ import rich.console
 from tlsmem.base import stdout
 from tlsmem.compare import comparison_tables, largest_changes, pull_request
 from tlsmem.compare.comparison import Comparison
-from tlsmem.compare.comparison_options import CHANGED, NOTHING, UNCHANGED
+from tlsmem.compare.exits import CHANGED, NOTHING, UNCHANGED
 from tlsmem.compare.site_changes import CallSiteExplainer
-from tlsmem.tables import forms, render
+from tlsmem.config import choices
+from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
 
@@ -23,7 +24,7 @@ def exit_status(comparison: Comparison) -> int:
 def format_comparison(comparison: Comparison, form: str, explained: CallSiteExplainer | None = None) -> str:
     """Markdown, CSV or JSON."""
     explained = explained or CallSiteExplainer(comparison)
-    if form == forms.MARKDOWN:
+    if form == choices.MARKDOWN:
         return pull_request.format_markdown(comparison, explained)
     made = [summary(comparison), largest(comparison, explained), *comparison_tables.build_tables(comparison, explained)]
     made += [sentence_table("not-compared", "Not compared", pull_request.describe_refused(comparison))]
@@ -36,11 +37,11 @@ def format_comparison(comparison: Comparison, form: str, explained: CallSiteExpl
 
 def print_comparison(comparison: Comparison, form: str | None = None) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for."""
-    form = form or (forms.TABLE if stdout.is_terminal() else forms.MARKDOWN)
+    form = form or (choices.TABLE if stdout.is_terminal() else choices.MARKDOWN)
     explained = CallSiteExplainer(comparison)
     with stdout.exit_on_write_error():
         console = rich.console.Console()
-        if form == forms.TABLE:
+        if form == choices.TABLE:
             pull_request.print_terminal(comparison, explained, console)
         else:
             console.file.write(format_comparison(comparison, form, explained))

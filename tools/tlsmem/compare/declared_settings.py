@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.schema.records import Record
 from tlsmem.stats.remainders import harness_options
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from tlsmem.base import phase_names
-from tlsmem.compare.comparison_options import METERS, PEAK, STAGES
+from tlsmem.config.choices import COMPARED_STAGES, METERS, PEAK
 from tlsmem.schema.records import Record
 
 Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "handshakes", "send", "receive"]
@@ -55,7 +55,7 @@ def place_order(place: Place) -> tuple:
     """Of rows: as a run goes."""
     timed = place.meter in TIMED_METERS
     at = (0, place.phase) if timed or place.phase == PEAK else phase_names.order_key(recorded_phase(place.phase))
-    late = STAGES.index(place.phase) if place.phase in STAGES else 2
+    late = COMPARED_STAGES.index(place.phase) if place.phase in COMPARED_STAGES else 2
     roles = ("client", "server", "pair", "process")
     role = roles.index(place.role) if place.role in roles else len(roles)
     return place.suite, [*METERS].index(place.meter), role, late, at, place.sessions or 0

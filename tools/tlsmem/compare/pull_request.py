@@ -11,8 +11,9 @@ import rich.text
 from tlsmem.compare import comparison_tables, largest_changes
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.site_changes import CallSiteExplainer
+from tlsmem.config import choices
 from tlsmem.stats.change import CHANGED, UNKNOWN
-from tlsmem.tables import forms, render
+from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Table, printable_text
 
 SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
@@ -64,7 +65,7 @@ def escape_html(text: str) -> str:
 def table(one: Table) -> str:
     shown = shortened(one)
     text = (
-        render.format_tables([shown], forms.MARKDOWN).strip()
+        render.format_tables([shown], choices.MARKDOWN).strip()
         if shown.rows or shown.without
         else describe_unchanged(shown)
     )
@@ -110,7 +111,7 @@ def print_terminal(comparison: Comparison, explained: CallSiteExplainer, console
         paragraph(title, said, console)
     console.print()
     made = [shortened(one) for one in comparison_tables.build_tables(comparison, explained)]
-    render.show([one for one in made if one.rows or one.without], forms.TABLE, console)
+    render.show([one for one in made if one.rows or one.without], choices.TABLE, console)
     paragraph(UNCHANGED, [f"{one.title}: {one.caption}" for one in made if not one.rows and not one.without], console)
     for title, said in last(comparison).items():
         paragraph(title, said, console)

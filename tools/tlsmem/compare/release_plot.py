@@ -10,12 +10,14 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.compare import release_options, release_panel, release_walk
-from tlsmem.compare.release_options import STAGES
+from tlsmem.compare import release_panel, release_walk
 from tlsmem.compare.release_walk import ReleaseWalk
+from tlsmem.config import releases, toml_tables
+from tlsmem.config.choices import BOTH, RELEASE_STAGES
 from tlsmem.plots import bucket_panel
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.picture import STYLE, add_title_and_legend, save
+from tlsmem.schema.roles import ROLES
 from tlsmem.tables import table_command
 from tlsmem.tables.settings import dates, describe_machine
 
@@ -44,7 +46,7 @@ def draw_figure(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Figur
     runs = [run for one in walks for release in one.releases for run in release.series.records]
     recorded = f"{describe_machine(runs[0])}. Recorded {dates(runs)}. Live heap: heap runs, and by bucket sites runs."
     add_title_and_legend(
-        made, f"{library}, release by release: a TLS session, {STAGES[stage]}", keys(walks, stage), recorded
+        made, f"{library}, release by release: a TLS session, {RELEASE_STAGES[stage]}", keys(walks, stage), recorded
     )
     return made
 
@@ -77,7 +79,8 @@ def save_figure(walks: Sequence[ReleaseWalk], library: str, stage: str, output: 
 def draw_given(given: argparse.Namespace) -> list[Path]:
     runs = table_command.load_recording(given.recording, "`make compare-versions` makes one")
     runs = [run for run in runs if run.scenario == "memory"]
-    stacks = release_options.stacks_of(given.library, list(dict.fromkeys(run.stack for run in runs)), given.versions)
-    roles = release_options.ROLES if given.role == "both" else (given.role,)
-    walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, given.suites), stacks, roles)
+    versions, suites = map(toml_tables.split_names, (given.versions or "", given.suites or ""))
+    stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
+    roles = ROLES if given.role == BOTH else (given.role,)
+    walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, suites), stacks, roles)
     return save_figure(walks, given.library, given.stage, given.output)

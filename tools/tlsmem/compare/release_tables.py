@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from tlsmem.compare.release_options import PHASES, STAGES, TABLES
 from tlsmem.compare.release_walk import UNEXPLAINED, Release, ReleaseWalk
 from tlsmem.compare.site_changes import SiteComparison
+from tlsmem.config.choices import RELEASE_STAGES, RELEASE_TABLES, STAGE_PHASES
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile.buckets.rules import buckets, find_bucket
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
@@ -33,7 +33,7 @@ def build_tables(
     walks: Sequence[ReleaseWalk], library: str, stage: str, names: Sequence[str] | None = None
 ) -> list[Table]:
     made = {"versions": stage_table, "buckets": bucket_table, "changes": change_table}
-    return [made[name](walks, library, stage) for name in names or TABLES]
+    return [made[name](walks, library, stage) for name in names or RELEASE_TABLES]
 
 
 def heads() -> list[Column]:
@@ -51,7 +51,7 @@ def without(walks: Sequence[ReleaseWalk]) -> list[str]:
 
 def stage_table(walks: Sequence[ReleaseWalk], library: str, _: str) -> Table:
     columns = [*heads(), Column("release", "release", left=True)]
-    for stage, heading in STAGES.items():
+    for stage, heading in RELEASE_STAGES.items():
         columns.append(Column(stage, heading))
         columns += [Column("peak_in", "in", left=True)] if stage == "peak" else []
     title, caption = f"{library}, release by release", CAPTION.format(library)
@@ -64,7 +64,7 @@ def stage_table(walks: Sequence[ReleaseWalk], library: str, _: str) -> Table:
 
 
 def stages(old: Release | None, new: Release) -> Iterator[Cell]:
-    for stage in STAGES:
+    for stage in RELEASE_STAGES:
         cost = new.cost(stage)
         yield missing_cell(new.reason) if cost is None else sized(old and old.size(stage), new.size(stage))
         if stage == "peak":
@@ -95,8 +95,10 @@ def bucket_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Tabl
     stacks = [*dict.fromkeys(one.stack for walk in walks for one in walk.releases)]
     columns = [*heads(), Column("bucket", "bucket", left=True)]
     columns += [Column(stack, stack.partition("@")[2]) for stack in stacks]
-    title = f"{library}, {STAGES[stage]}: what a session's bytes are for, release by release"
-    made = Table("buckets", title, BY_BUCKET.format(library, STAGES[stage]), columns, without=without(walks), headed=2)
+    title = f"{library}, {RELEASE_STAGES[stage]}: what a session's bytes are for, release by release"
+    made = Table(
+        "buckets", title, BY_BUCKET.format(library, RELEASE_STAGES[stage]), columns, without=without(walks), headed=2
+    )
     for walk in walks:
         there = {one.stack: one for one in walk.releases}
         held = {stack: one.buckets(stage) for stack, one in there.items()}
@@ -122,7 +124,7 @@ def change_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Tabl
     left = ("release", "bucket", "site")
     columns = [*heads(), *(Column(key, name, left=key in left) for key, name in keys.items())]
     columns.append(Column("site", "most of it in", left=True))
-    title, caption = f"{library}, {STAGES[stage]}: what changed", CHANGED.format(library, STAGES[stage])
+    title, caption = f"{library}, {RELEASE_STAGES[stage]}: what changed", CHANGED.format(library, RELEASE_STAGES[stage])
     made = Table("changes", title, caption, columns, headed=2)
     for walk in walks:
         for old, new in pairwise(walk.releases):
@@ -156,7 +158,7 @@ def total(one: Release, stage: str) -> dict[str, Fraction]:
 
 def behind(old: Release, new: Release, stage: str, differing: dict[str, Fraction]) -> dict[str, Cell]:
     """By bucket the call site that changed most in its direction."""
-    diff = SiteComparison(old.sites, new.sites).diff(PHASES[stage])
+    diff = SiteComparison(old.sites, new.sites).diff(STAGE_PHASES[stage])
     found: dict[str, list[tuple[Fraction, str]]] = {}
     for site in diff.sites(new.role):
         size, bucket = diff.figures(site).more, find_bucket(site.frames, new.sums.family)

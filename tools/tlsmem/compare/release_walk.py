@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from tlsmem.compare.release_options import PHASES, ROLES, SUITES
 from tlsmem.config import releases
+from tlsmem.config.choices import RELEASE_SUITES, STAGE_PHASES
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.schema.roles import ROLES
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
@@ -42,7 +43,7 @@ class Release:
             return None
         if stage == "peak":
             return session_cost.peak_cost(*self.pair, self.role)
-        return session_cost.live_cost(*self.pair, self.role, PHASES[stage])
+        return session_cost.live_cost(*self.pair, self.role, STAGE_PHASES[stage])
 
     def size(self, stage: str) -> Fraction | None:
         found = self.cost(stage)
@@ -67,7 +68,7 @@ class Release:
         run there are none."""
         if not self.sums:
             return {}
-        held = self.sums.live_by_bucket(PHASES[stage], self.role)
+        held = self.sums.live_by_bucket(STAGE_PHASES[stage], self.role)
         found = {bucket: self.sums.each(one) for bucket, one in held.items() if one.bytes}
         whole = self.size(stage)
         rest = Fraction(0) if whole is None else whole - sum(found.values())
@@ -91,12 +92,12 @@ def sort_stacks(stacks: Iterable[str]) -> list[str]:
 
 
 def select_runs(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[str] | None) -> Selection:
-    """Their runs in these suites; where none are asked for in SUITES, or where there is none of these in all.
+    """Their runs in these suites; where none are asked for in RELEASE_SUITES, or where there is none of these in all.
 
     ValueError with a sentence when there are no runs of one."""
     of_library = [run for run in runs if run.stack in stacks]
     there = {run.suite for run in of_library}
-    usual = [suite for suite in SUITES if suite in there]
+    usual = [suite for suite in RELEASE_SUITES if suite in there]
     return select(of_library, stacks, suites or usual or None)
 
 

@@ -10,7 +10,7 @@ from tlsmem.build.commands import BuildFailed
 from tlsmem.build.schedule import Schedule
 from tlsmem.compare import comparison
 from tlsmem.compare.comparison import Comparison, FigureFilter
-from tlsmem.config import definitions, matrix, option_check
+from tlsmem.config import definitions, matrix, toml_tables
 from tlsmem.config.definitions import Campaign, TreeSource
 from tlsmem.run import exclusive
 from tlsmem.run.cpu_slots import run_to_completion
@@ -28,22 +28,22 @@ Sides = dict[str, str]  # A and B, to the names in records
 STOPPED = "stopped; finished runs are kept, and the same command goes on from there"
 
 
-def resolve_sides(knobs: dict[str, str]) -> Sides:
+def resolve_sides(options: dict[str, str]) -> Sides:
     """ValueError with a sentence where a side is not to be found, or cannot be built like that."""
-    texts = [knobs["A"], knobs["B"]]
-    given = Path(knobs["GIT"]).expanduser() if "GIT" in knobs else None
+    texts = [options["A"], options["B"]]
+    given = Path(options["GIT"]).expanduser() if "GIT" in options else None
     clone = trees.find_clone(texts, given)
-    return {side: trees.resolve_stack(knobs[side], clone, knobs.get("LIKE")) for side in ("A", "B")}
+    return {side: trees.resolve_stack(options[side], clone, options.get("LIKE")) for side in ("A", "B")}
 
 
-def build(sides: Sides, knobs: dict[str, str]) -> None:
+def build(sides: Sides, options: dict[str, str]) -> None:
     """Both at a time. Failed with a sentence for each that was not built."""
     known = definitions.stacks()
     chosen = list(dict.fromkeys(sides.values()))
     if any(known[name].harness == "rust" or getattr(known[name].source, "crate", None) for name in chosen):
         system_packages.require_cargo()
     cache.check_writable()
-    prefix = Path(knobs["PREFIX"]).absolute() if "PREFIX" in knobs else None
+    prefix = Path(options["PREFIX"]).absolute() if "PREFIX" in options else None
     before = [name for name in chosen if built_before(name)]
     for some in (before, [name for name in chosen if name not in before]):  # what is left has all CPUs
         if some and (failures := Schedule(some, known, ROOT, prefix).run()):
@@ -71,22 +71,22 @@ def failed(name: str, error: Exception) -> str:
     return said
 
 
-def comparison_campaign(sides: Sides, knobs: dict[str, str]) -> Campaign:
+def comparison_campaign(sides: Sides, options: dict[str, str]) -> Campaign:
     """The campaign of memtest/campaigns.toml, of these stacks, and suites and N where they are given."""
     turned: dict = {"stacks": list(dict.fromkeys(sides.values()))}
-    turned |= {"suites": option_check.split_names(knobs["SUITES"])} if "SUITES" in knobs else {}
-    turned |= {"n": int(knobs["N"])} if "N" in knobs else {}
+    turned |= {"suites": toml_tables.split_names(options["SUITES"])} if "SUITES" in options else {}
+    turned |= {"n": int(options["N"])} if "N" in options else {}
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
-def measure_sides(sides: Sides, knobs: dict[str, str]) -> dict[str, list[Record]]:
+def measure_sides(sides: Sides, options: dict[str, str]) -> dict[str, list[Record]]:
     """The runs of each side; what is recorded of a binary is not measured again, and the same binary not twice."""
     binaries = {name: read_manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
     firsts = {name: next(one for one in binaries if binaries[one] == binaries[name]) for name in binaries}
     provenance = Provenance(definitions.suites(), definitions.allocators())
-    runs = matrix.campaign_runs(comparison_campaign({side: firsts[name] for side, name in sides.items()}, knobs))
+    runs = matrix.campaign_runs(comparison_campaign({side: firsts[name] for side, name in sides.items()}, options))
     keys = {provenance.key(run): run.stack for run in runs}
-    out = Path(knobs.get("OUT", ROOT / OUT))
+    out = Path(options.get("OUT", ROOT / OUT))
     exclusive.claim_machine(False)
     append_records.prepare(out)
     there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
@@ -96,15 +96,15 @@ def measure_sides(sides: Sides, knobs: dict[str, str]) -> dict[str, list[Record]
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 
-def compare_sides(sides: Sides, knobs: dict[str, str]) -> Comparison:
+def compare_sides(sides: Sides, options: dict[str, str]) -> Comparison:
     """ValueError where nothing can be."""
-    runs = measure_sides(sides, knobs)
+    runs = measure_sides(sides, options)
     for side, records in runs.items():
         for one in records:
             if one.status == "failed":
                 raise BuildFailed(f"{side}, {sides[side]}: a run failed ({one.suite}): {one.reason}")
-    wanted = FigureFilter(roles=None if knobs.get("ROLE", "both") == "both" else (knobs["ROLE"],))
-    labels = tuple(label(knobs[side], name) for side, name in sides.items())
+    wanted = FigureFilter(roles=None if options.get("ROLE", "both") == "both" else (options["ROLE"],))
+    labels = tuple(label(options[side], name) for side, name in sides.items())
     found = comparison.compare(runs["A"], runs["B"], labels, wanted=wanted)
     if not found.rows:
         reasons = {one.reason for records in runs.values() for one in records if one.reason}

@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare import declared_settings
-from tlsmem.compare.comparison_options import NARROWED, Usage
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.compare.exits import Usage
+from tlsmem.config.choices import NARROWED
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS

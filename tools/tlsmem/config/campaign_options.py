@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from tlsmem.config import definitions, option_check
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Campaign, TimedCampaign
 
 DEPLOYED_REPEATS = 5
@@ -44,7 +44,7 @@ def must_be_there(arguments: argparse.Namespace) -> dict:
     """What is named."""
     if not (arguments.stacks or arguments.client):
         return {}
-    return {"built_only": option_check.split_names(arguments.stacks or "") == [option_check.ALL_STACKS]}
+    return {"built_only": toml_tables.split_names(arguments.stacks or "") == [toml_tables.ALL_STACKS]}
 
 
 def environments(arguments: argparse.Namespace) -> dict:
@@ -70,7 +70,7 @@ def ends(arguments: argparse.Namespace, pairs: int, peers: list[str]) -> dict:
 
 
 def stacks(arguments: argparse.Namespace) -> list[str] | None:
-    return None if arguments.stacks is None else option_check.expand_stacks(arguments.stacks, arguments.prefix)
+    return None if arguments.stacks is None else toml_tables.expand_stacks(arguments.stacks, arguments.prefix)
 
 
 def number(text: str | None) -> int | str | None:
@@ -78,7 +78,7 @@ def number(text: str | None) -> int | str | None:
 
 
 def numbers(text: str | None) -> list[int] | None:
-    return None if text is None else list(dict.fromkeys(map(int, option_check.split_names(text))))
+    return None if text is None else list(dict.fromkeys(map(int, toml_tables.split_names(text))))
 
 
 def several(value: int | str | None) -> list | None:
@@ -86,4 +86,4 @@ def several(value: int | str | None) -> list | None:
 
 
 def parse_list(text: str | None) -> list[str] | None:
-    return None if text is None else list(dict.fromkeys(option_check.split_names(text)))
+    return None if text is None else list(dict.fromkeys(toml_tables.split_names(text)))

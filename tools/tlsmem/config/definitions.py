@@ -1,22 +1,31 @@
 """What can be measured and how: the tables of memtest/*.toml, validated."""
 
+import re
 import shlex
 import string
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, Field, PositiveInt, RootModel, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveInt,
+    RootModel,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
-from tlsmem.base.paths import ROOT
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
 from tlsmem.config.expectations import FULL, SWITCHES, Expectations
 from tlsmem.config.inheritance import resolve_tables
+from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables
 from tlsmem.schema.harness_output import Cpu, describe_error
 
-DEFINITIONS = ROOT / "memtest"
 PLACEHOLDERS = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by c_stack.py
 
 
@@ -163,6 +172,34 @@ class Allocator(Definition):
         return self
 
 
+def pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+class BucketRule(Definition):
+    """Which call stacks a bucket takes: by who called the allocator, by any function of the stack, or both."""
+
+    bucket: str = Field(min_length=1)
+    why: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    by: list[Annotated[str, AfterValidator(pattern)]] = Field(default=[])
+    within: list[Annotated[str, AfterValidator(pattern)]] = Field(default=[])
+
+    @model_validator(mode="after")
+    def takes_something(self) -> Self:
+        if not self.by and not self.within:
+            raise ValueError("by and within are missing; it needs one of them")
+        return self
+
+
+BUCKETS = "buckets"  # the table of their meanings, beside the rules of each family
+MEANINGS = TypeAdapter(dict[str, Annotated[str, Strict()]])
+
+
 class Mask(RootModel[dict[Cpu, dict[str, str]]]):
     """How a library is kept from features of the CPU: by what CPU= takes, the variables of its process."""
 
@@ -170,7 +207,7 @@ class Mask(RootModel[dict[Cpu, dict[str, str]]]):
 def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:
     """The tables of one file by name; exits with a sentence that names file, table and key."""
     try:
-        tables = resolve_tables(tomllib.loads(file.read_text()))
+        tables = resolve_tables(parse_toml(file.read_bytes()))
     except (OSError, ValueError) as error:
         sys.exit(f"{file}: {getattr(error, 'strerror', None) or error}")
     return {name: table(file, name, entry, validate) for name, entry in tables.items()}
@@ -187,6 +224,10 @@ def check_definitions() -> None:
     """All of them: exits with a sentence at the first that is wrong, before time is spent on the others."""
     for definitions in (stacks, suites, allocators, cpus, campaigns):
         definitions()
+    try:
+        bucket_tables()
+    except ValueError as error:
+        sys.exit(str(error))
 
 
 def stacks() -> dict[str, Stack]:
@@ -208,3 +249,33 @@ def cpus() -> dict[str, Mask]:
 
 def campaigns() -> dict[str, Campaign | TimedCampaign]:
     return read(DEFINITIONS / "campaigns.toml", parse_campaign)
+
+
+def bucket_tables() -> dict:
+    """memtest/buckets.toml. ValueError with a sentence that names file, table, rule and key."""
+    tables = read_tables(BUCKETS)
+    check_buckets(tables)
+    return tables
+
+
+def check_buckets(tables: dict) -> None:
+    """As bucket_tables()."""
+    file = f"memtest/{BUCKETS}.toml"
+    try:
+        meanings = MEANINGS.validate_python(tables.get(BUCKETS, {}))
+    except ValidationError as error:
+        raise ValueError(f"{file}: [{BUCKETS}] must be a table of texts: {describe_error(error)}") from None
+    for family, rules in tables.items():
+        if family == BUCKETS:
+            continue
+        if not isinstance(rules, list):
+            raise ValueError(f"{file}: [[{family}]] must be a list of tables")
+        for number, rule in enumerate(rules, start=1):
+            place = f"{file}: [[{family}]], rule {number}"
+            try:
+                found = BucketRule.model_validate(rule)
+            except ValidationError as error:
+                raise ValueError(f"{place}: {describe_error(error)}") from None
+            if found.bucket not in meanings:
+                near = suggest_nearest(found.bucket, meanings) or f"; there are: {'; '.join(meanings)}"
+                raise ValueError(f"{place}: no bucket {found.bucket}{near}")

@@ -7,10 +7,10 @@ def resolve_tables(tables: dict) -> dict:
     A table `expect` inherits key by key: from the table that it names by a `like` of its own, else from that of the
     table around it. ValueError when a named table is not there, or goes back to itself."""
     expectations = {name: own_expectations(entry) for name, entry in tables.items()}
-    resolved = {name: merged(name, tables, ()) for name in tables}
+    resolved = {name: merged(name, tables) for name in tables}
     for name, entry in resolved.items():
         if isinstance(entry, dict) and isinstance(entry.get("expect"), dict):
-            resolved[name] = {**entry, "expect": merged(name, expectations, ())}
+            resolved[name] = {**entry, "expect": merged(name, expectations)}
     return resolved
 
 
@@ -22,12 +22,17 @@ def own_expectations(entry: object) -> dict:
     return {key: entry[key] for key in ["like"] if key in entry} | (own if isinstance(own, dict) else {})
 
 
-def merged(name: str, tables: dict, seen: tuple[str, ...]) -> dict:
+def merged(name: str, tables: dict) -> dict:
     entry = tables[name]
-    if not isinstance(entry, dict) or not isinstance(entry.get("like"), str):
-        return entry
-    if (like := entry["like"]) not in tables:
-        raise ValueError(f"[{name}]: like: there is no table {like}")
-    if like in (*seen, name):
-        raise ValueError(f"[{name}]: like: {like} is like this one in turn")
-    return {**merged(like, tables, (*seen, name)), **{key: value for key, value in entry.items() if key != "like"}}
+    last, seen = name, {name}  # not by recursion: a chain may be longer than Python's stack
+    while isinstance(entry, dict) and isinstance(like := entry.get("like"), str):
+        if like not in tables:
+            raise ValueError(f"[{last}]: like: there is no table {like}")
+        if like in seen:
+            raise ValueError(f"[{last}]: like: {like} is like this one in turn")
+        if not isinstance(tables[like], dict):
+            raise ValueError(f"[{last}]: like: {like} is not a table")
+        entry = {**tables[like], **{key: value for key, value in entry.items() if key != "like"}}
+        last = like
+        seen.add(like)
+    return entry

@@ -1,182 +1,68 @@
-"""Check what was asked for, before anything is installed or built: `names.py N=10000 STACKS="openssl@3.5.5"`.
+"""Check options before anything is installed or built, and show them. Standard library only.
 
-Exit 2 and one sentence for a name or a number that cannot be, and for a table of memtest/*.toml with an unknown key or
-a value of another type. Needs the standard library only.
-"""
+What a kind of option cannot be is in option_kinds.py; here is what several options cannot be together, and what of
+memtest/*.toml the check itself reads."""
 
-import argparse
-import difflib
 import os
-import pickle
 import re
-import signal
 import sys
-from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping
 
-try:
-    import tomllib
-except ModuleNotFoundError:
-    sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
-
-from tlsmem.base import repository, stdout
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
-from tlsmem.config import releases, toml_keys
-from tlsmem.config.inheritance import resolve_tables
-from tlsmem.config.options import (
-    ALL_OPTIONS,
-    CAMPAIGN_KEYS,
-    CHOICES,
-    COMPARE_DEFAULTS,
-    FIXED_DEFAULTS,
-    MEMORY_OPTIONS,
-    NAME_LISTS,
-    NUMBER_LISTS,
-    PROFILE_DEFAULTS,
-    REPORT_DEFAULTS,
-    SINGLE_VALUED,
-    TIME_MULTIPLIER,
-    TIMED_DEFAULTS,
-    TREE_STACK_NAME,
-    VERSION_DEFAULTS,
-    check_combination,
-    check_directory,
-    check_multiplier,
-    check_number,
-    check_numbers,
-    check_prefix,
-    check_resumed,
-)
+from tlsmem.config.option_kinds import TREE_STACK_NAME, Names
+from tlsmem.config.options import GOALS, OPTIONS, TIME_MULTIPLIER, Option, options_of_goal
+from tlsmem.config.toml_tables import expand_stacks, read_tables, split_names
 
-DEFINITIONS = ROOT / "memtest"
-ALL_STACKS = "all"  # stacks
+MEMORY = "mem"  # the target whose options are meant where none is named
+NAMED_IN_CAMPAIGNS = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
+NAMED_IN_CAMPAIGNS |= dict.fromkeys(("suites", "instructions"), "suites")
+HANDSHAKES = "handshake"  # the target whose suites may resume sessions
 
 
-class Unreadable(ValueError):
-    """A file of memtest/*.toml that cannot be read, or is not TOML."""
+def check_options(given: Mapping[str, str], taken: Mapping[str, Option] | None = None) -> None:
+    """ValueError with one sentence at the first option, none but `taken` being any, or definition that cannot be."""
+    taken = options_of_goal(MEMORY) if taken is None else taken
+    check_place()
+    check_campaigns()
+    for name, value in given.items():
+        if name not in taken:
+            raise ValueError(f"no option {name} among those of `make help`{suggest_nearest(name.upper(), taken)}")
+        taken[name].kind.check(name, value)
+    stacks = read_tables("stacks")
+    check_ends(given, {name for name, entry in stacks.items() if entry.get("tls") is False})
+    check_prefix(given, named_stacks(given, taken), stacks)
 
 
-def read_tables(kind: str) -> dict:
-    """The tables of memtest/KIND.toml by name, whole; Unreadable naming file and line when it is not TOML."""
-    path = DEFINITIONS / f"{kind}.toml"
+def check_goal(goal: str, given: Mapping[str, str]) -> None:
+    """As check_options, of a target of make: it takes all that is given, and its suites are ones that it can do."""
+    taken = options_of_goal(goal)
+    for name in given:
+        if name not in taken and any(name == option.name for option in OPTIONS):
+            hint = suggest_nearest(name, taken) or f"; it takes {', '.join(taken) or 'none'}"
+            raise ValueError(f"{name} is no option of `make {goal}`{hint}")
+    check_options({**given, **from_environment(taken)}, taken)
+    check_resumed(given, goal)
+
+
+def check_goal_or_exit(goal: str, given: Mapping[str, str | None]) -> None:
+    """As check_goal, for commands: exits with 2 and the sentence. Options that are None were not given."""
     try:
-        return resolve_tables(pickle.loads(parsed(path.read_text(encoding="utf-8"))))
+        check_goal(goal, {name: value for name, value in given.items() if value is not None})
     except ValueError as error:
-        raise Unreadable(f"memtest/{path.name}: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(f"memtest/{path.name} cannot be read: {error}") from None
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
-@cache
-def parsed(text: str) -> bytes:
-    """Its tables, pickled: each caller gets tables of its own. A command asks for the same text some ten times."""
-    return pickle.dumps(tomllib.loads(text))
+def check_definitions_or_exit() -> None:
+    """What the defaults of options are read from."""
+    check_goal_or_exit(MEMORY, {})
 
 
-def suggest_nearest(name: str, known) -> str:
-    """What may have been meant: "; did you mean A, B or C?", or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(filter(None, [', '.join(near[:-1]), near[-1]]))}?" if near else ""
-
-
-def split_names(names: str) -> list[str]:
-    """`a b` and `a,b` alike."""
-    return [name for name in re.split(r"[\s,]+", names) if name]
-
-
-def expand_stacks(text: str, prefix: str | None = None) -> list[str]:
-    """What STACKS names, each once; ALL are all but, without a prefix, what is linked with a library there."""
-    if split_names(text) != [ALL_STACKS]:
-        return list(dict.fromkeys(split_names(text)))
-    return [name for name, entry in read_tables("stacks").items() if prefix or not entry.get("prefix")]
-
-
-def check_names(knob: str, value: str) -> None:
-    kind = NAME_LISTS[knob]
-    known = read_tables(f"{kind}s")
-    if knob == "STACKS" and ALL_STACKS in split_names(value):
-        if split_names(value) != [ALL_STACKS]:
-            raise ValueError(f"STACKS={value}: {ALL_STACKS} is every stack already; leave the others out")
-        return
-    if not split_names(value):
-        raise ValueError(f"{knob} names no {kind}; they are listed in memtest/{kind}s.toml")
-    if knob in SINGLE_VALUED and len(split_names(value)) > 1:
-        raise ValueError(f"{knob}={value} is more than one; {SINGLE_VALUED[knob]}")
-    sought = [*known, ALL_STACKS] if knob == "STACKS" else known
-    for name in split_names(value):
-        if kind == "stack" and TREE_STACK_NAME.fullmatch(name):
-            raise ValueError(f"{knob}: {name} is a build of `make compare` only, as A= or B=; make stacks lists others")
-        if name not in known:
-            raise ValueError(f"no {kind} {name} among those of memtest/{kind}s.toml{suggest_nearest(name, sought)}")
-
-
-def check_build(knob: str, value: str) -> None:
-    """One side of a comparison; whether its tree is there is found when it is read."""
-    known, found = read_tables("stacks"), TREE_STACK_NAME.fullmatch(value)
-    if not found:
-        if value in known:
-            return
-        hint = suggest_nearest(value, known) or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"
-        raise ValueError(f"{knob}: no stack {value} among those of memtest/stacks.toml{hint}")
-    kind, how, what = found.groups()
-    kinds = list(dict.fromkeys(name.partition("@")[0] for name in known))
-    if kind not in kinds:
-        raise ValueError(
-            f"{knob}={value}: no library {kind} among those of memtest/stacks.toml{suggest_nearest(kind, kinds)}"
-        )
-    if not what.strip():
-        raise ValueError(f"{knob}={value}: {'a revision' if how == 'git' else 'a directory'} is missing after {how}:")
-    if how == "path":
-        check_directory(knob, what)
-        if not Path(what).expanduser().exists():
-            raise ValueError(f"{knob}={value}: there is no {what}")
-
-
-def check_library(value: str) -> None:
-    known = releases.group_by_library(read_tables("stacks"), least=2)
-    if value not in known:
-        raise ValueError(f"LIB={value} has no several releases in memtest/stacks.toml{suggest_nearest(value, known)}")
-
-
-def check_knob(knob: str, value: str, known: Iterable[str] = ALL_OPTIONS) -> None:
-    if knob not in known:
-        raise ValueError(f"no knob {knob} among those of `make help`{suggest_nearest(knob.upper(), known)}")
-    if knob in NAME_LISTS:
-        check_names(knob, value)
-    elif knob in ("OUT", "PREFIX", "GIT"):
-        check_directory(knob, value)
-    elif knob in ("A", "B"):
-        check_build(knob, value)
-    elif knob == "LIB":
-        check_library(value)
-    elif knob in ("VERSIONS", "RECORDINGS"):
-        pass  # by who reads its library, or them
-    elif knob in NUMBER_LISTS:
-        check_numbers(knob, value)
-    elif knob == TIME_MULTIPLIER:
-        check_multiplier(value)
-    elif knob in CHOICES:
-        if value not in CHOICES[knob]:
-            *first, last = CHOICES[knob]
-            raise ValueError(
-                f"{knob}={value} must be {', '.join(first)} or {last}{suggest_nearest(value, CHOICES[knob])}"
-            )
-    else:
-        check_number(knob, value)
-
-
-def check_campaigns() -> None:
-    """What their tables name is there."""
-    kinds = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
-    kinds |= dict.fromkeys(("suites", "instructions"), "suites")
-    known = {kind: read_tables(kind) for kind in kinds.values()}
-    for name, campaign in read_tables("campaigns").items():
-        for key, kind in kinds.items():
-            for one in campaign.get(key, ()):
-                if one not in known[kind]:
-                    said = f"no {kind[:-1]} {one} among those of memtest/{kind}.toml{suggest_nearest(one, known[kind])}"
-                    raise ValueError(f"memtest/campaigns.toml: [{name}]: {key}: {said}")
+def from_environment(taken: Mapping[str, Option]) -> dict[str, str]:
+    """As make exports it, which was given it on its command line or in its environment."""
+    value = os.environ.get(TIME_MULTIPLIER, "")
+    return {TIME_MULTIPLIER: value} if value and TIME_MULTIPLIER in taken else {}
 
 
 def check_place() -> None:
@@ -187,97 +73,68 @@ def check_place() -> None:
         )
 
 
-def check_options(knobs: dict[str, str], known: Iterable[str] = MEMORY_OPTIONS) -> None:
-    """ValueError with one sentence at the first knob, none but `known` being any, or definition that cannot be."""
-    check_place()
-    for kind in ("stacks", "suites", "allocators", "campaigns", "cpus"):
-        toml_keys.check_keys(kind, read_tables(kind))
-    toml_keys.check_buckets(read_tables("buckets"))
-    check_campaigns()
-    for knob, value in knobs.items():
-        check_knob(knob, value, known)
-    known_stacks = read_tables("stacks")
-    check_combination(knobs, {name for name, entry in known_stacks.items() if entry.get("tls") is False})
-    check_prefix(knobs, named_stacks(knobs), known_stacks)
+def check_campaigns() -> None:
+    """What their tables name is there."""
+    known = {kind: read_tables(kind) for kind in NAMED_IN_CAMPAIGNS.values()}
+    for name, campaign in read_tables("campaigns").items():
+        for key, kind in NAMED_IN_CAMPAIGNS.items():
+            place, names = f"memtest/campaigns.toml: [{name}]: {key}", campaign.get(key, [])
+            if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+                raise ValueError(f"{place} must be a list of names")
+            for one in names:
+                if one not in known[kind]:
+                    near = suggest_nearest(one, known[kind])
+                    raise ValueError(f"{place}: no {kind[:-1]} {one} among those of memtest/{kind}.toml{near}")
 
 
-def named_stacks(knobs: dict[str, str]) -> list[str]:
-    """Every stack that these knobs ask for."""
-    kinds = (knob for knob in knobs if NAME_LISTS.get(knob) == "stack")
-    sides = [knobs[knob] for knob in ("A", "B") if knob in knobs and not TREE_STACK_NAME.fullmatch(knobs[knob])]
-    return [*sides, *(name for knob in kinds for name in expand_stacks(knobs[knob], knobs.get("PREFIX")))]
+def check_ends(given: Mapping[str, str], nulls: set[str]) -> None:
+    """ValueError where options about the ends of a session contradict each other. `nulls` are stacks without TLS."""
+    mixed = [name for name in ("CLIENT", "SERVER") if name in given]
+    if len(mixed) == 1:
+        other = "SERVER" if mixed == ["CLIENT"] else "CLIENT"
+        raise ValueError(f"{mixed[0]} needs {other} too: a mixed pair has two ends")
+    if mixed and "STACKS" in given:
+        raise ValueError("CLIENT and SERVER name the stacks; leave STACKS out")
+    if mixed and given.get("ROLES") == "together":
+        raise ValueError("CLIENT and SERVER are a process each; leave ROLES=together out")
+    if mixed and (given["CLIENT"].strip(" ,") in nulls) != (given["SERVER"].strip(" ,") in nulls):
+        raise ValueError("a null stack speaks no TLS: give it another as its peer")
+    if "KEEP" in given and (mixed or given.get("ROLES") == "split"):
+        raise ValueError(f"KEEP={given['KEEP']} frees the peers within one process; with two there is nothing to free")
 
 
-def check_taken(knobs: Iterable[str], taken: list[str]) -> None:
-    """ValueError with one sentence at the first knob that this target of make does not have."""
-    for knob in knobs:
-        if knob in ALL_OPTIONS and knob not in taken:
-            near = suggest_nearest(knob, taken) or f"; it takes {', '.join(taken)}"
-            raise ValueError(f"{knob} is no knob of this target{near}")
+def check_prefix(given: Mapping[str, str], named: list[str], known: Mapping[str, dict]) -> None:
+    """What is linked with a library of the user's own says where that is, and nothing else does."""
+    linked = [name for name in named if known[name].get("prefix")]
+    if linked and "PREFIX" not in given:
+        raise ValueError(f"{linked[0]} needs PREFIX=DIRECTORY: where the library that it is linked with is installed")
+    if "PREFIX" in given and not linked:
+        theirs = " or ".join(name for name, entry in known.items() if entry.get("prefix"))
+        raise ValueError(f"PREFIX={given['PREFIX']} is for {theirs} only: name it as a stack, or leave PREFIX out")
 
 
-def check_options_or_exit(knobs: dict[str, str], taken: list[str] | None = None) -> None:
-    """As check, for commands: exits with 2 and the sentence."""
-    try:
-        taken = list(MEMORY_OPTIONS) if taken is None else taken
-        check_taken(knobs, taken)
-        check_options(knobs | from_environment(taken), ALL_OPTIONS)
-        resumed = {name for name, entry in read_tables("suites").items() if entry.get("resume") == "on"}
-        check_resumed(knobs, resumed, taken)
-    except ValueError as error:
-        print(f"memtest: {error}", file=sys.stderr)
-        sys.exit(2)
+def named_stacks(given: Mapping[str, str], taken: Mapping[str, Option]) -> list[str]:
+    """Every stack that these options ask for."""
+    kinds = {name: taken[name].kind for name in given}
+    names = [name for name, kind in kinds.items() if isinstance(kind, Names) and kind.table == "stack"]
+    sides = [given[name] for name in ("A", "B") if name in given and not TREE_STACK_NAME.fullmatch(given[name])]
+    return [*sides, *(stack for name in names for stack in expand_stacks(given[name], given.get("PREFIX")))]
 
 
-def from_environment(taken: list[str]) -> dict[str, str]:
-    """As make exports it, which was given it on its command line or in its environment."""
-    value = os.environ.get(TIME_MULTIPLIER, "")
-    return {TIME_MULTIPLIER: value} if value and TIME_MULTIPLIER in taken else {}
-
-
-def memory_defaults() -> dict[str, str]:
-    """Of `make mem`, as text."""
-    mem = {"roles": ["together"], "envs": ["lab"], "cpus": ["all"]} | read_tables("campaigns").get("mem", {})
-    campaign = {knob: mem.get(CAMPAIGN_KEYS.get(knob, knob.lower()), "") for knob in MEMORY_OPTIONS}
-    text = {
-        knob: " ".join(map(str, value)) if isinstance(value, list) else str(value) for knob, value in campaign.items()
-    }
-    return text | FIXED_DEFAULTS
-
-
-def show_choices(target: str) -> None:
-    targets = {
-        "mem": memory_defaults,
-        "timed": lambda: TIMED_DEFAULTS,
-        "profile": lambda: PROFILE_DEFAULTS,
-        "compare": lambda: COMPARE_DEFAULTS,
-    }
-    targets |= {"versions": lambda: VERSION_DEFAULTS, "report": lambda: REPORT_DEFAULTS}
-    shown = targets[target]()
-    width = max(12, *(len(knob) + 2 for knob in shown))
-    for knob, default in shown.items():
-        print(f"  {knob:<{width}}{ALL_OPTIONS[knob]}\n{'':{width + 2}}default: {default}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("knobs", nargs="*", metavar="KNOB=VALUE", help="as given to make")
-    parser.add_argument("--takes", type=split_names, metavar="KNOBS", help="refuse others (default: all are taken)")
-    targets, shows = (
-        ("mem", "timed", "profile", "compare", "versions", "report"),
-        "show the knobs of a target (default: mem) with meanings and defaults",
-    )
-    parser.add_argument("--list", choices=targets, const="mem", nargs="?", help=shows)
-    parser.add_argument("--default", choices=PROFILE_DEFAULTS, help="show the default of a knob of profile")
-    given = parser.parse_args()
-    if given.default:
-        print(PROFILE_DEFAULTS[given.default])
+def check_resumed(given: Mapping[str, str], goal: str) -> None:
+    """Suites that resume sessions are for handshakes alone."""
+    if goal == HANDSHAKES:
         return
-    knobs = dict(knob.partition("=")[::2] for knob in given.knobs)
-    check_options_or_exit(knobs, given.takes)
-    if "OUT" in knobs and "RECORDINGS" not in (given.takes or ()):  # a report records nothing
-        repository.check_recording_or_exit(Path(knobs["OUT"]))
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    if given.list:
-        with stdout.exit_on_write_error():
-            show_choices(given.list)
+    suites = read_tables("suites")
+    for option in ("SUITES", "SUITE"):
+        for name in split_names(given.get(option, "")):
+            if suites[name].get("resume") == "on":
+                raise ValueError(
+                    f"{option}: {name} resumes sessions, which only the target handshake does; leave it out"
+                )
+
+
+def goal_of_campaign(campaign: str) -> str:
+    """The target of make whose options a campaign of memtest/campaigns.toml takes: its scenario's."""
+    scenario = read_tables("campaigns")[campaign].get("scenario")
+    return scenario if scenario in GOALS else MEMORY

@@ -1,7 +1,9 @@
 """Stacks as releases of a library, in their order."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from tlsmem.base.nearest import suggest_nearest
 
 Key = tuple[tuple[int, int, str], ...]
 BEFORE, END, LETTER, NUMBER = range(4)  # 1.0-dev.1 < 1.0 < 1.0a < 1.0.1
@@ -35,3 +37,19 @@ def group_by_library(stacks: Iterable[str], least: int = 1) -> dict[str, list[st
         for name, several in found.items()
         if len(several) >= least
     }
+
+
+def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | None = None) -> list[str]:
+    """A library's stacks, in order of release. ValueError with a sentence where there are none, or fewer than two."""
+    there = group_by_library(known)
+    if library not in there:
+        hint = suggest_nearest(library, there) or f"; there are: {', '.join(there) or 'none'}"
+        raise ValueError(f"no releases of {library}{hint}")
+    named = {version(stack): stack for stack in there[library]}
+    for one in versions or ():
+        if one not in named:
+            raise ValueError(f"no release {one} of {library}; there are: {', '.join(named)}")
+    kept = [stack for name, stack in named.items() if not versions or name in versions]
+    if len(kept) < 2:
+        raise ValueError(f"{kept[0]} is the only release of {library}: a walk needs two")
+    return kept

@@ -7,14 +7,16 @@ from pathlib import Path
 
 from tlsmem.base import markdown_embedding, phase_names
 from tlsmem.build.errors import BuildFailed
+from tlsmem.config.choices import PROFILE_FILES
 from tlsmem.explore import profile_input, profile_output, profile_selection, profile_views
-from tlsmem.explore.view_options import FILES
 from tlsmem.profile.errors import Unreadable
 
 
 def inspect(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """0, or 1 when a part of the profile is missing. ValueError and OSError with a sentence."""
-    profile_output.check_outputs([getattr(given, name) for name in ("into", *FILES)], given.diff or [given.profile])
+    profile_output.check_outputs(
+        [getattr(given, name) for name in ("into", *PROFILE_FILES)], given.diff or [given.profile]
+    )
     asked = argparse.Namespace(**vars(given))  # as it stands in a page
     sources = [profile_input.find_profile(file, given.stack) for file in given.diff or [given.profile]]
     given.phase = phase_names.recorded_name(given.phase)

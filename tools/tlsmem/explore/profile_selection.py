@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from tlsmem.base import regex_timeout
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.profile.frames import Frame, Owner, skip_allocators
 from tlsmem.profile.heap_profile import BASE, END, PEAK, CallstackTree, LiveHeap, Moment, Profile, profiler_name
 

@@ -8,10 +8,11 @@ import rich.console
 import rich.text
 
 from tlsmem.base import stdout
+from tlsmem.config import choices
+from tlsmem.config.choices import PROFILE_FILES, ROWS, VIEWS
 from tlsmem.explore import callers_tree, folded_stacks, profile_output, profile_selection, profile_tables, top_sites
-from tlsmem.explore.view_options import FILES, ROWS, VIEWS
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.tables import forms, render
+from tlsmem.tables import render
 from tlsmem.tables.table import Table
 
 
@@ -28,7 +29,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
     if given.callers and not given.format:
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         draw(root, title(moment), given.top or ROWS)
-    if given.buckets and form(given) in (forms.TABLE, forms.MARKDOWN):
+    if given.buckets and form(given) in (choices.TABLE, choices.MARKDOWN):
         tell(reasons(profile), form(given))
     write(profile, given, moment)
     return ""
@@ -36,7 +37,7 @@ def show(profile: Profile, given: argparse.Namespace) -> str:
 
 def page(made: Sequence[Table], sentences: Sequence[str] = ()) -> str:
     """Markdown, as a page takes it."""
-    return "\n".join([render.format_tables(made, forms.MARKDOWN), *map(item, sentences)])
+    return "\n".join([render.format_tables(made, choices.MARKDOWN), *map(item, sentences)])
 
 
 def item(sentence: str) -> str:
@@ -46,14 +47,14 @@ def item(sentence: str) -> str:
 def tables(profile: Profile, given: argparse.Namespace, moment: str) -> Iterator[Table]:
     """All where nothing is chosen; the sites where some are, or --by asks for them; and what has its own option."""
     rows = given.top or ROWS
-    alone = not any(getattr(given, name) for name in (*VIEWS, *FILES))
+    alone = not any(getattr(given, name) for name in (*VIEWS, *PROFILE_FILES))
     if given.by or (alone and (given.phase or given.role or given.filter)):
         by = given.by or "bytes"
         yield top_sites.top_sites_table(profile, moment, given.role, by, rows, given.filter, given.sessions)
     elif alone:
         yield from profile_tables.overview(profile, rows=rows, sessions=given.sessions)
     if given.sizes:
-        yield profile_tables.sizes(profile, bars=form(given) == forms.TABLE)
+        yield profile_tables.sizes(profile, bars=form(given) == choices.TABLE)
     if given.callers and (given.format or given.into):
         root = callers_tree.tree(profile, moment, given.role, given.filter)
         yield callers_tree.callers_table(profile, root, title(moment), rows)
@@ -77,7 +78,7 @@ def reasons(profile: Profile) -> list[str]:
 
 
 def form(given: argparse.Namespace) -> str:
-    return given.format or (forms.TABLE if stdout.is_terminal() and not given.into else forms.MARKDOWN)
+    return given.format or (choices.TABLE if stdout.is_terminal() and not given.into else choices.MARKDOWN)
 
 
 def title(moment: str) -> str:
@@ -101,7 +102,7 @@ def tell(sentences: Sequence[str], form: str) -> None:
     if not sentences:
         return
     with stdout.exit_on_write_error():
-        if form == forms.MARKDOWN:
+        if form == choices.MARKDOWN:
             print("", *map(item, sentences), sep="\n")
         else:
             for sentence in sentences:
@@ -136,7 +137,7 @@ def difference(old: Profile, new: Profile, given: argparse.Namespace) -> str:
         return page(tables.tables(found, given.top or ROWS), sentences.describe_diff(found))
     if not (given.folded or given.flamegraph):
         render.print_all(tables.tables(found, given.top or ROWS), given.format)
-        if form(given) in (forms.TABLE, forms.MARKDOWN):
+        if form(given) in (choices.TABLE, choices.MARKDOWN):
             tell(sentences.describe_diff(found), form(given))
     if given.folded:
         profile_output.write_text("".join(f"{stack} {was} {now}\n" for stack, was, now in found.folded()), given.folded)

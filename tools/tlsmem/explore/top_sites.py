@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from tlsmem.config.choices import LIVE, OF_RUN, ROWS, By, Live, OfRun
 from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.explore.view_options import LIVE, OF_RUN, ROWS, By, Live, OfRun
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import BASE, END, AllocationTotals, LiveHeap, Profile, sum_live

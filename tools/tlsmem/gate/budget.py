@@ -7,8 +7,9 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
+from tlsmem.base import nearest
 from tlsmem.compare.figure_places import Place
-from tlsmem.config import option_check
+from tlsmem.config import toml_tables
 from tlsmem.config.campaigns import Definition
 from tlsmem.gate import budget_meters, limits
 from tlsmem.gate.limits import Limit
@@ -33,7 +34,7 @@ class Entry(Definition):
     def known(cls, meter: str) -> str:
         if meter not in limits.UNITS_BY_METER:
             near = (
-                option_check.suggest_nearest(meter, limits.UNITS_BY_METER)
+                nearest.suggest_nearest(meter, limits.UNITS_BY_METER)
                 or f"; there are: {', '.join(limits.UNITS_BY_METER)}"
             )
             raise ValueError(f"no meter {meter}{near}")
@@ -43,7 +44,7 @@ class Entry(Definition):
     def together(self) -> Self:
         """What one key says of another."""
         self.places()
-        suites = option_check.read_tables("suites")
+        suites = toml_tables.read_tables("suites")
         for suite in self.suite:
             budget_meters.check_suite(suite, self.meter, suites)
         try:
@@ -116,7 +117,7 @@ def describe_validation_error(error: ValidationError) -> str:
     fields = Entry.model_fields if table else Budgets.model_fields
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        what = "no such key" + (option_check.suggest_nearest(key, fields) or f"; there are: {', '.join(fields)}")
+        what = "no such key" + (nearest.suggest_nearest(key, fields) or f"; there are: {', '.join(fields)}")
     elif first["type"] == "missing" or first["loc"] == ("budget",):
         what = "it is missing" if first["type"] in ("missing", "too_short") else f"it must be tables [[budget]]: {what}"
     return ": ".join(filter(None, (table, key, what)))

@@ -4,9 +4,9 @@ the key."""
 import re
 from collections.abc import Sequence
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare.figure_places import EXACT_METERS, PEAK, Place, parse_phase, recorded_phase
 from tlsmem.config.definitions import Stack
-from tlsmem.config.option_check import suggest_nearest
 from tlsmem.gate.limits import UNITS_BY_METER, Limit
 
 SESSIONS = ("client", "server", "pair")

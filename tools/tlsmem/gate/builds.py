@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.build import tree_files, trees
 from tlsmem.build.commands import BuildFailed
 from tlsmem.compare import two_builds
 from tlsmem.config import definitions
-from tlsmem.config.option_check import suggest_nearest
 from tlsmem.gate import budget_meters
 from tlsmem.gate.budget import Budget, BudgetError, entry_name
 from tlsmem.run.preload import HEAP_METER

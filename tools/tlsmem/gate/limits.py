@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tlsmem.config.option_check import suggest_nearest
+from tlsmem.base.nearest import suggest_nearest
 
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 BLOCKS = {"blocks": 1, "block": 1}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.plan.amounts import Share
+from tlsmem.config.amounts import Share
 from tlsmem.plan.connection_model import ConnectionModel
 
 

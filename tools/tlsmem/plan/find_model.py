@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
-from tlsmem.config.option_check import suggest_nearest
 from tlsmem.plan import allocator_retention, recordings
 from tlsmem.plan.connection_model import MEASURED, SYSTEM, ConnectionModel, fit_pair, fit_role, select_runs
 from tlsmem.schema.records import Record

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
-from tlsmem.config.option_check import suggest_nearest
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
 

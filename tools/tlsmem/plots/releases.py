@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tlsmem.config import releases
+from tlsmem.config.choices import LEAST_RELEASES, MOST_SUITES
 from tlsmem.plots import plot_command, release_panel
 from tlsmem.plots.memory_panels import marker_style
 from tlsmem.plots.picture import add_title_and_legend, save
-from tlsmem.plots.release_limits import LEAST, MOST
 from tlsmem.plots.release_panel import ReleaseCurve
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
@@ -38,18 +38,20 @@ def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[
     for name in asked or ():
         if name not in there:
             raise ValueError(f"no release of {name} among these; there are: {', '.join(there) or 'none'}")
-    found = {name: there[name] for name in asked} if asked else releases.group_by_library(selection.stacks, LEAST)
+    found = (
+        {name: there[name] for name in asked} if asked else releases.group_by_library(selection.stacks, LEAST_RELEASES)
+    )
     if not found:
-        raise ValueError(f"no library has {LEAST} releases here; --library names one with fewer")
+        raise ValueError(f"no library has {LEAST_RELEASES} releases here; --library names one with fewer")
     return found
 
 
 def figure(selection: Selection, asked: Sequence[str] | None = None) -> Figure:
     """Libraries beside each other, clients above servers; one scale for all that is built of one library."""
     selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
-    if len(selection.settings) > MOST:
+    if len(selection.settings) > MOST_SUITES:
         suites = ", ".join(dict.fromkeys(one.suite for one in selection.settings))
-        raise ValueError(f"a picture has {MOST} suites at most, and there are {suites}: --suite chooses")
+        raise ValueError(f"a picture has {MOST_SUITES} suites at most, and there are {suites}: --suite chooses")
     wanted, named = chosen(selection, asked), names(selection)
     lines = {
         (role, library): [

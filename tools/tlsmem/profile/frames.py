@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Owner = Literal["client", "server", "client context", "server context", "harness"]
-OWNERS: tuple[Owner, ...] = ("client", "server", "client context", "server context", "harness")
+from tlsmem.schema.roles import Owner
 
 # The functions through which the core makes every call of a driver, and where they stand.
 ENTRANCES = "frames.c"  # in memtest/; DHAT tells no directory

@@ -9,6 +9,7 @@ from pathlib import Path
 from tlsmem.base import stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import DATA, LOCAL
+from tlsmem.config.choices import FILES, HTML, REPORT_TEXTS
 from tlsmem.explore import profile_output
 from tlsmem.report import (
     cost_section,
@@ -22,7 +23,6 @@ from tlsmem.report import (
     timed_section,
     waterfall_section,
 )
-from tlsmem.report.forms import FILES, HTML, TEXTS
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section
 from tlsmem.schema import records
@@ -38,7 +38,7 @@ MAKERS = (
     timed_section,
     inventory_section,
 )
-OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(TEXTS, Path(profile_output.STDOUT))
+OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(REPORT_TEXTS, Path(profile_output.STDOUT))
 
 
 def sections(read: Sequence[Recording]) -> list[Section]:
@@ -58,7 +58,7 @@ def subtitle(read: Sequence[Recording]) -> str:
 def run(given: argparse.Namespace) -> None:
     """ValueError and OSError with a sentence."""
     output = resolve_output(given)
-    named = [*given.recording, *given.recordings]
+    named = given.recording
     profile_output.check_outputs([str(output)] if given.format != FILES else [], map(str, named))
     loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
@@ -77,8 +77,8 @@ def run(given: argparse.Namespace) -> None:
 def resolve_output(given: argparse.Namespace) -> Path:
     """ValueError with a sentence for what cannot be."""
     output = given.output or OUTPUTS[given.format]
-    if given.table and given.format not in TEXTS:
-        raise ValueError(f"--table is of text: --format {' or '.join(TEXTS)}")
+    if given.table and given.format not in REPORT_TEXTS:
+        raise ValueError(f"--table is of text: --format {' or '.join(REPORT_TEXTS)}")
     if given.format == FILES and output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file, and --format files writes into a directory")
     return output / OUTPUTS[HTML] if given.format == HTML and not is_file(output) else output

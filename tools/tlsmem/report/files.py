@@ -5,14 +5,15 @@ from pathlib import Path
 
 import matplotlib
 
+from tlsmem.config import choices
 from tlsmem.explore import profile_output
 from tlsmem.plots.picture import save
 from tlsmem.report.embedded_pictures import PAGE_RC_PARAMS, draw_picture
 from tlsmem.report.sections import Section, identifier
-from tlsmem.tables import forms, render
+from tlsmem.tables import render
 from tlsmem.tables.table import Table
 
-ENDINGS = {forms.MARKDOWN: ".md", forms.CSV: ".csv"}
+ENDINGS = {choices.MARKDOWN: ".md", choices.CSV: ".csv"}
 
 
 def write(sections: Sequence[Section], directory: Path) -> Iterator[Path]:

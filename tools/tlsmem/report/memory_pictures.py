@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tlsmem.config import releases
+from tlsmem.config.choices import LEAST_RELEASES
 from tlsmem.plots import memory, stacks
 from tlsmem.plots import releases as plot_releases
 from tlsmem.report.recordings import Recording, recording_arguments
@@ -73,7 +74,7 @@ def popular(selection: Selection) -> list[str]:
 
 def most_released(selection: Selection) -> list[str]:
     """Libraries by how many releases there are: as many as have room beside each other."""
-    found = releases.group_by_library(selection.stacks, plot_releases.LEAST)
+    found = releases.group_by_library(selection.stacks, LEAST_RELEASES)
     return sorted(found, key=lambda name: -len(found[name]))[:LIBRARIES]
 
 

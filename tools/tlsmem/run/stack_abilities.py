@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tlsmem.config import definitions, option_check
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Suite
 from tlsmem.config.matrix import has_tls
 from tlsmem.config.run import SYSTEM, Run, argv
@@ -80,8 +80,8 @@ def select_stacks(text: str, prefix: str | None, metered: bool = False, lenient:
     `metered`: all their allocations must be seen. Of `all` stacks, and when lenient, those that will not do are left
     out, and stderr says why."""
     found, lenient = (
-        option_check.expand_stacks(text, prefix),
-        lenient or option_check.split_names(text) == [option_check.ALL_STACKS],
+        toml_tables.expand_stacks(text, prefix),
+        lenient or toml_tables.split_names(text) == [toml_tables.ALL_STACKS],
     )
     chosen = []
     for stack in found:

@@ -4,7 +4,7 @@ each does is told line by line and counted. A stack that refuses another suite t
 import sys
 
 from tlsmem.base import stdout
-from tlsmem.config import definitions, option_check
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Campaign, Stack, Suite
 from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
@@ -19,7 +19,7 @@ TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
 
 def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> int:
     """Exit status. Of these stacks those that are built are run; of the others it shows why they are not."""
-    asked = option_check.expand_stacks(named, prefix)
+    asked = toml_tables.expand_stacks(named, prefix)
     stacks = [stack for stack in asked if is_built(stack)]
     if not stacks:
         sys.exit("memtest: none of these stacks is built; `tools/build.py` builds them")

@@ -6,4 +6,6 @@ Role = Literal["client", "server"]
 Process = Literal["both", "client", "server"]
 ROLES: tuple[Role, ...] = ("client", "server")
 PROCESSES: tuple[Process, ...] = ("both", "client", "server")
+Owner = Literal["client", "server", "client context", "server context", "harness"]
+OWNERS: tuple[Owner, ...] = ("client", "server", "client context", "server context", "harness")  # of memory
 ITSELF = "itself"  # the peer of a stack that is at both ends of a pair

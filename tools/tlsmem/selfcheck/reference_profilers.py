@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions
 from tlsmem.config.run import SYSTEM, Run
 from tlsmem.profile import dhat_reader, heaptrack_reader, massif_reader
@@ -20,7 +21,7 @@ from tlsmem.run.provenance import Provenance
 from tlsmem.schema.harness_output import Meter, Phase
 
 LIMIT_S = 300
-MARKS = definitions.ROOT / profilers.MARKS_LIBRARY
+MARKS = ROOT / profilers.MARKS_LIBRARY
 ANY = [None]  # of the CPUs
 
 PARTED = re.compile(r"[\s:]")  # between the libraries of LD_PRELOAD
@@ -85,7 +86,7 @@ def check_ready(meter: Path) -> None:
         profilers.PROFILERS[tool].version()
     for library in (MARKS, meter):
         if why := unfit(library):
-            raise CaptureFailed(f"{library}: {why}" + BUILDS * library.is_relative_to(definitions.ROOT / "build"))
+            raise CaptureFailed(f"{library}: {why}" + BUILDS * library.is_relative_to(ROOT / "build"))
 
 
 def unfit(library: Path) -> str | None:
@@ -137,7 +138,7 @@ async def heaptrack(subject: Subject, folder: Path) -> Statement:
     marks = [moment for name, moment in profile.moments.items() if name not in (PEAK, END)]
     if len(marks) != len(phases):
         raise CaptureFailed(f"heaptrack: {len(marks)} marks of {len(phases)} phases are in its file")
-    has = loads(definitions.ROOT / subject.profiled_subject("heaptrack").argv(*ANY)[0], LIBSTDCXX)
+    has = loads(ROOT / subject.profiled_subject("heaptrack").argv(*ANY)[0], LIBSTDCXX)
     pool = LiveHeap(0, 0) if has else allocated_by_module(profile, marks[0], LIBSTDCXX)
     own = Constant("the emergency pool of libstdc++, which is there for heaptrack alone", *pool)
     hidden = [records_before(profile, mark) for mark in marks]

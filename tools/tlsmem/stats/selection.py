@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
 
+from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
-from tlsmem.config.option_check import suggest_nearest
 from tlsmem.config.run import Run
 from tlsmem.schema.harness_output import Env, Meter, Process, Roles
 from tlsmem.schema.records import Record

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from tlsmem.config.table_names import NEEDS
 from tlsmem.stats.selection import Selection
 from tlsmem.tables import buckets, c10k, peaks_and_model
 from tlsmem.tables.account_2023 import account_2023_table
@@ -17,7 +18,6 @@ from tlsmem.tables.rss_accounts import accounts
 from tlsmem.tables.settings import settings
 from tlsmem.tables.stacks import stack_table
 from tlsmem.tables.table import Table
-from tlsmem.tables.table_names import NEEDS
 from tlsmem.tables.waterfall import waterfall
 
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown

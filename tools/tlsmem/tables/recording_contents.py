@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tlsmem.config.table_names import NEEDS, TIMED_NEEDS
 from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables import catalogue
 from tlsmem.tables.table import Table
-from tlsmem.tables.table_names import NEEDS, TIMED_NEEDS
 from tlsmem.tables.timed import catalogue as of_time
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all

@@ -15,7 +15,7 @@ import rich.table
 import rich.text
 
 from tlsmem.base import stdout
-from tlsmem.tables.forms import JSON, MARKDOWN, TABLE
+from tlsmem.config.choices import JSON, MARKDOWN, TABLE
 from tlsmem.tables.table import MISSING, Cell, Column, Table, printable_text
 
 UNBREAKABLE_COLUMNS = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names

@@ -4,12 +4,12 @@ import argparse
 import sys
 
 from tlsmem.base import markdown_embedding
-from tlsmem.config import definitions, option_check
+from tlsmem.config import choices, definitions, toml_tables
 from tlsmem.config.definitions import Source, Stack
 from tlsmem.run import stack_abilities
 from tlsmem.run.provenance import is_built, read_manifest, unavailable_reason
 from tlsmem.run.stack_abilities import Ability
-from tlsmem.tables import forms, render
+from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 BLANK = Cell("", None)
@@ -85,12 +85,12 @@ def sources(stacks: list[str]) -> Table:
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     definitions.check_definitions()
-    table = (sources if given.sources else what_they_can)(option_check.expand_stacks(given.stacks, "any"))
+    table = (sources if given.sources else what_they_can)(toml_tables.expand_stacks(given.stacks, "any"))
     if not given.into:
         render.print_all([table], given.format)
         return
     try:
-        markdown_embedding.replace_block(given.into, given, parser, render.format_tables([table], forms.MARKDOWN))
+        markdown_embedding.replace_block(given.into, given, parser, render.format_tables([table], choices.MARKDOWN))
     except ValueError as error:
         sys.exit(f"memtest: {error}")
     except OSError as error:

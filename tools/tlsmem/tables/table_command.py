@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding
+from tlsmem.config import choices
 from tlsmem.schema import records
 from tlsmem.schema.records import Record
-from tlsmem.tables import forms, render
+from tlsmem.tables import render
 from tlsmem.tables.table import Table, printable_text
 
 
@@ -23,7 +24,7 @@ def load_recording(recording: Path, where: str) -> list[Record]:
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:
     """Into the page that was named, else on stdout. ValueError and OSError with a sentence."""
     if given.into:
-        markdown_embedding.replace_block(given.into, given, asked, render.format_tables(made, forms.MARKDOWN))
+        markdown_embedding.replace_block(given.into, given, asked, render.format_tables(made, choices.MARKDOWN))
     else:
         render.print_all(made, getattr(given, "format", None))
 

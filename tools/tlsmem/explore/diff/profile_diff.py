@@ -15,8 +15,9 @@ from tlsmem.explore.diff import match_callstacks, preconditions
 from tlsmem.explore.diff.match_callstacks import LiveCallstack, MatchedSite, frames_from_driver, innermost_key, join
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import OWNERS, Frame, skip_allocators
+from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.profile.heap_profile import BASE, LiveHeap, Profile, sum_live
+from tlsmem.schema.roles import OWNERS
 from tlsmem.stats.comparability import stack_label
 
 

@@ -10,11 +10,11 @@ from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, stamps
 from tlsmem.build.commands import BuildFailed
 from tlsmem.build.shared_resources import hold_lock
+from tlsmem.config.choices import flamegraph_suffix
 from tlsmem.explore import profile_output, profile_selection
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.flamegraph import call_tree, profile_page
 from tlsmem.explore.folded_stacks import frame_label
-from tlsmem.explore.view_options import flamegraph_suffix
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import LiveHeap, Profile
 from tlsmem.tables.table import printable_text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tlsmem.config import option_check, toml_keys
+from tlsmem.config import definitions
 from tlsmem.profile.frames import Frame, find_owner, skip_allocators
 
 OTHER, CONTEXT = "other", "context"
@@ -32,9 +32,7 @@ def pattern(alternatives: Sequence[str]) -> re.Pattern[str] | None:
 @cache
 def read_tables() -> dict:
     """ValueError with a sentence."""
-    found = option_check.read_tables("buckets")
-    toml_keys.check_buckets(found)
-    return found
+    return definitions.bucket_tables()
 
 
 def buckets() -> dict[str, str]:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tlsmem.config.table_names import TIMED_NEEDS
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables import settings
 from tlsmem.tables.table import Table
-from tlsmem.tables.table_names import TIMED_NEEDS
 from tlsmem.tables.timed import ratios
 from tlsmem.tables.timed.handshakes import handshakes, sessions
 from tlsmem.tables.timed.harness_overhead import harness_overhead_table

@@ -1,0 +1,58 @@
+"""Check the options of a target of make before anything is installed or built, and show them.
+
+Exit 2 with one sentence for an option that the target does not take, for a value that cannot be, and for a file of
+memtest/*.toml that cannot be read. Needs the standard library only.
+"""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from tlsmem.base import markdown_embedding, repository, stdout
+from tlsmem.config import option_check, option_pages
+from tlsmem.config.option_parser import CommandParser, default_text, make_parser
+from tlsmem.config.options import ALL_GOALS, options_of_goal
+
+EXAMPLES = """examples:
+  tools/names.py N=10000 STACKS="openssl@3.5.5 null@c"
+  tools/names.py --goal profile TOOL=heaptrack
+  tools/names.py --list                                   what `make help` shows of options
+  tools/names.py --list compare
+  tools/names.py --reference --into docs/options.md       that page again"""
+
+
+def parser() -> CommandParser:
+    return make_parser("names", __doc__, EXAMPLES)
+
+
+def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    asked = parser()
+    given = asked.parse_args()
+    if given.default:
+        print(default_text(options_of_goal("profile")[given.default].goals["profile"]))
+        return
+    if given.makefile:
+        print(option_pages.makefile_text())
+        return
+    options = dict(word.partition("=")[::2] for word in given.options)
+    option_check.check_goal_or_exit(given.goal, options)
+    if "OUT" in options and given.goal != "report":  # a report records nothing
+        repository.check_recording_or_exit(Path(options["OUT"]))
+    if given.reference and given.into:
+        write_reference(given, asked)
+    with stdout.exit_on_write_error():
+        if given.reference and not given.into:
+            print(option_pages.reference_text())
+        elif given.list:
+            print(option_pages.help_text(None if given.list == ALL_GOALS else given.list))
+
+
+def write_reference(given: argparse.Namespace, asked: CommandParser) -> None:
+    try:
+        markdown_embedding.replace_block(given.into, given, asked, option_pages.reference_text())
+    except ValueError as error:
+        sys.exit(f"names: {error}")
+    except OSError as error:
+        sys.exit(f"names: {error.filename or given.into}: {error.strerror}")

@@ -1,0 +1,8 @@
+"""How a comparison ends: exit statuses, and what cannot be compared. Standard library only."""
+
+UNCHANGED, NOTHING, CHANGED, SKIP = 0, 1, 3, 125  # exit statuses; SKIP: of git bisect, a commit that cannot be judged
+BAD = 1  # of git bisect
+
+
+class Usage(ValueError):
+    """What was asked for cannot be."""

@@ -1,0 +1,69 @@
+"""The values that options offer by name, and what an option shares with the code behind it. Standard library only."""
+
+from pathlib import Path
+from typing import Literal, get_args
+
+# Forms of tables and reports
+TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
+HTML, FILES = "html", "files"
+REPORT_TEXTS = (MARKDOWN, CSV, JSON)
+REPORT_FORMATS = (HTML, *REPORT_TEXTS, FILES)
+
+# How runs are made
+PROCESSES_OF_ROLES = ("together", "split")
+ENVIRONMENTS = ("lab", "deployed", "both")
+CPU_FEATURES = ("all", "no-avx512", "no-aes", "baseline")
+PROFILERS = ("sites", "heaptrack", "massif", "dhat")
+BOTH = "both"
+SIDES = ("client", "server", BOTH)  # whose sessions are shown
+
+# Comparisons of recordings
+ASPECTS = ("stack", "allocator", "compiler", "roles", "window", "cpu", "env", "suite")  # what --by tells sides apart by
+NARROWED = ("suite", "allocator", "window", "roles", "env", "cpu")  # by options of these names
+HOLDERS = ("client", "server", "pair", "process")  # of compared figures
+ALL_PHASES = "all"
+PEAK = "peak"
+COMPARED_STAGES = ("created", PEAK, "established", "reply", "idle", "closed")  # unless others are asked for
+METERS: dict[str, str] = {  # meter to its unit
+    "heap": "B",  # live bytes a session
+    "blocks": "blocks",  # live blocks a session; at the peak those live at that moment
+    "allocations": "blocks",  # allocated since `contexts` up to the end of the phase, a session, whatever was freed
+    "rest": "B",  # tables of the library's own, of a process: what the larger run has more of than the smaller
+    "rss": "B",  # a session: the slope over N; of roles together a pair: two sessions
+    "peak-rss": "B",  # of the process, at an N
+    "handshakes": "handshakes/s",  # of a role's own work
+    "send": "MiB/s",
+    "receive": "MiB/s",
+}
+
+# Walks along a library's releases
+RELEASE_STAGES = {"created": "created", "peak": "at the peak", "established": "established", "idle": "idle"}
+STAGE_PHASES = {"created": "sessions", "established": "established", "idle": "idle"}  # at whose end a stage is
+RELEASE_SUITES = ("tls13-rsa-aes256", "tls12-rsa-aes256")  # unless others are asked for
+RELEASE_TABLES = ("versions", "buckets", "changes")
+LEAST_RELEASES = 3  # in the picture of releases, of a library that was not named
+MOST_SUITES = 3  # lines of a panel of that picture
+
+# Views of a heap profile
+Live = Literal["bytes", "blocks"]
+OfRun = Literal["allocations", "allocated", "temporary"]
+By = Literal["bytes", "blocks", "allocations", "allocated", "temporary"]
+LIVE, OF_RUN, BY = get_args(Live), get_args(OfRun), get_args(By)
+ROWS = 10  # sites that are shown
+VIEWS = ("callers", "sizes", "buckets")
+PROFILE_FILES = ("folded", "speedscope", "flamegraph")
+FLAMEGRAPH_SUFFIXES = (".html", ".svg")
+
+# Purposes of system packages
+PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "compare", "profile")
+
+# Plans
+ARRIVALS = ("uniform", "poisson", "even", "at-once")
+PLAN_TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "estimates", "terms", "left-out")
+PLAN_SUITE = "tls13-rsa-aes256"
+
+
+def flamegraph_suffix(file: Path | str) -> str:
+    if (found := Path(file).suffix.lower()) not in FLAMEGRAPH_SUFFIXES:
+        raise ValueError(f"{file}: a flamegraph is a .svg of one moment or a .html of all: name the file so")
+    return found

@@ -1,0 +1,237 @@
+"""The kinds of values that options take, each with its check. Standard library only.
+
+`check` raises ValueError with one sentence that names the option, the value, and what is allowed. `describe` says in a
+few words what is allowed, for the reference page."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config import releases
+from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
+
+FEW = 8  # names that a sentence lists
+TREE_STACK_NAME = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
+
+
+def join_words(words: tuple[str, ...]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Any text."""
+
+    def check(self, option: str, value: str) -> None:
+        """Whoever reads the value checks it."""
+
+    def describe(self) -> str:
+        return "text"
+
+
+@dataclass(frozen=True)
+class Flag(Kind):
+    """Given or not: of make 0 or 1, of a command no value."""
+
+    def check(self, option: str, value: str) -> None:
+        Choice(("0", "1")).check(option, value)
+
+    def describe(self) -> str:
+        return "0 or 1; of a command without a value"
+
+
+@dataclass(frozen=True)
+class Choice(Kind):
+    values: tuple[str, ...]
+
+    def check(self, option: str, value: str) -> None:
+        if value not in self.values:
+            near = suggest_nearest(value, self.values)
+            raise ValueError(f"{option}={value} must be {join_words(self.values)}{near}")
+
+    def describe(self) -> str:
+        return join_words(tuple(f"`{value}`" for value in self.values))
+
+
+@dataclass(frozen=True)
+class Number(Kind):
+    """A whole number, or `word`."""
+
+    least: int = 1
+    most: int = 10**9
+    even: bool = False
+    word: str = ""
+
+    def check(self, option: str, value: str) -> None:
+        if self.word and value == self.word:
+            return
+        if re.fullmatch(r"-[0-9]+", value):
+            raise ValueError(f"{option}={value} is negative; the least is {self.least}")
+        if not re.fullmatch(r"[0-9]+", value):
+            raise ValueError(f"{option}={value} is not a whole number{f' or {self.word}' * bool(self.word)}")
+        if len(value.lstrip("0")) > 10 or int(value.lstrip("0") or "0") > self.most:
+            raise ValueError(f"{option}={value} is too large; the most is {self.most}")
+        if self.even and (int(value) < self.least or int(value) % 2):
+            pairs = f"sessions come in pairs of client and server, so {option} is a positive even number"
+            raise ValueError(f"{option}={value}: {pairs}")
+        if int(value) < self.least:
+            raise ValueError(f"{option}={value} must be at least {self.least}")
+
+    def describe(self) -> str:
+        numbers = f"{'an even' if self.even else 'a whole'} number from {self.least:,} to {self.most:,}"
+        return numbers + (f", or `{self.word}`" if self.word else "")
+
+
+@dataclass(frozen=True)
+class Numbers(Kind):
+    """One or several, separated by spaces or commas."""
+
+    most: int
+
+    def check(self, option: str, value: str) -> None:
+        if not split_names(value):
+            raise ValueError(f"{option}={value} has no number; it takes {self.describe()}")
+        for one in split_names(value):
+            Number(1, self.most).check(option, one)
+
+    def describe(self) -> str:
+        return f"whole numbers from 1 to {self.most:,}"
+
+
+@dataclass(frozen=True)
+class Multiplier(Kind):
+    def check(self, option: str, value: str) -> None:
+        if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,6})?", value) or not 0 < float(value) <= 1000:
+            raise ValueError(f"{option}={value} is not a positive number of at most 1000, such as 4 or 0.5")
+
+    def describe(self) -> str:
+        return "a positive number of at most 1000"
+
+
+@dataclass(frozen=True)
+class Names(Kind):
+    """Tables of memtest/TABLEs.toml. `single` says why only one may be named; `all` is a word for every one."""
+
+    table: str
+    single: str = ""
+    all_too: bool = False
+
+    @property
+    def file(self) -> str:
+        return f"memtest/{self.table}s.toml"
+
+    def check(self, option: str, value: str) -> None:
+        known, names = read_tables(f"{self.table}s"), split_names(value)
+        if self.all_too and ALL_STACKS in names:
+            if names != [ALL_STACKS]:
+                raise ValueError(f"{option}={value}: {ALL_STACKS} is every {self.table} already; leave the others out")
+            return
+        if not names:
+            raise ValueError(f"{option} names no {self.table}; {self.file} lists them")
+        if self.single and len(names) > 1:
+            raise ValueError(f"{option}={value} is more than one; {self.single}")
+        for name in names:
+            if self.table == "stack" and TREE_STACK_NAME.fullmatch(name):
+                build = f"{name} is a build of `make compare` only, as A= or B=; make stacks lists others"
+                raise ValueError(f"{option}: {build}")
+            if name not in known:
+                near = suggest_nearest(name, [*known, ALL_STACKS] if self.all_too else known)
+                near = near or f"; there are: {', '.join(known)}" * (len(known) <= FEW)
+                raise ValueError(f"{option}: no {self.table} {name} among those of {self.file}{near}")
+
+    def describe(self) -> str:
+        number = f"one {self.table}" if self.single else f"{self.table}s"
+        return f"{number} of `{self.file}`{f', or `{ALL_STACKS}`' * self.all_too}"
+
+
+@dataclass(frozen=True)
+class Directory(Kind):
+    """One that is there or can be made; `must_exist` says what it is where it must be there."""
+
+    must_exist: str = ""
+
+    def check(self, option: str, value: str) -> None:
+        if not value.strip():
+            raise ValueError(f"{option} is empty; it names a directory")
+        if value.startswith("-") or not value.isprintable():
+            raise ValueError(f"{option}={value!r} begins with a dash or holds a line break; it names a directory")
+        try:
+            there, is_directory = Path(value).exists(), Path(value).is_dir()
+        except OSError as error:
+            raise ValueError(f"{option}={value}: {error.strerror}") from None
+        if there and not is_directory:
+            raise ValueError(f"{option}={value} is a file; it must be a directory")
+        if self.must_exist and not there:
+            raise ValueError(f"{option}={value} is not there; it is {self.must_exist}")
+
+    def describe(self) -> str:
+        return "a directory that is there" if self.must_exist else "a directory"
+
+
+@dataclass(frozen=True)
+class File(Kind):
+    """One that is there or can be written; who opens it tells what is wrong with it."""
+
+    def check(self, option: str, value: str) -> None:
+        if not value.strip():
+            raise ValueError(f"{option} is empty; it names a file")
+
+    def describe(self) -> str:
+        return "a file"
+
+
+@dataclass(frozen=True)
+class Build(Kind):
+    """One side of a comparison; whether its tree is there is found when it is read."""
+
+    def check(self, option: str, value: str) -> None:
+        known, found = read_tables("stacks"), TREE_STACK_NAME.fullmatch(value)
+        if not found:
+            if value in known:
+                return
+            hint = suggest_nearest(value, known) or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"
+            raise ValueError(f"{option}: no stack {value} among those of memtest/stacks.toml{hint}")
+        library, how, what = found.groups()
+        libraries = list(dict.fromkeys(name.partition("@")[0] for name in known))
+        if library not in libraries:
+            near = suggest_nearest(library, libraries)
+            raise ValueError(f"{option}={value}: no library {library} among those of memtest/stacks.toml{near}")
+        if not what.strip():
+            wanted = "a revision" if how == "git" else "a directory"
+            raise ValueError(f"{option}={value}: {wanted} is missing after {how}:")
+        if how == "path":
+            Directory().check(option, what)
+            if not os.path.exists(os.path.expanduser(what)):
+                raise ValueError(f"{option}={value}: there is no {what}")
+
+    def describe(self) -> str:
+        return "a stack, `LIBRARY@git:REVISION` or `LIBRARY@path:DIRECTORY`"
+
+
+@dataclass(frozen=True)
+class Library(Kind):
+    """One with several releases."""
+
+    def check(self, option: str, value: str) -> None:
+        known = releases.group_by_library(read_tables("stacks"), least=2)
+        if value not in known:
+            hint = suggest_nearest(value, known) or f"; there are: {', '.join(known)}"
+            raise ValueError(f"{option}={value} has no several releases in memtest/stacks.toml{hint}")
+
+    def describe(self) -> str:
+        return "a library with several releases in `memtest/stacks.toml`"
+
+
+@dataclass(frozen=True)
+class Parsed(Kind):
+    """What one of the functions of amounts.py, or a type of Python's, makes of it; of commands only."""
+
+    parse: Callable[[str], object]
+    words: str
+
+    def describe(self) -> str:
+        return self.words

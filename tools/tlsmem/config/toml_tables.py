@@ -1,0 +1,84 @@
+"""The tables of memtest/*.toml as they stand there, before anything is installed. Standard library only.
+
+What their keys may be is checked by the models of definitions.py, once the environment exists."""
+
+import pickle
+import re
+import sys
+from functools import cache
+from itertools import chain
+
+try:
+    import tomllib
+except ModuleNotFoundError:
+    sys.exit(f"memtest: Python 3.11 or later is needed; python3 is {sys.version.split()[0]}")
+
+from tlsmem.base.paths import ROOT
+from tlsmem.config.inheritance import resolve_tables
+
+DEFINITIONS = ROOT / "memtest"
+ALL_STACKS = "all"  # as a list of stacks
+MOST_LEVELS = 32  # of tables and lists in each other; more would exhaust Python's stack somewhere later
+
+
+class Unreadable(ValueError):
+    """A file of memtest/*.toml that cannot be read, or is not TOML."""
+
+
+def parse_toml(content: bytes) -> dict:
+    """The tables of a file. ValueError with half a sentence, which goes after the file's name."""
+    try:
+        tables = tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"line {line} is not UTF-8: byte {content[error.start]:#04x}") from None
+    except RecursionError:
+        raise ValueError(too_deep()) from None
+    check_depth(tables)
+    return tables
+
+
+def too_deep() -> str:
+    return f"tables or lists stand in each other more than {MOST_LEVELS} levels deep"
+
+
+def check_depth(tables: dict) -> None:
+    level: list[dict | list] = [tables]
+    for _ in range(MOST_LEVELS):
+        inner = chain.from_iterable(entry.values() if isinstance(entry, dict) else entry for entry in level)
+        level = [value for value in inner if isinstance(value, dict | list)]
+    if level:
+        raise ValueError(too_deep())
+
+
+def read_tables(kind: str) -> dict:
+    """The tables of memtest/KIND.toml by name, whole; Unreadable naming file and place when they cannot be read."""
+    path = DEFINITIONS / f"{kind}.toml"
+    try:
+        tables = resolve_tables(pickle.loads(pickled(path.read_bytes())))
+    except ValueError as error:
+        raise Unreadable(f"memtest/{path.name}: {error}") from None
+    except OSError as error:
+        raise Unreadable(f"memtest/{path.name} cannot be read: {error.strerror}") from None
+    for name, entry in tables.items():
+        if kind != "buckets" and not isinstance(entry, dict):
+            raise Unreadable(f"memtest/{path.name}: [{name}] must be a table")
+    return tables
+
+
+@cache
+def pickled(content: bytes) -> bytes:
+    """Its tables, pickled: each caller gets tables of its own. A command asks for the same text some ten times."""
+    return pickle.dumps(parse_toml(content))
+
+
+def split_names(names: str) -> list[str]:
+    """`a b` and `a,b` alike."""
+    return [name for name in re.split(r"[\s,]+", names) if name]
+
+
+def expand_stacks(text: str, prefix: object = None) -> list[str]:
+    """What STACKS names, each once; `all` are all but, without a prefix, what is linked with a library there."""
+    if split_names(text) != [ALL_STACKS]:
+        return list(dict.fromkeys(split_names(text)))
+    return [name for name, entry in read_tables("stacks").items() if prefix or not entry.get("prefix")]
