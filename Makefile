@@ -23,12 +23,13 @@ quote = '$(subst ','\'',$(value $1))'
 lower = $(shell echo $1 | tr A-Z a-z)
 if_given = $(if $(filter $1,$(given)),$2,$3)
 options = $(foreach option,$(given),$(option)=$(call quote,$(option)))
-flags = $(foreach option,$(filter $1,$(given)),--$(call lower,$(option))=$(call quote,$(option)))
-# Each target's name and the options that it takes; tools/tlsmem/config/options.py has them all.
+flag = --$(call lower,$1)$(if $(filter $1,$(switches)),,=$(call quote,$1))
+left_out = $(foreach option,$(switches),$(if $(filter 1,$($(option))),,$(option)))
+flags = $(foreach option,$(filter-out $(left_out),$(filter $1,$(given))),$(call flag,$(option)))
+# Each target's name, the options that it takes, and those that are 0 or 1: tools/tlsmem/config/options.py has them all.
 goal :=
 takes :=
 include build/options.mk
-fresh = $(call if_given,FRESH,$(if $(filter 1,$(FRESH)),--fresh))
 
 .PHONY: help
 help: ## this list
@@ -40,10 +41,10 @@ help: ## this list
 
 .PHONY: mem
 mem: names packages-mem setup core stacks-mem ## what a session costs in memory, stacks side by side
-	@.venv/bin/python tools/measure.py mem $(call flags,$(filter-out FRESH,$(takes))) $(fresh)
+	@.venv/bin/python tools/measure.py mem $(call flags,$(takes))
 
 # Time. Runs are made alone, one after the other: no other campaign starts meanwhile, and nothing else should.
-flags_timed = $(call flags,$(filter-out FRESH BENCH_MULTIPLIER,$(takes))) $(fresh)
+flags_timed = $(call flags,$(filter-out BENCH_MULTIPLIER,$(takes)))
 .PHONY: throughput handshake threads measure
 throughput: names packages-timed setup core stacks-throughput ## bulk transfer, each suite: MiB/s sending and receiving; seven minutes and the builds
 	@.venv/bin/python tools/measure.py throughput $(flags_timed)
@@ -112,11 +113,11 @@ marks = $(if $(filter 'massif' massif 'dhat' dhat,$(call profiled,TOOL)),build/c
 .SECONDEXPANSION: # only for a profile is its tool asked for
 profile: names packages-profile setup core $$(marks) stack-profile
 profile: ## which call stacks hold the bytes of a session, at the end of every phase
-	@.venv/bin/python tools/profile_heap.py $(call flags,$(filter-out FRESH,$(takes))) $(fresh)
+	@.venv/bin/python tools/profile_heap.py $(call flags,$(takes))
 
 .PHONY: prove
 prove: names packages-mem setup core stacks-mem ## what the project claims of its own figures, recorded and checked: half an hour
-	@for campaign in repeat law large split keep; do .venv/bin/python tools/measure.py $$campaign $(call flags,OUT JOBS) $(fresh) > /dev/null; done
+	@for campaign in repeat law large split keep; do .venv/bin/python tools/measure.py $$campaign $(call flags,$(takes)) > /dev/null; done
 	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-slow

@@ -53,6 +53,12 @@ def test_help_needs_no_package(run_alone, script):
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"usage: {Path(script).name}")
 
 
+@pytest.mark.parametrize("words", [[script] for script in SCRIPTS if "/" not in script] + [["plan.py", "fit"]])
+def test_help_shows_examples(run_alone, words):
+    heading, _, examples = run_alone(*words, "--help").stdout.partition("\nexample")
+    assert f"tools/{words[0]} " in examples, heading
+
+
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, script):
     done = run_alone(script, "--no-such-option")

@@ -158,7 +158,7 @@ def test_a_option_that_a_target_does_not_take_is_refused():
 
 def test_make_hands_a_name_of_any_shape_on_as_it_is():
     flags = make("-n", "mem", "OUT=it's $HOME of mine", "FRESH=1").stdout.splitlines()[-1]
-    assert "--out='it'\\''s $HOME of mine'" in flags and flags.endswith("--fresh")
+    assert "--out='it'\\''s $HOME of mine'" in flags and flags.split().count("--fresh") == 1
     assert "--fresh" not in make("-n", "mem", "FRESH=0").stdout
 
 

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
+from tlsmem.config.option_kinds import Flag
 from tlsmem.config.option_parser import default_text
 from tlsmem.config.options import GOALS, OPTIONS, VARIABLES, Default, Option, options_of_command, options_of_goal
 
@@ -41,8 +42,9 @@ def defaults_text(defaults: Mapping[str, Default]) -> str:
 
 def makefile_text() -> str:
     """Lines that the Makefile includes."""
+    switches = dict.fromkeys(option.name for option in VARIABLES if isinstance(option.kind, Flag))
     lines = (f"{name}: goal := {name}\n{name}: takes := {' '.join(options_of_goal(name))}" for name in GOALS)
-    return "\n".join([MAKEFILE, *lines])
+    return "\n".join([MAKEFILE, f"switches := {' '.join(switches)}", *lines])
 
 
 def reference_text() -> str:

@@ -1,0 +1,140 @@
+"""The table of options: names are unique where they are taken, defaults and examples hold, and the page is current."""
+
+import shlex
+from typing import get_args
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+from tlsmem.build import system_packages
+from tlsmem.config import choices, option_pages
+from tlsmem.config.option_kinds import Build, Directory, Flag, Kind, Library, Names, Number, Numbers, Parsed
+from tlsmem.config.option_parser import default_text, make_parser
+from tlsmem.config.options import (
+    GOALS,
+    OPTIONS,
+    VARIABLES,
+    Default,
+    Option,
+    Words,
+    options_of_command,
+    options_of_goal,
+)
+from tlsmem.schema.harness_output import Cpu
+
+COMMANDS = option_pages.commands()
+UNCHECKED = (Build, Directory)  # whose examples are of another machine
+
+
+def test_a_target_and_a_command_have_each_name_once():
+    for goal in GOALS:
+        taken = [option.name for option in OPTIONS if goal in option.goals]
+        assert len(taken) == len(set(taken))
+    for command in COMMANDS:
+        flags = [flag for option, _ in options_of_command(command) for flag in option.option_strings]
+        assert len(flags) == len(set(flags)), command
+
+
+def test_what_takes_an_option_is_a_target_of_make_or_a_script():
+    assert {goal for option in OPTIONS for goal in option.goals} == set(GOALS)
+    rules = (ROOT / "Makefile").read_text()
+    assert [goal for goal in GOALS if f"\n{goal}: names " not in rules] == []
+    scripts = {ROOT / f"tools/{command.partition(' ')[0]}.py" for command in COMMANDS}
+    assert [script for script in scripts if not script.is_file()] == []
+    assert set((ROOT / "tools").glob("*.py")) <= scripts
+
+
+@pytest.mark.parametrize("option", VARIABLES, ids=lambda option: f"{option.name}-{'-'.join(option.goals)}")
+def test_a_variable_of_make_is_a_flag_of_the_command_by_that_name_and_its_example_holds(option):
+    if option.option_strings:
+        assert f"--{option.name.lower()}" in option.option_strings
+    (word,) = shlex.split(option.example)
+    name, _, value = word.partition("=")
+    assert name == option.name
+    if not isinstance(option.kind, UNCHECKED):
+        option.kind.check(name, value)
+
+
+def literal_defaults() -> list[tuple[Option, Default]]:
+    defaults = ((option, default) for option in OPTIONS for default in {**option.goals, **option.commands}.values())
+    return [(option, default) for option, default in defaults if default is not None]
+
+
+def test_every_default_that_is_a_value_is_one_that_the_option_takes():
+    for option, default in literal_defaults():
+        if isinstance(default, Words):
+            continue
+        text = default_text(default)
+        assert text, option.name
+        if isinstance(option.kind, Parsed):
+            option.kind.parse(text)
+        else:
+            option.kind.check(option.name, text)
+
+
+def test_a_variable_says_what_it_is_where_it_is_not_given():
+    assert [option.name for option in VARIABLES for default in option.goals.values() if default is None] == []
+
+
+def test_meanings_are_one_line_each_without_an_end():
+    meanings = [option.help for option in OPTIONS]
+    assert [text for text in meanings if not text or "\n" in text or text.endswith(".")] == []
+
+
+@pytest.mark.parametrize("kind", Kind.__subclasses__())
+def test_every_kind_says_what_it_takes(kind):
+    used = [option.kind for option in OPTIONS if isinstance(option.kind, kind)]
+    assert used and all(one.describe() != Kind().describe() for one in used)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        (Number(2, 10, even=True), "12", "X=12 is too large; the most is 10"),
+        (Number(0, 10, word="all"), "al", "X=al is not a whole number or all"),
+        (Numbers(10), "1,11", "X=11 is too large; the most is 10"),
+        (Flag(), "yes", "X=yes must be 0 or 1"),
+        (Names("allocator"), "zzz", "X: no allocator zzz among those of memtest/allocators.toml; there are: system, "),
+        (Names("suite"), "tls13-rsa-aes25", "X: no suite tls13-rsa-aes25 among those of memtest/suites.toml; did you"),
+        (Library(), "qqqq", "X=qqqq has no several releases in memtest/stacks.toml; there are: openssl, "),
+        (Build(), "openssl@path:~nobody-here/x", "X=openssl@path:~nobody-here/x: there is no ~nobody-here/x"),
+    ],
+)
+def test_a_sentence_names_option_value_and_what_is_allowed(kind, value, said):
+    with pytest.raises(ValueError) as refused:
+        kind.check("X", value)
+    assert str(refused.value).startswith(said)
+
+
+def test_an_option_that_is_not_known_gets_the_nearest(capsys):
+    with pytest.raises(SystemExit) as stop:
+        make_parser("tabulate", None).parse_args(["recording", "--tabel=heap"])
+    assert stop.value.code == 2
+    assert "unrecognized arguments: --tabel=heap; did you mean --table" in capsys.readouterr().err
+
+
+def test_a_value_of_a_command_alone_gets_the_nearest(capsys):
+    with pytest.raises(SystemExit) as stop:
+        make_parser("tabulate", None).parse_args(["recording", "--table=haep"])
+    assert stop.value.code == 2
+    told = capsys.readouterr().err
+    assert "argument --table: haep must be settings, " in told and "did you mean heap" in told
+
+
+def test_names_that_other_modules_have_too_are_theirs():
+    assert tuple(system_packages.PURPOSES) == choices.PURPOSES
+    assert tuple(system_packages.PROFILERS) == choices.PROFILERS
+    assert get_args(Cpu) == choices.CPU_FEATURES
+
+
+def test_the_page_of_options_is_current():
+    page = (ROOT / "docs/options.md").read_text()
+    block = page.partition("<!-- begin: tools/names.py --reference -->\n")[2].partition("<!-- end -->")[0]
+    assert block.strip() == option_pages.reference_text().strip(), "make it again: make figures"
+
+
+def test_what_make_reads_has_the_options_of_every_target():
+    lines = option_pages.makefile_text().splitlines()
+    assert "switches := FRESH" in lines
+    for goal in GOALS:
+        assert f"{goal}: takes := {' '.join(options_of_goal(goal))}" in lines
