@@ -154,7 +154,7 @@ def test_commands_that_build_refuse_before_they_build(command):
 
 def test_a_report_may_be_written_anywhere(clone):
     (clone.root / "README.md").touch()
-    words = ["tools/names.py", "--takes=RECORDINGS OUT", "OUT=data/report"]
+    words = ["tools/names.py", "--goal=report", "OUT=data/report"]
     assert subprocess.run([sys.executable, *words], cwd=clone.root, check=False).returncode == 0
 
 

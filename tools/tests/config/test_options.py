@@ -91,7 +91,7 @@ def test_every_kind_says_what_it_takes(kind):
     ("kind", "value", "said"),
     [
         (Number(2, 10, even=True), "12", "X=12 is too large; the most is 10"),
-        (Number(0, 10, word="all"), "al", "X=al is not a whole number or all"),
+        (Number(0, 10, word="all"), "al", "X=al is not a whole number from 0 to 10, or all; did you mean all?"),
         (Numbers(10), "1,11", "X=11 is too large; the most is 10"),
         (Flag(), "yes", "X=yes must be 0 or 1"),
         (Names("allocator"), "zzz", "X: no allocator zzz among those of memtest/allocators.toml; there are: system, "),

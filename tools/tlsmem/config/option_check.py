@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.option_kinds import TREE_STACK_NAME, Names
-from tlsmem.config.options import GOALS, OPTIONS, TIME_MULTIPLIER, Option, options_of_goal
+from tlsmem.config.options import OPTIONS, TIME_MULTIPLIER, TIMED, Option, options_of_goal
 from tlsmem.config.toml_tables import expand_stacks, read_tables, split_names
 
 MEMORY = "mem"  # the target whose options are meant where none is named
@@ -137,4 +137,4 @@ def check_resumed(given: Mapping[str, str], goal: str) -> None:
 def goal_of_campaign(campaign: str) -> str:
     """The target of make whose options a campaign of memtest/campaigns.toml takes: its scenario's."""
     scenario = read_tables("campaigns")[campaign].get("scenario")
-    return scenario if scenario in GOALS else MEMORY
+    return scenario if isinstance(scenario, str) and scenario in TIMED else MEMORY

@@ -72,7 +72,8 @@ class Number(Kind):
         if re.fullmatch(r"-[0-9]+", value):
             raise ValueError(f"{option}={value} is negative; the least is {self.least}")
         if not re.fullmatch(r"[0-9]+", value):
-            raise ValueError(f"{option}={value} is not a whole number{f' or {self.word}' * bool(self.word)}")
+            near = suggest_nearest(value, [self.word]) if self.word else ""
+            raise ValueError(f"{option}={value} is not {self.describe().replace('`', '')}{near}")
         if len(value.lstrip("0")) > 10 or int(value.lstrip("0") or "0") > self.most:
             raise ValueError(f"{option}={value} is too large; the most is {self.most}")
         if self.even and (int(value) < self.least or int(value) % 2):
