@@ -144,6 +144,49 @@ def test_what_could_not_be_built_is_a_sentence(tmp_path, monkeypatch, kind, text
     assert "\n" not in str(stop.value)
 
 
+MEMORY = {"stacks": '["null@c"]', "suites": '["none"]', "allocators": '["system"]', "windows": "[1]"}
+MEMORY |= {"scenario": '"memory"', "sessions": '["1"]', "n": "2"}
+TRANSFER = {name: MEMORY[name] for name in ("stacks", "suites", "allocators")}
+TRANSFER |= {"scenario": '"throughput"', "sizes": "[1]"}
+HANDSHAKE = {**TRANSFER, "scenario": '"handshake"'}
+del HANDSHAKE["sizes"]
+
+
+def campaign(keys: dict[str, str], **more: str) -> str:
+    return "[mine]\n" + "".join(f"{key} = {value}\n" for key, value in {**keys, **more}.items())
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "what"),
+    [
+        ("campaigns", campaign(MEMORY, heaps="2"), "[mine]: heaps: no such key"),
+        ("campaigns", campaign(MEMORY, heap='"some"'), "[mine]: heap.constrained-int: Input should be a valid integer"),
+        ("campaigns", campaign(MEMORY, repeats="true"), "[mine]: repeats: Input should be a valid integer"),
+        ("campaigns", campaign(MEMORY, sessions="[1, 2]"), "[mine]: sessions.0: Input should be a valid string"),
+        ("campaigns", campaign(MEMORY, stacks='"null@c"'), "[mine]: stacks: Input should be a valid list"),
+        ("campaigns", campaign(MEMORY, windows='[1, "every"]'), "[mine]: windows.1"),
+        ("campaigns", campaign(MEMORY, scenario='"speed"'), "[mine]: scenario: Input should be 'memory'"),
+        ("campaigns", campaign(MEMORY, sizes="[1]"), "[mine]: sizes: no such key"),
+        ("campaigns", campaign(HANDSHAKE, n="2"), "[mine]: n: no such key"),
+        ("campaigns", campaign(HANDSHAKE, threads='"all"'), "[mine]: threads"),
+        ("campaigns", campaign(TRANSFER, sizes='["16"]'), "[mine]: sizes.0: Input should be a valid integer"),
+        ("suites", SUITE + "tickets = 1.0\n", "[mine]: tickets: Input should be a valid integer"),
+        ("stacks", C + 'driver = "d"\nsource = "x"\n', "[a@1]: source: Input should be a valid dictionary"),
+        ("stacks", C + f'driver = "d"\n{SOURCE}sum = "x"\n', "[a@1]: source.sum: no such key"),
+    ],
+)
+def test_a_wrong_key_or_type_names_file_table_and_key(tmp_path, monkeypatch, kind, text, what):
+    for known in (campaign(MEMORY), campaign(TRANSFER), campaign(HANDSHAKE)):
+        (tmp_path / "campaigns.toml").write_text(known)
+        monkeypatch.setattr(definitions, "DEFINITIONS", tmp_path)
+        definitions.campaigns()
+    (tmp_path / f"{kind}.toml").write_text(text)
+    with pytest.raises(SystemExit) as stop:
+        getattr(definitions, kind)()
+    assert str(stop.value).startswith(f"{tmp_path / kind}.toml: {what}"), stop.value
+    assert "\n" not in str(stop.value)
+
+
 def test_what_steps_are_filled_with_is_what_they_may_ask_for():
     filled = dict.fromkeys(definitions.PLACEHOLDERS, "x")
     assert c_stack.split_step(" ".join(f"{{{one}}}" for one in definitions.PLACEHOLDERS), **filled) == ["x"] * len(

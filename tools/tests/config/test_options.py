@@ -139,3 +139,10 @@ def test_what_make_reads_has_the_options_of_every_target():
     assert "FRESH" in switches.split() and "N" not in switches.split()
     for goal in GOALS:
         assert f"{goal}: takes := {' '.join(options_of_goal(goal))}" in lines
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_every_option_of_a_target_is_listed_apart_from_its_meaning(goal):
+    shown = option_pages.help_text(goal).splitlines()
+    names = [line.split("  ")[1] for line in shown if line.startswith("  ") and not line.startswith("   ")]
+    assert names == list(options_of_goal(goal))
