@@ -148,7 +148,7 @@ def test_options_reach_the_commands_that_take_them(target, options, command):
     assert any(all(part in line for part in command) for line in lines)
 
 
-def test_a_option_that_a_target_does_not_take_is_refused():
+def test_an_option_that_a_target_does_not_take_is_refused():
     done = subprocess.run(
         [ROOT / "tools/names.py", "--goal", "bench-loop", "N=4", "STACKS=null@c"], capture_output=True, text=True
     )

@@ -16,7 +16,7 @@ class CommandParser(argparse.ArgumentParser):
     """With the nearest option for one that is not known; what an option cannot be ends with one sentence and exit 2."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Everything must be known; argparse has it so that a parser of several commands knows what each does."""
+        """As argparse has it, but what is not known ends here, with the options of the answer that was named."""
         given, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.refuse_unknown(unknown)
