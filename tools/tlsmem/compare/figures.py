@@ -31,7 +31,7 @@ def heap_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
     roles = {role: role for role, process in series.setting.processes.items() if process == series.process}
     roles |= {"pair": "total"} if series.setting.roles == "together" else {}
     for name, role in roles.items():
-        for phase in [PEAK, *reached_phases(found[0], series)]:
+        for phase in [PEAK, *reached_phases([run for runs in found for run in runs], series)]:
             for meter in ("heap", "blocks", "allocations"):
                 if figure := heap_figure(found, role, phase, meter, series):
                     yield Place(series.setting.suite, name, parse_phase(phase), meter), figure
@@ -88,8 +88,9 @@ def rest_figure(series: Series, role: str) -> Iterator[tuple[Place, Figure]]:
 
 
 def reached_phases(runs: Sequence[Record], series: Series) -> list[str]:
-    """Phases with a cost per session, in order."""
-    names = [phase.phase for phase in session_cost.phases_of(runs[0])]
+    """Phases with a cost per session that every run has, in order."""
+    names, *others = ([phase.phase for phase in session_cost.phases_of(run)] for run in runs)
+    names = [name for name in names if all(name in other for other in others)]
     windowed = series.setting.window != "all"
     return [name for name in names if name != "contexts" and not (windowed and name.startswith(OF_WINDOW))]
 

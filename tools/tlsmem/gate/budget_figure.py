@@ -76,7 +76,10 @@ def find_evidence(runs: Sequence[Record], place: Place, recording: Recording) ->
         ("time",) if place.meter in TIMED_METERS else ("heap", "sites") if place.meter in EXACT_METERS else ("rss",)
     )
     told = tuple(run for run in runs if run.meter in meters)
-    found = figures_by_place(run for run in told if run.status == "measured")
+    try:
+        found = figures_by_place(run for run in told if run.status == "measured")
+    except ValueError as error:  # a run that lacks a phase which every figure needs
+        return Evidence(None, told, f"{error} in {recording.name}")
     if place in found:
         return Evidence(found[place], told)
     return Evidence(None, told, lacking(told, place, recording, found))
