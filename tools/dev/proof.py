@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.selfcheck import claims
 from tlsmem.stats.comparability import describe_left_out
 from tlsmem.tables import table_command
@@ -17,4 +17,4 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     table = claims.proof_table(recorded)
     table_command.deliver([table], arguments, parser)
     proven = arguments.into or all(cells[-1].value is True for cells in table.rows)
-    return 0 if proven and not records.skipped_lines else 1
+    return 0 if proven and not recording_files.skipped_lines else 1

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support import forked_command
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import records
+from tlsmem.schema import recording_files, records
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
 hypothesis.settings.load_profile("untimed")
@@ -26,7 +26,7 @@ STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MI
 @pytest.fixture(autouse=True)
 def no_torn_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test's recordings lost is no failure of the next."""
-    monkeypatch.setattr(records, "skipped_lines", [])
+    monkeypatch.setattr(recording_files, "skipped_lines", [])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import forked_command
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import records
+from tlsmem.schema import recording_files, records
 
 MISBEHAVIOUR = {
     "crash": ("failed", "killed by SIGSEGV: no word on stderr"),
@@ -72,7 +72,7 @@ def test_a_torn_last_line_is_told_once_and_its_run_made_again(project):
     done = project.measure("--heap=0", stacks=stacks, n=4)
     assert done.returncode == 0
     assert done.stderr.count("line 2 was cut off") == 1
-    assert file.read_bytes().startswith(torn + b"\n" + records.TORN_MARK + b"\n")
+    assert file.read_bytes().startswith(torn + b"\n" + recording_files.TORN_MARK + b"\n")
     assert len(project.recorded()) == 2
 
 

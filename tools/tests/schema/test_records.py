@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tests.support.synthetic import failed, record
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import append_records, records
+from tlsmem.schema import append_records, recording_files, records
 from tlsmem.schema.harness_output import Phase, describe_error
 from tlsmem.schema.records import Record
 
@@ -93,21 +93,21 @@ def test_a_cut_loses_only_the_record_it_cuts(cut):
 
 def test_a_torn_mark_is_healed_too(tmp_path):
     file = tmp_path / f"{STACK}.jsonl"
-    file.write_bytes(FILE + FILE[:100] + b"\n" + records.TORN_MARK[:7])
+    file.write_bytes(FILE + FILE[:100] + b"\n" + recording_files.TORN_MARK[:7])
     append_records.append(tmp_path, RUNS[0])
     assert records.load(tmp_path) == [*RUNS, RUNS[0]]
 
 
 def test_a_torn_last_line_is_told_once_until_it_is_marked(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(records, "skipped_lines", [])
+    monkeypatch.setattr(recording_files, "skipped_lines", [])
     (tmp_path / f"{STACK}.jsonl").write_bytes(FILE[:-9])
     assert records.load(tmp_path) == records.load(tmp_path) == RUNS[:2]
-    assert capsys.readouterr().err.count("line 3 was cut off") == len(records.skipped_lines) == 1
-    monkeypatch.setattr(records, "skipped_lines", [])
+    assert capsys.readouterr().err.count("line 3 was cut off") == len(recording_files.skipped_lines) == 1
+    monkeypatch.setattr(recording_files, "skipped_lines", [])
     append_records.append(tmp_path, RUNS[2])
-    records.skipped_lines.clear()
+    recording_files.skipped_lines.clear()
     assert records.load(tmp_path) == RUNS
-    assert (capsys.readouterr().err, records.skipped_lines) == ("", [])
+    assert (capsys.readouterr().err, recording_files.skipped_lines) == ("", [])
 
 
 def test_a_pipe_is_no_recording(tmp_path):
@@ -131,7 +131,7 @@ def test_a_wrong_key_comes_before_the_one_that_is_missing(key):
 @pytest.mark.parametrize(
     ("number", "line", "what"),
     [
-        (2, RUNS[0].to_json_line().replace(b'"schema":2', b'"schema":5'), "schema: 5 is newer than these tools"),
+        (2, RUNS[0].to_json_line().replace(b'"schema":2', b'"schema":6'), "schema: 6 is newer than these tools"),
         (4, b'{"schema":1}\n', "key: Field required"),
         (1, b"stack,bytes\n", "Invalid JSON"),
         (4, b"the end\n", "Invalid JSON"),  # last, but no beginning of a record

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import Record, run_key
 
 MIB = 1024 * 1024
 STEPS = ("client 1", "server 1", "client 2", "server 2")
@@ -125,7 +125,7 @@ def record(
     asked = [f"sessions={sessions}", "certs=memtest/certs/rsa-2048", *ROLES[roles], *ENVS[env]]
     made = {
         "schema": 2,
-        "key": f"{abs(hash((stack, suite, sessions, meter, roles, client, env))) % 16**16:016x}",
+        "key": "0" * 16,
         "stack": stack,
         "reported": f"{stack.split('@')[0]} as it calls itself",
         "binary_sha256": "0" * 64,
@@ -172,7 +172,12 @@ def record(
         "environment": {"aslr": "off", "thp": "off", "cpu": 0, "notes": []},
         "phases": phases,
     }
-    return Record.model_validate(made | changes)
+    return keyed(Record.model_validate(made | changes))
+
+
+def keyed(record: Record) -> Record:
+    """With the key of its fields, which readers ask for."""
+    return record.model_copy(update={"key": run_key(record.model_dump())})
 
 
 def failed(stack: str, suite: str, sessions: int, reason: str, status: str = "failed", meter: str = "rss") -> Record:
@@ -199,7 +204,8 @@ def scaled(record: Record, factor: float, repeat: int) -> Record:
     phases = [one.model_dump() for one in record.phases]
     for one in phases:
         one |= {name: round(factor * one[name]) for name in ("rss_bytes", "peak_rss_bytes")}
-    return Record.model_validate(record.model_dump(by_alias=True) | {"phases": phases, "repeat": repeat})
+        one["rss_anon_bytes"] = one["rss_bytes"] - one["rss_file_bytes"]
+    return keyed(Record.model_validate(record.model_dump(by_alias=True) | {"phases": phases, "repeat": repeat}))
 
 
 def environments(stacks: Sequence[str], suite: str, factors: dict[str, Sequence[float]]) -> list[Record]:
@@ -216,6 +222,6 @@ def environments(stacks: Sequence[str], suite: str, factors: dict[str, Sequence[
 def write(recording: Path, records: Iterable[Record]) -> Path:
     recording.mkdir(parents=True, exist_ok=True)
     for one in records:
-        with (recording / f"{one.stack}.jsonl").open("a") as file:
-            file.write(one.model_dump_json(by_alias=True) + "\n")
+        with (recording / f"{one.stack}.jsonl").open("ab") as file:
+            file.write(keyed(one).line())
     return recording

@@ -79,7 +79,6 @@ def record(
     asked = [f"rounds={count}", "certs=memtest/certs/rsa-2048", f"threads={threads}"]
     asked += [f"size={size}"] if sent else []
     fields = {"schema": 3, "scenario": scenario, "meter": "time", "phases": [], "repeat": repeat, "threads": threads}
-    fields |= {"key": f"{abs(hash((stack, suite, scenario, repeat, threads, size))) % 16**16:016x}"}
     fields |= {"rounds": count, "timings": timings, "noise": noise()}
     fields |= {"size_bytes": size} if sent else {}
     fields |= {"argv": [f"build/harness/{stack}", scenario, *asked, f"cpus={','.join(map(str, range(threads)))}"]}

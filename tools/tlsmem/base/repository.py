@@ -9,6 +9,7 @@ from tlsmem.base.paths import ROOT
 
 DATA, LOCAL = "data", "data/local"  # recordings of the repository, and the user's own, which git ignores
 ELSEWHERE = f"OUT={LOCAL}/NAME records elsewhere"
+MANIFEST = "manifest.json"  # beside the files of a recording that is sealed: it takes no more runs
 
 
 def git(*words: str) -> str:
@@ -30,6 +31,10 @@ def is_committed(directory: str) -> bool:
         return False
 
 
+def is_sealed(recording: Path) -> bool:
+    return (recording / MANIFEST).exists()
+
+
 def check_recording(recording: Path, named: bool = True) -> None:
     """Raise ValueError with one sentence when runs must not be added to this directory.
 
@@ -37,6 +42,8 @@ def check_recording(recording: Path, named: bool = True) -> None:
     place, data, local = map(os.path.realpath, (recording, ROOT / DATA, ROOT / LOCAL))
     if place in (data, local):
         raise ValueError(f"{recording} is where recordings are, not one of them; {ELSEWHERE}")
+    if is_sealed(recording):
+        raise ValueError(f"{recording} is sealed, so it takes no more runs; {ELSEWHERE}")
     outside = place.startswith(f"{local}/") or not place.startswith(f"{data}/")
     if outside and not is_committed(place):
         return

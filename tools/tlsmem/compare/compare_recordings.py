@@ -12,7 +12,7 @@ from tlsmem.compare.exits import Usage
 from tlsmem.compare.figure_places import parse_phase, recorded_phase
 from tlsmem.config import choices
 from tlsmem.config.choices import ALL_PHASES, COMPARED_STAGES, PEAK
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.schema.records import Record
 from tlsmem.tables.table import printable_text
 
@@ -68,9 +68,9 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if given.into:
         text = comparison_output.format_comparison(found, choices.MARKDOWN)
         markdown_embedding.replace_block(given.into, given, parser, text)
-        return int(bool(records.skipped_lines))
+        return int(bool(recording_files.skipped_lines))
     comparison_output.print_comparison(found, given.format)
-    return 1 if records.skipped_lines else comparison_output.exit_status(found)
+    return 1 if recording_files.skipped_lines else comparison_output.exit_status(found)
 
 
 def run_and_report(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -9,7 +9,7 @@ from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import record_releases, release_plot, release_tables, release_walk
 from tlsmem.config import releases, toml_tables
 from tlsmem.config.choices import BOTH, RELEASE_SUITES
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables import table_command
@@ -31,7 +31,7 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
     versions, suites = map(toml_tables.split_names, (given.versions or "", given.suites or ""))
     stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
     show_walks(given, parser, release_walk.select_runs(runs, stacks, suites), stacks)
-    return 1 if records.skipped_lines else 0
+    return 1 if recording_files.skipped_lines else 0
 
 
 def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:

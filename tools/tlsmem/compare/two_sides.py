@@ -9,6 +9,7 @@ from tlsmem.compare import declared_settings
 from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import NARROWED
 from tlsmem.schema import records
+from tlsmem.schema.recording_files import find_stack, locate
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
 from tlsmem.tables.table import printable_text
@@ -17,10 +18,10 @@ from tlsmem.tables.table import printable_text
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
     """All runs; of a directory with a file for each of these stacks only those files, where its runs of them are."""
     place = Path(file)
-    if not place.exists():
+    if not locate(place).exists():
         raise ValueError(f"{file}: there is no such recording; recordings are directories under data/")
-    files = [place / f"{stack}.jsonl" for stack in dict.fromkeys(stacks)]
-    alone = files if files and all(one.is_file() for one in files) else [place]
+    files = [find_stack(place, stack) for stack in dict.fromkeys(stacks)] if place.is_dir() else []
+    alone = [one for one in files if one] if files and all(files) else [place]
     found = [one for part in alone for one in records.load(part)]
     if not found:
         raise ValueError(f"{file}: the recording is empty")

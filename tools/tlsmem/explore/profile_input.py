@@ -8,6 +8,7 @@ from pathlib import Path
 from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile
+from tlsmem.schema.recording_files import list_files, stack_name
 
 
 def read_profile(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
@@ -35,14 +36,14 @@ def insist(profile: Profile, **asked: str | None) -> None:
 def find_profile(file: str, stack: str | None = None) -> str:
     """The file of the stack, where a recording's directory is given. Unreadable, with a sentence, without one."""
     folder = Path(file)
-    there = sorted(one.stem for one in folder.glob("*.jsonl")) if folder.is_dir() else []
-    if not there:
+    files = {stack_name(one): one for one in list_files(folder)} if folder.is_dir() else {}
+    if not (there := sorted(files)):
         return file
     if stack is None and len(there) > 1:
         raise Unreadable(f"{file}: runs of several stacks: choose one with --stack: {', '.join(there)}")
     if stack is not None and stack not in there:
         raise Unreadable(f"{file}: no runs of the stack {stack}, but of {', '.join(there)}")
-    return str(folder / f"{stack or there[0]}.jsonl")
+    return str(files[stack or there[0]])
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from tlsmem.gate import (
 )
 from tlsmem.gate.budget import Budget, BudgetError, Budgets
 from tlsmem.gate.budget_figure import Recording
+from tlsmem.schema.recording_files import is_recording
 from tlsmem.tables import render
 from tlsmem.tables.table import printable_text
 
@@ -67,7 +68,7 @@ def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path) -> Recordin
 
 def record(given: argparse.Namespace, asked: Budgets, budgets: Sequence[Budget]) -> int:
     """A new baseline."""
-    if given.new_baseline.exists() and any(given.new_baseline.glob("*.jsonl")):
+    if is_recording(given.new_baseline):
         raise BudgetError(f"--new-baseline={given.new_baseline}: a recording is there; a newer one stands beside it")
     measured = measure(asked, budgets, given.new_baseline)
     if failures(measured):
@@ -131,8 +132,8 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     except BudgetError as error:
         tell(error)
         sys.exit(USAGE)
-    except BuildFailed as error:
-        sys.exit(f"gate: {error}")
+    except (BuildFailed, ValueError) as error:
+        sys.exit(f"gate: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"gate: {error.filename}: {error.strerror}")
     except KeyboardInterrupt:

@@ -23,7 +23,7 @@ from tlsmem.plan.request import ImpossibleRequest, check_demand, requested_case,
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.tables import table_command
 from tlsmem.tables.table import Table, printable_text
 
@@ -145,4 +145,4 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         sys.exit(printable_text(f"plan: {error}"))
     except OSError as error:
         sys.exit(f"plan: {error.filename or given.into}: {error.strerror}")
-    sys.exit(1 if records.skipped_lines else 0)
+    sys.exit(1 if recording_files.skipped_lines else 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import records
+from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
 from tlsmem.schema.records import Record
 
 DATA = Path("data")
@@ -18,10 +19,10 @@ def find_recordings(named: Sequence[Path] | None) -> list[Path]:
     """Recordings, the newest first; those that were named in their order. ValueError when there is none."""
     if named:
         for one in named:
-            if not one.exists():
+            if not locate(one).exists():
                 raise ValueError(f"{one}: there is no such recording; recordings are directories under data/")
         return list(named)
-    found = sorted((one for one in (ROOT / DATA).glob("20*/") if any(one.glob("*.jsonl"))), reverse=True)
+    found = sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
     if not found:
         raise ValueError("data: there is no committed recording; --recording names yours, in data/local")
     return found
@@ -34,15 +35,14 @@ def display_name(recording: Path) -> str:
 
 
 def stacks(recording: Path) -> list[str]:
-    files = [recording] if recording.is_file() else sorted(recording.glob("*.jsonl"))
-    return [one.name.removesuffix(".jsonl") for one in files]
+    return [stack_name(file) for file in list_files(recording)]
 
 
 @functools.cache
 def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
     """Its runs; none where the recording has not the stack."""
-    file = recording if recording.is_file() else recording / f"{stack}.jsonl"
-    return tuple(one for one in records.load(file) if one.stack == stack) if file.exists() else ()
+    file = find_stack(recording, stack) if recording.is_dir() else recording
+    return tuple(one for one in records.load(file) if one.stack == stack) if file else ()
 
 
 def describe_unknown(stack: str, among: Sequence[Path]) -> str:

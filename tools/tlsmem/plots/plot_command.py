@@ -10,7 +10,7 @@ import matplotlib
 
 from tlsmem.base import stdout
 from tlsmem.plots.picture import STYLE
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.tables import table_command
 
@@ -37,4 +37,4 @@ def draw_and_exit(verb: str, given: argparse.Namespace, draw: Callable[[argparse
         sys.exit(f"{verb}: {given.recording}: {error}")
     except OSError as error:
         sys.exit(f"{verb}: {error.filename or given.output}: {error.strerror}")
-    sys.exit(1 if records.skipped_lines else 0)
+    sys.exit(1 if recording_files.skipped_lines else 0)

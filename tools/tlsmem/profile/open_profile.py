@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 START = 4096  # bytes that tell a form
 FORMS = (
     "read are heaptrack's files, massif's, DHAT's (a JSON, or a zip with one for each phase), all of them plain or "
-    "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl) that have sites runs"
+    "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl, sealed or not) that have sites runs"
 )
 MAKE_SITES = "make one: make profile TOOL=sites STACK=NAME SUITE=NAME N=1000"
 
@@ -31,6 +31,10 @@ def open_profile(
 
     With the record beside it, moments have the names of their phases. Unreadable, with a sentence, else."""
     file = Path(file)
+    if not file.exists():
+        from tlsmem.schema import recording_files
+
+        file = recording_files.locate(file)
     start = read_beginning(file)
     if is_json(start, "tool_version"):
         from tlsmem.profile import profile_metadata

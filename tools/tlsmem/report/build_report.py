@@ -25,7 +25,7 @@ from tlsmem.report import (
 )
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.tables import render
 from tlsmem.tables.table import printable_text
 
@@ -98,4 +98,4 @@ def ended(given: argparse.Namespace) -> None:
         sys.exit(f"report: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"report: {error.filename or given.output}: {error.strerror}")
-    sys.exit(1 if records.skipped_lines else 0)
+    sys.exit(1 if recording_files.skipped_lines else 0)

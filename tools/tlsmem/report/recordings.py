@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
+from tlsmem.schema.recording_files import is_recording
 from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
 from tlsmem.stats.selection import ASPECTS, run_from_record
 from tlsmem.tables import recording_contents, table_command
@@ -128,7 +129,7 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
 def by_age(data: Path, local: Path | None) -> list[Path]:
     """Recordings by their names, DATE-CPU or DATE-CPU-2, the newest first; of one day the user's own first."""
     folders = (data, local) if local else (data,)
-    dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if any(one.glob("*.jsonl"))]
+    dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if is_recording(one)]
 
     def age(one: Path) -> tuple:
         again = re.search(r"-(\d+)$", one.name[10:])

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import repository
-from tlsmem.schema.records import TORN_MARK, Record, is_torn, load_file
+from tlsmem.schema.manifest import BadRecording
+from tlsmem.schema.recording_files import PLAIN, SEALED, TORN_MARK, is_recording, is_torn
+from tlsmem.schema.records import Record, load, parse
 
 held_locks: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
 
@@ -17,8 +19,13 @@ def append(directory: Path, record: Record) -> None:
 
     Two runners may append to one file. Exits with a sentence when the line cannot be written; the file is then as
     it was before."""
-    line = Record.model_validate_json(record.to_json_line()).to_json_line()
-    file = directory / f"{record.stack}.jsonl"
+    file = directory / f"{record.stack}{PLAIN}"
+    refuse_sealed(directory, file)
+    line = record.to_json_line()
+    try:
+        parse(line.rstrip(b"\n"), f"the run of {record.started_at}")
+    except BadRecording as error:
+        sys.exit(f"{file}: cannot record a run: {error}")
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     except OSError as error:
@@ -30,6 +37,12 @@ def append(directory: Path, record: Record) -> None:
         sys.exit(f"{file}: cannot record a run: {error.strerror}; what was recorded before is unchanged")
     finally:
         os.close(descriptor)
+
+
+def refuse_sealed(directory: Path, file: Path | None = None) -> None:
+    """Exits with a sentence when the recording, or this stack's file of it, takes no more runs."""
+    if repository.is_sealed(directory) or (file and file.with_suffix(SEALED).exists()):
+        sys.exit(f"{directory}: cannot record here: the recording is sealed; give another OUT")
 
 
 def write(descriptor: int, line: bytes) -> None:
@@ -61,6 +74,7 @@ def prepare(directory: Path) -> None:
 
     Exits with a sentence if it cannot serve, or serves another campaign: both would make every run."""
     repository.check_recording_or_exit(directory)
+    refuse_sealed(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -78,4 +92,4 @@ def prepare(directory: Path) -> None:
 
 def load_existing(directory: Path) -> list[Record]:
     """What a recording holds; nothing when there is none yet."""
-    return [record for file in sorted(directory.glob("*.jsonl")) for record in load_file(file)]
+    return load(directory) if is_recording(directory) else []

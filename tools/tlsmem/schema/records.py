@@ -1,14 +1,18 @@
 """Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
 
+import gc
 import hashlib
 import json
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
 
-from tlsmem.schema import timed_record
+from tlsmem.base.printable import printable_text
+from tlsmem.schema import recording_files, timed_record
+from tlsmem.schema.checksum import add_checksum, matches_checksum
 from tlsmem.schema.harness_output import (
     Env,
     Environment,
@@ -22,6 +26,8 @@ from tlsmem.schema.harness_output import (
     Window,
     describe_error,
 )
+from tlsmem.schema.manifest import BadRecording
+from tlsmem.schema.recording_files import RESTORE
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
 
@@ -49,34 +55,8 @@ class RecordedCallstacks(Model):
         return self
 
 
-TORN_MARK = b'{"record":"torn"}'  # the line before this one was cut off while it was written
-
-
-def find_torn_lines(lines: list[bytes]) -> set[int]:
-    """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
-
-    A mark may be cut off itself; it then is what is left of TORN, and marks nevertheless."""
-    found = set()
-    for number in range(len(lines), 0, -1):
-        after = lines[number] if number < len(lines) else TORN_MARK
-        marked = after == TORN_MARK or (number + 1 in found and TORN_MARK.startswith(after))
-        if marked and is_torn(lines[number - 1]):
-            found.add(number)
-    return found
-
-
-def is_torn(line: bytes) -> bool:
-    """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
-    try:
-        json.loads(line)
-    except RecursionError:  # no record is so deep, nor the beginning of one
-        return False
-    except ValueError:
-        return line.startswith(b"{")
-    return False
-
-
-SCHEMA = 4
+SCHEMA = 5
+CHECKSUMS_SINCE = 5  # the schema from which on a line ends in its checksum
 UNDECLARED_MACHINE_FIELDS = (
     "memory_bytes",
     "governor",
@@ -84,16 +64,14 @@ UNDECLARED_MACHINE_FIELDS = (
 )  # of the machine: may change without its being another machine
 
 TIMED = ("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions")
-ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED)
+ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED, "checksum")
 SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
-
-skipped_lines: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
 
 
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2, 3, 4] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4, 5] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
@@ -134,6 +112,8 @@ class Record(Model):
     timings: list[Timing] | None = None  # a thread each
     noise: Noise | None = None
     instructions: Instructions | None = None  # of runs under callgrind, which are not timed
+    # From schema 5 on, and always last:
+    checksum: str | None = Field(default=None, pattern="^[0-9a-f]{16}$")  # of the line without it
 
     @model_validator(mode="after")
     def check_consistency(self) -> Self:
@@ -169,15 +149,31 @@ class Record(Model):
         return fields
 
     def to_json_line(self) -> bytes:
-        return self.model_dump_json(by_alias=True).encode() + b"\n"
+        text = self.model_dump_json(by_alias=True, exclude={"checksum"}).encode()
+        return (add_checksum(text) if self.schema_ >= CHECKSUMS_SINCE else text) + b"\n"
+
+
+KEY_FIELDS = (
+    "stack",
+    "binary_sha256",
+    "meter_sha256",
+    "allocator",
+    "suite",
+    "scenario",
+    "sessions",
+    "window",
+    "meter",
+    "roles",
+    "repeat",
+)
+ALL_KEY_FIELDS = {*KEY_FIELDS, "env", "cpu_features", "peer", "argv", "machine"}
 
 
 def run_key(fields: dict[str, Any]) -> str:
     """What makes a run this run: its declared fields, the binary and the machine; 16 hexadecimal digits.
 
     The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
-    names = ("stack", "binary_sha256", "meter_sha256", "allocator", "suite", "scenario", "sessions", "window", "meter")
-    declared = {name: fields[name] for name in (*names, "roles", "repeat")}
+    declared = {name: fields[name] for name in KEY_FIELDS}
     declared |= {"env": fields["env"]} if "env" in fields else {}  # schema 1 has none
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
@@ -192,40 +188,88 @@ def run_key(fields: dict[str, Any]) -> str:
 def load(recording: Path | str) -> list[Record]:
     """All runs of a recording (a directory, or one of its files), in the order in which they were recorded.
 
-    Exits with a sentence that names file and line when a line is not a record of this schema."""
-    recording = Path(recording)
-    files = sorted(recording.glob("*.jsonl")) if recording.is_dir() else [recording]
+    BadRecording, which ends a command with its sentence, where a line is no record of this schema or cannot be true."""
+    files = recording_files.list_files(recording)
     if not files:
-        sys.exit(f"{recording}: no recording here (no .jsonl file)")
+        raise BadRecording(f"{recording}: no recording here (no .jsonl file)")
     return [record for file in files for record in load_file(file)]
 
 
 def load_file(file: Path) -> list[Record]:
-    if file.exists() and not file.is_file():
-        sys.exit(f"{file}: cannot read the recording: not a regular file")
+    """As `load`, of one file, plain or sealed."""
+    file = recording_files.locate(file)
+    lines = recording_files.read_lines(file)
+    with without_collection():
+        return [parse(line, f"{file}: line {n}") for n, line in lines]
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Records are many small objects without a circle; looking for circles among them takes longer than reading."""
+    was_enabled = gc.isenabled()
+    gc.disable()
     try:
-        lines = file.read_bytes().split(b"\n")
-    except OSError as error:
-        sys.exit(f"{file}: cannot read the recording: {error.strerror}")
-    if not lines[-1]:
-        lines.pop()
-    cut = find_torn_lines(lines)
-    numbered = [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN_MARK]
-    found = [parse(line, f"{file}: line {n}") for n, line in numbered]
-    if len(lines) in cut:
-        warn(f"{file}: line {len(lines)} was cut off while it was written; it is skipped")
-    return found
-
-
-def warn(torn_line: str) -> None:
-    """Once, however often the file is read."""
-    if torn_line not in skipped_lines:
-        skipped_lines.append(torn_line)
-        print(torn_line, file=sys.stderr)
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def parse(line: bytes, place: str) -> Record:
+    """BadRecording, with a sentence that begins with `place`, when the line is no record, or one that cannot be true.
+
+    What the text of a record has that is no plain text comes out as question marks: see printable_text."""
+    unchanged = matches_checksum(line)
+    if unchanged is False:
+        raise BadRecording(f"{place} was changed after it was recorded: its checksum does not match; {RESTORE}")
     try:
-        return Record.model_validate_json(line)
+        record = Record.model_validate_json(line)
+        UNIQUE_KEYS.decode(line.decode())
     except ValidationError as error:
-        sys.exit(f"{place} is not a record of schema {SCHEMA}: {describe_error(error)}")
+        what = describe_error(error)
+        way_out = "" if "(git pull)" in what else f"; {RESTORE}"
+        raise BadRecording(f"{place} is not a record of schema {SCHEMA}: {what}{way_out}") from None
+    except RepeatedKey as error:
+        raise BadRecording(f"{place}: the key {error} stands twice in an object; {RESTORE}") from None
+    if (unchanged is None) != (record.schema_ < CHECKSUMS_SINCE):
+        what = "does not end in its checksum" if unchanged is None else "has a checksum, which its schema has not"
+        raise BadRecording(f"{place} {what}: it was changed after it was recorded; {RESTORE}")
+    check_key(record, place)
+    return record if is_plain(line) else printable_record(line)
+
+
+class RepeatedKey(Exception):
+    pass
+
+
+def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedKey(next(name for name in names if names.count(name) > 1))
+
+
+UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)
+
+
+def check_key(record: Record, place: str) -> None:
+    """BadRecording when the key is not that of the fields: one of them was changed."""
+    key = run_key(record.model_dump(include=ALL_KEY_FIELDS))
+    if record.key != key:
+        raise BadRecording(f"{place}: its key is {record.key}, but its fields have the key {key}; {RESTORE}")
+
+
+def is_plain(line: bytes) -> bool:
+    """Whether no text in the line can have a control character, which JSON escapes, or another sign than ASCII's."""
+    return line.isascii() and b"\\" not in line and b"\x7f" not in line
+
+
+def printable_record(line: bytes) -> Record:
+    return Record.model_validate_json(json.dumps(printable_value(json.loads(line))))
+
+
+def printable_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {printable_text(name): printable_value(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return list(map(printable_value, value))
+    return printable_text(value) if isinstance(value, str) else value

@@ -6,6 +6,7 @@ from pathlib import Path
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema import records
+from tlsmem.schema.recording_files import is_recording, locate
 from tlsmem.stats.selection import choose_values, select
 from tlsmem.tables import buckets
 
@@ -15,11 +16,11 @@ Names = Sequence[str] | None
 def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = None) -> Iterator[Profile]:
     """Of recordings the largest sites run of each stack. ValueError and Unreadable with a sentence."""
     for path in paths:
-        if not path.exists():
+        if not locate(path).exists():
             raise ValueError(f"{path}: there is no such recording or profile")
-        if path.is_dir() and not any(path.glob("*.jsonl")) and (path / "profiles").is_dir():
+        if path.is_dir() and not is_recording(path) and (path / "profiles").is_dir():
             yield from profiles_from_folder(path / "profiles", stacks, suites)
-        elif path.is_dir() or path.suffix == ".jsonl":
+        elif path.is_dir() or is_recording(path):
             yield from profiles_from_recording(path, stacks, suites)
         else:
             yield open_profile.open_profile(path, suite=suites[0] if suites and len(suites) == 1 else None)

@@ -5,6 +5,8 @@ A cell has a text for people and a value for programs; a hole has neither, and a
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tlsmem.base.printable import printable_text
+
 MISSING = "–"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -18,11 +20,6 @@ class Cell:
     def data(self) -> Any:
         """A dict {"hole": why} for a hole, so that no reader takes it for a nought."""
         return {"hole": self.note} if self.text == MISSING else self.value
-
-
-def printable_text(text: str) -> str:
-    """Of a file that anybody may have made: nothing in it moves a terminal's cursor, breaks a line or is no XML."""
-    return text if text.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def text_cell(text: str) -> Cell:

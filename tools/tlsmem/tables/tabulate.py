@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tlsmem.schema import records
+from tlsmem.schema import recording_files
 from tlsmem.stats.selection import Selection, select_campaign
 from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables import table as tables
@@ -64,4 +64,4 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         select_process_rows(made, arguments.process) if arguments.process else made, arguments, parser
     )
     measured = any(record.status == "measured" for record in found.records)
-    return 0 if measured and not records.skipped_lines else 1
+    return 0 if measured and not recording_files.skipped_lines else 1

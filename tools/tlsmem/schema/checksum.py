@@ -1,0 +1,23 @@
+"""The checksum at the end of a record's line: the start of the SHA-256 of the line without it."""
+
+import hashlib
+import re
+
+DIGITS = 16
+ENDING = re.compile(rb',"checksum":"([0-9a-f]{%d})"\}$' % DIGITS)
+ENDING_BYTES = len(',"checksum":""}') + DIGITS
+
+
+def add_checksum(line: bytes) -> bytes:
+    """The line, without a newline, with `checksum` as its last key."""
+    return line[:-1] + b',"checksum":"%b"}' % checksum(line)
+
+
+def checksum(line: bytes) -> bytes:
+    return hashlib.sha256(line).hexdigest()[:DIGITS].encode()
+
+
+def matches_checksum(line: bytes) -> bool | None:
+    """Whether the line is as it was written; None where it does not end in a checksum."""
+    ending = ENDING.search(line, max(0, len(line) - ENDING_BYTES))
+    return ending and ending[1] == checksum(line[: ending.start()] + b"}")

@@ -1,0 +1,144 @@
+"""The files of a recording and their lines, alike whether they lie there plain or sealed.
+
+While a recording grows, a stack's runs are in STACK.jsonl. `tools/records.py seal` packs each file into STACK.jsonl.zst
+and writes manifest.json beside them. For records call records.py; for lines, `list_files` and `read_lines` here."""
+
+import json
+import sys
+from pathlib import Path
+
+import zstandard
+
+from tlsmem.base.repository import MANIFEST
+from tlsmem.schema.manifest import BadRecording, load_manifest
+
+PLAIN, SEALED = ".jsonl", ".jsonl.zst"
+RESTORE = "restore the file from git or a copy, or record again into another OUT="
+
+TORN_MARK = b'{"record":"torn"}'  # the line before this one was cut off while it was written
+
+skipped_lines: list[str] = []  # a sentence for each torn last line that was met; readers exit with 1 when there is one
+
+
+def list_files(recording: Path | str) -> list[Path]:
+    """The files of a recording, by stack; of a file itself, under the name that it has now. Empty: no recording.
+
+    Where sealing was interrupted a stack may have both files: the sealed one counts. BadRecording when nothing says
+    which one does, or when runs lie beside a sealed recording that are not in it."""
+    recording = Path(recording)
+    if not recording.is_dir():
+        return [locate(recording)]
+    plain, sealed = ({stack_name(file): file for file in recording.glob(f"*{end}")} for end in (PLAIN, SEALED))
+    manifest = load_manifest(recording) if plain else None
+    for stack, file in plain.items():
+        known = manifest and manifest.files.get(f"{stack}{SEALED}")
+        if manifest and (known is None or file.stat().st_size != known.bytes):
+            raise BadRecording(
+                f"{file}: has runs that the sealed recording beside it has not; move it into a directory of its own"
+            )
+        if not manifest and stack in sealed:
+            raise BadRecording(
+                f"{file}: {sealed[stack].name} is beside it, and no {MANIFEST} tells which counts; move one"
+            )
+    found = plain | sealed
+    return [found[stack] for stack in sorted(found, key=lambda stack: f"{stack}{PLAIN}")]
+
+
+def locate(file: Path) -> Path:
+    """The file under the name that it has now: STACK.jsonl may have been sealed."""
+    sealed = file.with_name(f"{file.name}{SEALED.removeprefix(PLAIN)}")
+    return sealed if file.name.endswith(PLAIN) and not file.exists() and sealed.exists() else file
+
+
+def find_stack(recording: Path, stack: str) -> Path | None:
+    """The file of this stack's runs."""
+    return next((file for file in list_files(recording) if stack_name(file) == stack), None)
+
+
+def stack_name(file: Path) -> str:
+    return file.name.removesuffix(SEALED).removesuffix(PLAIN)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether this is a directory with runs, or a file that has the name of one of theirs."""
+    if path.is_dir():
+        return any(any(path.glob(f"*{end}")) for end in (PLAIN, SEALED))
+    return path.name.endswith((PLAIN, SEALED))
+
+
+def read_content(file: Path) -> bytes:
+    """The plain content of a file, sealed or not; it is held against the manifest where there is one.
+
+    BadRecording when it cannot be read, or is not what was sealed."""
+    if file.exists() and not file.is_file():
+        raise BadRecording(f"{file}: cannot read the recording: not a regular file")
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise BadRecording(f"{file}: cannot read the recording: {error.strerror}") from None
+    if file.name.endswith(SEALED):
+        try:
+            content = unpack(content)
+        except (zstandard.ZstdError, EOFError):
+            raise BadRecording(f"{file}: the sealed recording is damaged or cut off; {RESTORE}") from None
+    manifest = load_manifest(file.parent)
+    known = manifest and manifest.files.get(f"{stack_name(file)}{SEALED}")
+    if known and not known.matches(content):
+        raise BadRecording(f"{file}: was changed after it was sealed: {MANIFEST} has another checksum; {RESTORE}")
+    return content
+
+
+def unpack(packed: bytes) -> bytes:
+    """All frames. EOFError when the last is cut off, ZstdError when one is damaged."""
+    pieces = []
+    while True:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        pieces.append(frame.decompress(packed))
+        if not frame.eof:
+            raise EOFError
+        if not (packed := frame.unused_data):
+            return b"".join(pieces)
+
+
+def read_lines(file: Path) -> list[tuple[int, bytes]]:
+    """Number (from 1) and bytes of each line that is a record; torn lines and their marks are left out.
+
+    Warns on stderr, once, of a last line that was cut off. BadRecording as `read_content`."""
+    lines = read_content(file).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    cut = find_torn_lines(lines)
+    if len(lines) in cut:
+        warn(f"{file}: line {len(lines)} was cut off while it was written; it is skipped")
+    return [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN_MARK]
+
+
+def warn(torn_line: str) -> None:
+    """Once, however often the file is read."""
+    if torn_line not in skipped_lines:
+        skipped_lines.append(torn_line)
+        print(torn_line, file=sys.stderr)
+
+
+def find_torn_lines(lines: list[bytes]) -> set[int]:
+    """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
+
+    A mark may be cut off itself; it then is what is left of TORN_MARK, and marks nevertheless."""
+    found = set()
+    for number in range(len(lines), 0, -1):
+        after = lines[number] if number < len(lines) else TORN_MARK
+        marked = after == TORN_MARK or (number + 1 in found and TORN_MARK.startswith(after))
+        if marked and is_torn(lines[number - 1]):
+            found.add(number)
+    return found
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
+    try:
+        json.loads(line)
+    except RecursionError:  # no record is so deep, nor the beginning of one
+        return False
+    except ValueError:
+        return line.startswith(b"{")
+    return False
