@@ -1,21 +1,71 @@
 """Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
 
 import json
+import sys
+from pathlib import Path
 
 from tlsmem.base import venv
-from tlsmem.config.option_parser import CommandParser, make_parser
+from tlsmem.base.repository import is_sealed
+from tlsmem.config.option_parser import CommandParser, add_options, make_parser
 
-EXAMPLES = """example:
-  tools/records.py --schema > docs/record.schema.json"""
+EXAMPLES = """examples:
+  tools/records.py --schema > docs/record.schema.json
+  tools/records.py seal data/local/2026-11-23-my-cpu
+  tools/records.py verify data/20*"""
+VERBS = {"seal": "pack a recording without loss", "verify": "check recordings"}
 
 
 def parser() -> CommandParser:
-    return make_parser("records", __doc__, EXAMPLES)
+    made = make_parser("records", __doc__, EXAMPLES)
+    verbs = made.add_subparsers(dest="verb", metavar="seal|verify", parser_class=CommandParser)
+    for verb, about in VERBS.items():
+        add_options(verbs.add_parser(verb, help=about, description=about), f"records {verb}")
+    return made
 
 
 def main() -> None:
-    parser().parse_args()
+    asked = parser()
+    given = asked.parse_args()
+    if given.schema == bool(given.verb):
+        asked.error("one of --schema, seal and verify is needed")
     venv.activate()
-    from tlsmem.schema.records import Record
+    if given.verb == "seal":
+        seal(given.recording)
+    elif given.verb == "verify":
+        sys.exit(verify(given.recordings))
+    else:
+        from tlsmem.schema.records import Record
 
-    print(json.dumps(Record.model_json_schema(), indent=2))
+        print(json.dumps(Record.model_json_schema(), indent=2))
+
+
+def seal(recording: Path) -> None:
+    """Exits with a sentence when the recording cannot be sealed."""
+    from tlsmem.schema import seal_recording
+
+    try:
+        made = seal_recording.seal(recording)
+    except OSError as error:
+        sys.exit(f"records: {error.filename or recording}: {error.strerror}; the runs are where they were")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    plain = sum(file.bytes for file in made.files.values())
+    packed = sum((recording / name).stat().st_size for name in made.files)
+    print(
+        f"{recording}: sealed: {made.records:,} records, {len(made.files)} files, {plain:,} B packed into {packed:,} B"
+    )
+
+
+def verify(recordings: list[Path]) -> int:
+    """1 when anything is wrong with any of them."""
+    from tlsmem.schema import seal_recording
+
+    status = 0
+    for recording in recordings:
+        failures = list(seal_recording.verify(recording))
+        for failure in failures:
+            print(failure, file=sys.stderr)
+        if not failures:
+            print(f"{recording}: {'sealed, and' if is_sealed(recording) else 'not sealed;'} nothing is wrong with it")
+        status = 1 if failures else status
+    return status

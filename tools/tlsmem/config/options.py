@@ -580,7 +580,22 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         commands={"kernel_bytes": "8000"},
         metavar="N",
     ),
-    Option("--schema", "print the JSON schema of a record", Flag(), commands=each("records"), required=True),
+    Option("--schema", "print the JSON schema of a record", Flag(), commands=each("records")),
+    Option(
+        "recording",
+        "it is complete, and takes no more runs once it is sealed",
+        PATH,
+        commands=each("records seal"),
+        metavar="DIRECTORY",
+    ),
+    Option(
+        "recordings",
+        "each line is checked, and sealed files against their manifest",
+        PATH,
+        commands=each("records verify"),
+        nargs="+",
+        metavar="DIRECTORY",
+    ),
     Option("page", "a Markdown file, which is written anew", PATH, commands=each("query")),
     # compare, compare_builds, compare_versions, explain_buckets
     Option(

@@ -1,0 +1,194 @@
+"""Seals a recording: packs its files, writes what they hold into a manifest, and checks both later.
+
+Sealing keeps every byte: what it packed is unpacked and compared before the plain file goes. Until the manifest is
+there, the recording is the plain one. From then on it takes no more runs, and `seal`, called again, finishes what was
+interrupted."""
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import zstandard
+
+from tlsmem.base.repository import MANIFEST
+from tlsmem.schema import recording_files
+from tlsmem.schema.manifest import BadRecording, Manifest, SealedFile, load_manifest
+from tlsmem.schema.recording_files import PLAIN, RESTORE, SEALED, list_files, read_content, stack_name
+from tlsmem.schema.records import Record, load_file
+
+LEVEL = 19  # the smallest without more memory to unpack; recordings are sealed once and read often
+
+
+def seal(directory: Path) -> Manifest:
+    """The manifest of the recording, which is sealed when this returns. Nothing changes where it is already.
+
+    BadRecording when it cannot be sealed, OSError when it cannot be written; its runs are then where they were."""
+    with hold(directory):
+        files = list_files(directory)
+        if not files:
+            raise BadRecording(f"{directory}: no recording here (no {PLAIN} file)")
+        if there := load_manifest(directory):
+            if failures := list(verify_files(directory, there)):
+                raise BadRecording(failures[0])
+        else:
+            refuse_packed(files)
+            there = describe(files)
+        plain = [file for file in files if file.name.endswith(PLAIN)]
+        packed = {file: write_temporary(sealed_path(file), pack(read_content(file), file)) for file in plain}
+        if not (directory / MANIFEST).exists():
+            write_temporary(directory / MANIFEST, there.text().encode()).rename(directory / MANIFEST)
+            sync(directory)
+        for file, temporary in packed.items():
+            temporary.rename(sealed_path(file))
+        sync(directory)
+        for name in there.files:
+            (directory / f"{name.removesuffix(SEALED)}{PLAIN}").unlink(missing_ok=True)
+        sync(directory)
+        return there
+
+
+@contextmanager
+def hold(directory: Path) -> Iterator[None]:
+    """No campaign records here meanwhile. BadRecording when one does."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise BadRecording(f"{directory}: cannot seal the recording: {error.strerror}") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise BadRecording(f"{directory}: a campaign is recording here; seal it when it has ended") from None
+    except OSError:
+        pass  # a file system that locks no directories, such as NFS
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def refuse_packed(files: list[Path]) -> None:
+    if packed := [file for file in files if file.name.endswith(SEALED)]:
+        raise BadRecording(f"{packed[0]}: packed already, without a {MANIFEST} beside it; unpack it first: unzstd --rm")
+
+
+def describe(files: list[Path]) -> Manifest:
+    """What the files hold. BadRecording when a line is no record, or the last was cut off."""
+    known, runs = {}, []
+    for file in files:
+        content = read_content(file)
+        found = load_complete(file)
+        known[sealed_path(file).name] = SealedFile.of(content, len(found))
+        runs += found
+    return summarise(runs, known)
+
+
+def load_complete(file: Path) -> list[Record]:
+    found = load_file(file)
+    if cut_off := [sentence for sentence in recording_files.skipped_lines if sentence.startswith(f"{file}: ")]:
+        raise BadRecording(f"{cut_off[0]}; make the run again, with the same OUT=, before the recording is sealed")
+    return found
+
+
+def summarise(runs: list[Record], files: dict[str, SealedFile]) -> Manifest:
+    started = sorted(run.started_at for run in runs)
+    return Manifest(
+        records=len(runs),
+        statuses=count(run.status for run in runs),
+        scenarios=count(run.scenario for run in runs),
+        commits=count(run.commit + (" with changes" if run.dirty else "") for run in runs),
+        machines=list({run.machine.model_dump_json(): run.machine for run in runs}.values()),
+        first_started_at=started[0] if started else None,
+        last_started_at=started[-1] if started else None,
+        files=files,
+    )
+
+
+def count(values: Iterator[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def sealed_path(file: Path) -> Path:
+    return file.with_name(f"{stack_name(file)}{SEALED}")
+
+
+def pack(content: bytes, file: Path) -> bytes:
+    """BadRecording when unpacking does not give back every byte: then nothing is sealed."""
+    packed = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compress(content)
+    if recording_files.unpack(packed) != content:
+        raise BadRecording(f"{file}: packing it does not keep its content; nothing was sealed")
+    return packed
+
+
+def write_temporary(file: Path, content: bytes) -> Path:
+    """On the disk, beside where it belongs; a call after an interrupted one writes over what that left."""
+    temporary = file.with_name(f".{file.name}.partial")
+    with temporary.open("wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(opened.fileno())
+    return temporary
+
+
+def sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def verify(directory: Path) -> Iterator[str]:
+    """A sentence for each failure of a recording, sealed or plain."""
+    try:
+        if not directory.is_dir():
+            raise BadRecording(f"{directory}: there is no such directory; recordings are directories under data/")
+        files = list_files(directory)
+        if not files:
+            raise BadRecording(f"{directory}: no recording here (no {PLAIN} file)")
+        if manifest := load_manifest(directory):
+            yield from verify_files(directory, manifest)
+            return
+    except BadRecording as error:
+        yield str(error)
+        return
+    for file in files:
+        try:
+            load_complete(file)
+        except BadRecording as error:
+            yield str(error)
+
+
+def verify_files(directory: Path, manifest: Manifest) -> Iterator[str]:
+    """A sentence for each file that is missing, not in the manifest, or not what it says, and for wrong counts."""
+    there = {sealed_path(file).name: file for file in list_files(directory)}
+    for name in sorted(manifest.files.keys() - there.keys()):
+        yield f"{directory / name}: missing: {MANIFEST} has it; {RESTORE}"
+    for name in sorted(there.keys() - manifest.files.keys()):
+        yield f"{there[name]}: {MANIFEST} does not have it; move it into a directory of its own"
+    runs, failed = [], there.keys() != manifest.files.keys()
+    for name in sorted(there.keys() & manifest.files.keys()):
+        try:
+            found = load_complete(there[name])
+        except BadRecording as error:
+            failed = True
+            yield str(error)
+            continue
+        if len(found) != manifest.files[name].records:
+            yield f"{there[name]}: has {len(found)} records, {manifest.files[name].records} by {MANIFEST}; {RESTORE}"
+        runs += found
+    if not failed and (differs := first_difference(manifest, summarise(runs, manifest.files))):
+        yield f"{directory / MANIFEST}: {differs} is not that of the records; {RESTORE}"
+
+
+def first_difference(one: Manifest, other: Manifest) -> str | None:
+    """The name of the first field that differs; in which order machines were met does not count."""
+
+    def comparable(value: object) -> object:
+        return sorted(map(str, value)) if isinstance(value, list) else value
+
+    names = Manifest.model_fields
+    return next((name for name in names if comparable(getattr(one, name)) != comparable(getattr(other, name))), None)
