@@ -15,7 +15,7 @@ from tlsmem.profile.compressed_file import open_regular
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Tool
 from tlsmem.schema.harness_output import Model, describe_error
-from tlsmem.schema.records import Record
+from tlsmem.schema.records import Record, printable_json
 from tlsmem.schema.run_origins import Sha256
 
 SCHEMA = 1
@@ -54,7 +54,9 @@ def load(file: Path | str) -> ProfileRecord:
     """Unreadable, with a sentence, when there is none or it is no record of a profile."""
     try:
         with open_regular(file) as content:
-            return ProfileRecord.model_validate_json(content.read())
+            text = content.read()
+        ProfileRecord.model_validate_json(text)  # first as it is, so that what is no JSON has its sentence
+        return ProfileRecord.model_validate_json(printable_json(text))
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror}") from None
     except ValidationError as error:

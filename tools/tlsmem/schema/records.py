@@ -231,11 +231,12 @@ def parse(line: bytes, place: str) -> Record:
         raise BadRecording(f"{place} is not a record of schema {SCHEMA}: {what}{way_out}") from None
     except RepeatedKey as error:
         raise BadRecording(f"{place}: the key {error} stands twice in an object; {RESTORE}") from None
-    if (unchanged is None) != (record.schema_ < CHECKSUMS_SINCE):
-        what = "does not end in its checksum" if unchanged is None else "has a checksum, which its schema has not"
-        raise BadRecording(f"{place} {what}: it was changed after it was recorded; {RESTORE}")
+    if record.schema_ >= CHECKSUMS_SINCE and unchanged is None:
+        raise BadRecording(f"{place} was changed after it was recorded: it does not end in its checksum; {RESTORE}")
+    if record.schema_ < CHECKSUMS_SINCE and record.checksum:
+        raise BadRecording(f"{place} was changed after it was recorded: its schema has no checksum; {RESTORE}")
     check_key(record, place)
-    return record if is_plain(line) else printable_record(line)
+    return record if is_plain(line) else Record.model_validate_json(printable_json(line))
 
 
 class RepeatedKey(Exception):
@@ -263,8 +264,9 @@ def is_plain(line: bytes) -> bool:
     return line.isascii() and b"\\" not in line and b"\x7f" not in line
 
 
-def printable_record(line: bytes) -> Record:
-    return Record.model_validate_json(json.dumps(printable_value(json.loads(line))))
+def printable_json(text: bytes) -> bytes:
+    """The same JSON; a sign of its texts that could move a terminal's cursor is a question mark."""
+    return text if is_plain(text) else json.dumps(printable_value(json.loads(text))).encode()
 
 
 def printable_value(value: Any) -> Any:

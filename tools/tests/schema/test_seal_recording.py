@@ -1,0 +1,212 @@
+"""Sealed recordings: byte for byte what they were, read alike, and every change to them is found."""
+
+import contextlib
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.synthetic import failed, record, write
+from tlsmem.base.paths import ROOT
+from tlsmem.schema import append_records, recording_files, records, seal_recording
+from tlsmem.schema.manifest import BadRecording, Manifest
+from tlsmem.schema.records import SCHEMA
+
+STACKS = ("null@c", "rustls+aws-lc@0.23.46")
+RUNS = [record(stack, "none", sessions, "heap", schema=SCHEMA) for stack in STACKS for sessions in (2, 4)]
+RUNS.append(failed(STACKS[1], "none", 6, "killed by SIGSEGV"))
+
+
+@pytest.fixture
+def recording(tmp_path):
+    return write(tmp_path / "recording", RUNS)
+
+
+def names(directory) -> list[str]:
+    return sorted(file.name for file in directory.iterdir())
+
+
+SEALED = ["manifest.json", "null@c.jsonl.zst", "rustls+aws-lc@0.23.46.jsonl.zst"]
+PLAIN = ["null@c.jsonl", "rustls+aws-lc@0.23.46.jsonl"]
+
+
+def contents(directory) -> dict[str, bytes]:
+    files = recording_files.list_files(directory)
+    return {recording_files.stack_name(file): recording_files.read_content(file) for file in files}
+
+
+def test_sealing_keeps_every_byte_and_says_what_there_is(recording):
+    before, runs = contents(recording), records.load(recording)
+    made = seal_recording.seal(recording)
+    assert names(recording) == SEALED and contents(recording) == before and records.load(recording) == runs
+    assert Manifest.model_validate_json((recording / "manifest.json").read_bytes()) == made
+    assert (made.records, made.statuses) == (5, {"failed": 1, "measured": 4})
+    assert (made.commits, len(made.machines)) == ({"0123456789abcdef": 5}, 1)
+    for stack, content in before.items():
+        known = made.files[f"{stack}.jsonl.zst"]
+        assert (known.bytes, known.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+        packed = (recording / f"{stack}.jsonl.zst").read_bytes()
+        assert zstandard.ZstdDecompressor().decompress(packed) == content
+    assert list(seal_recording.verify(recording)) == []
+
+
+def test_a_sealed_file_is_found_by_its_plain_name_too(recording):
+    runs = records.load(recording / "null@c.jsonl")
+    seal_recording.seal(recording)
+    assert records.load(recording / "null@c.jsonl") == records.load(recording / "null@c.jsonl.zst") == runs
+
+
+@settings(max_examples=40, deadline=None)
+@given(order=st.permutations(range(len(RUNS))), kept=st.integers(1, len(RUNS)))
+def test_what_is_sealed_reads_as_what_was_plain(tmp_path_factory, order, kept):
+    place = write(tmp_path_factory.mktemp("any"), [RUNS[at] for at in order[:kept]])
+    before, runs = contents(place), records.load(place)
+    seal_recording.seal(place)
+    assert (contents(place), records.load(place)) == (before, runs)
+    assert seal_recording.seal(place).records == kept  # again: nothing changes
+
+
+@settings(max_examples=150, deadline=None)
+@given(place=st.integers(0), bit=st.integers(0, 7))
+def test_a_flipped_bit_in_a_sealed_file_is_found(tmp_path_factory, place, bit):
+    directory = write(tmp_path_factory.mktemp("flipped"), RUNS[:2])
+    seal_recording.seal(directory)
+    file = directory / "null@c.jsonl.zst"
+    content = bytearray(file.read_bytes())
+    content[place % len(content)] ^= 1 << bit
+    file.write_bytes(content)
+    plain = None
+    with contextlib.suppress(EOFError, zstandard.ZstdError):
+        plain = recording_files.unpack(bytes(content))
+    if plain == b"".join(run.line() for run in RUNS[:2]):
+        return  # a bit that says nothing of the content, such as an unused one of the head
+    (failure,) = seal_recording.verify(directory)
+    assert failure.startswith(f"{file}: ") and recording_files.RESTORE in failure
+    with pytest.raises(SystemExit, match=r"null@c.*: "):
+        records.load(directory)
+
+
+def interrupt(monkeypatch, at: int) -> None:
+    """The write or rename of this number, from 0 on, ends sealing."""
+    count = iter(range(100))
+    for name in ("rename", "unlink"):
+        usual = getattr(seal_recording.Path, name)
+
+        def step(self, *words, usual=usual, **more):
+            if next(count) == at:
+                raise KeyboardInterrupt
+            return usual(self, *words, **more)
+
+        monkeypatch.setattr(seal_recording.Path, name, step)
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_whenever_sealing_is_interrupted_the_recording_reads_as_before(recording, monkeypatch, at):
+    before, runs = contents(recording), records.load(recording)
+    with monkeypatch.context() as patched:
+        interrupt(patched, at)
+        with pytest.raises(KeyboardInterrupt):
+            seal_recording.seal(recording)
+    assert (contents(recording), records.load(recording)) == (before, runs)
+    assert (recording / "manifest.json").exists() == (at > 0)
+    seal_recording.seal(recording)
+    assert [name for name in names(recording) if not name.startswith(".")] == SEALED
+    assert (contents(recording), records.load(recording)) == (before, runs)
+
+
+def test_nothing_is_added_to_a_sealed_recording(recording):
+    seal_recording.seal(recording)
+    before = {file: file.read_bytes() for file in recording.iterdir()}
+    for add in (lambda: append_records.append(recording, RUNS[0]), lambda: append_records.prepare(recording)):
+        with pytest.raises(SystemExit):
+            add()
+    with pytest.raises(SystemExit, match="cannot record here: the recording is sealed; give another OUT"):
+        append_records.append(recording, RUNS[0])
+    assert {file: file.read_bytes() for file in recording.iterdir()} == before
+
+
+def test_runs_beside_a_sealed_recording_are_not_passed_over(recording):
+    seal_recording.seal(recording)
+    (recording / "null@go.jsonl").write_bytes(RUNS[0].line())
+    with pytest.raises(BadRecording, match=r"go.*: has runs that the sealed recording beside it has not; move"):
+        records.load(recording)
+
+
+def edited(recording) -> None:
+    """Packed again with a changed figure, which is no damage of zstd's."""
+    file = recording / "null@c.jsonl.zst"
+    content = recording_files.unpack(file.read_bytes()).replace(b'"repeat":1', b'"repeat":2')
+    file.write_bytes(zstandard.compress(content))
+
+
+def recounted(recording) -> None:
+    file = recording / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"records": 4}))
+
+
+FAULTS = {
+    "edited": (edited, "null@c.jsonl.zst: was changed after it was sealed"),
+    "missing": (lambda one: (one / "null@c.jsonl.zst").unlink(), "null@c.jsonl.zst: missing: manifest.json has it"),
+    "cut": (
+        lambda one: (one / "null@c.jsonl.zst").write_bytes((one / "null@c.jsonl.zst").read_bytes()[:-9]),
+        "null@c.jsonl.zst: the sealed recording is damaged or cut off",
+    ),
+    "more": (
+        lambda one: (one / "more.jsonl.zst").write_bytes((one / "null@c.jsonl.zst").read_bytes()),
+        "more.jsonl.zst: manifest.json does not have it",
+    ),
+    "counts": (recounted, "manifest.json: records is not that of the records"),
+    "manifest": (lambda one: (one / "manifest.json").write_text("{"), "not the manifest of a sealed recording"),
+}
+
+
+def command(*words) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, ROOT / "tools/records.py", *words]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_verify_says_one_sentence_a_failure(recording, name):
+    seal_recording.seal(recording)
+    change, said = FAULTS[name]
+    change(recording)
+    (failure,) = list(seal_recording.verify(recording))
+    assert said in failure and "\n" not in failure
+
+
+def test_the_commands_seal_and_verify(recording):
+    assert command("verify", recording).returncode == 0
+    sealed = command("seal", recording)
+    assert (sealed.returncode, sealed.stderr, names(recording)) == (0, "", SEALED)
+    assert "5 records, 2 files" in sealed.stdout
+    edited(recording)
+    (recording / "rustls+aws-lc@0.23.46.jsonl.zst").unlink()
+    refused = command("verify", recording)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 2)
+    none = command("verify", recording / "nowhere")
+    assert (none.returncode, none.stderr.count("\n")) == (1, 1)
+
+
+def test_a_recording_with_a_line_that_was_cut_off_is_not_sealed(recording):
+    with (recording / "null@c.jsonl").open("ab") as file:
+        file.write(RUNS[0].line()[:99])
+    with pytest.raises(BadRecording, match=r"line 3 was cut off while it was written; .*; make the run again"):
+        seal_recording.seal(recording)
+    assert names(recording) == PLAIN
+
+
+def test_a_recording_that_grows_is_not_sealed(recording):
+    append_records.prepare(recording)
+    with pytest.raises(BadRecording, match="a campaign is recording here"):
+        seal_recording.seal(recording)
+    assert names(recording) == PLAIN
+
+
+def test_every_committed_recording_is_whole():
+    for recording in sorted((ROOT / "data").glob("20*")):
+        assert list(seal_recording.verify(recording)) == []
