@@ -88,7 +88,7 @@ Argv = list[str]
 
 
 def recordings() -> list[str]:
-    return sorted({str(file.parent.relative_to(ROOT)) for file in (ROOT / "data").glob("*/*.jsonl")})
+    return sorted({str(file.parent.relative_to(ROOT)) for file in (ROOT / "data").glob("*/*.jsonl*")})
 
 
 def official() -> Iterator[Argv]:
@@ -109,7 +109,7 @@ def recording_commands(recording: str) -> Iterator[Argv]:
     yield [*tabulate, "--format", "json"]
     for form in ("json", "csv") if tables else ():
         yield [*tabulate, *tables, "--format", form]
-    smallest = min((ROOT / recording).glob("*.jsonl"), key=lambda file: (file.stat().st_size, file.name))
+    smallest = min((ROOT / recording).glob("*.jsonl*"), key=lambda file: (file.stat().st_size, file.name))
     for name in EVERY_TABLE:  # one by one, with the sentence of each that has no rows
         yield ["tools/tabulate.py", str(smallest.relative_to(ROOT)), "--table", name, "--format", "json"]
 

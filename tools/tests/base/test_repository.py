@@ -12,7 +12,7 @@ from tests.support import forked_command
 from tlsmem.base import repository
 from tlsmem.base.paths import ROOT
 from tlsmem.plan import recordings
-from tlsmem.schema import append_records
+from tlsmem.schema import append_records, recording_files
 from tlsmem.schema.recording_name import default_recording
 from tlsmem.tables import documented_queries
 
@@ -161,7 +161,7 @@ def test_a_report_may_be_written_anywhere(clone):
 def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordings(tmp_path, monkeypatch):
     for place in (COMMITTED, LOCAL, "data/local/20-mine", "data/local/window"):
         (tmp_path / place).mkdir(parents=True)
-        (tmp_path / place / "some.jsonl").write_bytes(RUNS.read_bytes())
+        (tmp_path / place / "some.jsonl").write_bytes(recording_files.read_content(recording_files.locate(RUNS)))
     monkeypatch.setattr(recordings, "ROOT", tmp_path)
     assert recordings.find_recordings(None) == [tmp_path / COMMITTED]
     assert recordings.find_recordings([tmp_path / LOCAL]) == [tmp_path / LOCAL]

@@ -19,7 +19,7 @@ from tlsmem.cli import compare_versions
 from tlsmem.compare import release_plot, release_tables, release_walk
 from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.config import releases
-from tlsmem.schema import records
+from tlsmem.schema import recording_files, records
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
 
@@ -216,7 +216,8 @@ def here(monkeypatch, capsys):
 def of_recorded(folder: Path, *stacks: str) -> Path:
     """The part of the recording that these have."""
     for stack in stacks:
-        (folder / f"{stack}.jsonl").symlink_to(RECORDED / f"{stack}.jsonl")
+        file = recording_files.find_stack(RECORDED, stack)
+        (folder / file.name).symlink_to(file)
     return folder
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tlsmem.base.paths import ROOT
+from tlsmem.schema import recording_files
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.tables import documented_queries
@@ -33,8 +34,9 @@ def database():
 def lines(*marks: str) -> list[tuple[str, bytes]]:
     """Recording and line of all runs that have these."""
     wanted = [mark.encode() for mark in marks]
-    files = sorted((ROOT / "data").glob("20*/*.jsonl"))
-    found = [(file.parent.name, line) for file in files for line in file.read_bytes().splitlines()]
+    recordings = sorted((ROOT / "data").glob("20*"))
+    files = [file for recording in recordings for file in recording_files.list_files(recording)]
+    found = [(file.parent.name, line) for file in files for _, line in recording_files.read_lines(file)]
     return [(recording, line) for recording, line in found if all(mark in line for mark in wanted)]
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import gate
+from tlsmem.schema import recording_files
 from tlsmem.schema.records import Record
 
 PAGE = (ROOT / "docs/ci.md").read_text()
@@ -47,7 +48,8 @@ def test_the_verdict_that_is_shown_is_that_of_the_recording(tmp_path):
     (command,) = re.findall(r"<!-- begin: (.*) -->", PAGE)
     (tmp_path / "ci.md").write_text(re.sub(r"(?s)(<!-- begin: .*? -->\n).*(<!-- end -->)", r"\1\2", PAGE))
     gate_py, budgets, _, recording = command.split()
-    for file in (budgets, *(f"{recording}/{stack}.jsonl" for stack in ("openssl@3.4.1", OPENSSL))):  # what it is of
+    files = [recording_files.find_stack(ROOT / recording, stack) for stack in ("openssl@3.4.1", OPENSSL)]
+    for file in (budgets, *(file.relative_to(ROOT) for file in files)):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).symlink_to(ROOT / file)
     run = [sys.executable, ROOT / gate_py, budgets, "--recording", recording, "--into", "ci.md"]

@@ -49,10 +49,10 @@ def test_a_source_is_of_one_kind_and_whole(more):
 
 def test_committed_records_are_read_and_keyed_as_they_were_made():
     """Of each file the first and the last: fields that came later change no key, and no line."""
-    files = sorted((ROOT / "data").glob("*/*.jsonl"))
+    files = [file for recording in (ROOT / "data").glob("20*") for file in recording_files.list_files(recording)]
     assert files
     for file in files:
-        lines = file.read_bytes().splitlines()
+        lines = recording_files.read_content(file).splitlines()
         for line in (lines[0], lines[-1]):
             run = Record.model_validate_json(line)
             assert (records.run_key(run.model_dump()), json.loads(run.to_json_line())) == (run.key, json.loads(line))

@@ -49,7 +49,7 @@ def seal(recording: Path) -> None:
         sys.exit(f"records: {error.filename or recording}: {error.strerror}; the runs are where they were")
     except KeyboardInterrupt:
         sys.exit(130)
-    plain = sum(file.bytes for file in made.files.values())
+    plain = sum(file.plain_bytes for file in made.files.values())
     packed = sum((recording / name).stat().st_size for name in made.files)
     print(
         f"{recording}: sealed: {made.records:,} records, {len(made.files)} files, {plain:,} B packed into {packed:,} B"

@@ -24,15 +24,15 @@ class SealedFile(Model):
     """Of the plain content, which unpacking the sealed file gives back byte by byte."""
 
     sha256: Sha256
-    bytes: PositiveInt
+    plain_bytes: PositiveInt
     records: NonNegativeInt
 
     @classmethod
     def of(cls, content: bytes, records: int) -> Self:
-        return cls(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content), records=records)
+        return cls(sha256=hashlib.sha256(content).hexdigest(), plain_bytes=len(content), records=records)
 
     def matches(self, content: bytes) -> bool:
-        return (self.bytes, self.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+        return (self.plain_bytes, self.sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
 
 class Manifest(Model):

@@ -31,8 +31,8 @@ def list_files(recording: Path | str) -> list[Path]:
     plain, sealed = ({stack_name(file): file for file in recording.glob(f"*{end}")} for end in (PLAIN, SEALED))
     manifest = load_manifest(recording) if plain else None
     for stack, file in plain.items():
-        known = manifest and manifest.files.get(f"{stack}{SEALED}")
-        if manifest and (known is None or file.stat().st_size != known.bytes):
+        known = manifest.files.get(f"{stack}{SEALED}") if manifest else None
+        if manifest and (known is None or file.stat().st_size != known.plain_bytes):
             raise BadRecording(
                 f"{file}: has runs that the sealed recording beside it has not; move it into a directory of its own"
             )
@@ -82,7 +82,7 @@ def read_content(file: Path) -> bytes:
         except (zstandard.ZstdError, EOFError):
             raise BadRecording(f"{file}: the sealed recording is damaged or cut off; {RESTORE}") from None
     manifest = load_manifest(file.parent)
-    known = manifest and manifest.files.get(f"{stack_name(file)}{SEALED}")
+    known = manifest.files.get(f"{stack_name(file)}{SEALED}") if manifest else None
     if known and not known.matches(content):
         raise BadRecording(f"{file}: was changed after it was sealed: {MANIFEST} has another checksum; {RESTORE}")
     return content

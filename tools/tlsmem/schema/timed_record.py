@@ -94,7 +94,7 @@ def check(record: Any) -> None:
         check_parts(record.scenario, timing)
 
 
-def check_parts(scenario: str, timing: Any) -> None:
+def check_parts(scenario: Scenario, timing: Any) -> None:
     if not is_complete(scenario, [part.part for part in timing.parts]):
         raise ValueError(f"thread {timing.thread}: its parts are not those of the scenario {scenario}, each once")
     if timing.resumed > timing.rounds:
