@@ -44,7 +44,7 @@ def heap(fields: dict, role: str = "client") -> dict:
 
 IMPOSSIBLE = {
     "peak RSS": (HEAP, lambda one: one["phases"][5].update(peak_rss_bytes=1), "peak_rss_bytes is 1, below rss_bytes"),
-    "RSS": (HEAP, lambda one: one["phases"][5].update(rss_shmem_bytes=1), "rss_bytes is not the sum of"),
+    "RSS": (HEAP, lambda one: one["phases"][5].update(rss_shmem_bytes=1), "not the sum of"),
     "live": (HEAP, lambda one: heap(one).update(peak_bytes=heap(one)["live_bytes"] - 1), "above peak_bytes"),
     "cumulative": (HEAP, lambda one: heap(one).update(cumulative_bytes=1), "more was live than was ever allocated"),
     "blocks": (HEAP, lambda one: heap(one).update(cumulative_blocks=1), "more was live than was ever allocated"),
@@ -54,7 +54,11 @@ IMPOSSIBLE = {
     "infinite load": (TIMED, lambda one: one["noise"].update(load=float("inf")), "noise.load: "),
     "NaN": (TIMED, lambda one: one["noise"].update(mhz=[float("nan"), 1.0]), "noise.mhz.0: "),
     "resumed": (TIMED, lambda one: one["timings"][0].update(resumed=10**9), "above rounds"),
-    "part": (TIMED, lambda one: one["timings"][0]["parts"][0].update(total_ns=10**18), "above the thread's elapsed_ns"),
+    "part": (
+        TIMED,
+        lambda one: one["timings"][0]["parts"][0].update(total_ns=10**18),
+        "above the thread's",
+    ),
     "checksum": (HEAP, lambda one: one.update(checksum="0" * 16), "its schema has no checksum"),
     "no checksum": (HEAP, lambda one: one.update(schema=5), "it does not end in its checksum"),
 }

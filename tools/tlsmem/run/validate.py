@@ -23,6 +23,7 @@ from tlsmem.schema.harness_output import (
     ThreadLine,
     describe_error,
 )
+from tlsmem.schema.possible_figures import find_impossible_phase
 from tlsmem.schema.timed_record import Instructions, Noise
 
 NEARLY = 0.99  # of its seconds: the clock is read for their end before it is read for the time
@@ -147,9 +148,12 @@ def parse_output(stdout: bytes) -> tuple[list[OutputLine], str | None]:
     lines = []
     for number, text in enumerate(stdout.splitlines(), start=1):
         try:
-            lines.append(OUTPUT_LINE.validate_json(text))
+            line = OUTPUT_LINE.validate_json(text)
         except ValidationError as error:
             return lines, f"line {number} of its output is not as in docs/records.md: {describe_error(error)}"
+        if isinstance(line, PhaseLine) and (impossible := find_impossible_phase(line)):
+            return lines, f"line {number} of its output cannot be true: phase {line.phase}: {impossible}"
+        lines.append(line)
     return lines, None
 
 

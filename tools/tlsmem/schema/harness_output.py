@@ -43,18 +43,6 @@ class HeapCounts(Model):
     cumulative_bytes: NonNegativeInt
     cumulative_blocks: NonNegativeInt
 
-    @model_validator(mode="after")
-    def is_possible(self) -> Self:
-        """Blocks at the peak of bytes may be fewer than those live now: they were larger."""
-        if self.live_bytes > self.peak_bytes:
-            raise ValueError(f"live_bytes is {self.live_bytes}, above peak_bytes, {self.peak_bytes}")
-        if self.peak_bytes > self.cumulative_bytes or self.live_blocks > self.cumulative_blocks:
-            raise ValueError("more was live than was ever allocated (cumulative_bytes, cumulative_blocks)")
-        return self
-
-
-ADDITIVE_COUNTS = ("live_bytes", "live_blocks", "cumulative_bytes", "cumulative_blocks")
-
 
 class Heaps(Model):
     client: HeapCounts
@@ -63,16 +51,6 @@ class Heaps(Model):
     server_context: HeapCounts
     harness: HeapCounts
     total: HeapCounts
-
-    @model_validator(mode="after")
-    def adds_up(self) -> Self:
-        """Peaks do not: each role has its own at another time."""
-        roles = (self.client, self.server, self.client_context, self.server_context, self.harness)
-        for name in ADDITIVE_COUNTS:
-            parts, total = sum(getattr(role, name) for role in roles), getattr(self.total, name)
-            if parts != total:
-                raise ValueError(f"{name} of the roles is {parts} together, and {total} in total")
-        return self
 
 
 class LiveBlocks(Model):
@@ -133,14 +111,6 @@ class Phase(Model):
     allocator: dict[str, Book] | None = None  # its own books, by allocator: RSS runs
     heap: Heaps | None = None  # heap runs and sites runs
     sites: PhaseSites | None = None  # sites runs
-
-    @model_validator(mode="after")
-    def is_possible(self) -> Self:
-        if self.peak_rss_bytes < self.rss_bytes:
-            raise ValueError(f"peak_rss_bytes is {self.peak_rss_bytes}, below rss_bytes, {self.rss_bytes}")
-        if self.rss_bytes != self.rss_anon_bytes + self.rss_file_bytes + self.rss_shmem_bytes:
-            raise ValueError("rss_bytes is not the sum of rss_anon_bytes, rss_file_bytes and rss_shmem_bytes")
-        return self
 
     @model_serializer(mode="wrap")
     def absent_when_none(self, serialize) -> dict[str, Any]:

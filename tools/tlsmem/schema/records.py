@@ -27,6 +27,7 @@ from tlsmem.schema.harness_output import (
     describe_error,
 )
 from tlsmem.schema.manifest import BadRecording
+from tlsmem.schema.possible_figures import find_impossible
 from tlsmem.schema.recording_files import RESTORE
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
@@ -235,6 +236,8 @@ def parse(line: bytes, place: str) -> Record:
         raise BadRecording(f"{place} was changed after it was recorded: it does not end in its checksum; {RESTORE}")
     if record.schema_ < CHECKSUMS_SINCE and record.checksum:
         raise BadRecording(f"{place} was changed after it was recorded: its schema has no checksum; {RESTORE}")
+    if impossible := find_impossible(record):
+        raise BadRecording(f"{place} cannot be true: {impossible}; {RESTORE}")
     check_key(record, place)
     return record if is_plain(line) else Record.model_validate_json(printable_json(line))
 
