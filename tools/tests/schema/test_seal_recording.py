@@ -83,7 +83,7 @@ def test_a_flipped_bit_in_a_sealed_file_is_found(tmp_path_factory, place, bit):
     plain = None
     with contextlib.suppress(EOFError, zstandard.ZstdError):
         plain = recording_files.unpack(bytes(content))
-    if plain == b"".join(run.line() for run in RUNS[:2]):
+    if plain == b"".join(run.to_json_line() for run in RUNS[:2]):
         return  # a bit that says nothing of the content, such as an unused one of the head
     (failure,) = seal_recording.verify(directory)
     assert failure.startswith(f"{file}: ") and recording_files.RESTORE in failure
@@ -132,7 +132,7 @@ def test_nothing_is_added_to_a_sealed_recording(recording):
 
 def test_runs_beside_a_sealed_recording_are_not_passed_over(recording):
     seal_recording.seal(recording)
-    (recording / "null@go.jsonl").write_bytes(RUNS[0].line())
+    (recording / "null@go.jsonl").write_bytes(RUNS[0].to_json_line())
     with pytest.raises(BadRecording, match=r"go.*: has runs that the sealed recording beside it has not; move"):
         records.load(recording)
 
@@ -194,7 +194,7 @@ def test_the_commands_seal_and_verify(recording):
 
 def test_a_recording_with_a_line_that_was_cut_off_is_not_sealed(recording):
     with (recording / "null@c.jsonl").open("ab") as file:
-        file.write(RUNS[0].line()[:99])
+        file.write(RUNS[0].to_json_line()[:99])
     with pytest.raises(BadRecording, match=r"line 3 was cut off while it was written; .*; make the run again"):
         seal_recording.seal(recording)
     assert names(recording) == PLAIN

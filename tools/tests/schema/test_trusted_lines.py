@@ -22,7 +22,7 @@ WAY_OUT = "restore the file from git or a copy, or record again into another OUT
 
 def changed(run: Record, change) -> bytes:
     """The run's line with `change` made to its fields."""
-    fields = json.loads(run.line())
+    fields = json.loads(run.to_json_line())
     change(fields)
     return json.dumps(fields).encode()
 
@@ -30,7 +30,7 @@ def changed(run: Record, change) -> bytes:
 def refusal(tmp_path, line: bytes) -> str:
     """Of a line that is the second of its file."""
     file = tmp_path / f"{STACK}.jsonl"
-    file.write_bytes(record(STACK, "none", 2).line() + line + b"\n")
+    file.write_bytes(record(STACK, "none", 2).to_json_line() + line + b"\n")
     with pytest.raises(SystemExit) as stop:
         records.load(tmp_path)
     said = str(stop.value)
@@ -71,7 +71,7 @@ def test_what_cannot_be_true_is_one_sentence_with_its_line(tmp_path, name):
 
 
 def test_a_number_beyond_all_is_refused_as_infinity(tmp_path):
-    line = TIMED.line().strip().replace(b'"load":0.1', b'"load":1e999')
+    line = TIMED.to_json_line().strip().replace(b'"load":0.1', b'"load":1e999')
     assert "noise.load: " in refusal(tmp_path, line)
 
 
@@ -92,13 +92,13 @@ def objects(value, path=()):
         yield from objects(part, (*path, name))
 
 
-OBJECTS = list(objects(json.loads(HEAP.line())))
+OBJECTS = list(objects(json.loads(HEAP.to_json_line())))
 
 
 @settings(max_examples=60, deadline=None)
 @given(place=st.sampled_from(OBJECTS), at=st.integers(0))
 def test_a_key_that_stands_twice_is_named(place, at):
-    fields = json.loads(HEAP.line())
+    fields = json.loads(HEAP.to_json_line())
     holder = fields
     for name in place:
         holder = holder[name]
@@ -107,7 +107,7 @@ def test_a_key_that_stands_twice_is_named(place, at):
     mark = "a mark that stands nowhere else"
     holder[mark] = holder[name]
     line = json.dumps(fields).replace(json.dumps(mark), json.dumps(name)).encode()
-    assert json.loads(line) == json.loads(HEAP.line())  # JSON's readers take the last
+    assert json.loads(line) == json.loads(HEAP.to_json_line())  # JSON's readers take the last
     with pytest.raises(
         BadRecording, match=re.escape(f"f: line 1: the key {name} stands twice in an object; {WAY_OUT}")
     ):
@@ -121,10 +121,10 @@ def test_what_is_appended_ends_in_its_checksum_and_is_read_back(tmp_path):
     assert [list(json.loads(line))[-1] for line in lines] == ["checksum"] * 3
     found = records.load(tmp_path)
     assert [run.model_copy(update={"checksum": None}) for run in found] == WRITTEN
-    assert [run.line() for run in found] == [run.line() for run in WRITTEN]
+    assert [run.to_json_line() for run in found] == [run.to_json_line() for run in WRITTEN]
 
 
-CONTENT = b"".join(run.line() for run in WRITTEN)
+CONTENT = b"".join(run.to_json_line() for run in WRITTEN)
 
 
 @settings(max_examples=300, deadline=None)
@@ -147,8 +147,8 @@ def test_every_flipped_bit_is_found_with_its_line(tmp_path_factory, bit):
 
 
 def test_a_changed_line_is_said_to_be_changed(tmp_path):
-    line = WRITTEN[1].line().strip().replace(b'"elapsed_ns":1000000000', b'"elapsed_ns":1000000001')
-    assert line != WRITTEN[1].line().strip()
+    line = WRITTEN[1].to_json_line().strip().replace(b'"elapsed_ns":1000000000', b'"elapsed_ns":1000000001')
+    assert line != WRITTEN[1].to_json_line().strip()
     assert "line 2 was changed after it was recorded: its checksum does not match" in refusal(tmp_path, line)
 
 
@@ -160,7 +160,10 @@ def test_no_control_character_of_a_record_comes_out_of_the_reader(tmp_path):
         STACK, "none", 2, reported=HOSTILE, environment={"aslr": "off", "thp": "off", "cpu": 0, "notes": [HOSTILE]}
     )
     named = keyed(run.model_copy(update={"suite": HOSTILE, "argv": [HOSTILE]}))
-    for file, line in (("escaped", json.dumps(json.loads(named.line())).encode()), ("raw", named.line().strip())):
+    for file, line in (
+        ("escaped", json.dumps(json.loads(named.to_json_line())).encode()),
+        ("raw", named.to_json_line().strip()),
+    ):
         (tmp_path / f"{file}.jsonl").write_bytes(line + b"\n")
         (found,) = records.load_file(tmp_path / f"{file}.jsonl")
         assert {found.reported, found.suite, *found.argv, *found.environment.notes} == {"a?[2Jb?c?d?e?"}

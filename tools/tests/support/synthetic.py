@@ -223,5 +223,5 @@ def write(recording: Path, records: Iterable[Record]) -> Path:
     recording.mkdir(parents=True, exist_ok=True)
     for one in records:
         with (recording / f"{one.stack}.jsonl").open("ab") as file:
-            file.write(keyed(one).line())
+            file.write(keyed(one).to_json_line())
     return recording

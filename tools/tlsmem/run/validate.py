@@ -145,7 +145,7 @@ def strip_suite(reason: str) -> str:
 
 def parse_output(stdout: bytes) -> tuple[list[OutputLine], str | None]:
     """The valid lines, and what is wrong with the first that is not."""
-    lines = []
+    lines: list[OutputLine] = []
     for number, text in enumerate(stdout.splitlines(), start=1):
         try:
             line = OUTPUT_LINE.validate_json(text)
