@@ -51,7 +51,9 @@ def uneven(run: Record) -> Record:
     """One client session of its 500 has 200 bytes more."""
     phases = [one.model_dump() for one in run.phases]
     for one in (phase for phase in phases if phase["phase"] in synthetic.MADE):
-        one["heap"]["client"]["live_bytes"] += 200
+        for role in ("client", "total"):
+            for name in ("live_bytes", "peak_bytes"):
+                one["heap"][role][name] += 200
     return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
 
 
@@ -334,3 +336,22 @@ def test_as_a_command_what_cannot_be_used_is_exit_2_without_a_traceback(tmp_path
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "gate: B.toml: [[budget]] 1: meter: no meter heep; did you mean heap?\n"
+
+
+def without_phase(run: Record, *names: str) -> Record:
+    phases = [one.model_dump() for one in run.phases if one.phase not in names]
+    return Record.model_validate(run.model_dump(by_alias=True) | {"phases": phases})
+
+
+@pytest.mark.parametrize("missing", ["established", "idle", "contexts", "closed"])
+@pytest.mark.parametrize("every", [True, False])
+@pytest.mark.parametrize("meter", ["heap", "rss"])
+def test_a_recording_that_lacks_a_phase_is_judged_or_a_sentence(judged, missing, every, meter):
+    """Of all runs, or of those at one N; the phase that the budget is of, or another."""
+    entry = ONE | {"meter": meter, "role": "client" if meter == "heap" else "pair", "limit": "+1%"}
+    lacking = [without_phase(run, missing) if every or run.sessions == COUNTS[0] else run for run in runs()]
+    for new, old in ((lacking, runs()), (runs(), lacking)):
+        status, out, err = judged(new, entry, old=old)
+        needed = missing == "established" or (missing == "contexts" and meter == "heap")
+        assert status == (3 if needed else 0) and "| held " not in (out if needed else "")
+        assert not needed or missing in err or "no such phase" in err

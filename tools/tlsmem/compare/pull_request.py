@@ -1,7 +1,6 @@
 """A comparison as Markdown for a pull request: the sentence that says all, the largest movers, and tables, folded where
 they are long; and the same on a terminal, where nothing is folded."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -22,13 +21,12 @@ REFUSED = "Not compared, since declared settings differ (`--force` compares them
 FORCED = "Compared by force, although declared settings differ"
 ALONE_TITLE = "On one side only"
 NOTES = "To be known"
-TAG = re.compile("<(?=[A-Za-z/!?])")
 LARGEST_TITLE, UNCHANGED = "Largest changes", "No change"
 
 
 def format_markdown(comparison: Comparison, explained: CallSiteExplainer) -> str:
     found = largest_changes.select_largest(comparison)
-    parts = [f"**{escape_html(largest_changes.headline(comparison))}**"]
+    parts = [f"**{render.escape_html(largest_changes.headline(comparison))}**"]
     parts += [format_bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
     parts += [format_bullets(mover.sentence(explained) for mover in found)] if found else []
     parts += [table(one) for one in comparison_tables.build_tables(comparison, explained)]
@@ -54,12 +52,7 @@ def describe_refused(comparison: Comparison) -> list[str]:
 
 
 def format_bullets(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {escape_html(printable_text(one))}" for one in sentences)
-
-
-def escape_html(text: str) -> str:
-    """What would be read as HTML is shown as it is: names are of whoever made the recording."""
-    return TAG.sub("&lt;", text)
+    return "\n".join(f"- {render.escape_html(printable_text(one))}" for one in sentences)
 
 
 def table(one: Table) -> str:
@@ -67,9 +60,9 @@ def table(one: Table) -> str:
     text = (
         render.format_tables([shown], choices.MARKDOWN).strip()
         if shown.rows or shown.without
-        else describe_unchanged(shown)
+        else render.escape_html(describe_unchanged(shown))
     )
-    return folded(summary(one), escape_html(text), len(shown.rows) + len(shown.without))
+    return folded(summary(one), text, len(shown.rows) + len(shown.without))
 
 
 def summary(one: Table) -> str:

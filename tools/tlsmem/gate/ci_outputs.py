@@ -51,7 +51,7 @@ def format_summary(rulings: Sequence[Ruling], growth: Explained) -> str:
     wrong = [verdict_table.describe_ruling(one) for one in rulings if one.verdict != HELD]
     parts = [f"### {verdict_table.summarise(rulings)}", pull_request.format_bullets(wrong)]
     shown = (verdict_table.build_table(rulings), *(one.table() for one in growth))
-    parts += [pull_request.escape_html(render.markdown(table)) for table in shown]
+    parts += [render.markdown(table) for table in shown]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 

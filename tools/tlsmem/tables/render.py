@@ -87,17 +87,26 @@ def plain(column: Column, cells: Sequence[Cell]) -> bool:
     return column.usual is not None and all(cell.text == column.usual for cell in cells)
 
 
+TAG = re.compile("<(?=[A-Za-z/!?])")
+
+
+def escape_html(text: str) -> str:
+    """What would be read as HTML is shown as it is: names are of whoever made the recording."""
+    return TAG.sub("&lt;", text)
+
+
 def markdown(table: Table) -> str:
     """Title, caption, rows, notes."""
     table = drop_silent_columns(table)
     notes = "".join(f"\n\n{note}" for note in table.footnotes())
     notes += f"\n\n{WITHOUT}\n\n{list_missing_rows(table)}" if table.without else ""
-    return f"**{table.title}**\n\n{table.caption}\n\n{format_markdown_grid(table)}{notes}\n"
+    head, grid = f"**{table.title}**\n\n{table.caption}", format_markdown_grid(table)
+    return f"{escape_html(head)}\n\n{grid}{escape_html(notes)}\n"
 
 
 def format_markdown_grid(table: Table) -> str:
     """The rows in Markdown, padded, so that they also read well as plain text."""
-    rows = [[text.replace("|", "\\|") for text in row] for row in table.texts()]
+    rows = [[escape_html(text).replace("|", "\\|") for text in row] for row in table.texts()]
     headings = [column.heading for column in table.columns]
     widths = [max(3, *(len(row[at]) for row in [headings, *rows])) for at in range(len(headings))]
 
