@@ -193,7 +193,8 @@ def load(recording: Path | str) -> list[Record]:
     files = recording_files.list_files(recording)
     if not files:
         raise BadRecording(f"{recording}: no recording here (no .jsonl file)")
-    return [record for file in files for record in load_file(file)]
+    with without_collection():
+        return [record for file in files for record in load_file(file)]
 
 
 def load_file(file: Path) -> list[Record]:
@@ -206,13 +207,16 @@ def load_file(file: Path) -> list[Record]:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Records are many small objects without a circle; looking for circles among them takes longer than reading."""
+    """Records are many small objects without a circle: to look for circles among them takes longer than to read them.
+
+    Nor are they looked through afterwards (gc.freeze), however often what is computed from them is."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            gc.freeze()
             gc.enable()
 
 
