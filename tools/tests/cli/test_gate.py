@@ -351,6 +351,6 @@ def test_a_recording_that_lacks_a_phase_is_judged_or_a_sentence(judged, missing,
     entry = ONE | {"meter": meter, "role": "client" if meter == "heap" else "pair", "limit": "+1%"}
     lacking = [without_phase(run, missing) if every or run.sessions == COUNTS[0] else run for run in runs()]
     for new, old in ((lacking, runs()), (runs(), lacking)):
-        status, out, err = judged(new, entry, old=old)
+        status, _, err = judged(new, entry, old=old)
         assert status == 3 or (status == 0 and missing != "established")
         assert status == 0 or re.search(f"no phase `{missing}` in|runs have no such phase|the baseline has RSS", err)
