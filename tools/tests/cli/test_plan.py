@@ -35,7 +35,8 @@ def planted(roles: str, sessions: int, rss: int, established: int, window: int |
     phases = [one.model_dump() for one in run.phases]
     for one in phases:
         size = established if one["phase"] in ("established", "payload", "reply", "idle", "closed") else rss
-        one |= {"rss_bytes": size, "peak_rss_bytes": rss}
+        one |= {"rss_bytes": size, "peak_rss_bytes": max(rss, size), "rss_anon_bytes": size}
+        one |= {"rss_file_bytes": 0, "rss_shmem_bytes": 0}
     return run.model_copy(update={"phases": [type(run.phases[0]).model_validate(one) for one in phases]})
 
 

@@ -127,6 +127,7 @@ def test_the_law_is_checked_at_a_window_that_it_was_not_fitted_to(tmp_path):
         peak = 1_000_000 + 2_000 * sessions + 3_000 * (sessions // 2 if window == "all" else min(window, sessions // 2))
         shape = synthetic.phase("client 1", synthetic.SHAPES[STACKS[0]], 0, "rss", 0)
         shape["peak_rss_bytes"] = round(peak * {100: 1 / 1.01, 1: 1 / 0.95}.get(window if sessions == 1000 else 0, 1))
+        shape |= {"rss_bytes": 4096, "rss_anon_bytes": 4096, "rss_file_bytes": 0}
         return synthetic.record(STACKS[0], SUITE, sessions, window=window, phases=[shape])
 
     runs = [run(sessions, window) for window in (1, 10, 100, "all") for sessions in (100, 1000)]
