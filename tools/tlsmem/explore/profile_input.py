@@ -8,7 +8,6 @@ from pathlib import Path
 from tlsmem.profile import open_profile
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.schema.recording_files import list_files, stack_name
 
 
 def read_profile(file: str, suite: str | None = None, stack: str | None = None) -> Profile:
@@ -36,7 +35,11 @@ def insist(profile: Profile, **asked: str | None) -> None:
 def find_profile(file: str, stack: str | None = None) -> str:
     """The file of the stack, where a recording's directory is given. Unreadable, with a sentence, without one."""
     folder = Path(file)
-    files = {stack_name(one): one for one in list_files(folder)} if folder.is_dir() else {}
+    if not folder.is_dir():
+        return file
+    from tlsmem.schema.recording_files import list_files, stack_name  # with pydantic, which takes its time
+
+    files = {stack_name(one): one for one in list_files(folder)}
     if not (there := sorted(files)):
         return file
     if stack is None and len(there) > 1:
