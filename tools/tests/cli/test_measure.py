@@ -228,7 +228,7 @@ def test_a_foreign_recording_stops_before_anything_is_run(project):
     foreign.write_text(json.dumps({"schema": 5}) + "\n")
     done = project.measure(stacks=stacks)
     assert done.returncode == 1
-    assert "out/obey@1.jsonl: line 1 is not a record of schema 4" in done.stderr
+    assert "out/obey@1.jsonl: line 1 is not a record of schema 5" in done.stderr
     assert foreign.read_text() == json.dumps({"schema": 5}) + "\n"
 
 

@@ -21,8 +21,9 @@ from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, LiveHeap, sum_live
 from tlsmem.profile.open_profile import open_profile
 from tlsmem.profile.profile_metadata import ProfileRecord
+from tlsmem.schema import recording_files
 
-RECORDING = ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl"
+RECORDING = recording_files.locate(ROOT / "data/2026-11-21-amd-epyc-2/openssl@3.5.5.jsonl")
 HEAPTRACK = "v 10400 3\nX ./app\ns 1 m\ns 4 main\ni 100 1 2\nt 1 0\na 10 1\n+ 0\n+ 0\n# strings: 2\n# ips: 1\n"
 HEADER = "desc: (none)\ncmd: ./app\ntime_unit: B\n"
 MASSIF = """\
@@ -127,7 +128,7 @@ def test_a_recording_without_sites_runs_is_a_sentence(tmp_path):
 def test_a_recording_with_a_line_that_is_none_is_a_sentence(tmp_path):
     file = synthetic.write(tmp_path, [RUN]) / "null@c.jsonl"
     file.write_bytes(file.read_bytes() + b"{}\n")
-    assert said(file).startswith(f"{file}: line 2 is not a record of schema 4")
+    assert said(file).startswith(f"{file}: line 2 is not a record of schema 5")
 
 
 def beside(folder: Path, content: bytes | str, tool: str, run=RUN) -> tuple[Path, Path]:
@@ -236,7 +237,7 @@ CORPUS = {
     "JSON, deep": (b"{" + b'"a":{' * 100_000, f"no profile: {KNOWN}"),
     "JSON with DHAT's key": (b'{"dhatFileVersion": 1}', "no DHAT file of version 2"),
     "JSON with a record's key": (b'{"tool_version": 1}', "no record of a profile of schema 1"),
-    "JSON with a recording's keys": (b'{"key": 1, "stack": 2}\n', "line 1 is not a record of schema 4"),
+    "JSON with a recording's keys": (b'{"key": 1, "stack": 2}\n', "line 1 is not a record of schema 5"),
     "heaptrack, nothing in it": (HEAPTRACK.partition("+")[0].encode(), "no heaptrack file, or cut off before anything"),
     "massif, nothing in it": (
         (HEADER + MASSIF.format(0, 0, "detailed")).encode(),
