@@ -7,7 +7,7 @@ from tlsmem.compare.figure_places import METERS, PEAK, Place, parse_phase, timed
 from tlsmem.schema.records import Record
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
 from tlsmem.stats.change import Figure
-from tlsmem.stats.series import Series, Setting, process_view
+from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import sample_from_runs as timed_figure
 
@@ -139,7 +139,7 @@ def memory_series(records: Sequence[Record]) -> Iterator[Series]:
     check_single({one.stack for one in records}, [setting.suite for setting in groups])
     for setting, runs in groups.items():
         for process in dict.fromkeys(setting.processes.values()):
-            yield Series(runs[0].stack, setting, tuple(process_view(one, process) for one in runs), process)
+            yield Series(runs[0].stack, setting, tuple(one.of_process(process) for one in runs), process)
 
 
 def check_single(stacks: set[str], suites: Sequence[str]) -> None:

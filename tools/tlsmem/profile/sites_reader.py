@@ -22,17 +22,16 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
     Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
     if record.sites is None or record.status != "measured":
         raise Unreadable(
-            f"{session_cost.describe_run(record)} is no sites run that was measured: it is "
-            f"{record.meter}, {record.status}"
+            f"{record.describe()} is no sites run that was measured: it is {record.meter}, {record.status}"
         )
     stacks = CallstackTree()
     numbers = add_stacks(record.sites, stacks)
     try:
         numbered_by_role = by_role(record, numbers, stacks)
     except ValueError as error:
-        raise Unreadable(f"{session_cost.describe_run(record)}: unsound: {error}") from None
+        raise Unreadable(f"{record.describe()}: unsound: {error}") from None
     moments = {name: moment(name, live, numbered_by_role) for name, live in by_phase(record, process).items()}
-    found = Profile("sites", session_cost.describe_run(record), shlex.join(record.argv), stacks, moments)
+    found = Profile("sites", record.describe(), shlex.join(record.argv), stacks, moments)
     found.runtime_s, found.run = record.elapsed_ns / 1e9, record
     found.sessions_of_role, found.of_one_pair = 1, True
     found.warnings += unresolved_stacks.unnamed_function_warnings(found)

@@ -70,12 +70,21 @@ def read_content(file: Path) -> bytes:
     """The plain content of a file, sealed or not; it is held against the manifest where there is one.
 
     BadRecording when it cannot be read, or is not what was sealed."""
+    return unpack_content(file, read_file(file))
+
+
+def read_file(file: Path) -> bytes:
+    """The file as it lies there. BadRecording when it cannot be read."""
     if file.exists() and not file.is_file():
         raise BadRecording(f"{file}: cannot read the recording: not a regular file")
     try:
-        content = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise BadRecording(f"{file}: cannot read the recording: {error.strerror}") from None
+
+
+def unpack_content(file: Path, content: bytes) -> bytes:
+    """The plain content. BadRecording when it is not what was sealed."""
     if file.name.endswith(SEALED):
         try:
             content = unpack(content)
@@ -100,17 +109,31 @@ def unpack(packed: bytes) -> bytes:
             return b"".join(pieces)
 
 
-def read_lines(file: Path) -> list[tuple[int, bytes]]:
-    """Number (from 1) and bytes of each line that is a record; torn lines and their marks are left out.
+Lines = list[tuple[int, bytes]]  # number (from 1) and bytes of each line that is a record
 
-    Warns on stderr, once, of a last line that was cut off. BadRecording as `read_content`."""
-    lines = read_content(file).split(b"\n")
+
+def read_lines(file: Path) -> Lines:
+    """Torn lines and their marks are left out. Warns on stderr, once, of a last line that was cut off.
+
+    BadRecording as `read_content`."""
+    lines, cut = split_lines(read_content(file))
+    if cut:
+        warn_of_cut(file, cut)
+    return lines
+
+
+def split_lines(content: bytes) -> tuple[Lines, int | None]:
+    """The lines that are records, and the number of the last line when it was cut off."""
+    lines = content.split(b"\n")
     if not lines[-1]:
         lines.pop()
     cut = find_torn_lines(lines)
-    if len(lines) in cut:
-        warn(f"{file}: line {len(lines)} was cut off while it was written; it is skipped")
-    return [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN_MARK]
+    kept = [(n, line) for n, line in enumerate(lines, start=1) if n not in cut and line != TORN_MARK]
+    return kept, len(lines) if len(lines) in cut else None
+
+
+def warn_of_cut(file: Path, number: int) -> None:
+    warn(f"{file}: line {number} was cut off while it was written; it is skipped")
 
 
 def warn(torn_line: str) -> None:

@@ -20,6 +20,7 @@ from tlsmem.schema.harness_output import (
     Model,
     Negotiated,
     Phase,
+    Process,
     Roles,
     Scenario,
     Sessions,
@@ -149,6 +150,18 @@ class Record(Model):
                 fields.pop(name, None)
         return fields
 
+    def of_process(self, process: Process) -> Self:
+        """The run as this one of its processes saw it. ValueError with a sentence when it had no such process."""
+        if self.roles != "split" and process == "both":
+            return self
+        there = dict.fromkeys(phase.process for phase in self.phases)
+        if there and process not in there:
+            raise ValueError(f"{self.describe()} had no process `{process}`, but {' and '.join(there)}")
+        return self.model_copy(update={"phases": [one for one in self.phases if one.process == process]})
+
+    def describe(self) -> str:
+        return f"the run of {self.stack}, {self.suite}, N = {self.sessions:,}"
+
     def to_json_line(self) -> bytes:
         text = self.model_dump_json(by_alias=True, exclude={"checksum"}).encode()
         return (add_checksum(text) if self.schema_ >= CHECKSUMS_SINCE else text) + b"\n"
@@ -198,11 +211,21 @@ def load(recording: Path | str) -> list[Record]:
 
 
 def load_file(file: Path) -> list[Record]:
-    """As `load`, of one file, plain or sealed."""
+    """As `load`, of one file, plain or sealed; from the cache where it has the file as it is now."""
+    from tlsmem.schema import record_cache  # it holds records, and so needs this module
+
     file = recording_files.locate(file)
-    lines = recording_files.read_lines(file)
-    with without_collection():
-        return [parse(line, f"{file}: line {n}") for n, line in lines]
+    packed = recording_files.read_file(file)
+    found = record_cache.load(file, packed)
+    if found is None:
+        lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
+        with without_collection():
+            found = [parse(line, f"{file}: line {n}") for n, line in lines]
+        if cut:
+            recording_files.warn_of_cut(file, cut)
+        else:
+            record_cache.store(file, packed, found)
+    return found
 
 
 @contextmanager

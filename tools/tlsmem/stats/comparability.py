@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
 
 from tlsmem.schema.records import SLOT_ARGUMENTS, UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.schema.run_origins import Machine
 
 DECLARED_ARGUMENTS = ("role=", "keep=", "aslr=", "thp=", "threads=")  # arguments that say roles and environment
 
@@ -39,9 +41,12 @@ def select_latest_builds(records: Iterable[Record]) -> list[Record]:
 def conditions(record: Record) -> tuple:
     """What a run's key holds beside its declared fields and its binary: the suite's arguments, the machine."""
     varying = ("build/harness/", "sessions=", "window=", *SLOT_ARGUMENTS, *DECLARED_ARGUMENTS)
-    return tuple(word for word in record.argv if not word.startswith(varying)), tuple(
-        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS
-    )
+    return tuple(word for word in record.argv if not word.startswith(varying)), declared_machine(record.machine)
+
+
+@cache
+def declared_machine(machine: Machine) -> tuple:
+    return tuple((name, value) for name, value in machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS)
 
 
 def arrangement(record: Record) -> tuple:

@@ -12,7 +12,7 @@ from tlsmem.schema.harness_output import Env, Meter, Process, Roles
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ITSELF
 from tlsmem.stats.comparability import describe_dropped, select_comparable, select_latest_builds, sort_by_start
-from tlsmem.stats.series import Series, Setting, cpu_name, peer_name, process_view
+from tlsmem.stats.series import Series, Setting, cpu_name, peer_name
 
 
 def declared(record: Record) -> tuple:
@@ -37,8 +37,16 @@ class Selection:
 
     def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
         """ValueError with a sentence when the runs had no such process."""
-        found = self.runs_of.get((stack, setting), ())
-        return Series(stack, setting, tuple(process_view(one, process) for one in found), process)
+        key = stack, setting, process
+        if key not in self.known_series:
+            runs = self.runs_of.get((stack, setting), ())
+            self.known_series[key] = Series(stack, setting, tuple(one.of_process(process) for one in runs), process)
+        return self.known_series[key]
+
+    @cached_property
+    def known_series(self) -> dict[tuple[str, Setting, Process], Series]:
+        """Made once: many tables ask for the same ones."""
+        return {}
 
     @cached_property
     def runs_of(self) -> dict[tuple[str, Setting], list[Record]]:

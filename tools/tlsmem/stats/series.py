@@ -6,7 +6,6 @@ from typing import get_args
 
 from tlsmem.schema.harness_output import Env, Meter, Process, Role, Roles, Window
 from tlsmem.schema.records import Record
-from tlsmem.stats import session_cost
 
 
 def allocator_name(record: Record) -> str:
@@ -46,11 +45,6 @@ def peer_name(record: Record) -> str | None:
 
 def cpu_name(record: Record) -> str:
     return record.cpu_features.name if record.cpu_features else "all"
-
-
-def process_view(record: Record, process: Process) -> Record:
-    """The run as this one of its processes saw it."""
-    return record.model_copy(update={"phases": session_cost.phases_of(record, process)})
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,11 @@ class HeapCost:
 def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
     """Of one process; it may be left out where the run had one only. ValueError with a sentence else: the figures of
     two processes are never mixed."""
-    there = dict.fromkeys(phase.process for phase in record.phases)
-    if process is None and len(there) > 1:
-        raise ValueError(f"{describe_run(record)} had processes of its own for {' and '.join(there)}: say which")
-    if process is not None and there and process not in there:
-        raise ValueError(f"{describe_run(record)} had no process `{process}`, but {' and '.join(there)}")
-    return [phase for phase in record.phases if process in (None, phase.process)]
+    if process is not None:
+        return record.of_process(process).phases
+    if record.roles == "split" and len(there := dict.fromkeys(phase.process for phase in record.phases)) > 1:
+        raise ValueError(f"{record.describe()} had processes of its own for {' and '.join(there)}: say which")
+    return record.phases
 
 
 def phase_of(record: Record, name: str, process: Process | None = None) -> Phase:
@@ -65,11 +64,7 @@ def phase_of(record: Record, name: str, process: Process | None = None) -> Phase
     for phase in phases_of(record, process):
         if phase.phase == name:
             return phase
-    raise ValueError(f"{describe_run(record)} has no phase `{name}`")
-
-
-def describe_run(record: Record) -> str:
-    return f"the run of {record.stack}, {record.suite}, N = {record.sessions:,}"
+    raise ValueError(f"{record.describe()} has no phase `{name}`")
 
 
 def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-import numpy
-
 from tlsmem.schema.records import Record
 from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
@@ -96,7 +94,7 @@ class Sample:
     @property
     def interval(self) -> Interval | None:
         """Of the median, by bootstrap; none of fewer than three repeats."""
-        return bootstrap.bootstrap_interval([self.values], numpy.median) if len(self.values) >= MIN_REPEATS else None
+        return bootstrap.median_interval(self.values) if len(self.values) >= MIN_REPEATS else None
 
     @property
     def spread(self) -> float | None:
@@ -161,7 +159,7 @@ class Ratio:
     @property
     def interval(self) -> Interval | None:
         if len(self.quotients) >= MIN_REPEATS:
-            return bootstrap.bootstrap_interval([self.quotients], numpy.median)
+            return bootstrap.median_interval(self.quotients)
         enough = min(len(self.before.values), len(self.after.values)) >= MIN_REPEATS
         return bootstrap.ratio_interval(self.before.values, self.after.values) if self.unpaired and enough else None
 

@@ -1,0 +1,82 @@
+"""Results that take long and follow from their arguments alone, kept from one command to the next.
+
+They are in build/records/results.sqlite, which git ignores. Each is found by the function's name, its arguments and the
+code that decides it. Without the file, or when it cannot be read or written, results are computed as usual."""
+
+import atexit
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tlsmem.base.paths import ROOT
+
+FILE = ROOT / "build/records/results.sqlite"
+PACKAGE = ROOT / "tools/tlsmem"
+MOST_RESULTS = 100_000  # more are forgotten, all at once
+
+
+pending: dict[bytes, str] = {}  # written when the command ends, in one step
+
+
+def recall(name: str, arguments: Any, code: bytes, compute: Callable[[], Any]) -> Any:
+    """`compute()`, or what it returned for the same name, arguments and code; arguments and result are JSON values."""
+    key = hashlib.blake2b(json.dumps([name, arguments]).encode() + code, digest_size=20).digest()
+    found = pending.get(key) or read_result(key)
+    if found is None:
+        found = json.dumps(compute())
+        if not pending:
+            atexit.register(write_results)
+        pending[key] = found
+    return json.loads(found)
+
+
+def read_result(key: bytes) -> str | None:
+    connection = open_results()
+    if not connection:
+        return None
+    try:
+        found = connection.execute("SELECT result FROM results WHERE key = ?", [key]).fetchone()
+    except sqlite3.Error:
+        return None
+    return found[0] if found else None
+
+
+@cache
+def open_results() -> sqlite3.Connection | None:
+    """The file of results for reading, or None when there is none."""
+    try:
+        return sqlite3.connect(f"file:{quote(str(FILE))}?mode=ro", uri=True, timeout=1)
+    except sqlite3.Error:
+        return None
+
+
+def write_results() -> None:
+    try:
+        FILE.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(FILE, timeout=1)) as connection, connection:
+            connection.execute("PRAGMA synchronous = OFF")  # what is lost is computed again
+            connection.execute("CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
+            if connection.execute("SELECT count(*) FROM results").fetchone()[0] > MOST_RESULTS:
+                connection.execute("DELETE FROM results")
+            connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", pending.items())
+    except (OSError, sqlite3.Error):
+        pass
+
+
+@cache
+def code_of(modules: str, *more: Path) -> bytes:
+    """A digest of the modules of the package that match the pattern, and of more files."""
+    return digest_files([*sorted(PACKAGE.glob(modules)), *more])
+
+
+def digest_files(files: Iterable[Path]) -> bytes:
+    made = hashlib.blake2b()
+    for file in files:
+        made.update(file.read_bytes())
+    return made.digest()

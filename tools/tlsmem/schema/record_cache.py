@@ -1,0 +1,252 @@
+"""Records of large files, kept as they were read and checked, so that each file is checked once.
+
+The cache of a file is build/records/NAME.cache, which git ignores; without it all is read as usual. It begins with a
+digest of all that decides what reading gives: the file, its manifest, and the code of this package. After that come
+the small fields of every record, and then the bulk of each (BULK), which is read from the cache when it is used: of a
+recording of 57 MB most tables need less than a tenth.
+
+Nothing else reads the cache, and no failure to write it is told: the next reading is as slow as this one was."""
+
+import hashlib
+import io
+import mmap
+import os
+import pickle
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, PrivateAttr
+
+from tlsmem.base.paths import ROOT
+from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites, Process
+from tlsmem.schema.records import Record
+
+BULK = ("phases", "sites", "timings")
+LEAST_BYTES = 64 << 10  # a smaller file is read anew as fast
+FOLDER = ROOT / "build/records"
+DIGEST_BYTES = 32
+Span = tuple[int, int]  # begin and end in the cache
+
+
+class Bulk:
+    """The bulk of one record in a cache: spans by field."""
+
+    def __init__(self, content: mmap.mmap, spans: dict[str, Span]) -> None:
+        self.content, self.spans = content, spans
+
+    def read(self, name: str) -> Any:
+        if name not in self.spans:
+            return None
+        begin, end = self.spans[name]
+        return pickle.loads(self.content[begin:end])
+
+
+class CachedRecord(Record):
+    """A record whose bulk is read when it is asked for; of one process, when `of_process` made it."""
+
+    _bulk: Bulk = PrivateAttr()
+    _process: Process | None = PrivateAttr(default=None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in BULK:
+            return super().__getattr__(name)
+        private = self.__pydantic_private__
+        value = private["_bulk"].read(name)
+        if name == "phases" and private["_process"]:
+            value = [phase for phase in value if phase.process == private["_process"]]
+        self.__dict__[name] = value
+        return value
+
+    def of_process(self, process: Process) -> Record:
+        """As Record.of_process, without reading the phases."""
+        if self.status != "measured" or self.roles != "split" or process == "both":
+            return super().of_process(process)
+        view = self.model_copy()
+        view.__dict__.pop("phases", None)
+        view.__pydantic_private__ = {"_bulk": self._bulk, "_process": process}
+        return view
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        self.read_bulk()
+        return super().model_dump(**options)
+
+    def model_dump_json(self, **options: Any) -> str:
+        self.read_bulk()
+        return super().model_dump_json(**options)
+
+    def read_bulk(self) -> None:
+        """Everything, in the order of the fields, in which it is written."""
+        read_fields(self)
+        for phase in self.phases:
+            for part in (phase.heap, phase.sites):
+                if part:
+                    read_fields(part)
+
+
+def read_fields(model: BaseModel) -> None:
+    values = {name: getattr(model, name) for name in field_names(type(model))}
+    object.__setattr__(model, "__dict__", values)
+
+
+def load(file: Path, content: bytes) -> list[Record] | None:
+    """The records of a file with this content, or None when they are not in the cache."""
+    if len(content) < LEAST_BYTES:
+        return None
+    try:
+        with place(file).open("rb") as cached:
+            if cached.read(DIGEST_BYTES) != digest(file, content):
+                return None
+            size = int.from_bytes(cached.read(8), "little")
+            fields, spans = pickle.loads(cached.read(size))
+            bulk = mmap.mmap(cached.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError:
+        return None
+    begin = DIGEST_BYTES + 8 + size
+    return [
+        rebuild_record(values, Bulk(bulk, {name: (begin + a, begin + b) for name, (a, b) in places.items()}))
+        for values, places in zip(fields, spans, strict=True)
+    ]
+
+
+def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
+    """Keep what reading gave. It is written whole or not at all."""
+    if len(content) < LEAST_BYTES:
+        return
+    known: dict[Any, Any] = {}
+    bulk, spans = io.BytesIO(), []
+    for record in records:
+        places: dict[str, Span] = {}
+        for name in BULK:
+            if (value := getattr(record, name)) is not None:
+                begin = bulk.tell()
+                bulk.write(dump(value))
+                places[name] = begin, bulk.tell()
+        spans.append(places)
+    fields = [{name: share(record.__dict__[name], known) for name in small_fields()} for record in records]
+    head = dump((fields, spans))
+    partial = place(file).with_suffix(f".{os.getpid()}")
+    try:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(b"".join((digest(file, content), len(head).to_bytes(8, "little"), head, bulk.getvalue())))
+        partial.replace(place(file))
+    except OSError:
+        partial.unlink(missing_ok=True)
+
+
+def place(file: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:16]
+    return FOLDER / f"{name}.cache"
+
+
+def digest(file: Path, content: bytes) -> bytes:
+    """Of the file as it lies there, of its manifest, and of the code that reads them."""
+    made = hashlib.blake2b(code_digest(), digest_size=DIGEST_BYTES)
+    made.update(content)
+    return made.digest()
+
+
+@cache
+def code_digest() -> bytes:
+    made = hashlib.blake2b(sys.version.encode())
+    for module in sorted(Path(__file__).parent.glob("*.py")):
+        made.update(module.read_bytes())
+    return made.digest()
+
+
+def small_fields() -> list[str]:
+    return [name for name in Record.model_fields if name not in BULK]
+
+
+def share(value: Any, known: dict[Any, Any]) -> Any:
+    """One object for all values that are equal: pickle writes it once, and reading makes it once."""
+    if isinstance(value, (BaseModel, str, list)):
+        return known.setdefault((type(value), dump(value)), value)
+    return value
+
+
+class CachedHeaps(Heaps):
+    """Heaps whose counts are made when they are asked for: most tables ask for one role of six."""
+
+    _counts: dict[str, tuple[int, ...]] = PrivateAttr()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Heaps.model_fields:
+            return super().__getattr__(name)
+        counts = self.__dict__[name] = rebuild(HeapCounts, *self.__pydantic_private__["_counts"][name])
+        return counts
+
+
+class CachedPhaseSites(PhaseSites):
+    """Sites of a phase whose blocks are read when they are asked for: there may be thousands."""
+
+    _live: bytes = PrivateAttr()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "live":
+            return super().__getattr__(name)
+        live = self.__dict__["live"] = [rebuild(LiveBlocks, *values) for values in pickle.loads(self._live)]
+        return live
+
+
+class Pickler(pickle.Pickler):
+    """Writes a model as its class and its values: a third of what pydantic's own way takes, and faster to read."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Heaps):
+            return rebuild_heaps, tuple(field_values(getattr(value, name)) for name in Heaps.model_fields)
+        if isinstance(value, PhaseSites):
+            live = pickle.dumps([field_values(one) for one in value.live])
+            return rebuild_sites, (live, *(getattr(value, name) for name in PhaseSites.model_fields if name != "live"))
+        if isinstance(value, BaseModel):
+            return rebuild, (type(value), *field_values(value))
+        return NotImplemented
+
+
+def dump(value: Any) -> bytes:
+    written = io.BytesIO()
+    Pickler(written, pickle.HIGHEST_PROTOCOL).dump(value)
+    return written.getvalue()
+
+
+@cache
+def field_names(model: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(model.model_fields)
+
+
+def field_values(model: BaseModel) -> tuple[Any, ...]:
+    return tuple(model.__dict__[name] for name in field_names(type(model)))
+
+
+@cache
+def fields_set(model: type[BaseModel]) -> set[str]:
+    return set(model.model_fields)
+
+
+def rebuild(model: type[BaseModel], *values: Any) -> BaseModel:
+    """A model with these values in the order of its fields; they were checked before they were kept."""
+    return fill(object.__new__(model), dict(zip(field_names(model), values, strict=True)), None)
+
+
+def rebuild_heaps(*counts: tuple[int, ...]) -> Heaps:
+    made = object.__new__(CachedHeaps)
+    return fill(made, {}, {"_counts": dict(zip(field_names(Heaps), counts, strict=True))})
+
+
+def rebuild_sites(live: bytes, *values: Any) -> PhaseSites:
+    names = (name for name in PhaseSites.model_fields if name != "live")
+    return fill(object.__new__(CachedPhaseSites), dict(zip(names, values, strict=True)), {"_live": live})
+
+
+def rebuild_record(values: dict[str, Any], bulk: Bulk) -> Record:
+    return fill(object.__new__(CachedRecord), values, {"_bulk": bulk, "_process": None})
+
+
+def fill(model: BaseModel, values: dict[str, Any], private: dict[str, Any] | None) -> Any:
+    object.__setattr__(model, "__dict__", values)
+    object.__setattr__(model, "__pydantic_fields_set__", fields_set(type(model)))
+    object.__setattr__(model, "__pydantic_extra__", None)
+    object.__setattr__(model, "__pydantic_private__", private)
+    return model
