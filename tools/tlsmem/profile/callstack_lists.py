@@ -15,7 +15,8 @@ class CallstackLists:
 
     def __init__(self, stacks: CallstackTree, frames: Sequence[Frame]) -> None:
         self.stacks, self.frames = stacks, frames
-        self.places: dict[tuple[int, ...], int] = {}
+        self.addresses: list[tuple] = []  # of the frames
+        self.places: dict[tuple[int, ...], int] = {}  # by their frames, the outermost first
         self.known: dict[tuple[int, ...], int] = {}
 
     def stack(self, numbers: Sequence[int]) -> int:
@@ -27,20 +28,18 @@ class CallstackLists:
         return found
 
     def add(self, numbers: tuple[int, ...]) -> int:
-        stack = 0
-        for _, same in groupby(reversed(numbers), key=self.address):
-            stack = self.stacks.add(self.place(tuple(same)[::-1]), stack)
+        self.addresses += map(address, range(len(self.addresses), len(self.frames)), self.frames[len(self.addresses) :])
+        stack, places, stacks = 0, self.places, self.stacks
+        for _, same in groupby(reversed(numbers), key=self.addresses.__getitem__):
+            frames = tuple(same)
+            place = places.get(frames)
+            stack = stacks.add(self.place(frames) if place is None else place, stack)
         return stack
 
-    def address(self, number: int) -> tuple[str | None, int] | tuple[int]:
-        """Neighbours that have the same are a function and those that were inlined there."""
-        frame = self.frames[number]
-        return (number,) if frame.address is None else (frame.module, frame.address)
-
-    def place(self, numbers: tuple[int, ...]) -> int:
-        if numbers not in self.places:
-            self.places[numbers] = self.stacks.place(tuple(self.frames[number] for number in numbers))
-        return self.places[numbers]
+    def place(self, outermost_first: tuple[int, ...]) -> int:
+        frames = tuple(self.frames[number] for number in reversed(outermost_first))
+        found = self.places[outermost_first] = self.stacks.place(frames)
+        return found
 
     def demangle(self) -> str | None:
         """When all stacks are known: every name once. A sentence when that is not possible."""
@@ -48,6 +47,11 @@ class CallstackLists:
         names, missing = demangle_names(frame.function for frames in places for frame in frames if frame.function)
         places[:] = [tuple(renamed(frame, names) for frame in frames) for frames in places]
         return missing
+
+
+def address(number: int, frame: Frame) -> tuple:
+    """Neighbours that have the same are a function and those that were inlined there."""
+    return (number,) if frame.address is None else (frame.module, frame.address)
 
 
 def renamed(frame: Frame, names: dict[str, str]) -> Frame:

@@ -5,7 +5,7 @@ Readers fill it, one per form of file (see open_profile.py); all views are made 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tlsmem.profile.frames import Frame, Owner, find_owner
 
@@ -119,6 +119,10 @@ class Profile:
     sessions_of_role: int | None = None  # of which the bytes are; None: not known. 1 in a sites run
     warnings: list[str] = field(default_factory=list)  # sentences that do not name the file: it is torn, ...
     torn: str | None = None  # the one of them that says that a part of the file is missing
+
+    def sums_by_moment(self) -> Any:
+        """Sums by bucket that are known without the call stacks; None: they are not."""
+        return None
 
     def moment(self, name: str) -> Moment:
         """ValueError with a sentence that names those that there are."""

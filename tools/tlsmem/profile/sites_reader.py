@@ -2,9 +2,14 @@
 
 import shlex
 from collections import defaultdict
+from functools import cache
+from typing import Any
 
+from tlsmem.base import memo
+from tlsmem.base.paths import ROOT
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import unresolved_stacks
+from tlsmem.profile.buckets.sums import BucketSums, SumsByMoment
 from tlsmem.profile.callstack_lists import CallstackLists
 from tlsmem.profile.demangle import normalise_name
 from tlsmem.profile.errors import Unreadable
@@ -20,10 +25,21 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
     """Of one process, or of both ends of the pair: where each has a process of its own, their phases are joined.
 
     Bytes are those of one session of each role. Unreadable, with a sentence, when it is no sites run."""
-    if record.sites is None or record.status != "measured":
+    if not record.has_sites or record.status != "measured":
         raise Unreadable(
             f"{record.describe()} is no sites run that was measured: it is {record.meter}, {record.status}"
         )
+    digest = record.bulk_digest()
+    if digest is None:
+        return read_profile(record, process)
+    arguments = [digest, record.stack, process]
+    code = memo.code_of("profile/**/*.py", ROOT / "memtest/buckets.toml")
+    sums = memo.recall("bucket sums", arguments, code, lambda: BucketSums(read_profile(record, process)).by_moment())
+    return SitesProfile(record, process, sums)
+
+
+def read_profile(record: Record, process: Process | None) -> Profile:
+    """Unreadable, with a sentence, when the owner that its frames tell is not the one that the meter knew."""
     stacks = CallstackTree()
     numbers = add_stacks(record.sites, stacks)
     try:
@@ -36,6 +52,28 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
     found.sessions_of_role, found.of_one_pair = 1, True
     found.warnings += unresolved_stacks.unnamed_function_warnings(found)
     return found
+
+
+class SitesProfile(Profile):
+    """The profile of a record whose bucket sums are known; its call stacks are read when they are asked for."""
+
+    def __init__(self, record: Record, process: Process | None, sums: SumsByMoment) -> None:
+        super().__init__("sites", record.describe(), shlex.join(record.argv), None, None)
+        self.runtime_s, self.run = record.elapsed_ns / 1e9, record
+        self.sessions_of_role, self.of_one_pair = 1, True
+        self.process, self.sums = process, sums
+        for name in ("stacks", "moments", "warnings"):
+            del self.__dict__[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("stacks", "moments", "warnings"):
+            raise AttributeError(name)
+        read = read_profile(self.run, self.process)
+        self.stacks, self.moments, self.warnings = read.stacks, read.moments, read.warnings
+        return self.__dict__[name]
+
+    def sums_by_moment(self) -> SumsByMoment:
+        return self.sums
 
 
 def by_phase(record: Record, process: Process | None) -> dict[str, list[LiveBlocks]]:
@@ -69,10 +107,10 @@ def add_stacks(sites: RecordedCallstacks, stacks: CallstackTree) -> list[int]:
 
 
 def convert_frame(one: Recorded) -> Frame:
-    return Frame(
-        one.function and normalise_name(one.function),
-        one.file and shorten_path(one.file),
-        one.line,
-        one.module,
-        one.offset,
-    )
+    return convert_fields(one.function, one.file, one.line, one.module, one.offset)
+
+
+@cache
+def convert_fields(function: str | None, file: str | None, line: int | None, module: str, offset: int) -> Frame:
+    """Once: the runs of a recording have most frames in common."""
+    return Frame(function and normalise_name(function), file and shorten_path(file), line, module, offset)

@@ -73,7 +73,7 @@ def called(setting: Setting) -> str:
 def sites_run(selection: Selection, at: StackInSuite) -> Record | None:
     """Of the largest N."""
     runs = [run for run in selection.runs_of.get((at.stack, at.metered), ()) if run.meter == "sites"]
-    measured = [run for run in runs if run.status == "measured" and run.sites is not None]
+    measured = [run for run in runs if run.status == "measured" and run.has_sites]
     return max(measured, key=lambda run: run.sessions, default=None)
 
 

@@ -40,8 +40,11 @@ class Bulk:
     def read(self, name: str) -> Any:
         if name not in self.spans:
             return None
-        begin, end = self.spans[name]
-        return pickle.loads(self.content[begin:end])
+        return pickle.loads(self.packed(name))
+
+    def packed(self, name: str) -> bytes:
+        begin, end = self.spans.get(name, (0, 0))
+        return self.content[begin:end]
 
 
 class CachedRecord(Record):
@@ -64,10 +67,20 @@ class CachedRecord(Record):
         """As Record.of_process, without reading the phases."""
         if self.status != "measured" or self.roles != "split" or process == "both":
             return super().of_process(process)
-        view = self.model_copy()
-        view.__dict__.pop("phases", None)
-        view.__pydantic_private__ = {"_bulk": self._bulk, "_process": process}
-        return view
+        values = {name: value for name, value in self.__dict__.items() if name != "phases"}
+        private = {"_bulk": self.__pydantic_private__["_bulk"], "_process": process}
+        return fill(object.__new__(CachedRecord), values, private)
+
+    @property
+    def has_sites(self) -> bool:
+        return "sites" in self.__pydantic_private__["_bulk"].spans
+
+    def bulk_digest(self) -> str:
+        bulk = self.__pydantic_private__["_bulk"]
+        made = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        for name in BULK:
+            made.update(bulk.packed(name))
+        return made.hexdigest()
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         self.read_bulk()

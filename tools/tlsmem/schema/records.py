@@ -159,6 +159,14 @@ class Record(Model):
             raise ValueError(f"{self.describe()} had no process `{process}`, but {' and '.join(there)}")
         return self.model_copy(update={"phases": [one for one in self.phases if one.process == process]})
 
+    @property
+    def has_sites(self) -> bool:
+        return self.sites is not None
+
+    def bulk_digest(self) -> str | None:
+        """What stands for phases and sites where they have not been read yet; None where they have."""
+        return None
+
     def describe(self) -> str:
         return f"the run of {self.stack}, {self.suite}, N = {self.sessions:,}"
 

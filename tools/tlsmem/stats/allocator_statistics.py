@@ -57,8 +57,13 @@ def obtained_bytes(phase: Phase) -> int:
 
 def have_runtime_statistics(runs: Iterable[Record]) -> bool:
     """Whether these runs tell what is live by a runtime's own figure, all of them."""
-    phases = [phase for run in runs for phase in run.phases]
-    return bool(phases) and all(read_statistics(RUNTIMES, phase) for phase in phases)
+    found = None
+    for run in runs:
+        for phase in run.phases:
+            found = bool(read_statistics(RUNTIMES, phase))
+            if not found:
+                return False
+    return bool(found)
 
 
 def returned_memory_note(runs: Iterable[Record]) -> str | None:

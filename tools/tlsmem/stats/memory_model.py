@@ -4,8 +4,6 @@ and H what one more handshake under way adds."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy
-
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import session_cost
 
@@ -44,6 +42,8 @@ def pairs_at_once(record: Record) -> int:
 
 def fit_memory_model(points: Sequence[tuple[int, int, float]]) -> MemoryModel | None:
     """Least squares over (sessions, window in pairs, bytes); None when they do not tell the three terms apart."""
+    import numpy
+
     matrix = numpy.array([(1, sessions, window) for sessions, window, _ in points], float)
     if len(points) < 3 or numpy.linalg.matrix_rank(matrix) < 3:
         return None

@@ -43,7 +43,7 @@ def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
     named += [Column(key, key, left=True) for key in ("role", "bucket")]
     most = [Column(MOST, "most"), Column(f"{MOST}_in", "most in", left=True, usual=PEAK)]
     columns = [*named, *phase_columns(BEFORE), *most, *phase_columns(AFTER)]
-    peak = any(PEAK in profile.moments for profile in profiles)
+    peak = any(PEAK in BucketSums(profile).moments for profile in profiles)
     caption = CAPTION.format(" and (blocks)" if blocks else "", AT_PEAK if peak else AT_FULLEST)
     made = Table("buckets", TITLE + (f": {of_one}" if of_one else ""), caption + without_rules(profiles), columns)
     for profile in profiles:
@@ -72,8 +72,8 @@ def rows(sums: BucketSums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
     """Bucket, figures. Buckets that hold nothing at any of the moments have no row, but `other` has."""
     fullest = sums.fullest(role)
     moments = [*BEFORE, fullest, *AFTER]
-    found = [sums.live_by_bucket(name, role) if name in sums.profile.moments else None for name in moments]
-    wholes = [sums.live_total(name, role) if name in sums.profile.moments else None for name in moments]
+    found = [sums.live_by_bucket(name, role) if name in sums.moments else None for name in moments]
+    wholes = [sums.live_total(name, role) if name in sums.moments else None for name in moments]
 
     def row(name: str, cells: list[Cell]) -> list[Cell]:
         return [text_cell(name), *cells[: len(BEFORE) + 1], text_cell(fullest or "–"), *cells[len(BEFORE) + 1 :]]

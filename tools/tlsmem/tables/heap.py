@@ -33,10 +33,12 @@ def heap_cell(cost: HeapCost, why: str | None = None) -> Cell:
 def remainder(series: Series, role: str, cost: HeapCost) -> str | None:
     """Its name, and how far slopes of repeats lie apart where they do."""
     name = remainders.explain_remainder(process_tables.remove_tables(series.heap_pair()), role, cost)
+    if not name:
+        return None
     live = session_cost.values_by_sessions(
         series.runs("heap"), lambda run: getattr(session_cost.phase_of(run, cost.phase).heap, role).live_bytes
     )
-    found = bootstrap.slope_interval(live) if name else None
+    found = bootstrap.slope_interval(live)
     return f"{name}; {found.low:,.2f} to {found.high:,.2f} over repeats" if found else name
 
 

@@ -84,7 +84,7 @@ def explain_pair(one: BucketSums, other: BucketSums, given: set[str]) -> Iterato
             sides = [StackSide(sums, role, moment(sums, role)) for sums in (one, other)]
             if moment == BucketSums.fullest:
                 sides = [side._replace(at=f" (`{side.moment}`)") for side in sides]
-            if all(side.moment in side.sums.profile.moments for side in sides):
+            if all(side.moment in side.sums.moments for side in sides):
                 larger, smaller = sorted(sides, key=lambda side: side.total_per_session, reverse=True)
                 yield from explain_moment(when, larger, smaller, given)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypedDict
 
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
@@ -10,12 +11,25 @@ from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile, sum_live
 
 
+class SumsByMoment(TypedDict):
+    """What BucketSums finds, as JSON values: [bytes, blocks] by moment and owner, in order of time."""
+
+    live_by_bucket: dict[str, dict[str, dict[str, tuple[int, int | None]]]]
+    live_total: dict[str, dict[str, tuple[int, int | None]]]
+
+
 @dataclass
 class BucketSums:
-    """Of a profile, by the rules of its stack's family; without a record of the run everything is `other`."""
+    """Of a profile, by the rules of its stack's family; without a record of the run everything is `other`.
+
+    `known` spares the profile's call stacks from being read: see sites_reader.py."""
 
     profile: Profile
     rules: dict[int, Rule | None] = field(default_factory=dict)  # by call stack, as they are asked for
+    known: SumsByMoment | None = None
+
+    def __post_init__(self) -> None:
+        self.known = self.known or self.profile.sums_by_moment()
 
     @property
     def stack(self) -> str:
@@ -44,6 +58,9 @@ class BucketSums:
 
     def live_by_bucket(self, moment: str, owner: Owner) -> dict[str, LiveHeap]:
         """By bucket, in the order of the table, those that hold something; of all sessions of the role."""
+        if self.known:
+            found = self.known["live_by_bucket"][moment].get(owner, {})
+            return {bucket: LiveHeap(*held) for bucket, held in found.items()}
         of: dict[str, list[LiveHeap]] = {}
         for stack, held in self.profile.live_of_sessions(moment, owner).items():
             of.setdefault(self.bucket(stack), []).append(held)
@@ -51,20 +68,40 @@ class BucketSums:
 
     def live_total(self, moment: str, owner: Owner) -> LiveHeap:
         """All that the sessions of the role hold, whatever the rules say."""
+        if self.known:
+            return LiveHeap(*self.known["live_total"][moment].get(owner, (0, 0)))
         return sum_live(self.profile.live_of_sessions(moment, owner))
+
+    @property
+    def moments(self) -> list[str]:
+        """Names, in order of time."""
+        return list(self.known["live_total"] if self.known else self.profile.moments)
+
+    def by_moment(self) -> SumsByMoment:
+        """All of it."""
+        owners = {name: list(self.profile.owners(name)) for name in self.moments}
+        base = owners.get(BASE, [])
+        owners = {name: dict.fromkeys([*found, *base]) for name, found in owners.items()}
+        return {
+            "live_by_bucket": {name: {one: self.live_by_bucket(name, one) for one in owners[name]} for name in owners},
+            "live_total": {name: {one: self.live_total(name, one) for one in owners[name]} for name in owners},
+        }
 
     def phases(self) -> list[str]:
         """Moments that are ends of phases with sessions, in order of time."""
-        return [name for name in self.profile.moments if name not in (BASE, PEAK, END)]
+        return [name for name in self.moments if name not in (BASE, PEAK, END)]
 
     def fullest(self, owner: Owner) -> str | None:
         """The tool's own peak; where it tells none, the first of the phases at whose end the role holds most."""
-        if PEAK in self.profile.moments:
+        if PEAK in self.moments:
             return PEAK
         return max(self.phases(), key=lambda name: self.live_total(name, owner).bytes, default=None)
 
     def roles(self) -> list[Owner]:
-        found = {owner for name in self.profile.moments for owner in self.profile.owners(name)}
+        if self.known:
+            found = {owner for owners in self.known["live_total"].values() for owner in owners}
+        else:
+            found = {owner for name in self.profile.moments for owner in self.profile.owners(name)}
         return [role for role in ("client", "server") if role in found]
 
     def reasons(self, moment: str, owner: Owner, bucket: str) -> Counter[Rule]:
