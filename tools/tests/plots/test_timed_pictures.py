@@ -167,7 +167,8 @@ def test_no_text_lies_over_another_and_all_are_inside(stacks):
     suites += [f"{suite}-mutual" for suite in suites] + [f"{suite}-pq-mutual" for suite in suites]
     every = synthetic_timed.campaign(names, suites, "throughput", factors=[1.0])
     every += synthetic_timed.campaign(names, [suites[0], f"{suites[0]}-id", f"{suites[0]}-ticket"], factors=[1.0])
-    for name, made in pictures.timed_figures(select(every)):
+    for name, draw in pictures.timed_figures(select(every)):
+        made = draw()
         assert overlaps(drawn(made)) == [], name
         for text in shown(made):
             box = text.get_window_extent()

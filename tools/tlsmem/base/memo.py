@@ -18,7 +18,7 @@ from tlsmem.base.paths import ROOT
 
 FILE = ROOT / "build/records/results.sqlite"
 PACKAGE = ROOT / "tools/tlsmem"
-MOST_RESULTS = 100_000  # more are forgotten, all at once
+MOST_BYTES = 256 << 20  # of a larger file all results are forgotten
 
 
 pending: dict[bytes, str] = {}  # written when the command ends, in one step
@@ -62,7 +62,7 @@ def write_results() -> None:
         with closing(sqlite3.connect(FILE, timeout=1)) as connection, connection:
             connection.execute("PRAGMA synchronous = OFF")  # what is lost is computed again
             connection.execute("CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
-            if connection.execute("SELECT count(*) FROM results").fetchone()[0] > MOST_RESULTS:
+            if FILE.stat().st_size > MOST_BYTES:
                 connection.execute("DELETE FROM results")
             connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", pending.items())
     except (OSError, sqlite3.Error):

@@ -5,6 +5,7 @@ import shlex
 import string
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
 
@@ -206,6 +207,16 @@ class Mask(RootModel[dict[Cpu, dict[str, str]]]):
 
 def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:
     """The tables of one file by name; exits with a sentence that names file, table and key."""
+    try:
+        about = file.stat()
+    except OSError as error:
+        sys.exit(f"{file}: {error.strerror}")
+    return dict(read_version(file, validate, about.st_mtime_ns, about.st_size))
+
+
+@cache
+def read_version(file: Path, validate: Callable[[object], Kind], mtime_ns: int, size: int) -> dict[str, Kind]:
+    """The file as it was at this time: a report asks for the stacks some hundred times."""
     try:
         tables = resolve_tables(parse_toml(file.read_bytes()))
     except (OSError, ValueError) as error:

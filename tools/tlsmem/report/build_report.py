@@ -68,7 +68,9 @@ def run(given: argparse.Namespace) -> None:
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
         output.parent.mkdir(parents=True, exist_ok=True)
-        profile_output.write_text(page.page("What a TLS session costs", subtitle(read), made), str(output))
+        profile_output.write_text(
+            page.page("What a TLS session costs", subtitle(read), made, recordings.digest(loaded)), str(output)
+        )
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
     else:
         profile_output.write_text(render.format_tables(files.tables(made, given.table), given.format), str(output))

@@ -3,12 +3,15 @@
 import io
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import matplotlib
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
+from tlsmem.base import memo
+from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
 from tlsmem.report.sections import Picture, deflate_base64, identifier
@@ -37,11 +40,11 @@ class PictureCard(NamedTuple):
     pictures: tuple[HtmlPicture, ...]
 
 
-def cards(several: Iterable[Picture]) -> list[PictureCard]:
-    """Those of one group in one card."""
+def cards(several: Iterable[Picture], source: str | None = None) -> list[PictureCard]:
+    """Those of one group in one card. `source` stands for all that they show: a picture of it is drawn once."""
     groups: dict[str, list[HtmlPicture]] = {}
     for picture in several:
-        groups.setdefault(picture.group or picture.title, []).append(render_picture(picture))
+        groups.setdefault(picture.group or picture.title, []).append(render_picture(picture, source))
     return [
         PictureCard(some[0].name, title if len(some) > 1 else some[0].title, tuple(some))
         for title, some in groups.items()
@@ -55,15 +58,20 @@ def omit_picture(card: PictureCard, picture: HtmlPicture, why: str) -> PictureCa
     )
 
 
-def render_picture(picture: Picture) -> HtmlPicture:
+def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
     name, label = identifier(f"picture-{picture.name}"), picture.label or picture.title
     told = (name, picture.title, picture.says, picture.command, label)
     try:
-        text = svg(picture)
+        text = recall_svg(picture, source) if source else svg(picture)
     except ValueError as error:
         return HtmlPicture(*told, why=str(error))
     width, height = (round(float(size)) for size in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
     return HtmlPicture(*told, deflate_base64(text), width, height)
+
+
+def recall_svg(picture: Picture, source: str) -> str:
+    code = memo.code_of("**/*.py", *DEFINITIONS.glob("*.toml"))
+    return memo.recall("picture", [source, picture.name, matplotlib.__version__], code, partial(svg, picture))
 
 
 def draw_picture(picture: Picture) -> Figure:

@@ -37,9 +37,9 @@ def script(sections: Sequence[Section]) -> str:
     return f"{STRICT}(() => {{\n{ours}{bodies}}})();"
 
 
-def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+def page(title: str, subtitle: str, sections: Sequence[Section], source: str | None = None) -> str:
     """Below MOST: what is more goes without its largest pictures, each with a sentence. ValueError where that is not
-    enough."""
+    enough. `source` stands for the recordings: their pictures are drawn once."""
     drawn = script(sections)
     styles = dict.fromkeys(text for section in sections for text in section.styles)
     cards = {section.id: table_html.cards(section.tables) for section in sections}
@@ -55,7 +55,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         "policy": f"'sha256-{digest(drawn)}'",
         "style": plain(read_asset("page.css") + "".join([*styles, *columns])),
     }
-    pictures = {section.id: embedded_pictures.cards(section.pictures) for section in sections}
+    pictures = {section.id: embedded_pictures.cards(section.pictures, source) for section in sections}
     return fitting(template(), parts, pictures)
 
 

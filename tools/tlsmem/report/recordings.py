@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tlsmem.base import memo
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.schema.recording_files import is_recording
@@ -39,6 +40,13 @@ def recording_arguments(*recordings: Recording) -> str:
 def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
     """Path to its runs; each is read once, however often it is named. ValueError with a sentence that names it."""
     return {path_from_root(path): read_records(path) for path in dict.fromkeys(path.resolve() for path in paths)}
+
+
+def digest(loaded: dict[str, list[Record]]) -> str:
+    """Of all files of these recordings, in their order."""
+    paths = [ROOT / path for path in loaded]
+    files = [file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
+    return memo.digest_files(files).hex()
 
 
 def path_from_root(path: Path) -> str:

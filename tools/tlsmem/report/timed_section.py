@@ -4,11 +4,8 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import matplotlib
-
 from tlsmem.plots.timed import handshake_kinds, pictures
 from tlsmem.report import differing_settings
-from tlsmem.report.embedded_pictures import PAGE_RC_PARAMS
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
 from tlsmem.stats.timed_selection import TimedSelection
@@ -62,17 +59,9 @@ def name_recording(made: Table, recording: Recording, several: bool) -> Table:
 
 
 def drawings(recording: Recording, several: bool) -> Iterator[Picture]:
-    """Drawn as they are asked for, one after the other."""
     timed = few(recording.contents.timed)
-    with matplotlib.rc_context(PAGE_RC_PARAMS):
-        drawn = pictures.timed_figures(timed)
-    while True:
-        with matplotlib.rc_context(PAGE_RC_PARAMS):
-            found = next(drawn, None)
-        if not found:
-            return
-        name, made = found
-        yield timed_picture(name, recording, suite_arguments(timed), several)._replace(draw=lambda made=made: made)
+    for name, draw in pictures.timed_figures(timed):
+        yield timed_picture(name, recording, suite_arguments(timed), several)._replace(draw=draw)
 
 
 def timed_picture(name: str, recording: Recording, suites: str, several: bool) -> Picture:

@@ -1,9 +1,9 @@
 """Records of large files, kept as they were read and checked, so that each file is checked once.
 
 The cache of a file is build/records/NAME.cache, which git ignores; without it all is read as usual. It begins with a
-digest of all that decides what reading gives: the file, its manifest, and the code of this package. After that come
-the small fields of every record, and then the bulk of each (BULK), which is read from the cache when it is used: of a
-recording of 57 MB most tables need less than a tenth.
+digest of all that decides what reading gives, the file and the code of this package, and with a checksum of the rest.
+After that come the small fields of every record, and then the bulk of each (BULK), which is read from the cache when
+it is used: of a recording of 57 MB most tables need less than a tenth.
 
 Nothing else reads the cache, and no failure to write it is told: the next reading is as slow as this one was."""
 
@@ -14,6 +14,7 @@ import os
 import pickle
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,11 +77,15 @@ class CachedRecord(Record):
         return "sites" in self.__pydantic_private__["_bulk"].spans
 
     def bulk_digest(self) -> str:
-        bulk = self.__pydantic_private__["_bulk"]
-        made = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        private = self.__pydantic_private__
+        bulk, process = private["_bulk"], private["_process"] or ""
+        made = hashlib.blake2b(process.encode(), digest_size=DIGEST_BYTES)
         for name in BULK:
             made.update(bulk.packed(name))
         return made.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return are_equal(self, other, Record)
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         self.read_bulk()
@@ -110,16 +115,17 @@ def load(file: Path, content: bytes) -> list[Record] | None:
         return None
     try:
         with place(file).open("rb") as cached:
-            if cached.read(DIGEST_BYTES) != digest(file, content):
-                return None
-            size = int.from_bytes(cached.read(8), "little")
-            fields, spans = pickle.loads(cached.read(size))
-            bulk = mmap.mmap(cached.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError:
+            kept = mmap.mmap(cached.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):  # not there; empty
         return None
-    begin = DIGEST_BYTES + 8 + size
+    rest = memoryview(kept)[2 * DIGEST_BYTES :]
+    if kept[: 2 * DIGEST_BYTES] != digest(file, content) + checksum(rest):
+        return None
+    size = int.from_bytes(rest[:8], "little")
+    fields, spans = pickle.loads(rest[8 : 8 + size])
+    begin = 2 * DIGEST_BYTES + 8 + size
     return [
-        rebuild_record(values, Bulk(bulk, {name: (begin + a, begin + b) for name, (a, b) in places.items()}))
+        rebuild_record(values, Bulk(kept, {name: (begin + a, begin + b) for name, (a, b) in places.items()}))
         for values, places in zip(fields, spans, strict=True)
     ]
 
@@ -140,13 +146,15 @@ def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
         spans.append(places)
     fields = [{name: share(record.__dict__[name], known) for name in small_fields()} for record in records]
     head = dump((fields, spans))
+    rest = b"".join((len(head).to_bytes(8, "little"), head, bulk.getvalue()))
     partial = place(file).with_suffix(f".{os.getpid()}")
     try:
         partial.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(b"".join((digest(file, content), len(head).to_bytes(8, "little"), head, bulk.getvalue())))
+        partial.write_bytes(digest(file, content) + checksum(rest) + rest)
         partial.replace(place(file))
     except OSError:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def place(file: Path) -> Path:
@@ -159,6 +167,10 @@ def digest(file: Path, content: bytes) -> bytes:
     made = hashlib.blake2b(code_digest(), digest_size=DIGEST_BYTES)
     made.update(content)
     return made.digest()
+
+
+def checksum(rest: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(rest, digest_size=DIGEST_BYTES).digest()
 
 
 @cache
@@ -180,6 +192,12 @@ def share(value: Any, known: dict[Any, Any]) -> Any:
     return value
 
 
+def are_equal(model: BaseModel, other: object, kind: type[BaseModel]) -> bool:
+    """Whether the other is of the kind, cached or not, with the same values."""
+    names = field_names(kind)
+    return isinstance(other, kind) and all(getattr(model, name) == getattr(other, name) for name in names)
+
+
 class CachedHeaps(Heaps):
     """Heaps whose counts are made when they are asked for: most tables ask for one role of six."""
 
@@ -190,6 +208,9 @@ class CachedHeaps(Heaps):
             return super().__getattr__(name)
         counts = self.__dict__[name] = rebuild(HeapCounts, *self.__pydantic_private__["_counts"][name])
         return counts
+
+    def __eq__(self, other: object) -> bool:
+        return are_equal(self, other, Heaps)
 
 
 class CachedPhaseSites(PhaseSites):
@@ -202,6 +223,9 @@ class CachedPhaseSites(PhaseSites):
             return super().__getattr__(name)
         live = self.__dict__["live"] = [rebuild(LiveBlocks, *values) for values in pickle.loads(self._live)]
         return live
+
+    def __eq__(self, other: object) -> bool:
+        return are_equal(self, other, PhaseSites)
 
 
 class Pickler(pickle.Pickler):

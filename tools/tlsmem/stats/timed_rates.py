@@ -3,17 +3,22 @@
 A rate is that of one thread which does nothing else: how many intervals, or bytes, by the time that the part took. None
 where the driver has no such part, or the clock saw no time pass."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
-from hdrh.histogram import HdrHistogram
-
+from tlsmem.base import memo
 from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
 from tlsmem.schema.timed_record import TimedPart
 from tlsmem.stats.session_cost import MIB
 
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
+
 SECOND_NS = 10**9
+PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
 Quantity = Callable[[Record], float | None]
 
@@ -93,9 +98,41 @@ def resumption_rate(record: Record) -> float | None:
     return divide(sum(one.resumed for one in timings), sum(one.rounds for one in timings))
 
 
-def latency_histogram(records: Iterable[Record], name: str) -> HdrHistogram | None:
-    """Of all intervals of all threads and runs. Of equal histograms one is read."""
+class Latencies(NamedTuple):
+    """All intervals of all threads and runs: how many, [ns, count] by increasing ns, and ns at PERCENTILES."""
+
+    count: int
+    counts: list[tuple[int, int]]
+    percentiles: dict[str, int]
+    max_ns: int
+
+    def at_percentile(self, percent: float) -> int:
+        return self.percentiles[f"{percent:g}"]
+
+
+def latencies(records: Iterable[Record], name: str) -> Latencies | None:
+    """None when no interval was recorded."""
     texts = sorted(part.histogram for record in records for part in parts(record, name) if part.histogram)
+    if not texts:
+        return None
+    code = memo.code_of("stats/timed_rates.py")
+    found = memo.recall("latencies", [PERCENTILES, texts], code, partial(read_latencies, texts))
+    return Latencies(*found) if found else None
+
+
+def read_latencies(texts: Sequence[str]) -> Latencies | None:
+    merged = merge_histograms(texts)
+    if not merged.total_count:
+        return None
+    counts = [(one.value_iterated_to, one.count_added_in_this_iter_step) for one in merged.get_recorded_iterator()]
+    percentiles = {f"{one:g}": merged.get_value_at_percentile(one) for one in PERCENTILES}
+    return Latencies(merged.get_total_count(), counts, percentiles, merged.get_max_value())
+
+
+def merge_histograms(texts: Sequence[str]) -> "HdrHistogram":
+    """Of equal histograms one is read."""
+    from hdrh.histogram import HdrHistogram
+
     merged = None
     for text, alike in groupby(texts):
         found = HdrHistogram.decode(text)

@@ -4,7 +4,6 @@ import bisect
 from collections.abc import Sequence
 
 import numpy
-from hdrh.histogram import HdrHistogram
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -16,7 +15,7 @@ from tlsmem.plots.timed.stack_style import StackStyle, style_of_stack
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import timed_rates
 from tlsmem.stats.bootstrap import Interval
-from tlsmem.stats.timed_rates import Quantity
+from tlsmem.stats.timed_rates import Latencies, Quantity
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import Ratio, Sample, sample_from_runs
 from tlsmem.tables.timed.shared_columns import size_text
@@ -113,8 +112,7 @@ def draw_distribution(axes: Axes, timed: TimedSelection, stacks: Sequence[str], 
     """Of all intervals of all repeats; each curve goes as far as there are some, to the longest."""
     made = []
     for index, stack in enumerate(stacks):
-        found = timed_rates.latency_histogram(timed.series(stack, work).runs(), part)
-        if found and found.total_count:
+        if found := timed_rates.latencies(timed.series(stack, work).runs(), part):
             made.append(steps(stack, style_of_stack(index), found))
     furthest = max((one.across[-1] for one in made), default=1)
     shown = [one for one in PERCENTILES if place(one) <= furthest]
@@ -129,12 +127,12 @@ def draw_distribution(axes: Axes, timed: TimedSelection, stacks: Sequence[str], 
     return made
 
 
-def steps(stack: str, drawn: StackStyle, found: HdrHistogram) -> Curve:
+def steps(stack: str, drawn: StackStyle, found: Latencies) -> Curve:
     """As they are, not sampled: each time from where it begins to where the next does; marked at the percentiles."""
-    counts = [(one.value_iterated_to, one.count_added_in_this_iter_step) for one in found.get_recorded_iterator()]
+    counts = found.counts
     before = numpy.cumsum([0, *(count for _, count in counts)])
-    begins = [place(share) for share in 100 * before[:-1] / found.total_count]
-    ends = [*begins[1:], place(100 * (1 - 1 / (found.total_count + 1)))]
+    begins = [place(share) for share in 100 * before[:-1] / found.count]
+    ends = [*begins[1:], place(100 * (1 - 1 / (found.count + 1)))]
     places = [place(one) for one in PERCENTILES if place(one) <= ends[-1]]
     marks = [(at, counts[bisect.bisect_right(begins, at) - 1][0]) for at in places]
     points = [(at, ns) for both, (ns, _) in zip(zip(begins, ends, strict=True), counts, strict=True) for at in both]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -210,32 +211,32 @@ def draw_selected(timed: TimedSelection, directory: Path) -> list[Path]:
         raise ValueError(NOTHING)
     directory.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE | stack_style.STYLE):
-        return [file for name, made in timed_figures(timed) for file in save(made, directory / name)]
+        return [file for name, draw in timed_figures(timed) for file in save(draw(), directory / name)]
 
 
-def timed_figures(timed: TimedSelection) -> Iterator[tuple[str, Figure]]:
-    """By name of a file, without its ending. Allocators, and CPUs, are never mixed in one picture."""
+def timed_figures(timed: TimedSelection) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """By name of a file, without its ending: what draws it. Allocators, and CPUs, are never mixed in one picture."""
     conditions = list(dict.fromkeys((work.allocator, work.cpu) for work in timed.works))
     for allocator, cpu in conditions:
         alike = timed.where(lambda work, wanted=(allocator, cpu): (work.allocator, work.cpu) == wanted)
         more = [allocator] * timed.varies("allocator") + [cpu] * timed.varies("cpu")
-        for name, made in figures_by_name(alike):
-            yield "-".join([name, *(word.split()[0] for word in more)]), made
+        for name, draw in figures_by_name(alike):
+            yield "-".join([name, *(word.split()[0] for word in more)]), draw
 
 
-def figures_by_name(timed: TimedSelection) -> Iterator[tuple[str, Figure]]:
+def figures_by_name(timed: TimedSelection) -> Iterator[tuple[str, Callable[[], Figure]]]:
     if moved := measured_works(timed.select_scenario("throughput")):
-        yield "transfer", transfer(moved)
+        yield "transfer", partial(transfer, moved)
     if shaken := measured_works(timed.select_scenario("handshake")):
-        yield "handshake", handshakes(shaken)
+        yield "handshake", partial(handshakes, shaken)
         for suite, some in by_base(shaken):
-            yield f"latency-{suite}", latency(some)
+            yield f"latency-{suite}", partial(latency, some)
     for suite, some in by_base(several(timed, "handshake", "threads")):
-        yield f"threads-{suite}", threads(some)
+        yield f"threads-{suite}", partial(threads, some)
     for suite, some in by_base(several(timed, "throughput", "threads")):
-        yield f"threads-transfer-{suite}", threads(some)
+        yield f"threads-transfer-{suite}", partial(threads, some)
     for suite, some in by_base(several(timed, "throughput", "size_bytes")):
-        yield f"sizes-{suite}", sizes(some)
+        yield f"sizes-{suite}", partial(sizes, some)
 
 
 def measured_works(timed: TimedSelection) -> TimedSelection | None:

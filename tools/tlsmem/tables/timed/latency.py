@@ -1,16 +1,20 @@
 """How long single intervals took: percentiles, from the histograms of all threads and repeats."""
 
-from hdrh.histogram import HdrHistogram
-
 from tlsmem.config import timed_matrix
 from tlsmem.stats import timed_rates
+from tlsmem.stats.timed_rates import Latencies
 from tlsmem.stats.timed_selection import SCENARIOS, TimedSelection, TimedSeries, Work
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 from tlsmem.tables.timed import shared_columns
 
 PARTS_BY_SCENARIO = {"throughput": ("send", "receive"), "handshake": ("client", "server")}
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
-HEADINGS = {"p50": "P50, µs", "p90": "P90", "p99": "P99", "p999": "P99.9", "max": "max"}
+HEADINGS = {  # those of timed_rates.PERCENTILES, and the longest
+    "p50": "P50, µs",
+    "p90": "P90",
+    "p99": "P99",
+    "p999": "P99.9",
+    "max": "max",
+}
 CAPTION = (
     "Of single intervals, of all threads and repeats together: of a role in one handshake, construction apart, or of "
     "one round of a transfer: a write, or as many small ones as make 64 KiB. From histograms of three digits."
@@ -33,20 +37,19 @@ def microseconds(ns: int) -> Cell:
     return Cell(f"{us:,.0f}" if us >= 1000 else f"{us:,.1f}", us)
 
 
-def percentile(found: HdrHistogram, percent: float) -> Cell:
-    """A hole where so few intervals have none beyond it."""
-    count = found.get_total_count()
-    if count * (100 - percent) < 100:
-        return missing_cell(f"of {count:,} intervals")
-    return microseconds(found.get_value_at_percentile(percent))
+def percentile(found: Latencies, percent: float) -> Cell:
+    """Missing where so few intervals have none beyond it."""
+    if found.count * (100 - percent) < 100:
+        return missing_cell(f"of {found.count:,} intervals")
+    return microseconds(found.at_percentile(percent))
 
 
 def cells(series: TimedSeries, part: str) -> list[Cell]:
-    found = timed_rates.latency_histogram(series.runs(), part)
+    found = timed_rates.latencies(series.runs(), part)
     if not found:
         return [missing_cell(series.reason() if not series.runs() else "no histogram")] * (len(HEADINGS) + 1)
-    ends = [percentile(found, percent) for percent in PERCENTILES.values()]
-    return [integer_cell(found.get_total_count()), *ends, microseconds(found.get_max_value())]
+    ends = [percentile(found, percent) for percent in timed_rates.PERCENTILES]
+    return [integer_cell(found.count), *ends, microseconds(found.max_ns)]
 
 
 def latency(timed: TimedSelection) -> Table:

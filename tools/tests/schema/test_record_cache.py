@@ -1,0 +1,101 @@
+"""Records from the cache are those of the file, and the cache is never older than the file."""
+
+import json
+
+import pytest
+
+from tests.support import synthetic
+from tlsmem.schema import record_cache, records
+
+STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
+SPLIT = {"roles": "split"}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(record_cache, "FOLDER", tmp_path / "cache")
+    monkeypatch.setattr(record_cache, "LEAST_BYTES", 0)
+
+
+@pytest.fixture
+def file(tmp_path):
+    runs = [synthetic.record(STACK, SUITE, n, meter) for n in (100, 200) for meter in ("rss", "heap")]
+    runs.append(synthetic.record(STACK, SUITE, 100, "heap", **SPLIT))
+    runs.append(synthetic.failed(STACK, SUITE, 400, "killed"))
+    written = tmp_path / f"{STACK}.jsonl"
+    written.write_bytes(b"".join(one.to_json_line() for one in runs))
+    return written
+
+
+def read_twice(file):
+    return records.load_file(file), records.load_file(file)
+
+
+def test_records_from_the_cache_are_those_of_the_file(file):
+    first, second = read_twice(file)
+    assert not any(isinstance(one, record_cache.CachedRecord) for one in first)
+    assert all(isinstance(one, record_cache.CachedRecord) for one in second)
+    assert [one.to_json_line() for one in second] == file.read_bytes().splitlines(keepends=True)
+    assert first == second == first
+
+
+def test_bulk_is_read_when_it_is_asked_for(file):
+    _, (one, *_) = read_twice(file)
+    assert "phases" not in one.__dict__
+    assert one.phases == records.load_file(file)[0].phases
+    assert "phases" in one.__dict__
+
+
+def test_a_process_of_a_split_run_has_its_phases_alone(file):
+    first, second = read_twice(file)
+    for old, new in zip(first, second, strict=True):
+        if old.roles == "split":
+            for process in ("client", "server"):
+                assert new.of_process(process).phases == old.of_process(process).phases
+                assert {phase.process for phase in new.of_process(process).phases} == {process}
+            assert new.of_process("client").bulk_digest() != new.of_process("server").bulk_digest()
+            assert len(new.phases) == len(old.phases)
+
+
+@pytest.mark.parametrize("change", ["file", "code"])
+def test_what_has_changed_is_read_anew(file, monkeypatch, change):
+    read_twice(file)
+    if change == "file":
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(lines[1:]))
+    else:
+        monkeypatch.setattr(record_cache, "code_digest", lambda: b"other")
+    found = records.load_file(file)
+    assert not any(isinstance(one, record_cache.CachedRecord) for one in found)
+    assert [one.to_json_line() for one in found] == file.read_bytes().splitlines(keepends=True)
+
+
+def test_a_bad_line_is_named_though_the_file_was_in_the_cache(file):
+    read_twice(file)
+    lines = file.read_bytes().splitlines(keepends=True)
+    fields = json.loads(lines[2]) | {"sessions": 3}
+    file.write_bytes(b"".join([*lines[:2], json.dumps(fields).encode() + b"\n", *lines[3:]]))
+    with pytest.raises(SystemExit, match="line 3"):
+        records.load_file(file)
+
+
+def test_a_line_that_was_cut_off_is_told_at_each_reading(file):
+    file.write_bytes(file.read_bytes()[:-20])
+    for _ in range(2):
+        records.skipped_lines.clear()
+        records.load_file(file)
+        assert len(records.skipped_lines) == 1
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(file, monkeypatch):
+    monkeypatch.setattr(record_cache, "FOLDER", file)
+    first, second = read_twice(file)
+    assert first == second
+
+
+@pytest.mark.parametrize("damage", [lambda cached: cached[:40], lambda cached: cached[:32] + b"\xff" * 8 + cached[40:]])
+def test_a_damaged_cache_is_read_as_none(file, damage):
+    first, _ = read_twice(file)
+    (cached,) = record_cache.FOLDER.glob("*.cache")
+    cached.write_bytes(damage(cached.read_bytes()))
+    assert records.load_file(file) == first
