@@ -6,10 +6,10 @@ from zlib import crc32
 from tlsmem.config.campaigns import AnyCampaign
 from tlsmem.config.definitions import TimedCampaign
 from tlsmem.stats import process_tables, session_cost
+from tlsmem.stats.live_heap import roles_and_processes
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import C10K, KIB, MIB
-from tlsmem.tables.heap import processes_by_role
 from tlsmem.tables.rss import rss_quantity
 from tlsmem.tables.settings import SETTING_ASPECTS, processes_by_holder
 
@@ -83,7 +83,7 @@ def where(selection: Selection, series: Series) -> str:
 def live_heap(series: Series, holder: str) -> str | None:
     pair = series.heap_pair()
     role = ROLE.get(holder, holder)
-    if not pair or role not in processes_by_role(series.setting):
+    if not pair or role not in roles_and_processes(series.setting):
         return None
     return f"{session_cost.live_cost(*process_tables.remove_tables(pair), role, 'established').bytes} B of live heap"
 

@@ -13,10 +13,10 @@ from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import process_tables, session_cost
+from tlsmem.stats.live_heap import why_no_heap_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import HeapCost
-from tlsmem.tables.heap import why_no_heap_cost
 from tlsmem.tables.settings import describe_machine
 
 UNEXPLAINED = "unexplained"  # what the slope has and no call stack of the pair

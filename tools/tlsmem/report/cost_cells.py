@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.live_heap import NO_COST_WHEN_WINDOWED, SessionHeap, why_no_heap_cost
 from tlsmem.stats.series import Series
 from tlsmem.tables import rss_accounts
-from tlsmem.tables.heap import NO_COST_WHEN_WINDOWED, heap_row, stage_cell, why_no_heap_cost
+from tlsmem.tables.heap import heap_cell, heap_cells
 from tlsmem.tables.rss import NO_PAYLOAD, rss_row
 from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES, slope_interval_cell
 from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, with_note
@@ -36,11 +37,9 @@ PhaseQuantity = Callable[[Phase], int]
 def heap(series: Series, role: str) -> list[Cell]:
     runs = series.runs("heap")
     if series.heap_pair():
-        made, peak, named, established, reply = heap_row(series, role)
-        later = [
-            unreached_cell(series, "heap", phase) or stage_cell(series, role, phase) for phase in ("idle", "closed")
-        ]
-        return [made, peak, named, established, reply, *later]
+        found = SessionHeap(series, role)
+        later = [unreached_cell(series, "heap", phase) or heap_cell(found.live(phase)) for phase in ("idle", "closed")]
+        return [*heap_cells(series, role).values(), *later]
     if not runs:
         return [missing_cell(why_no_heap_cost(series))] * len(STAGES)
     return quotients(series, runs, lambda phase: getattr(phase.heap, role).live_bytes)
@@ -111,7 +110,7 @@ def unreached_cell(series: Series, meter: str, stage: str) -> Cell | None:
     if stage == "reply" and setting.roles.startswith("keep"):
         return missing_cell(NO_PAYLOAD)
     if setting.window != "all" and stage not in ("established", "reply", "idle", "closed"):
-        return missing_cell(NO_COST_WHEN_WINDOWED)
+        return missing_cell(NO_COST_WHEN_WINDOWED.reason)
     runs = series.runs(meter)
     if stage in (PEAK, PEAK_PHASE) or all(any(one.phase == stage for one in run.phases) for run in runs):
         return None

@@ -9,9 +9,10 @@ from tlsmem.report.cost_cells import COLUMNS, METERS
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable
 from tlsmem.schema.records import Record
+from tlsmem.stats.live_heap import roles_and_processes
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
-from tlsmem.tables.heap import ROLE_NAMES, processes_by_role
+from tlsmem.tables.heap import ROLE_NAMES
 from tlsmem.tables.settings import SETTING_ASPECTS
 from tlsmem.tables.table import Column, Table, text_cell
 
@@ -55,7 +56,7 @@ def cost_rows(recording: Recording) -> Iterator[CostRow]:
         return
     selection = selection.where(lambda setting: setting.peer is None)
     for setting, stack in product(selection.settings, selection.stacks):
-        for role, process in processes_by_role(setting).items():
+        for role, process in roles_and_processes(setting).items():
             series = select_series(selection, stack, setting, process)
             if series.records:
                 yield CostRow(recording, series, role)

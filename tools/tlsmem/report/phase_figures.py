@@ -12,11 +12,11 @@ from tlsmem.profile.heap_profile import Profile
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, process_tables, session_cost
+from tlsmem.stats.live_heap import why_no_heap_cost
 from tlsmem.stats.remainders import explain_remainder
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables.environments import LAB
-from tlsmem.tables.heap import why_no_heap_cost
 
 BASE, LAST = "contexts", "closed"  # figures are above the one; what comes after the other is nobody's session
 PAIR = "pair"

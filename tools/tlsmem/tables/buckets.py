@@ -10,17 +10,17 @@ from tlsmem.profile.buckets.rules import OTHER, find_bucket
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import PEAK, LiveHeap, Profile
+from tlsmem.stats.live_heap import is_same_stack_pair
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.heap import PHASE_HEADINGS, is_same_stack_pair
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell, text_cell
 
 __all__ = ["bucket_table", "bucket_table_from_selection", "explain_pairs", "find_bucket", "profiles_from_selection"]
 
 MOST = "most"  # the column of the moment at which most is live, which is another one for each role
 BEFORE, AFTER = (
-    {"sessions": PHASE_HEADINGS["sessions"]},
-    {"established": PHASE_HEADINGS["established"], "reply": PHASE_HEADINGS["reply"]},
+    {"sessions": "created"},
+    {"established": "established", "reply": "after 1 KiB each way"},
 )
 AFTER |= {"idle": "idle", "closed": "closed"}
 VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles differ in it

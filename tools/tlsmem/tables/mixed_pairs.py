@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import repeats, session_cost
+from tlsmem.stats.live_heap import HeapFigure, why_no_heap_cost
 from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, limit_to_common_sessions
-from tlsmem.tables.heap import heap_cell, why_no_heap_cost
+from tlsmem.tables.heap import heap_cell
 from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
@@ -61,7 +62,10 @@ def heap_cells(end: PairEnd) -> list[Cell]:
     cells = []
     for phase in STAGES.values():
         cost = session_cost.live_cost(*pair, end.role, phase) if phase else session_cost.peak_cost(*pair, end.role)
-        cells += [heap_cell(cost), compared(end, lambda of, at=phase: repeats.live_slopes(of, end.role, at), True)]
+        cells += [
+            heap_cell(HeapFigure(cost.bytes, cost.blocks)),
+            compared(end, lambda of, at=phase: repeats.live_slopes(of, end.role, at), True),
+        ]
     return cells
 
 

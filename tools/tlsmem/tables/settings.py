@@ -1,6 +1,8 @@
 """What was held equal: the columns that tell settings apart, and the table that declares them."""
 
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
@@ -23,8 +25,13 @@ SETTING_ASPECTS = (
 
 def setting_columns(selection: Selection) -> list[Column]:
     """The suite always, the others where there are several."""
-    extra = [Column(name, name, left=True) for name in SETTING_ASPECTS if selection.varies(name)]
-    return [Column("suite", "suite", left=True), *extra]
+    names = ["suite", *(name for name in SETTING_ASPECTS if selection.varies(name))]
+    return [Column(name, name, left=True, value=partial(setting_aspect, name)) for name in names]
+
+
+def setting_aspect(name: str, row: Any) -> str:
+    """Of a row that has a setting."""
+    return str(getattr(row.setting, name))
 
 
 def setting_cells(selection: Selection, setting: Setting) -> list[Cell]:

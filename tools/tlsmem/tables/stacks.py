@@ -6,12 +6,13 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import allocator_statistics
+from tlsmem.stats.live_heap import is_same_stack_pair
 from tlsmem.stats.repeats import group_by_repeat
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables import rss_accounts
 from tlsmem.tables.c10k import c10k_row
-from tlsmem.tables.heap import heap_row, is_same_stack_pair
+from tlsmem.tables.heap import heap_cells
 from tlsmem.tables.rss import NO_INTERVAL, rss_row
 from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, with_note
@@ -53,11 +54,11 @@ def live_heap_cells(series: Series, role: Role) -> list[Cell]:
     """Created, at the peak, established."""
     if allocator_statistics.have_runtime_statistics(series.full("rss")):
         return live_of_runtime(series)
-    made, peak, _, established, _ = heap_row(series, role)
+    cells = heap_cells(series, role)
     return [
-        rounded_cell(made),
-        rounded_cell(peak),
-        with_note(rounded_cell(established), describe_lent_buffers(series, role)),
+        rounded_cell(cells["sessions"]),
+        rounded_cell(cells["peak"]),
+        with_note(rounded_cell(cells["established"]), describe_lent_buffers(series, role)),
     ]
 
 

@@ -2,10 +2,12 @@
 
 A cell has a text for people and a value for programs; a hole has neither, and a note that says why."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tlsmem.base.printable import printable_text
+from tlsmem.stats.missing import Missing
 
 MISSING = "–"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -55,10 +57,19 @@ def missing_cell(why: str) -> Cell:
 
 @dataclass(frozen=True)
 class Column:
+    """A column. With `value` it makes its own cells: `value` takes what it shows of a row, or says that it is Missing,
+    and `form` writes it."""
+
     key: str  # for programs
     heading: str  # for people
     left: bool = False
     usual: str | None = None  # goes without saying: people are not shown the column when every cell has this text
+    value: Callable[[Any], Any] | None = field(default=None, compare=False)
+    form: Callable[[Any], Cell] = field(default=text_cell, compare=False)
+
+    def cell(self, row: Any) -> Cell:
+        shown = self.value(row)
+        return missing_cell(shown.reason) if isinstance(shown, Missing) else self.form(shown)
 
 
 @dataclass
@@ -70,6 +81,10 @@ class Table:
     rows: list[list[Cell]] = field(default_factory=list)
     without: list[str] = field(default_factory=list)  # what has no row, each with the reason
     headed: int = 1  # so many leading columns of names stand above their rows on a terminal
+
+    def add_rows(self, rows: Iterable[Any]) -> None:
+        """Rows of the kind that the values of the columns take."""
+        self.rows += [[column.cell(row) for column in self.columns] for row in rows]
 
     def notes(self) -> dict[str, int]:
         """Each note once, numbered in the order of reading."""

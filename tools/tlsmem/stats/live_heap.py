@@ -1,0 +1,200 @@
+"""Live heap by role and phase, as the table `heap` has it: what a session adds, what the process keeps besides, and
+what roles in two processes have more than in one.
+
+The three classes offer the same: `live(phase)`, `peak` and `peak_phase`, each a figure or Missing."""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from tlsmem.schema.harness_output import Process
+from tlsmem.schema.records import Record
+from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remainders, role_sums, session_cost
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.remainders import HeapPair
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.session_cost import HeapCost, Quotient
+
+TOTAL = "total"  # beside the roles: a pair, with all that the process holds for it
+STAGES = ("sessions", "established", "reply")  # phases of the table; the peak is between the first two
+NO_COST_WHEN_WINDOWED = Missing(
+    "sessions are made window by window, so this phase has no cost per session; see the law"
+)
+NO_PAYLOAD = Missing("without its peer a session exchanges no payload")
+PEAKS_APART = Missing("peaks of two processes need not come at the same time")
+
+
+class HeapFigure(NamedTuple):
+    """Bytes and blocks of one session. `remainder` says why sessions are not all alike, as far as that is known."""
+
+    bytes: Quotient
+    blocks: Quotient
+    remainder: str | None = None
+
+
+class ProcessFigure(NamedTuple):
+    """Bytes and blocks of a process, not of a session: of the larger run, less those of the smaller one."""
+
+    bytes: int
+    blocks: int
+    sessions: tuple[int, int]  # of the smaller and the larger run
+
+
+def roles_and_processes(setting: Setting) -> dict[str, Process]:
+    """Role to the process that holds it; TOTAL where one process holds both ends."""
+    return setting.processes | ({TOTAL: "both"} if setting.roles == "together" else {})
+
+
+def is_same_stack_pair(setting: Setting) -> bool:
+    """Mixed pairs are in a table of their own."""
+    return setting.peer is None
+
+
+def why_no_heap_cost(series: Series) -> str:
+    metered = series.runs("heap")
+    if not metered:
+        return allocator_statistics.unmetered_reason(series.runs("rss")) or series.reason("heap")
+    return f"heap metered at N = {metered[0].sessions:,} only, and a total divided by N is not a slope"
+
+
+@dataclass(frozen=True)
+class SessionHeap:
+    """What one more session of the role adds."""
+
+    series: Series
+    role: str
+
+    @property
+    def setting(self) -> Setting:
+        return self.series.setting
+
+    @cached_property
+    def pair(self) -> HeapPair | None:
+        """The runs that costs are taken from, without process-wide tables."""
+        found = self.series.heap_pair()
+        return found and process_tables.remove_tables(found)
+
+    @cached_property
+    def why_none(self) -> Missing | None:
+        return None if self.pair else Missing(why_no_heap_cost(self.series))
+
+    def live(self, phase: str) -> HeapFigure | Missing:
+        """At the phase's end."""
+        if self.why_none:
+            return self.why_none
+        if phase == "sessions" and self.setting.window != "all":
+            return NO_COST_WHEN_WINDOWED
+        if phase == "reply" and self.setting.roles.startswith("keep"):
+            return NO_PAYLOAD
+        cost = session_cost.live_cost(*self.pair, self.role, phase)
+        return HeapFigure(cost.bytes, cost.blocks, self.describe_remainder(cost))
+
+    @cached_property
+    def peak_cost(self) -> HeapCost | Missing:
+        if self.why_none:
+            return self.why_none
+        if self.setting.window != "all":
+            return NO_COST_WHEN_WINDOWED
+        return session_cost.peak_cost(*self.pair, self.role)
+
+    @property
+    def peak(self) -> HeapFigure | Missing:
+        cost = self.peak_cost
+        if isinstance(cost, Missing):
+            return cost
+        remainder = remainders.explain_peak_remainder(self.pair, self.role, cost)
+        return HeapFigure(cost.bytes, cost.blocks, remainder)
+
+    @property
+    def peak_phase(self) -> str | Missing:
+        return self.peak_cost if isinstance(self.peak_cost, Missing) else self.peak_cost.phase
+
+    def describe_remainder(self, cost: HeapCost) -> str | None:
+        """Its name, and how far slopes of repeats lie apart where they do."""
+        name = remainders.explain_remainder(self.pair, self.role, cost)
+        if not name:
+            return None
+        quantity = partial(live_bytes, role=self.role, phase=cost.phase)
+        found = bootstrap.slope_interval(session_cost.values_by_sessions(self.series.runs("heap"), quantity))
+        return f"{name}; {found.low:,.2f} to {found.high:,.2f} over repeats" if found else name
+
+
+def live_bytes(run: Record, role: str, phase: str) -> int:
+    return getattr(session_cost.phase_of(run, phase).heap, role).live_bytes
+
+
+@dataclass(frozen=True)
+class ProcessTables:
+    """What the process keeps besides sessions: process-wide tables that grow with their number."""
+
+    series: Series
+    role: str
+
+    @property
+    def setting(self) -> Setting:
+        return self.series.setting
+
+    @cached_property
+    def pair(self) -> HeapPair | None:
+        return self.series.heap_pair()
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.pair) and self.role in process_tables.find_tables(self.pair)
+
+    @cached_property
+    def sessions_alone(self) -> SessionHeap:
+        return SessionHeap(self.series, self.role)
+
+    def live(self, phase: str) -> ProcessFigure | Missing:
+        if phase == "sessions" and self.setting.window != "all":
+            return NO_COST_WHEN_WINDOWED
+        pairs = (self.pair, self.sessions_alone.pair)
+        return self.difference(*(session_cost.live_cost(*two, self.role, phase) for two in pairs))
+
+    @property
+    def peak(self) -> ProcessFigure | Missing:
+        alone = self.sessions_alone.peak_cost
+        if isinstance(alone, Missing):
+            return alone
+        return self.difference(session_cost.phase_peak_cost(*self.pair, self.role, alone.phase), alone)
+
+    @property
+    def peak_phase(self) -> str | Missing:
+        return self.sessions_alone.peak_phase
+
+    def difference(self, whole: HeapCost, alone: HeapCost) -> ProcessFigure:
+        few, many = self.pair
+        size, blocks = whole.bytes.amount - alone.bytes.amount, whole.blocks.amount - alone.blocks.amount
+        return ProcessFigure(size, blocks, (few.sessions, many.sessions))
+
+
+@dataclass(frozen=True)
+class SplitExcess:
+    """What the roles of a split run have live more than they have together: nought when all is well."""
+
+    selection: Selection
+    stack: str
+    setting: Setting
+
+    @property
+    def exists(self) -> bool:
+        """Whether both were measured."""
+        return self.setting.roles == "split" and all(self.extra(phase) for phase in STAGES)
+
+    def extra(self, phase: str) -> tuple[Quotient, Quotient] | None:
+        return role_sums.extra_when_split(self.selection, self.stack, self.setting, phase)
+
+    def live(self, phase: str) -> HeapFigure | Missing:
+        if phase == "sessions" and self.setting.window != "all":
+            return NO_COST_WHEN_WINDOWED
+        return HeapFigure(*self.extra(phase))
+
+    @property
+    def peak(self) -> Missing:
+        return PEAKS_APART
+
+    @property
+    def peak_phase(self) -> Missing:
+        return PEAKS_APART
