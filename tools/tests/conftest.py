@@ -15,7 +15,7 @@ import pytest
 
 from tests.support import forked_command
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import recording_files, records
+from tlsmem.schema import read_records, recording_files, records
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
 hypothesis.settings.load_profile("untimed")
@@ -63,7 +63,7 @@ class Project:
         return forked_command.run(command, cwd=self.root)
 
     def recorded(self) -> list[records.Record]:
-        return records.load(self.root / "out")
+        return read_records.load(self.root / "out")
 
     def processes(self) -> list[int]:
         """Harnesses of this project that run."""

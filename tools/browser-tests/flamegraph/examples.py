@@ -14,7 +14,7 @@ from tlsmem.explore.flamegraph import write_flamegraph
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import BASE, END, PEAK, CallstackTree, LiveHeap, Moment, Profile
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>document.title = "taken"</script><!-- <b>&amp;'
@@ -24,7 +24,9 @@ ENTRANCES = ("client_", "server_")  # to a driver: of our own source
 
 def of_sites(stack: str, suite: str) -> Profile:
     runs = [
-        run for run in records.load_file(RECORDING / f"{stack}.jsonl") if (run.meter, run.suite) == ("sites", suite)
+        run
+        for run in read_records.load_file(RECORDING / f"{stack}.jsonl")
+        if (run.meter, run.suite) == ("sites", suite)
     ]
     return sites_reader.profile_from_record(max(runs, key=lambda run: run.sessions))
 

@@ -18,7 +18,7 @@ from tlsmem.cli import compare as command
 from tlsmem.compare import comparison_output, largest_changes
 from tlsmem.compare.comparison import Comparison, FigureFilter, compare
 from tlsmem.compare.site_changes import CallSiteExplainer
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.schema.records import Record
 
 HELLO = "tls_construct_server_hello"
@@ -394,7 +394,7 @@ def test_lines_go_through_the_numbers_of_sessions_of_both():
 def test_openssl_3_5_against_3_4_is_explained_to_the_byte():
     """Of a recording in data/."""
     of = [ROOT / f"data/2026-11-22-amd-epyc/{name}.jsonl" for name in ("openssl@3.4.1", "openssl@3.5.5")]
-    both = [[one for one in records.load(file) if "tls13" in one.suite] for file in of]
+    both = [[one for one in read_records.load(file) if "tls13" in one.suite] for file in of]
     found = compare(*both, wanted=FigureFilter(("established",), ("client", "server"), ("heap",)))
     explained = CallSiteExplainer(found)
     heap = [row for row in found.rows if row.place.meter == "heap"]

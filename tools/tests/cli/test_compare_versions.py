@@ -19,7 +19,7 @@ from tlsmem.cli import compare_versions
 from tlsmem.compare import release_plot, release_tables, release_walk
 from tlsmem.compare.release_walk import ReleaseWalk
 from tlsmem.config import releases
-from tlsmem.schema import recording_files, records
+from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select
 
@@ -359,4 +359,4 @@ def test_a_torn_recording_is_read_and_told(tmp_path, recorded):
     file.write_bytes(file.read_bytes()[:-30])
     done = ran(recording, "--library", "openssl", "--table", "versions")
     assert done.returncode == 1 and "was cut off while it was written" in done.stderr and "3.0.22" in done.stdout
-    assert records.load(recording)
+    assert read_records.load(recording)

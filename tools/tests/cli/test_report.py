@@ -20,7 +20,7 @@ from tlsmem.cli import report
 from tlsmem.report import build_report, differing_settings, inventory_section, page, recordings, table_html
 from tlsmem.report.recordings import letters
 from tlsmem.report.sections import Picture, Section, ShownTable, identifier
-from tlsmem.schema import records
+from tlsmem.schema import read_records, records
 from tlsmem.tables import render
 from tlsmem.tables.table import Column, Table, missing_cell, text_cell
 
@@ -371,7 +371,7 @@ def test_bad_input_is_a_sentence(tmp_path, arguments, said):
     result = run(*(word.format(**places) for word in arguments), cwd=tmp_path)
     assert result.returncode == 1 and said in result.stderr and "Traceback" not in result.stderr
     assert result.stderr.splitlines()[-1].startswith("report: ") and result.stdout == ""
-    assert len(records.load(good)) == 6
+    assert len(read_records.load(good)) == 6
 
 
 def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import option_check
-from tlsmem.schema import records
+from tlsmem.schema import read_records, records
 
 
 def refusal(capsys, options, goal="throughput"):
@@ -49,7 +49,7 @@ def test_the_multiplier_is_a_positive_number_wherever_it_comes_from(capsys, monk
 
 
 def test_recordings_of_earlier_schemas_are_read():
-    found = {run.schema_ for folder in (ROOT / "data").glob("20*") for run in records.load(folder)}
+    found = {run.schema_ for folder in (ROOT / "data").glob("20*") for run in read_records.load(folder)}
     assert found >= {1, 2}
 
 

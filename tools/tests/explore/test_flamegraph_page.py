@@ -18,7 +18,7 @@ from tlsmem.explore.flamegraph import call_tree, page_scripts, profile_page
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 WICKED = '</script><script>alert("1")</script><!-- & \u2028 operator<'
@@ -26,7 +26,9 @@ WICKED = '</script><script>alert("1")</script><!-- & \u2028 operator<'
 
 def of_sites(stack: str, suite: str = "tls13-rsa-aes256") -> Profile:
     runs = [
-        run for run in records.load_file(RECORDING / f"{stack}.jsonl") if (run.meter, run.suite) == ("sites", suite)
+        run
+        for run in read_records.load_file(RECORDING / f"{stack}.jsonl")
+        if (run.meter, run.suite) == ("sites", suite)
     ]
     return sites_reader.profile_from_record(max(runs, key=lambda run: run.sessions))
 

@@ -17,7 +17,7 @@ from tlsmem.explore.diff.tables import tables
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, skip_allocators
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.tables import render
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
@@ -293,7 +293,7 @@ def test_nothing_differs_from_itself(live):
 
 
 def recorded(stack: str, suite: str) -> Profile:
-    runs = records.load_file(RECORDING / f"{stack}.jsonl")
+    runs = read_records.load_file(RECORDING / f"{stack}.jsonl")
     return sites_reader.profile_from_record(next(run for run in runs if (run.meter, run.suite) == ("sites", suite)))
 
 

@@ -8,7 +8,7 @@ from tlsmem.explore import callers_tree
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import BASE, LiveHeap, sum_live
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.records import RecordedFrame as Recorded
 
@@ -24,7 +24,7 @@ SLOPES = {  # of heap runs: one more session at `established`
 @pytest.fixture(scope="module")
 def runs() -> list[Record]:
     stacks = dict.fromkeys(stack for stack, _ in SLOPES)
-    return [run for stack in stacks for run in records.load(RECORDING / f"{stack}.jsonl") if run.meter == "sites"]
+    return [run for stack in stacks for run in read_records.load(RECORDING / f"{stack}.jsonl") if run.meter == "sites"]
 
 
 def test_a_session_holds_what_one_more_session_adds(runs):

@@ -15,7 +15,7 @@ from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.report import phase_section, residuals_section, waterfall_section
 from tlsmem.report.recordings import EVERYTHING
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.stats import session_cost, timed_selection
 from tlsmem.tables import recording_contents, waterfall
 from tlsmem.tables import rss as rss_costs
@@ -33,7 +33,7 @@ def recording(runs, path=TOGETHER):
 
 @cache
 def runs(path):
-    return [run for run in records.load(ROOT / path) if not timed_selection.is_timed(run)]
+    return [run for run in read_records.load(ROOT / path) if not timed_selection.is_timed(run)]
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import choices
-from tlsmem.schema import recording_files, records
+from tlsmem.schema import read_records, recording_files, records
 from tlsmem.schema.records import SCHEMA, Record
 from tlsmem.stats.selection import ASPECTS
 from tlsmem.tables import recording_contents, render
@@ -88,7 +88,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
 
 
 def of(recording: str, stack: str) -> list[Record]:
-    found = records.load(ROOT / "data" / recording / f"{stack}.jsonl")
+    found = read_records.load(ROOT / "data" / recording / f"{stack}.jsonl")
     alike = [run for run in found if (run.suite, run.window, run.roles, run.env) == ("tls13-rsa-aes256", "all", *LAB)]
     return [run for run in alike if run.allocator.name == "system"]
 
@@ -99,7 +99,7 @@ LAB = ("together", "lab")
 def test_schemas_stand_beside_each_other_and_a_hole_says_what_is_not_recorded(tmp_path):
     old, new = of("2026-11-21-amd-epyc", "rustls+aws-lc@0.23.46"), of("2026-11-21-amd-epyc-2", "openssl@3.5.5")
     (tmp_path / "mixed.jsonl").write_bytes(b"".join(run.to_json_line() for run in (*old, *new)))
-    found = records.load(tmp_path)
+    found = read_records.load(tmp_path)
     assert {run.schema_ for run in found} == {1, 2} and found == [*old, *new]
     made = shown(found)
     assert {row[at].value for row in made["heap"].rows for at in (0, 1)} >= {"openssl@3.5.5", "rustls+aws-lc@0.23.46"}
@@ -115,7 +115,7 @@ def test_a_newer_schema_is_refused_with_the_way_out(tmp_path, schema):
     file = tmp_path / "null@c.jsonl"
     file.write_bytes(OLD[1][0] + b"\n" + json.dumps(newer).encode() + b"\n")
     with pytest.raises(SystemExit) as stop:
-        records.load(tmp_path)
+        read_records.load(tmp_path)
     said = f"{file}: line 2 is not a record of schema {SCHEMA}: schema: {schema} is newer than these tools, which read"
     assert str(stop.value).startswith(said) and str(stop.value).endswith(": update them (git pull)")
 
@@ -124,7 +124,7 @@ def test_a_newer_schema_is_refused_with_the_way_out(tmp_path, schema):
 def test_a_schema_that_never_was_is_no_newer_one(tmp_path, schema):
     (tmp_path / "null@c.jsonl").write_text(json.dumps({"schema": schema}) + "\n")
     with pytest.raises(SystemExit, match=r"line 1 is not a record of schema \d+: schema: Input should be 1, 2") as stop:
-        records.load(tmp_path)
+        read_records.load(tmp_path)
     assert "update" not in str(stop.value)
 
 

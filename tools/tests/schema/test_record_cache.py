@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support import synthetic
-from tlsmem.schema import record_cache, records
+from tlsmem.schema import read_records, record_cache, recording_files
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 SPLIT = {"roles": "split"}
@@ -28,7 +28,7 @@ def file(tmp_path):
 
 
 def read_twice(file):
-    return records.load_file(file), records.load_file(file)
+    return read_records.load_file(file), read_records.load_file(file)
 
 
 def test_records_from_the_cache_are_those_of_the_file(file):
@@ -42,7 +42,7 @@ def test_records_from_the_cache_are_those_of_the_file(file):
 def test_bulk_is_read_when_it_is_asked_for(file):
     _, (one, *_) = read_twice(file)
     assert "phases" not in one.__dict__
-    assert one.phases == records.load_file(file)[0].phases
+    assert one.phases == read_records.load_file(file)[0].phases
     assert "phases" in one.__dict__
 
 
@@ -65,7 +65,7 @@ def test_what_has_changed_is_read_anew(file, monkeypatch, change):
         file.write_bytes(b"".join(lines[1:]))
     else:
         monkeypatch.setattr(record_cache, "code_digest", lambda: b"other")
-    found = records.load_file(file)
+    found = read_records.load_file(file)
     assert not any(isinstance(one, record_cache.CachedRecord) for one in found)
     assert [one.to_json_line() for one in found] == file.read_bytes().splitlines(keepends=True)
 
@@ -73,18 +73,18 @@ def test_what_has_changed_is_read_anew(file, monkeypatch, change):
 def test_a_bad_line_is_named_though_the_file_was_in_the_cache(file):
     read_twice(file)
     lines = file.read_bytes().splitlines(keepends=True)
-    fields = json.loads(lines[2]) | {"sessions": 3}
+    fields = json.loads(lines[2]) | {"sessions": 4}
     file.write_bytes(b"".join([*lines[:2], json.dumps(fields).encode() + b"\n", *lines[3:]]))
     with pytest.raises(SystemExit, match="line 3"):
-        records.load_file(file)
+        read_records.load_file(file)
 
 
 def test_a_line_that_was_cut_off_is_told_at_each_reading(file):
     file.write_bytes(file.read_bytes()[:-20])
     for _ in range(2):
-        records.skipped_lines.clear()
-        records.load_file(file)
-        assert len(records.skipped_lines) == 1
+        recording_files.skipped_lines.clear()
+        read_records.load_file(file)
+        assert len(recording_files.skipped_lines) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(file, monkeypatch):
@@ -98,4 +98,4 @@ def test_a_damaged_cache_is_read_as_none(file, damage):
     first, _ = read_twice(file)
     (cached,) = record_cache.FOLDER.glob("*.cache")
     cached.write_bytes(damage(cached.read_bytes()))
-    assert records.load_file(file) == first
+    assert read_records.load_file(file) == first

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tests.support.synthetic import failed, record
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import append_records, recording_files, records
+from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.harness_output import Phase, describe_error
 from tlsmem.schema.records import Record
 
@@ -72,11 +72,11 @@ def test_a_file_cut_anywhere_keeps_its_whole_records_and_takes_more(cut, again):
             if not before:
                 continue
             file.write_bytes(before)
-            kept = records.load(file)
+            kept = read_records.load(file)
             assert kept == [run for run in kept if run in RUNS]
             append_records.append(file.parent, RUNS[0])
             assert file.read_bytes().startswith(before)
-            assert records.load(file) == [*kept, RUNS[0]]
+            assert read_records.load(file) == [*kept, RUNS[0]]
 
 
 @given(cut=st.integers(0, len(FILE)))
@@ -88,32 +88,32 @@ def test_a_cut_loses_only_the_record_it_cuts(cut):
         for run in RUNS:
             ends += len(run.to_json_line())
             whole += cut >= ends - 1  # only its newline may be missing
-        assert records.load(file) == RUNS[:whole]
+        assert read_records.load(file) == RUNS[:whole]
 
 
 def test_a_torn_mark_is_healed_too(tmp_path):
     file = tmp_path / f"{STACK}.jsonl"
     file.write_bytes(FILE + FILE[:100] + b"\n" + recording_files.TORN_MARK[:7])
     append_records.append(tmp_path, RUNS[0])
-    assert records.load(tmp_path) == [*RUNS, RUNS[0]]
+    assert read_records.load(tmp_path) == [*RUNS, RUNS[0]]
 
 
 def test_a_torn_last_line_is_told_once_until_it_is_marked(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(recording_files, "skipped_lines", [])
     (tmp_path / f"{STACK}.jsonl").write_bytes(FILE[:-9])
-    assert records.load(tmp_path) == records.load(tmp_path) == RUNS[:2]
+    assert read_records.load(tmp_path) == read_records.load(tmp_path) == RUNS[:2]
     assert capsys.readouterr().err.count("line 3 was cut off") == len(recording_files.skipped_lines) == 1
     monkeypatch.setattr(recording_files, "skipped_lines", [])
     append_records.append(tmp_path, RUNS[2])
     recording_files.skipped_lines.clear()
-    assert records.load(tmp_path) == RUNS
+    assert read_records.load(tmp_path) == RUNS
     assert (capsys.readouterr().err, recording_files.skipped_lines) == ("", [])
 
 
 def test_a_pipe_is_no_recording(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(SystemExit, match=r"pipe.jsonl: cannot read the recording: not a regular file"):
-        records.load(tmp_path)
+        read_records.load(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["reported", "repeat"])
@@ -153,7 +153,7 @@ def test_a_foreign_line_stops_the_reader_with_its_place(tmp_path, number, line, 
     file = tmp_path / f"{STACK}.jsonl"
     file.write_bytes(b"".join([*lines[: number - 1], line, *lines[number - 1 :]]))
     with pytest.raises(SystemExit) as stop:
-        records.load(tmp_path)
+        read_records.load(tmp_path)
     assert str(file) in str(stop.value)
     assert f"line {number} " in str(stop.value)
     assert what in str(stop.value)

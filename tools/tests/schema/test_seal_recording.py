@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.synthetic import failed, record, write
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import append_records, recording_files, records, seal_recording
+from tlsmem.schema import append_records, read_records, recording_files, seal_recording
 from tlsmem.schema.manifest import BadRecording, Manifest
 from tlsmem.schema.records import SCHEMA
 
@@ -41,9 +41,9 @@ def contents(directory) -> dict[str, bytes]:
 
 
 def test_sealing_keeps_every_byte_and_says_what_there_is(recording):
-    before, runs = contents(recording), records.load(recording)
+    before, runs = contents(recording), read_records.load(recording)
     made = seal_recording.seal(recording)
-    assert names(recording) == SEALED and contents(recording) == before and records.load(recording) == runs
+    assert names(recording) == SEALED and contents(recording) == before and read_records.load(recording) == runs
     assert Manifest.model_validate_json((recording / "manifest.json").read_bytes()) == made
     assert (made.records, made.statuses) == (5, {"failed": 1, "measured": 4})
     assert (made.commits, len(made.machines)) == ({"0123456789abcdef": 5}, 1)
@@ -56,18 +56,18 @@ def test_sealing_keeps_every_byte_and_says_what_there_is(recording):
 
 
 def test_a_sealed_file_is_found_by_its_plain_name_too(recording):
-    runs = records.load(recording / "null@c.jsonl")
+    runs = read_records.load(recording / "null@c.jsonl")
     seal_recording.seal(recording)
-    assert records.load(recording / "null@c.jsonl") == records.load(recording / "null@c.jsonl.zst") == runs
+    assert read_records.load(recording / "null@c.jsonl") == read_records.load(recording / "null@c.jsonl.zst") == runs
 
 
 @settings(max_examples=40, deadline=None)
 @given(order=st.permutations(range(len(RUNS))), kept=st.integers(1, len(RUNS)))
 def test_what_is_sealed_reads_as_what_was_plain(tmp_path_factory, order, kept):
     place = write(tmp_path_factory.mktemp("any"), [RUNS[at] for at in order[:kept]])
-    before, runs = contents(place), records.load(place)
+    before, runs = contents(place), read_records.load(place)
     seal_recording.seal(place)
-    assert (contents(place), records.load(place)) == (before, runs)
+    assert (contents(place), read_records.load(place)) == (before, runs)
     assert seal_recording.seal(place).records == kept  # again: nothing changes
 
 
@@ -88,7 +88,7 @@ def test_a_flipped_bit_in_a_sealed_file_is_found(tmp_path_factory, place, bit):
     (failure,) = seal_recording.verify(directory)
     assert failure.startswith(f"{file}: ") and recording_files.RESTORE in failure
     with pytest.raises(SystemExit, match=r"null@c.*: "):
-        records.load(directory)
+        read_records.load(directory)
 
 
 def interrupt(monkeypatch, at: int) -> None:
@@ -107,16 +107,16 @@ def interrupt(monkeypatch, at: int) -> None:
 
 @pytest.mark.parametrize("at", range(5))
 def test_whenever_sealing_is_interrupted_the_recording_reads_as_before(recording, monkeypatch, at):
-    before, runs = contents(recording), records.load(recording)
+    before, runs = contents(recording), read_records.load(recording)
     with monkeypatch.context() as patched:
         interrupt(patched, at)
         with pytest.raises(KeyboardInterrupt):
             seal_recording.seal(recording)
-    assert (contents(recording), records.load(recording)) == (before, runs)
+    assert (contents(recording), read_records.load(recording)) == (before, runs)
     assert (recording / "manifest.json").exists() == (at > 0)
     seal_recording.seal(recording)
     assert [name for name in names(recording) if not name.startswith(".")] == SEALED
-    assert (contents(recording), records.load(recording)) == (before, runs)
+    assert (contents(recording), read_records.load(recording)) == (before, runs)
 
 
 def test_nothing_is_added_to_a_sealed_recording(recording):
@@ -134,7 +134,7 @@ def test_runs_beside_a_sealed_recording_are_not_passed_over(recording):
     seal_recording.seal(recording)
     (recording / "null@go.jsonl").write_bytes(RUNS[0].to_json_line())
     with pytest.raises(BadRecording, match=r"go.*: has runs that the sealed recording beside it has not; move"):
-        records.load(recording)
+        read_records.load(recording)
 
 
 def edited(recording) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support import synthetic_timed
 from tests.support.synthetic import keyed, record, write
-from tlsmem.schema import append_records, recording_files, records
+from tlsmem.schema import append_records, read_records, recording_files, records
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import Record
 
@@ -32,7 +32,7 @@ def refusal(tmp_path, line: bytes) -> str:
     file = tmp_path / f"{STACK}.jsonl"
     file.write_bytes(record(STACK, "none", 2).to_json_line() + line + b"\n")
     with pytest.raises(SystemExit) as stop:
-        records.load(tmp_path)
+        read_records.load(tmp_path)
     said = str(stop.value)
     assert said.startswith(f"{file}: line 2") and said.endswith(WAY_OUT) and "\n" not in said
     return said
@@ -80,7 +80,7 @@ def test_more_blocks_live_than_at_the_peak_of_bytes_is_possible(tmp_path):
         heap(fields)["peak_blocks"] = 0
 
     (tmp_path / f"{STACK}.jsonl").write_bytes(changed(HEAP, change) + b"\n")
-    assert len(records.load(tmp_path)) == 1
+    assert len(read_records.load(tmp_path)) == 1
 
 
 def objects(value, path=()):
@@ -111,7 +111,7 @@ def test_a_key_that_stands_twice_is_named(place, at):
     with pytest.raises(
         BadRecording, match=re.escape(f"f: line 1: the key {name} stands twice in an object; {WAY_OUT}")
     ):
-        records.parse(line, "f: line 1")
+        read_records.parse(line, "f: line 1")
 
 
 def test_what_is_appended_ends_in_its_checksum_and_is_read_back(tmp_path):
@@ -119,7 +119,7 @@ def test_what_is_appended_ends_in_its_checksum_and_is_read_back(tmp_path):
         append_records.append(tmp_path, run)
     lines = (tmp_path / f"{STACK}.jsonl").read_bytes().splitlines()
     assert [list(json.loads(line))[-1] for line in lines] == ["checksum"] * 3
-    found = records.load(tmp_path)
+    found = read_records.load(tmp_path)
     assert [run.model_copy(update={"checksum": None}) for run in found] == WRITTEN
     assert [run.to_json_line() for run in found] == [run.to_json_line() for run in WRITTEN]
 
@@ -139,7 +139,7 @@ def test_every_flipped_bit_is_found_with_its_line(tmp_path_factory, bit):
     number = CONTENT[:at].count(b"\n") + 1
     recording_files.skipped_lines.clear()
     try:
-        records.load_file(file)
+        read_records.load_file(file)
         said = recording_files.skipped_lines.pop()
     except SystemExit as error:
         said = str(error)
@@ -165,7 +165,7 @@ def test_no_control_character_of_a_record_comes_out_of_the_reader(tmp_path):
         ("raw", named.to_json_line().strip()),
     ):
         (tmp_path / f"{file}.jsonl").write_bytes(line + b"\n")
-        (found,) = records.load_file(tmp_path / f"{file}.jsonl")
+        (found,) = read_records.load_file(tmp_path / f"{file}.jsonl")
         assert {found.reported, found.suite, *found.argv, *found.environment.notes} == {"a?[2Jb?c?d?e?"}
 
 
@@ -176,4 +176,4 @@ def test_a_sentence_about_a_hostile_key_is_printable(tmp_path):
 
 def test_letters_of_any_language_stay_as_they_are(tmp_path):
     write(tmp_path, [record(STACK, "none", 2, reported="zürich – 東京")])
-    assert records.load(tmp_path)[0].reported == "zürich – 東京"
+    assert read_records.load(tmp_path)[0].reported == "zürich – 東京"

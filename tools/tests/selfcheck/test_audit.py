@@ -6,7 +6,7 @@ from tests.support import synthetic
 from tests.tables.test_accounts import rss_runs, run, straight, with_books
 from tests.tables.test_reconciliation import sites_run
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.selfcheck import audit
 
 OPENSSL, SUITE, NULL = "openssl@3.5.5", "tls13-rsa-aes256", "null@c"
@@ -131,7 +131,7 @@ def test_records_without_the_phase_freed_are_not_judged_by_it():
 
 
 def test_the_committed_recording_has_no_findings():
-    assert audit.findings(records.load(COMMITTED)) == []
+    assert audit.findings(read_records.load(COMMITTED)) == []
 
 
 def test_pairs_that_are_not_alike_are_said_with_their_process():

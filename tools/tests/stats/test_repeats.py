@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.stats import repeats, session_cost
 from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.selection import select
@@ -34,7 +34,7 @@ def test_beyond_what_repeats_are_known_to_vary_it_is_one():
 @pytest.mark.parametrize("recording", sorted((ROOT / "data").glob("20*")), ids=lambda one: one.name)
 def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
     """A recording whose repeats lie farther apart than ASSUMED needs another."""
-    selection = select(run for run in records.load(recording) if run.meter == "rss" and run.window == "all")
+    selection = select(run for run in read_records.load(recording) if run.meter == "rss" and run.window == "all")
     judged = 0
     for setting in selection.settings if selection.records else ():
         for stack in selection.stacks if setting.roles == "together" else ():

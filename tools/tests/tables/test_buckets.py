@@ -15,7 +15,7 @@ from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import BASE, PEAK, CallstackTree, LiveHeap, Moment, Profile
-from tlsmem.schema import records
+from tlsmem.schema import read_records, records
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import select
 from tlsmem.tables import buckets, catalogue
@@ -28,7 +28,7 @@ ROLES = ("client", "server")
 
 @cache
 def loaded() -> list[records.Record]:
-    return records.load(RECORDING)
+    return read_records.load(RECORDING)
 
 
 def sites_runs() -> list[records.Record]:

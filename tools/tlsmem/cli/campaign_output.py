@@ -8,7 +8,7 @@ from tlsmem.base.paths import shorten
 from tlsmem.cli import campaign_conclusion
 from tlsmem.cli.campaign_plan import Plan
 from tlsmem.config.matrix import distinct_values
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.schema.records import Record
 
 Shown = tuple[list[Path], list[str], list[str]]  # pictures, sentences, findings
@@ -17,7 +17,7 @@ Shown = tuple[list[Path], list[str], list[str]]  # pictures, sentences, findings
 def results(plan: Plan, title: str) -> bool:
     """False with any finding, and without tables, with a sentence."""
     keys = {plan.provenance.key(run) for run in plan.runs}
-    made = [record for record in records.load(plan.recording) if record.key in keys]
+    made = [record for record in read_records.load(plan.recording) if record.key in keys]
     show = show_memory_campaign if plan.campaign.scenario == "memory" else show_timed_campaign
     try:
         pictures, told, found = show(made, plan, title)

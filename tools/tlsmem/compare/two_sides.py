@@ -8,7 +8,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.compare import declared_settings
 from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import NARROWED
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, locate
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
@@ -22,7 +22,7 @@ def loaded(file: str, stacks: Sequence[str]) -> list[Record]:
         raise ValueError(f"{file}: there is no such recording; recordings are directories under data/")
     files = [find_stack(place, stack) for stack in dict.fromkeys(stacks)] if place.is_dir() else []
     alone = [one for one in files if one] if files and all(files) else [place]
-    found = [one for part in alone for one in records.load(part)]
+    found = [one for part in alone for one in read_records.load(part)]
     if not found:
         raise ValueError(f"{file}: the recording is empty")
     return found

@@ -8,7 +8,7 @@ from tlsmem.base import paths
 from tlsmem.gate import builds
 from tlsmem.gate.budget import Budget, BudgetError, Budgets, entry_name
 from tlsmem.gate.budget_figure import Recording
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.stats import comparability
 
 WAY = "`tools/gate.py {} --new-baseline {}` makes one"
@@ -19,7 +19,7 @@ def load_recording(folder: Path, where: str, way: str = "") -> Recording:
     if not folder.exists():
         raise BudgetError(f"{where}: there is no recording at {paths.shorten(folder)}{way}")
     try:
-        found = records.load(folder)
+        found = read_records.load(folder)
     except SystemExit as error:  # with a sentence
         said = str(error.code)
         raise BudgetError(said if said.startswith(where) else f"{where}: {said}") from None

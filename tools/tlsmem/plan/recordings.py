@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
 from tlsmem.schema.records import Record
 
@@ -42,7 +42,7 @@ def stacks(recording: Path) -> list[str]:
 def load_stack(recording: Path, stack: str) -> tuple[Record, ...]:
     """Its runs; none where the recording has not the stack."""
     file = find_stack(recording, stack) if recording.is_dir() else recording
-    return tuple(one for one in records.load(file) if one.stack == stack) if file else ()
+    return tuple(one for one in read_records.load(file) if one.stack == stack) if file else ()
 
 
 def describe_unknown(stack: str, among: Sequence[Path]) -> str:

@@ -182,9 +182,9 @@ def chosen(file: Path, runs: "list[Record]", what: str, name: str | None) -> "li
 
 
 def loaded(file: Path) -> "Iterable[Record]":
-    from tlsmem.schema import records
+    from tlsmem.schema import read_records
 
     try:
-        return records.load(file)
+        return read_records.load(file)
     except SystemExit as error:
         raise Unreadable(str(error)) from None

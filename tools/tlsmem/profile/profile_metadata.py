@@ -15,7 +15,8 @@ from tlsmem.profile.compressed_file import open_regular
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import END, PEAK, Tool
 from tlsmem.schema.harness_output import Model, describe_error
-from tlsmem.schema.records import Record, printable_json
+from tlsmem.schema.read_records import printable_json
+from tlsmem.schema.records import Record
 from tlsmem.schema.run_origins import Sha256
 
 SCHEMA = 1

@@ -40,6 +40,7 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
 
 def read_profile(record: Record, process: Process | None) -> Profile:
     """Unreadable, with a sentence, when the owner that its frames tell is not the one that the meter knew."""
+    assert record.sites
     stacks = CallstackTree()
     numbers = add_stacks(record.sites, stacks)
     try:
@@ -58,17 +59,17 @@ class SitesProfile(Profile):
     """The profile of a record whose bucket sums are known; its call stacks are read when they are asked for."""
 
     def __init__(self, record: Record, process: Process | None, sums: SumsByMoment) -> None:
-        super().__init__("sites", record.describe(), shlex.join(record.argv), None, None)
+        super().__init__("sites", record.describe(), shlex.join(record.argv), CallstackTree(), {})
         self.runtime_s, self.run = record.elapsed_ns / 1e9, record
         self.sessions_of_role, self.of_one_pair = 1, True
-        self.process, self.sums = process, sums
+        self.record, self.process, self.sums = record, process, sums
         for name in ("stacks", "moments", "warnings"):
             del self.__dict__[name]
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("stacks", "moments", "warnings"):
             raise AttributeError(name)
-        read = read_profile(self.run, self.process)
+        read = read_profile(self.record, self.process)
         self.stacks, self.moments, self.warnings = read.stacks, read.moments, read.warnings
         return self.__dict__[name]
 

@@ -15,7 +15,7 @@ from tlsmem.tables import rss_accounts
 from tlsmem.tables.heap import heap_cell, heap_cells
 from tlsmem.tables.rss import NO_PAYLOAD, rss_row
 from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES, slope_interval_cell
-from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, value_cell, with_note
 
 PEAK, PEAK_PHASE = "peak", "peak_phase"
 STAGES = {
@@ -38,7 +38,10 @@ def heap(series: Series, role: str) -> list[Cell]:
     runs = series.runs("heap")
     if series.heap_pair():
         found = SessionHeap(series, role)
-        later = [unreached_cell(series, "heap", phase) or heap_cell(found.live(phase)) for phase in ("idle", "closed")]
+        later = [
+            unreached_cell(series, "heap", phase) or value_cell(found.live(phase), heap_cell)
+            for phase in ("idle", "closed")
+        ]
         return [*heap_cells(series, role).values(), *later]
     if not runs:
         return [missing_cell(why_no_heap_cost(series))] * len(STAGES)

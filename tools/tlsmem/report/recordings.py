@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tlsmem.base import memo
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
+from tlsmem.schema import recording_files
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
 from tlsmem.stats.selection import ASPECTS, run_from_record
@@ -44,8 +45,7 @@ def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
 
 def digest(loaded: dict[str, list[Record]]) -> str:
     """Of all files of these recordings, in their order."""
-    paths = [ROOT / path for path in loaded]
-    files = [file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
+    files = [file for path in loaded for file in recording_files.list_files(ROOT / path)]
     return memo.digest_files(files).hex()
 
 

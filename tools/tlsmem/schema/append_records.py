@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tlsmem.base import repository
 from tlsmem.schema.manifest import BadRecording
+from tlsmem.schema.read_records import load, parse
 from tlsmem.schema.recording_files import PLAIN, SEALED, TORN_MARK, is_recording, is_torn
-from tlsmem.schema.records import Record, load, parse
+from tlsmem.schema.records import Record
 
 held_locks: list[int] = []  # descriptors of recordings; the kernel lets go of them, however the runner ends
 

@@ -1,11 +1,11 @@
 """Records of large files, kept as they were read and checked, so that each file is checked once.
 
 The cache of a file is build/records/NAME.cache, which git ignores; without it all is read as usual. It begins with a
-digest of all that decides what reading gives, the file and the code of this package, and with a checksum of the rest.
-After that come the small fields of every record, and then the bulk of each (BULK), which is read from the cache when
-it is used: of a recording of 57 MB most tables need less than a tenth.
+digest of all that decides what reading gives: the file, its manifest, and the code of this package. A checksum of the
+rest follows, then the small fields of every record, and then the bulk of each (BULK), which is read from the cache
+when it is used: of a recording of 57 MB most tables need less than a tenth.
 
-Nothing else reads the cache, and no failure to write it is told: the next reading is as slow as this one was."""
+Nothing else reads the cache. A failure to write it is not reported: the next reading is as slow as this one was."""
 
 import hashlib
 import io
@@ -22,11 +22,13 @@ from typing import Any
 from pydantic import BaseModel, PrivateAttr
 
 from tlsmem.base.paths import ROOT
+from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites, Process
+from tlsmem.schema.recording_files import SEALED
 from tlsmem.schema.records import Record
 
 BULK = ("phases", "sites", "timings")
-LEAST_BYTES = 64 << 10  # a smaller file is read anew as fast
+LEAST_BYTES, LEAST_SEALED_BYTES = 64 << 10, 4 << 10  # a smaller file is read anew as fast
 FOLDER = ROOT / "build/records"
 DIGEST_BYTES = 32
 Span = tuple[int, int]  # begin and end in the cache
@@ -56,8 +58,8 @@ class CachedRecord(Record):
 
     def __getattr__(self, name: str) -> Any:
         if name not in BULK:
-            return super().__getattr__(name)
-        private = self.__pydantic_private__
+            raise AttributeError(name)
+        private = private_values(self)
         value = private["_bulk"].read(name)
         if name == "phases" and private["_process"]:
             value = [phase for phase in value if phase.process == private["_process"]]
@@ -69,15 +71,15 @@ class CachedRecord(Record):
         if self.status != "measured" or self.roles != "split" or process == "both":
             return super().of_process(process)
         values = {name: value for name, value in self.__dict__.items() if name != "phases"}
-        private = {"_bulk": self.__pydantic_private__["_bulk"], "_process": process}
+        private = {"_bulk": private_values(self)["_bulk"], "_process": process}
         return fill(object.__new__(CachedRecord), values, private)
 
     @property
     def has_sites(self) -> bool:
-        return "sites" in self.__pydantic_private__["_bulk"].spans
+        return "sites" in private_values(self)["_bulk"].spans
 
     def bulk_digest(self) -> str:
-        private = self.__pydantic_private__
+        private = private_values(self)
         bulk, process = private["_bulk"], private["_process"] or ""
         made = hashlib.blake2b(process.encode(), digest_size=DIGEST_BYTES)
         for name in BULK:
@@ -104,14 +106,20 @@ class CachedRecord(Record):
                     read_fields(part)
 
 
+def private_values(model: BaseModel) -> dict[str, Any]:
+    """Read where pydantic has them: its own way to them is as slow as reading a phase."""
+    assert model.__pydantic_private__ is not None
+    return model.__pydantic_private__
+
+
 def read_fields(model: BaseModel) -> None:
     values = {name: getattr(model, name) for name in field_names(type(model))}
     object.__setattr__(model, "__dict__", values)
 
 
 def load(file: Path, content: bytes) -> list[Record] | None:
-    """The records of a file with this content, or None when they are not in the cache."""
-    if len(content) < LEAST_BYTES:
+    """The records of a file with this content, sealed or not; None when they are not in the cache."""
+    if is_small(file, content):
         return None
     try:
         with place(file).open("rb") as cached:
@@ -132,7 +140,7 @@ def load(file: Path, content: bytes) -> list[Record] | None:
 
 def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
     """Keep what reading gave. It is written whole or not at all."""
-    if len(content) < LEAST_BYTES:
+    if is_small(file, content):
         return
     known: dict[Any, Any] = {}
     bulk, spans = io.BytesIO(), []
@@ -157,6 +165,10 @@ def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
             partial.unlink()
 
 
+def is_small(file: Path, content: bytes) -> bool:
+    return len(content) < (LEAST_SEALED_BYTES if file.name.endswith(SEALED) else LEAST_BYTES)
+
+
 def place(file: Path) -> Path:
     name = hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:16]
     return FOLDER / f"{name}.cache"
@@ -166,6 +178,8 @@ def digest(file: Path, content: bytes) -> bytes:
     """Of the file as it lies there, of its manifest, and of the code that reads them."""
     made = hashlib.blake2b(code_digest(), digest_size=DIGEST_BYTES)
     made.update(content)
+    manifest = file.with_name(MANIFEST)
+    made.update(manifest.read_bytes() if manifest.exists() else b"")
     return made.digest()
 
 
@@ -205,8 +219,8 @@ class CachedHeaps(Heaps):
 
     def __getattr__(self, name: str) -> Any:
         if name not in Heaps.model_fields:
-            return super().__getattr__(name)
-        counts = self.__dict__[name] = rebuild(HeapCounts, *self.__pydantic_private__["_counts"][name])
+            raise AttributeError(name)
+        counts = self.__dict__[name] = rebuild(HeapCounts, *private_values(self)["_counts"][name])
         return counts
 
     def __eq__(self, other: object) -> bool:
@@ -220,8 +234,9 @@ class CachedPhaseSites(PhaseSites):
 
     def __getattr__(self, name: str) -> Any:
         if name != "live":
-            return super().__getattr__(name)
-        live = self.__dict__["live"] = [rebuild(LiveBlocks, *values) for values in pickle.loads(self._live)]
+            raise AttributeError(name)
+        packed = private_values(self)["_live"]
+        live = self.__dict__["live"] = [rebuild(LiveBlocks, *values) for values in pickle.loads(packed)]
         return live
 
     def __eq__(self, other: object) -> bool:

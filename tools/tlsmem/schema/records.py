@@ -1,18 +1,13 @@
 """Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
 
-import gc
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, model_serializer, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_serializer, model_validator
 
-from tlsmem.base.printable import printable_text
-from tlsmem.schema import recording_files, timed_record
-from tlsmem.schema.checksum import add_checksum, matches_checksum
+from tlsmem.schema import timed_record
+from tlsmem.schema.checksum import add_checksum
 from tlsmem.schema.harness_output import (
     Env,
     Environment,
@@ -25,11 +20,7 @@ from tlsmem.schema.harness_output import (
     Scenario,
     Sessions,
     Window,
-    describe_error,
 )
-from tlsmem.schema.manifest import BadRecording
-from tlsmem.schema.possible_figures import find_impossible
-from tlsmem.schema.recording_files import RESTORE
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
 
@@ -150,7 +141,7 @@ class Record(Model):
                 fields.pop(name, None)
         return fields
 
-    def of_process(self, process: Process) -> Self:
+    def of_process(self, process: Process) -> "Record":
         """The run as this one of its processes saw it. ValueError with a sentence when it had no such process."""
         if self.roles != "split" and process == "both":
             return self
@@ -205,111 +196,3 @@ def run_key(fields: dict[str, Any]) -> str:
         name: value for name, value in fields["machine"].items() if name not in UNDECLARED_MACHINE_FIELDS
     }
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def load(recording: Path | str) -> list[Record]:
-    """All runs of a recording (a directory, or one of its files), in the order in which they were recorded.
-
-    BadRecording, which ends a command with its sentence, where a line is no record of this schema or cannot be true."""
-    files = recording_files.list_files(recording)
-    if not files:
-        raise BadRecording(f"{recording}: no recording here (no .jsonl file)")
-    with without_collection():
-        return [record for file in files for record in load_file(file)]
-
-
-def load_file(file: Path) -> list[Record]:
-    """As `load`, of one file, plain or sealed; from the cache where it has the file as it is now."""
-    from tlsmem.schema import record_cache  # it holds records, and so needs this module
-
-    file = recording_files.locate(file)
-    packed = recording_files.read_file(file)
-    found = record_cache.load(file, packed)
-    if found is None:
-        lines, cut = recording_files.split_lines(recording_files.unpack_content(file, packed))
-        with without_collection():
-            found = [parse(line, f"{file}: line {n}") for n, line in lines]
-        if cut:
-            recording_files.warn_of_cut(file, cut)
-        else:
-            record_cache.store(file, packed, found)
-    return found
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Records are many small objects without a circle: to look for circles among them takes longer than to read them.
-
-    Nor are they looked through afterwards (gc.freeze), however often what is computed from them is."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.freeze()
-            gc.enable()
-
-
-def parse(line: bytes, place: str) -> Record:
-    """BadRecording, with a sentence that begins with `place`, when the line is no record, or one that cannot be true.
-
-    What the text of a record has that is no plain text comes out as question marks: see printable_text."""
-    unchanged = matches_checksum(line)
-    if unchanged is False:
-        raise BadRecording(f"{place} was changed after it was recorded: its checksum does not match; {RESTORE}")
-    try:
-        record = Record.model_validate_json(line)
-        UNIQUE_KEYS.decode(line.decode())
-    except ValidationError as error:
-        what = describe_error(error)
-        way_out = "" if "(git pull)" in what else f"; {RESTORE}"
-        raise BadRecording(f"{place} is not a record of schema {SCHEMA}: {what}{way_out}") from None
-    except RepeatedKey as error:
-        raise BadRecording(f"{place}: the key {error} stands twice in an object; {RESTORE}") from None
-    if record.schema_ >= CHECKSUMS_SINCE and unchanged is None:
-        raise BadRecording(f"{place} was changed after it was recorded: it does not end in its checksum; {RESTORE}")
-    if record.schema_ < CHECKSUMS_SINCE and record.checksum:
-        raise BadRecording(f"{place} was changed after it was recorded: its schema has no checksum; {RESTORE}")
-    if impossible := find_impossible(record):
-        raise BadRecording(f"{place} cannot be true: {impossible}; {RESTORE}")
-    check_key(record, place)
-    return record if is_plain(line) else Record.model_validate_json(printable_json(line))
-
-
-class RepeatedKey(Exception):
-    pass
-
-
-def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
-    if len(dict(pairs)) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise RepeatedKey(next(name for name in names if names.count(name) > 1))
-
-
-UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)
-
-
-def check_key(record: Record, place: str) -> None:
-    """BadRecording when the key is not that of the fields: one of them was changed."""
-    key = run_key(record.model_dump(include=ALL_KEY_FIELDS))
-    if record.key != key:
-        raise BadRecording(f"{place}: its key is {record.key}, but its fields have the key {key}; {RESTORE}")
-
-
-def is_plain(line: bytes) -> bool:
-    """Whether no text in the line can have a control character, which JSON escapes, or another sign than ASCII's."""
-    return line.isascii() and b"\\" not in line and b"\x7f" not in line
-
-
-def printable_json(text: bytes) -> bytes:
-    """The same JSON; a sign of its texts that could move a terminal's cursor is a question mark."""
-    return text if is_plain(text) else json.dumps(printable_value(json.loads(text))).encode()
-
-
-def printable_value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {printable_text(name): printable_value(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return list(map(printable_value, value))
-    return printable_text(value) if isinstance(value, str) else value

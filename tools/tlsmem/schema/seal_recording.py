@@ -16,8 +16,9 @@ import zstandard
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema import recording_files
 from tlsmem.schema.manifest import BadRecording, Manifest, SealedFile, load_manifest
+from tlsmem.schema.read_records import load_file
 from tlsmem.schema.recording_files import PLAIN, RESTORE, SEALED, list_files, read_content, stack_name
-from tlsmem.schema.records import Record, load_file
+from tlsmem.schema.records import Record
 
 LEVEL = 12  # 57 MB in about a second, to 2.4 %; level 19 takes minutes, to 2.1 %
 

@@ -2,7 +2,7 @@
 
 Each is drawn once: see tlsmem.base.memo. numpy and scipy, which take long to import, are imported for that alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ class Interval:
         return {"low": round(self.low, 1), "high": round(self.high, 1)}
 
 
-def slope_interval(points: dict[int, Sequence[float]]) -> Interval | None:
+def slope_interval(points: Mapping[int, Sequence[float]]) -> Interval | None:
     """Of bytes per pair, from sessions to the values of all repeats: each N is drawn from its own repeats again.
 
     None where a point was measured once, where repeats do not vary, and for fewer than two N: nothing is known of the
@@ -52,7 +52,7 @@ def recall_interval(name: str, samples: list[list[Any]], draw: Callable[[], list
     return Interval(*memo.recall(f"interval of a {name}", samples, memo.code_of("stats/bootstrap.py"), draw))
 
 
-def draw_slopes(points: dict[int, Sequence[float]]) -> list[float]:
+def draw_slopes(points: Mapping[int, Sequence[float]]) -> list[float]:
     """Least squares through the medians of each sample, as in the table that the interval stands in."""
     import numpy
 

@@ -70,14 +70,15 @@ class SessionHeap:
         return self.series.setting
 
     @cached_property
-    def pair(self) -> HeapPair | None:
-        """The runs that costs are taken from, without process-wide tables."""
+    def pair(self) -> HeapPair:
+        """The runs that costs are taken from, without process-wide tables; only where `why_none` is None."""
         found = self.series.heap_pair()
-        return found and process_tables.remove_tables(found)
+        assert found
+        return process_tables.remove_tables(found)
 
     @cached_property
     def why_none(self) -> Missing | None:
-        return None if self.pair else Missing(why_no_heap_cost(self.series))
+        return None if self.series.heap_pair() else Missing(why_no_heap_cost(self.series))
 
     def live(self, phase: str) -> HeapFigure | Missing:
         """At the phase's end."""
@@ -136,12 +137,16 @@ class ProcessTables:
         return self.series.setting
 
     @cached_property
-    def pair(self) -> HeapPair | None:
-        return self.series.heap_pair()
+    def pair(self) -> HeapPair:
+        """Only where they exist."""
+        found = self.series.heap_pair()
+        assert found
+        return found
 
     @property
     def exists(self) -> bool:
-        return bool(self.pair) and self.role in process_tables.find_tables(self.pair)
+        found = self.series.heap_pair()
+        return found is not None and self.role in process_tables.find_tables(found)
 
     @cached_property
     def sessions_alone(self) -> SessionHeap:
@@ -189,7 +194,9 @@ class SplitExcess:
     def live(self, phase: str) -> HeapFigure | Missing:
         if phase == "sessions" and self.setting.window != "all":
             return NO_COST_WHEN_WINDOWED
-        return HeapFigure(*self.extra(phase))
+        extra = self.extra(phase)
+        assert extra
+        return HeapFigure(*extra)
 
     @property
     def peak(self) -> Missing:

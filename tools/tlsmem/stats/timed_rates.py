@@ -101,7 +101,7 @@ def resumption_rate(record: Record) -> float | None:
 class Latencies(NamedTuple):
     """All intervals of all threads and runs: how many, [ns, count] by increasing ns, and ns at PERCENTILES."""
 
-    count: int
+    intervals: int
     counts: list[tuple[int, int]]
     percentiles: dict[str, int]
     max_ns: int

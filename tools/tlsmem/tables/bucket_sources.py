@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tlsmem.profile import open_profile, profile_metadata
 from tlsmem.profile.heap_profile import Profile
-from tlsmem.schema import records
+from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import is_recording, locate
 from tlsmem.stats.selection import choose_values, select
 from tlsmem.tables import buckets
@@ -27,7 +27,7 @@ def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = N
 
 
 def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
-    found = list(buckets.profiles_from_selection(select(records.load(path), stacks, suites)))
+    found = list(buckets.profiles_from_selection(select(read_records.load(path), stacks, suites)))
     if not found:
         raise ValueError(f"{path}: no sites run; `make mem` records them")
     yield from found

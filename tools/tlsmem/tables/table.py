@@ -55,6 +55,11 @@ def missing_cell(why: str) -> Cell:
     return Cell(MISSING, None, why)
 
 
+def value_cell(value: Any, form: Callable[[Any], Cell]) -> Cell:
+    """The cell of a value that may be Missing."""
+    return missing_cell(value.reason) if isinstance(value, Missing) else form(value)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column. With `value` it makes its own cells: `value` takes what it shows of a row, or says that it is Missing,
@@ -64,12 +69,11 @@ class Column:
     heading: str  # for people
     left: bool = False
     usual: str | None = None  # goes without saying: people are not shown the column when every cell has this text
-    value: Callable[[Any], Any] | None = field(default=None, compare=False)
+    value: Callable[[Any], Any] = field(default=repr, compare=False)
     form: Callable[[Any], Cell] = field(default=text_cell, compare=False)
 
     def cell(self, row: Any) -> Cell:
-        shown = self.value(row)
-        return missing_cell(shown.reason) if isinstance(shown, Missing) else self.form(shown)
+        return value_cell(self.value(row), self.form)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tlsmem.base import markdown_embedding
 from tlsmem.config import choices
-from tlsmem.schema import recording_files, records
+from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import Record
 from tlsmem.tables import render
 from tlsmem.tables.table import Table, printable_text
@@ -18,7 +18,7 @@ def load_recording(recording: Path, where: str) -> list[Record]:
     """All runs. ValueError when there is no such recording, with where one comes from."""
     if not recording_files.locate(recording).exists():
         raise ValueError(f"there is no such recording; {where}")
-    return records.load(recording)
+    return read_records.load(recording)
 
 
 def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.ArgumentParser) -> None:

@@ -131,8 +131,8 @@ def steps(stack: str, drawn: StackStyle, found: Latencies) -> Curve:
     """As they are, not sampled: each time from where it begins to where the next does; marked at the percentiles."""
     counts = found.counts
     before = numpy.cumsum([0, *(count for _, count in counts)])
-    begins = [place(share) for share in 100 * before[:-1] / found.count]
-    ends = [*begins[1:], place(100 * (1 - 1 / (found.count + 1)))]
+    begins = [place(share) for share in 100 * before[:-1] / found.intervals]
+    ends = [*begins[1:], place(100 * (1 - 1 / (found.intervals + 1)))]
     places = [place(one) for one in PERCENTILES if place(one) <= ends[-1]]
     marks = [(at, counts[bisect.bisect_right(begins, at) - 1][0]) for at in places]
     points = [(at, ns) for both, (ns, _) in zip(zip(begins, ends, strict=True), counts, strict=True) for at in both]

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.rules import CONTEXT, OTHER, Rule
@@ -12,10 +12,10 @@ from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Profile, sum_
 
 
 class SumsByMoment(TypedDict):
-    """What BucketSums finds, as JSON values: [bytes, blocks] by moment and owner, in order of time."""
+    """What BucketSums finds, as JSON values: [bytes, blocks], by moment in order of time and by owner."""
 
-    live_by_bucket: dict[str, dict[str, dict[str, tuple[int, int | None]]]]
-    live_total: dict[str, dict[str, tuple[int, int | None]]]
+    live_by_bucket: dict[str, Any]
+    live_total: dict[str, Any]
 
 
 @dataclass

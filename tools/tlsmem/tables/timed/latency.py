@@ -39,8 +39,8 @@ def microseconds(ns: int) -> Cell:
 
 def percentile(found: Latencies, percent: float) -> Cell:
     """Missing where so few intervals have none beyond it."""
-    if found.count * (100 - percent) < 100:
-        return missing_cell(f"of {found.count:,} intervals")
+    if found.intervals * (100 - percent) < 100:
+        return missing_cell(f"of {found.intervals:,} intervals")
     return microseconds(found.at_percentile(percent))
 
 
@@ -49,7 +49,7 @@ def cells(series: TimedSeries, part: str) -> list[Cell]:
     if not found:
         return [missing_cell(series.reason() if not series.runs() else "no histogram")] * (len(HEADINGS) + 1)
     ends = [percentile(found, percent) for percent in timed_rates.PERCENTILES]
-    return [integer_cell(found.count), *ends, microseconds(found.max_ns)]
+    return [integer_cell(found.intervals), *ends, microseconds(found.max_ns)]
 
 
 def latency(timed: TimedSelection) -> Table:
