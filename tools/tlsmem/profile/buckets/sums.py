@@ -79,13 +79,13 @@ class BucketSums:
 
     def by_moment(self) -> SumsByMoment:
         """All of it."""
-        owners = {name: list(self.profile.owners(name)) for name in self.moments}
-        base = owners.get(BASE, [])
-        owners = {name: dict.fromkeys([*found, *base]) for name, found in owners.items()}
-        return {
-            "live_by_bucket": {name: {one: self.live_by_bucket(name, one) for one in owners[name]} for name in owners},
-            "live_total": {name: {one: self.live_total(name, one) for one in owners[name]} for name in owners},
-        }
+        base = list(self.profile.owners(BASE)) if BASE in self.moments else []
+        found: SumsByMoment = {"live_by_bucket": {}, "live_total": {}}
+        for name in self.moments:
+            owners = dict.fromkeys([*self.profile.owners(name), *base])
+            found["live_by_bucket"][name] = {owner: self.live_by_bucket(name, owner) for owner in owners}
+            found["live_total"][name] = {owner: self.live_total(name, owner) for owner in owners}
+        return found
 
     def phases(self) -> list[str]:
         """Moments that are ends of phases with sessions, in order of time."""
