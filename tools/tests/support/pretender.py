@@ -100,7 +100,7 @@ def run_line(asked: dict[str, str], meter: str) -> None:
 
 def phase_line(phase: str, asked: dict[str, str], meter: str) -> None:
     sessions = int(asked["sessions"])
-    fields = dict.fromkeys(COUNTS, 1_000_000 + 10_000 * sessions)
+    fields = dict.fromkeys(COUNTS, 1_000_000 + 10_000 * sessions) | {"rss_file_bytes": 0, "rss_shmem_bytes": 0}
     held = () if phase in FREE else ("client", "server") if asked["role"] == "both" else (asked["role"],)
     if meter != "rss":
         pairs = {role: sessions // 2 if role in held else 0 for role in ROLES}

@@ -75,6 +75,10 @@ class CachedRecord(Record):
         return fill(object.__new__(CachedRecord), values, private)
 
     @property
+    def has_phases_apart(self) -> bool:
+        return not private_values(self)["_process"] and super().has_phases_apart
+
+    @property
     def has_sites(self) -> bool:
         return "sites" in private_values(self)["_bulk"].spans
 

@@ -151,6 +151,11 @@ class Record(Model):
         return self.model_copy(update={"phases": [one for one in self.phases if one.process == process]})
 
     @property
+    def has_phases_apart(self) -> bool:
+        """Whether the client and the server had a process each, and both are in here."""
+        return self.roles == "split" and len({phase.process for phase in self.phases}) > 1
+
+    @property
     def has_sites(self) -> bool:
         return self.sites is not None
 

@@ -54,7 +54,8 @@ def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
     two processes are never mixed."""
     if process is not None:
         return record.of_process(process).phases
-    if record.roles == "split" and len(there := dict.fromkeys(phase.process for phase in record.phases)) > 1:
+    if record.has_phases_apart:
+        there = dict.fromkeys(phase.process for phase in record.phases)
         raise ValueError(f"{record.describe()} had processes of its own for {' and '.join(there)}: say which")
     return record.phases
 

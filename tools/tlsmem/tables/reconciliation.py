@@ -57,7 +57,8 @@ def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Re
     All of one process. ValueError with a sentence when a phase is missing."""
     before = session_cost.phase_of(run, BEFORE)
     phases = [phase for phase in session_cost.phases_of(run) if is_reconciled(run, phase.phase)]
-    return [account(phase, before, heap and slope(heap, phase.phase)) for phase in phases]
+    alone = heap and remove_tables(heap)
+    return [account(phase, before, alone and slope(alone, phase.phase)) for phase in phases]
 
 
 def is_reconciled(run: Record, phase: str) -> bool:
@@ -77,8 +78,8 @@ def live_in_sessions(phase: Phase) -> tuple[int, int]:
     return sum(role.live_bytes for role in roles), sum(role.live_blocks for role in roles)
 
 
-def slope(heap: tuple[Record, Record], phase: str) -> Quotient:
-    alone = remove_tables(heap)
+def slope(alone: tuple[Record, Record], phase: str) -> Quotient:
+    """Of heap runs without process-wide tables."""
     client, server = (session_cost.live_cost(*alone, role, phase).bytes for role in ("client", "server"))
     return Quotient(client.amount + server.amount, client.sessions)
 
