@@ -99,7 +99,7 @@ bench-loop: names packages-mem setup core ## what the harness costs in time: aga
 	@.venv/bin/python tools/dev/bench_loop.py $(call flags,$(takes))
 
 .PHONY: bench-read
-bench-read: setup ## how long it takes to read a heaptrack file; AGAINST=DIRECTORY, another checkout, in turn with this one
+bench-read: setup ## how long it takes to read recordings and heap profiles; AGAINST=DIRECTORY, another checkout, in turn with this one
 	@.venv/bin/python tools/dev/bench_read.py $(call if_given,AGAINST,--against=$(call quote,AGAINST)) $(call if_given,REPEATS,--repeats=$(call quote,REPEATS))
 
 .PHONY: selfcheck

@@ -38,10 +38,36 @@ class Case(NamedTuple):
 
 
 INSPECT = ("tools/inspect_heaptrack.py", str(PROFILE))
+RECORDING = "data/2026-11-22-amd-epyc"  # the largest: 2,694 runs, 57 MB of records
+TABLES = [
+    "settings",
+    "heap",
+    "stacks",
+    "rss",
+    "roles",
+    "accounts",
+    "waterfall",
+    "bends",
+    "sites",
+    "closings",
+    "buckets",
+    "call-sites",
+]
+REPORT = ("tools/report.py", "-o", "build/bench-read.html")
+
+
+def table_command(name: str) -> tuple[str, ...]:
+    return ("tools/tabulate.py", RECORDING, "--table", name)
+
+
 CASES = (
     Case("heaptrack file: read, in the process", ("-c", READ_HEAPTRACK, str(PROFILE)), HEAPTRACK_PRINT, (), True),
     Case("heaptrack file: inspect, first time", INSPECT, HEAPTRACK_PRINT, ("build/profile-cache",)),
     Case("heaptrack file: inspect, again", INSPECT, HEAPTRACK_PRINT),
+    Case("table stacks, first time", table_command("stacks"), (), ("build/records",)),
+    *(Case(f"table {name}, again", table_command(name)) for name in TABLES),
+    Case("report, first time", REPORT, (), ("build/records",)),
+    Case("report, again", REPORT),
 )
 
 
