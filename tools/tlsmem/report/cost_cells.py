@@ -28,6 +28,7 @@ STAGES = {
     "closed": "closed",
 }
 COLUMNS = [Column(stage, heading, left=stage == PEAK_PHASE) for stage, heading in STAGES.items()]
+STAGES_OF_HEAP = ("sessions", PEAK, PEAK_PHASE, "established", "reply")  # columns of the table heap
 ENDS = "the most at the end of any phase: books tell nothing of within"
 QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, by its sessions; one N has no slope"
 
@@ -42,7 +43,8 @@ def heap(series: Series, role: str) -> list[Cell]:
             unreached_cell(series, "heap", phase) or value_cell(found.live(phase), heap_cell)
             for phase in ("idle", "closed")
         ]
-        return [*heap_cells(series, role).values(), *later]
+        cells = heap_cells(series, role)
+        return [*(cells[stage] for stage in STAGES if stage in STAGES_OF_HEAP), *later]
     if not runs:
         return [missing_cell(why_no_heap_cost(series))] * len(STAGES)
     return quotients(series, runs, lambda phase: getattr(phase.heap, role).live_bytes)
