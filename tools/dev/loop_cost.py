@@ -107,7 +107,7 @@ def rate(ns: float, by: str) -> str:
 
 def row(key: str, by: str, pairs: list[tuple[float, float]]) -> list[str]:
     ratios = [of_loop / of_harness for of_harness, of_loop in pairs]  # of rates: the less time the more
-    spread = bootstrap.bootstrap_interval([ratios], median) if len(ratios) > 1 else Interval(*ratios, *ratios)
+    spread = bootstrap.median_interval(ratios) if len(ratios) > 1 else Interval(*ratios, *ratios)
     rates = [rate(float(numpy.median(of_one)), by) for of_one in zip(*pairs, strict=True)]
     ends = [f"{value:.3f}" for value in (min(ratios), max(ratios))]
     between = f"{spread.low:.3f} to {spread.high:.3f}"

@@ -48,16 +48,13 @@ def load_file(file: Path) -> list[Record]:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Records are many small objects without a circle: to look for circles among them takes longer than to read them.
-
-    Nor are they looked through afterwards (gc.freeze), however often what is computed from them is."""
+    """Records are many small objects without a circle: to look for circles among them takes longer than to read them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            gc.freeze()
             gc.enable()
 
 
