@@ -97,10 +97,6 @@ class Both:
         return {key: [(of_harness[key], of_loop[key]) for of_harness, of_loop in pairs] for key in pairs[0][0]}
 
 
-def median(ratios: Sequence[float], axis: int = -1) -> float:
-    return numpy.median(ratios, axis=axis)
-
-
 def rate(ns: float, by: str) -> str:
     return f"{1e9 / ns:,.0f} /s" if by == "count" else f"{1e9 / ns / MIB:,.0f} MiB/s"
 

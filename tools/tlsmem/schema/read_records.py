@@ -48,7 +48,7 @@ def load_file(file: Path) -> list[Record]:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Records are many small objects without a circle: to look for circles among them takes longer than to read them."""
+    """Records are many small objects without a circle: looking for circles takes longer than reading them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
