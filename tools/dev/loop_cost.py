@@ -4,13 +4,12 @@ import argparse
 import asyncio
 import json
 import signal
+import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy
 from rich.console import Console
 from rich.table import Table
 
@@ -104,10 +103,10 @@ def rate(ns: float, by: str) -> str:
 def row(key: str, by: str, pairs: list[tuple[float, float]]) -> list[str]:
     ratios = [of_loop / of_harness for of_harness, of_loop in pairs]  # of rates: the less time the more
     spread = bootstrap.median_interval(ratios) if len(ratios) > 1 else Interval(*ratios, *ratios)
-    rates = [rate(float(numpy.median(of_one)), by) for of_one in zip(*pairs, strict=True)]
+    rates = [rate(statistics.median(of_one), by) for of_one in zip(*pairs, strict=True)]
     ends = [f"{value:.3f}" for value in (min(ratios), max(ratios))]
     between = f"{spread.low:.3f} to {spread.high:.3f}"
-    return [key.removesuffix("_ns"), *rates, f"{median(ratios):.3f}", between, *ends, verdict(spread)]
+    return [key.removesuffix("_ns"), *rates, f"{statistics.median(ratios):.3f}", between, *ends, verdict(spread)]
 
 
 def verdict(spread: Interval) -> str:
