@@ -27,8 +27,32 @@ def file(tmp_path):
     return written
 
 
+@pytest.fixture
+def parsed(monkeypatch):
+    """Places of the lines that were parsed."""
+    places = []
+
+    def parse(line, place):
+        places.append(place)
+        return original(line, place)
+
+    original = read_records.parse
+    monkeypatch.setattr(read_records, "parse", parse)
+    return places
+
+
 def read_twice(file):
-    return read_records.load_file(file), read_records.load_file(file)
+    """Parsed, and from the cache."""
+    lines = recording_files.read_lines(file)
+    first = [read_records.parse(line, f"{file}: line {n}") for n, line in lines]
+    read_records.load_file(file)
+    return first, read_records.load_file(file)
+
+
+def test_a_file_is_parsed_once(file, parsed):
+    first, second = read_records.load_file(file), read_records.load_file(file)
+    assert len(parsed) == len(first)
+    assert first == second
 
 
 def test_records_from_the_cache_are_those_of_the_file(file):
@@ -58,15 +82,16 @@ def test_a_process_of_a_split_run_has_its_phases_alone(file):
 
 
 @pytest.mark.parametrize("change", ["file", "code"])
-def test_what_has_changed_is_read_anew(file, monkeypatch, change):
+def test_what_has_changed_is_read_anew(file, monkeypatch, parsed, change):
     read_twice(file)
     if change == "file":
         lines = file.read_bytes().splitlines(keepends=True)
         file.write_bytes(b"".join(lines[1:]))
     else:
         monkeypatch.setattr(record_cache, "code_digest", lambda: b"other")
+    parsed.clear()
     found = read_records.load_file(file)
-    assert not any(isinstance(one, record_cache.CachedRecord) for one in found)
+    assert len(parsed) == len(found)
     assert [one.to_json_line() for one in found] == file.read_bytes().splitlines(keepends=True)
 
 

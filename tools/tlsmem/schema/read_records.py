@@ -43,6 +43,7 @@ def load_file(file: Path) -> list[Record]:
             recording_files.warn_of_cut(file, cut)
         else:
             record_cache.store(file, packed, found)
+            found = record_cache.load(file, packed) or found  # what no table asks for then needs no memory
     return found
 
 

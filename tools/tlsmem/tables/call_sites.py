@@ -2,7 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
+from tlsmem.base import memo
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, format_frame, skip_allocators
 from tlsmem.profile.heap_profile import CallstackTree
@@ -37,24 +41,45 @@ def live_by_site(run: Record, role: Role, phase: str = AT) -> tuple[Counter[Phas
     return sizes, blocks
 
 
-def rows(run: Record, role: Role, phase: str = AT) -> Iterator[list[Cell]]:
-    """Bytes, blocks, phase, callers; the last row is the sum of those that are not shown."""
+class LargestSites(NamedTuple):
+    """The ROWS largest as [bytes, blocks, phase, short and long names of callers], and all others in one sum."""
+
+    shown: list[tuple[int, int, str, str, str]]
+    others: int
+    bytes_of_others: int
+    blocks_of_others: int
+
+
+def find_largest(run: Record, role: Role, phase: str) -> LargestSites:
     sizes, blocks = live_by_site(run, role, phase)
     largest = [site for site, _ in sizes.most_common()]
+    shown = []
     for site in largest[:ROWS]:
         since, frames = site
-        path = Cell(
-            " < ".join(map(format_frame, frames)), " < ".join(format_frame(frame, whole=True) for frame in frames)
-        )
-        yield [integer_cell(sizes[site]), integer_cell(blocks[site]), text_cell(since), path]
-    if rest := largest[ROWS:]:
-        others = text_cell(f"{len(rest):,} other{'s'[: len(rest) > 1]}")
-        yield [
-            integer_cell(sum(sizes[site] for site in rest)),
-            integer_cell(sum(blocks[site] for site in rest)),
-            text_cell("any"),
-            others,
-        ]
+        names = (" < ".join(format_frame(frame, whole=whole) for frame in frames) for whole in (False, True))
+        shown.append((sizes[site], blocks[site], since, *names))
+    others = largest[ROWS:]
+    return LargestSites(shown, len(others), sum(sizes[site] for site in others), sum(blocks[site] for site in others))
+
+
+def recall_largest(run: Record, role: Role, phase: str) -> LargestSites:
+    """As find_largest, which is asked once for a record from the cache."""
+    digest = run.bulk_digest()
+    if digest is None:
+        return find_largest(run, role, phase)
+    code = memo.code_of("profile/**/*.py", Path(__file__))
+    compute = partial(find_largest, run, role, phase)
+    return LargestSites(*memo.recall("largest sites", [digest, role, phase, FRAMES, ROWS], code, compute))
+
+
+def rows(run: Record, role: Role, phase: str = AT) -> Iterator[list[Cell]]:
+    """Bytes, blocks, phase, callers; the last row is the sum of those that are not shown."""
+    found = recall_largest(run, role, phase)
+    for size, count, since, short, whole in found.shown:
+        yield [integer_cell(size), integer_cell(count), text_cell(since), Cell(short, whole)]
+    if found.others:
+        others = text_cell(f"{found.others:,} other{'s'[: found.others > 1]}")
+        yield [integer_cell(found.bytes_of_others), integer_cell(found.blocks_of_others), text_cell("any"), others]
 
 
 def call_sites(selection: Selection) -> Table:
