@@ -56,8 +56,8 @@ def find_largest(run: Record, role: Role, phase: str) -> LargestSites:
     shown = []
     for site in largest[:ROWS]:
         since, frames = site
-        names = (" < ".join(format_frame(frame, whole=whole) for frame in frames) for whole in (False, True))
-        shown.append((sizes[site], blocks[site], since, *names))
+        short, whole = (" < ".join(format_frame(one, whole=all_of_it) for one in frames) for all_of_it in (False, True))
+        shown.append((sizes[site], blocks[site], since, short, whole))
     others = largest[ROWS:]
     return LargestSites(shown, len(others), sum(sizes[site] for site in others), sum(blocks[site] for site in others))
 
