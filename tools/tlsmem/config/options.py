@@ -110,7 +110,8 @@ TIMED = ("throughput", "handshake", "threads", "measure")
 BENCHES = ("bench", "bench-attribution")
 PLANS = tuple(f"plan {answer}" for answer in ("memory", "fit", "storm", "fleet", "haproxy", "check"))
 LOADED, CROWDED = PLANS[:2], PLANS[2:4]
-PLOTS = ("plot_mem", "plot_releases", "plot_stacks", "plot_versions")
+# These draw one picture of one recording, and share its options: the recording, -o, --campaign, --stack and --roles.
+PLOTS = ("plot_mem", "plot_releases", "plot_stacks")
 
 
 def each(*names: str, default: Default = None) -> dict[str, Default]:
@@ -414,7 +415,7 @@ SHARED_ARGUMENTS = (  # of several commands
         "recording",
         ONE_RECORDING,
         PATH,
-        commands=each("tabulate", "plot_mem", "plot_releases", "plot_stacks", "plot_timing", "plot_versions"),
+        commands=each("tabulate", *PLOTS, "plot_timing", "plot_versions"),
     ),
     Option(
         "--into",
@@ -435,21 +436,20 @@ SHARED_ARGUMENTS = (  # of several commands
         "--output",
         "FILE.png, FILE.svg, or FILE for both",
         PATH,
-        commands=each(*PLOTS, "plot_buckets"),
+        commands=each(*PLOTS, "plot_buckets", "plot_versions"),
         flags=("-o", "--output"),
         required=True,
     ),
     Option(
         "--campaign",
         "only runs of this table of memtest/campaigns.toml",
-        commands=each("tabulate", "plot_mem", "plot_releases", "plot_stacks", "plot_timing"),
+        commands=each("tabulate", *PLOTS, "plot_timing"),
         metavar="NAME",
     ),
     Option(
         "--stack",
         "only this stack, may be repeated; the first is what others are compared with",
-        commands=each("tabulate", "explain_buckets", "plot_buckets", "plot_mem", "plot_releases", "plot_stacks")
-        | each("plot_timing"),
+        commands=each("tabulate", "explain_buckets", *PLOTS, "plot_buckets", "plot_timing"),
         repeat=True,
     ),
     Option(
@@ -469,7 +469,7 @@ SHARED_ARGUMENTS = (  # of several commands
     Option(
         "--roles",
         "only together, split, keep-client or keep-server; may be repeated",
-        commands=each(*ARE_TABLED, "plot_mem", "plot_releases", "plot_stacks"),
+        commands=each(*ARE_TABLED, *PLOTS),
         repeat=True,
     ),
     Option(
