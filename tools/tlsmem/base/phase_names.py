@@ -12,3 +12,8 @@ def order_key(phase: str) -> tuple:
     """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
     role, _, step = phase.partition(" ")
     return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
+
+
+def is_before_established(phase: str) -> bool:
+    """Whether sessions are still made in it: of windowed runs it then has some of them only."""
+    return order_key(phase) < (2,)

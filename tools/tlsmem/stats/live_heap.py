@@ -3,10 +3,12 @@ what roles in two processes have more than in one.
 
 The three classes offer the same: `live(phase)`, `peak` and `peak_phase`, each a figure or Missing."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from tlsmem.base import phase_names
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remainders, role_sums, session_cost
@@ -58,6 +60,21 @@ def why_no_heap_cost(series: Series) -> str:
     return f"heap metered at N = {metered[0].sessions:,} only, and a total divided by N is not a slope"
 
 
+def why_no_phase_cost(runs: Iterable[Record], setting: Setting, phase: str) -> Missing | None:
+    """Why these runs have no cost per session at the end of the phase; None where they have one."""
+    if setting.window != "all" and phase_names.is_before_established(phase):
+        return NO_COST_WHEN_WINDOWED
+    if phase == "reply" and setting.roles.startswith("keep"):
+        return NO_PAYLOAD
+    if not all(any(one.phase == phase for one in run.phases) for run in runs):
+        return missing_phase(phase)
+    return None
+
+
+def missing_phase(phase: str) -> Missing:
+    return Missing(f"these runs have no phase `{phase}`")
+
+
 @dataclass(frozen=True)
 class SessionHeap:
     """What one more session of the role adds."""
@@ -84,10 +101,8 @@ class SessionHeap:
         """At the phase's end."""
         if self.why_none:
             return self.why_none
-        if phase == "sessions" and self.setting.window != "all":
-            return NO_COST_WHEN_WINDOWED
-        if phase == "reply" and self.setting.roles.startswith("keep"):
-            return NO_PAYLOAD
+        if why := why_no_phase_cost(self.pair, self.setting, phase):
+            return why
         cost = session_cost.live_cost(*self.pair, self.role, phase)
         return HeapFigure(cost.bytes, cost.blocks, self.describe_remainder(cost))
 
@@ -153,8 +168,8 @@ class ProcessTables:
         return SessionHeap(self.series, self.role)
 
     def live(self, phase: str) -> ProcessFigure | Missing:
-        if phase == "sessions" and self.setting.window != "all":
-            return NO_COST_WHEN_WINDOWED
+        if why := why_no_phase_cost(self.pair, self.setting, phase):
+            return why
         pairs = (self.pair, self.sessions_alone.pair)
         return self.difference(*(session_cost.live_cost(*two, self.role, phase) for two in pairs))
 
@@ -192,11 +207,10 @@ class SplitExcess:
         return role_sums.extra_when_split(self.selection, self.stack, self.setting, phase)
 
     def live(self, phase: str) -> HeapFigure | Missing:
-        if phase == "sessions" and self.setting.window != "all":
-            return NO_COST_WHEN_WINDOWED
+        if why := why_no_phase_cost((), self.setting, phase):
+            return why
         extra = self.extra(phase)
-        assert extra
-        return HeapFigure(*extra)
+        return HeapFigure(*extra) if extra else missing_phase(phase)
 
     @property
     def peak(self) -> Missing:
