@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import sys
 import zipfile
 from pathlib import Path
 
@@ -248,7 +249,7 @@ CORPUS = {
     "DHAT's zip, cut off": (FORMS["DHAT's zip"][:-9], "a zip that is cut off or damaged"),
     "massif, cut off": (FORMS["massif"][:99], "cut off in line 9"),
     "heaptrack, cut off": (FORMS["heaptrack"][:30], "no heaptrack file, or cut off before anything"),
-    "a program": ((ROOT / "build/harness/null@c").read_bytes(), f"no profile: {KNOWN}"),
+    "a program": (Path(sys.executable).read_bytes(), f"no profile: {KNOWN}"),
     "one line": (b"a" * (100 << 20), f"no profile: {KNOWN}"),
     "one line like massif's": (b"desc:" + b"a" * (100 << 20), "line 1 has more than 1,048,576 bytes"),
     "one line like heaptrack's": (b"v " + b"1" * (100 << 20), "a line of more than"),
