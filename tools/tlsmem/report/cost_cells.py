@@ -39,10 +39,7 @@ def heap(series: Series, role: str) -> list[Cell]:
     runs = series.runs("heap")
     if series.heap_pair():
         found = SessionHeap(series, role)
-        later = [
-            unreached_cell(series, "heap", phase) or value_cell(found.live(phase), heap_cell)
-            for phase in ("idle", "closed")
-        ]
+        later = [value_cell(found.live(phase), heap_cell) for phase in ("idle", "closed")]
         cells = heap_cells(series, role)
         return [*(cells[stage] for stage in STAGES if stage in STAGES_OF_HEAP), *later]
     if not runs:
