@@ -7,10 +7,10 @@ from tlsmem.config.campaigns import AnyCampaign
 from tlsmem.config.definitions import TimedCampaign
 from tlsmem.stats import process_tables, session_cost
 from tlsmem.stats.live_heap import roles_and_processes
+from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import C10K, KIB, MIB
-from tlsmem.tables.rss import rss_quantity
 from tlsmem.tables.settings import SETTING_ASPECTS, processes_by_holder
 
 UNIT = {"both": "a session pair", "client": "a client session", "server": "a server session"}

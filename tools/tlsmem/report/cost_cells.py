@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
-from tlsmem.stats.live_heap import NO_COST_WHEN_WINDOWED, SessionHeap, why_no_heap_cost
+from tlsmem.stats.live_heap import NO_COST_WHEN_WINDOWED, NO_PAYLOAD, SessionHeap, why_no_heap_cost
+from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.series import Series
 from tlsmem.tables import rss_accounts
 from tlsmem.tables.heap import heap_cell, heap_cells
-from tlsmem.tables.rss import NO_PAYLOAD, rss_row
-from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES, slope_interval_cell
+from tlsmem.tables.rss import slope_interval_cell
+from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES
 from tlsmem.tables.table import Cell, Column, missing_cell, text_cell, value_cell, with_note
 
 PEAK, PEAK_PHASE = "peak", "peak_phase"
@@ -61,8 +62,7 @@ def rss_cell(series: Series, stage: str, runs: Sequence[Record]) -> Cell:
         return highest(runs, lambda phase: phase.peak_rss_bytes) if runs else missing_cell(series.reason("rss"))
     if why := unreached_cell(series, "rss", stage):
         return why
-    slope, *_, interval = rss_row(series, None if stage == PEAK else stage)
-    return slope_interval_cell(series, slope, interval)
+    return value_cell(fit_rss(series, None if stage == PEAK else stage), slope_interval_cell)
 
 
 def allocators(series: Series, role: str) -> list[Cell]:
@@ -110,7 +110,7 @@ def unreached_cell(series: Series, meter: str, stage: str) -> Cell | None:
     """The hole of a stage that these runs do not have, or not for each session; None where they have it."""
     setting = series.setting
     if stage == "reply" and setting.roles.startswith("keep"):
-        return missing_cell(NO_PAYLOAD)
+        return missing_cell(NO_PAYLOAD.reason)
     if setting.window != "all" and stage not in ("established", "reply", "idle", "closed"):
         return missing_cell(NO_COST_WHEN_WINDOWED.reason)
     runs = series.runs(meter)

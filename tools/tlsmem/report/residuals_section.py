@@ -24,11 +24,11 @@ from tlsmem.report.sections import Picture, Section, read_asset
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity, why_no_such_phase
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import KIB, MIB
 from tlsmem.tables.environments import LAB
-from tlsmem.tables.rss import RSS, rss_quantity, why_no_such_phase
 from tlsmem.tables.settings import dates, describe_machine
 
 TITLE = "Memory by sessions"
@@ -116,7 +116,7 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         (read_asset("charts.css"), read_asset("residuals.css")),
     )
     html = Markup(read_asset("residuals.html"))
-    data = {"packed": pack_json({"groups": groups, "quantities": list(RSS)})}
+    data = {"packed": pack_json({"groups": groups, "quantities": list(RSS_PHASES)})}
     files = tuple(pictures(recordings, groups))
     return Section("residuals", TITLE, html, data, scripts, styles, files=files)
 
@@ -131,7 +131,7 @@ def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterato
         first = next((group for group in there if group["usual"] and group["suite"].startswith("tls13")), there[0])
         lines = [line for line in first["lines"] if line["stack"] in first["opens"] and line["fits"]]
         lines = lines or [line for line in first["lines"] if line["fits"]][:MOST]
-        quantity = next(name for name in RSS if any(name in line["fits"] for line in lines))
+        quantity = next(name for name in RSS_PHASES if any(name in line["fits"] for line in lines))
         about = f"{first['suite']}, {first['name']}"
         below = f"{describe_machine(one.records[0])}. Recorded {dates(one.records)}."
         drawn = partial(figure, lines, quantity, about, below)
@@ -182,7 +182,7 @@ def stack_fits(selection: Selection, stack: str, setting: Setting, process: Proc
         return None
     series = selection.series(stack, setting, process)
     fits: dict[str, Any] = {}
-    for name, phase in RSS.items():
+    for name, phase in RSS_PHASES.items():
         if series.full("rss") and not why_no_such_phase(series, phase):
             fits[name] = fit(series, series.full("rss"), rss_quantity(phase))
     return {"stack": series.owner, "fits": fits, "why": "" if fits else series.reason("rss")}

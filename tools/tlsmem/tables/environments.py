@@ -8,10 +8,10 @@ from functools import partial
 from tlsmem.schema.harness_output import Env
 from tlsmem.stats import bootstrap, repeats, session_cost
 from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
+from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity, why_no_such_phase
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, limit_to_common_sessions
 from tlsmem.stats.session_cost import MIB
-from tlsmem.tables.rss import RSS, rss_quantity, why_no_such_phase
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_cells, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
@@ -31,8 +31,9 @@ class RssQuantity:
 
     def hole(self, series: Series) -> Cell:
         runs = series.runs("rss", self.sessions)
-        missing = "too few N for a line" if runs else series.reason("rss", self.sessions)
-        return missing_cell(why_no_such_phase(series, self.phase) or missing)
+        if why := why_no_such_phase(series, self.phase):
+            return missing_cell(why.reason)
+        return missing_cell("too few N for a line" if runs else series.reason("rss", self.sessions))
 
     def values(self, series: Series) -> list[float]:
         return [] if why_no_such_phase(series, self.phase) else self.of(series)
@@ -40,7 +41,7 @@ class RssQuantity:
 
 def figures(selection: Selection, unit_of_slope: str) -> Iterator[RssQuantity]:
     """All RSS that other tables have: slopes, what is there at no sessions, each N, and the C10K figure."""
-    for name, phase in RSS.items():
+    for name, phase in RSS_PHASES.items():
         slopes = partial(repeats.slopes, quantity=rss_quantity(phase))
         yield RssQuantity(f"{name}, bytes per {unit_of_slope}", 1, ",.0f", slopes, phase)
     none = partial(repeats.intercepts, quantity=session_cost.peak_rss)

@@ -1,103 +1,129 @@
-"""What one more session costs in RSS: the tables of lines, of pairs together and of roles in processes of their own."""
+"""What one more session costs in RSS: the tables of lines, of pairs together and of roles in processes of their own.
 
-from tlsmem.stats import allocator_statistics, bootstrap, session_cost
+A column is one entry of COLUMNS: what it takes of a line (stats/rss_line.py), and how that is written."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
+from tlsmem.stats.bootstrap import Interval
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_line import QUOTIENT, RSS_PHASES, Residual, RssLine, fit_rss
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series
-from tlsmem.stats.session_cost import MIB, Quantity
-from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_cells, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, with_note
+from tlsmem.stats.series import Setting
+from tlsmem.stats.session_cost import MIB
+from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, with_note
 
-RSS: dict[str, str | None] = {"peak of the run": None, "established": "established", "1 KiB each way": "reply"}  # phase
-SLOPE = (
-    ("slope_bytes_per_{}", "bytes per {}"),
-    ("intercept_bytes", "at no sessions"),
-    ("increments_bytes_per_{}", "per {}, from N to next N"),
-    ("largest_residual", "largest residual, bytes"),
-    ("spread", "spread of repeats"),
-    ("interval_bytes_per_{}", "95 % interval"),
+
+class RssRow(NamedTuple):
+    stack: str
+    setting: Setting
+    holder: str  # whose sessions stay in the process
+    at: str  # which RSS
+    line: RssLine | Missing
+
+
+def slope_cell(line: RssLine) -> Cell:
+    note = QUOTIENT.reason if line.is_quotient else None
+    cell = Cell(f"{line.slope:,.0f}", round(line.slope, 1), note)
+    return with_note(cell, RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
+
+
+def slope_interval_cell(line: RssLine) -> Cell:
+    """The slope ± the wider half of its interval."""
+    slope, interval = round(line.slope, 1), line.interval_or_point
+    if isinstance(interval, Missing):
+        return Cell(f"{line.slope:,.0f}", {"bytes": slope}, interval.reason)
+    ends = interval.rounded()
+    half = max(ends["high"] - slope, slope - ends["low"])
+    data = {"bytes": slope} | {f"{end}_bytes": at for end, at in ends.items()}
+    return Cell(f"{line.slope:,.0f} ± {half:,.0f}", data)
+
+
+def mebibyte_cell(size: float) -> Cell:
+    return Cell(f"{size / MIB:,.2f} MiB", round(size))
+
+
+def increments_cell(steps: tuple[float, ...]) -> Cell:
+    return Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps))
+
+
+def residual_cell(residual: Residual) -> Cell:
+    data = {"bytes": round(residual.bytes), "share": round(residual.share, 6)}
+    return Cell(f"{residual.bytes:+,.0f} ({100 * residual.share:+.3f} %)", data)
+
+
+def spread_cell(spread: float) -> Cell:
+    return Cell(f"{100 * spread:.3f} %", round(spread, 6))
+
+
+def interval_cell(interval: Interval) -> Cell:
+    return Cell(f"{interval.low:,.0f} to {interval.high:,.0f}", interval.rounded())
+
+
+def of_line(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
+    """What is taken of a row's line where it has one."""
+    return lambda row: row.line if isinstance(row.line, Missing) else take(row.line)
+
+
+STACK = Column("stack", "stack", left=True, value=lambda row: row.stack)
+PROCESS = Column("process", "process", left=True, value=lambda row: row.holder)
+AT = Column("at", "RSS", left=True, value=lambda row: row.at)
+COLUMNS = (  # {} stands for what the slope is per
+    Column("slope_bytes_per_{}", "bytes per {}", value=lambda row: row.line, form=slope_cell),
+    Column("intercept_bytes", "at no sessions", value=of_line(lambda line: line.intercept), form=mebibyte_cell),
+    Column(
+        "increments_bytes_per_{}",
+        "per {}, from N to next N",
+        value=of_line(lambda line: line.increments),
+        form=increments_cell,
+    ),
+    Column(
+        "largest_residual", "largest residual, bytes", value=of_line(lambda line: line.residual), form=residual_cell
+    ),
+    Column("spread", "spread of repeats", value=of_line(lambda line: line.spread), form=spread_cell),
+    Column("interval_bytes_per_{}", "95 % interval", value=of_line(lambda line: line.interval), form=interval_cell),
 )
-NO_INTERVAL = "an interval needs two repeats at every N that are not all alike"
-NO_PAYLOAD = "without its peer a session exchanges no payload"
 
 
-def rss_quantity(phase: str | None) -> Quantity:
-    """RSS at the end of the phase, or its peak (None)."""
-    return session_cost.rss_at_end(phase) if phase else session_cost.peak_rss
+def columns_per(unit: str) -> Iterator[Column]:
+    for column in COLUMNS:
+        yield replace(column, key=column.key.format(unit), heading=column.heading.format(unit))
 
 
-def why_no_such_phase(series: Series, phase: str | None) -> str | None:
-    """Why such runs have no such phase; None when they have it."""
-    return NO_PAYLOAD if phase == "reply" and series.setting.roles.startswith("keep") else None
-
-
-def rss_row(series: Series, phase: str | None) -> list[Cell]:
-    """Slope per pair, intercept, increments, largest residual, spread of repeats, interval of the slope over them."""
-    if why := why_no_such_phase(series, phase):
-        return [missing_cell(why)] * len(SLOPE)
-    runs, of = series.full("rss"), rss_quantity(phase)
-    line = session_cost.fit_line(session_cost.medians(runs, of))
-    if not line:
-        why = (
-            f"N = {runs[0].sessions:,} only, and a total divided by N is not a slope" if runs else series.reason("rss")
-        )
-        return [missing_cell(why)] * len(SLOPE)
-    note = "a quotient of two points: nothing says that the line is straight" if line.is_quotient else None
-    steps = [2 * step for step in line.increments]
-    residual = {"bytes": round(line.residual), "share": round(line.residual_share, 6)}
-    spread = session_cost.slope_spread(runs, of)
-    found = bootstrap.slope_interval(session_cost.values_by_sessions(runs, of))
-    return [
-        with_note(
-            Cell(f"{2 * line.slope:,.0f}", round(2 * line.slope, 1), note),
-            allocator_statistics.returned_memory_note(runs),
-        ),
-        Cell(f"{line.intercept / MIB:,.2f} MiB", round(line.intercept)),
-        Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps)),
-        missing_cell(note) if note else Cell(f"{line.residual:+,.0f} ({100 * line.residual_share:+.3f} %)", residual),
-        missing_cell("measured once") if spread is None else Cell(f"{100 * spread:.3f} %", round(spread, 6)),
-        Cell(f"{found.low:,.0f} to {found.high:,.0f}", found.rounded()) if found else missing_cell(NO_INTERVAL),
-    ]
-
-
-def slope_columns(unit: str) -> list[Column]:
-    return [Column(key.format(unit), heading.format(unit)) for key, heading in SLOPE]
+def rows(selection: Selection) -> Iterator[RssRow]:
+    """Of each process whose sessions stay, at the peak and at the ends of two phases."""
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for holder, process in processes_by_holder(setting).items():
+                series = selection.series(stack, setting, process)
+                for at, phase in RSS_PHASES.items():
+                    yield RssRow(stack, setting, holder, at, fit_rss(series, phase))
 
 
 def rss_costs(selection: Selection) -> Table:
     selection = selection.where(lambda setting: setting.roles == "together")
-    columns = [*setting_columns(selection), Column("stack", "stack", left=True), Column("at", "RSS", left=True)]
     caption = (
         "The line through (sessions, RSS) by least squares; a pair is two sessions. "
         f"{describe_common_settings(selection)}."
     )
-    table = Table("rss", "RSS per pair of sessions", caption, columns + slope_columns("pair"))
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for name, phase in RSS.items():
-                cells = [*setting_cells(selection, setting), text_cell(stack), text_cell(name)]
-                table.rows.append([*cells, *rss_row(selection.series(stack, setting), phase)])
+    columns = [*setting_columns(selection), STACK, AT, *columns_per("pair")]
+    table = Table("rss", "RSS per pair of sessions", caption, columns)
+    table.add_rows(rows(selection))
     return table
 
 
 def role_costs(selection: Selection) -> Table:
     """A process of N sessions of a pair's two has N/2 of its role: bytes per pair are its bytes per session."""
     selection = selection.where(lambda setting: setting.roles != "together" and setting.peer is None)
-    names = ("stack", "process", "at")
-    columns = [
-        *setting_columns(selection),
-        *(Column(name, "RSS" if name == "at" else name, left=True) for name in names),
-    ]
     caption = (
         "Clients or servers in a process of their own: the line through (sessions of the process, its RSS) by least "
         "squares. Split: both at once; keep: one that frees each window's peers. "
         f"{describe_common_settings(selection)}."
     )
-    table = Table("roles", "RSS per session, by role", caption, columns + slope_columns("session"))
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for holder, process in processes_by_holder(setting).items():
-                series = selection.series(stack, setting, process)
-                for name, phase in RSS.items():
-                    cells = [*setting_cells(selection, setting), text_cell(stack), text_cell(holder), text_cell(name)]
-                    table.rows.append([*cells, *rss_row(series, phase)])
+    columns = [*setting_columns(selection), STACK, PROCESS, AT, *columns_per("session")]
+    table = Table("roles", "RSS per session, by role", caption, columns)
+    table.add_rows(rows(selection))
     return table

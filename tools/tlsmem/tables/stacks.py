@@ -7,15 +7,15 @@ from tlsmem.run.validate import strip_suite
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import allocator_statistics
 from tlsmem.stats.live_heap import is_same_stack_pair
-from tlsmem.stats.repeats import group_by_repeat
+from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables import rss_accounts
 from tlsmem.tables.c10k import c10k_row
 from tlsmem.tables.heap import heap_cells
-from tlsmem.tables.rss import NO_INTERVAL, rss_row
+from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, with_note
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, value_cell, with_note
 
 COLUMNS = {
     "created": "created",
@@ -86,27 +86,13 @@ def live_of_runtime(series: Series) -> list[Cell]:
     return [Cell(f"{round(slope):,}", {"bytes": round(float(slope), 1)}, note) for slope, note in told]
 
 
-def slope_interval_cell(series: Series, slope: Cell, interval: Cell) -> Cell:
-    """Repeats that are all alike have no interval, and nought lies between them."""
-    if slope.value is None:
-        return slope
-    alike = {"low": slope.value, "high": slope.value} if len(group_by_repeat(series.full("rss"))) > 1 else None
-    ends = interval.value or alike
-    if not ends:
-        return Cell(slope.text, {"bytes": slope.value}, NO_INTERVAL)
-    half = max(ends["high"] - slope.value, slope.value - ends["low"])
-    return Cell(
-        f"{slope.text} ± {half:,.0f}", {"bytes": slope.value} | {f"{end}_bytes": at for end, at in ends.items()}
-    )
-
-
 def resident(series: Series) -> list[Cell]:
     """RSS per session, and of 10,000 the peak."""
     if series.setting.roles == "together":
         return [missing_cell(NEEDS_SPLIT_ROLES)] * 2
-    slope, *_, interval = rss_row(series, "established")
     rests = with_note(
-        slope_interval_cell(series, slope, interval), allocator_statistics.returned_memory_note(series.full("rss"))
+        value_cell(fit_rss(series, "established"), slope_interval_cell),
+        allocator_statistics.returned_memory_note(series.full("rss")),
     )
     _, mebibytes, origin = c10k_row(series)
     if mebibytes.value is None:
