@@ -8,7 +8,7 @@ import pytest
 from tests.support import synthetic
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records
-from tlsmem.stats import repeats, session_cost
+from tlsmem.stats import bends, repeats, session_cost
 from tlsmem.stats.repeats import RepeatChange
 from tlsmem.stats.selection import select
 from tlsmem.tables import nonlinearity
@@ -44,8 +44,8 @@ def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
                 lines = [session_cost.fit_line(session_cost.medians(one, quantity)).slope for one in each]
                 assert not any(RepeatChange((a,), (b,)).beyond_spread for a, b in permutations(lines, 2))
                 together = session_cost.values_by_sessions([run for one in each for run in one], quantity)
-                assert nonlinearity.find_bends(together) or not any(
-                    nonlinearity.find_bends(session_cost.values_by_sessions(one, quantity)) for one in each
+                assert bends.find_bends(together) or not any(
+                    bends.find_bends(session_cost.values_by_sessions(one, quantity)) for one in each
                 )
                 judged += 1
     assert judged or not any(run.repeat > 1 for run in selection.records)

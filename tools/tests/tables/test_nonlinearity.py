@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support import synthetic
 from tests.tables.test_accounts import End, run
+from tlsmem.stats.bends import find_bends
 from tlsmem.stats.selection import select
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables import nonlinearity
@@ -22,44 +23,42 @@ def line(slope: int = 10_000, repeats: tuple[int, ...] = (0,), **jumps: int) -> 
 @settings(deadline=None)
 @given(st.integers(1, 10**6), st.lists(st.integers(0, 10**5), min_size=1, max_size=5))
 def test_a_straight_line_bends_nowhere(slope, repeats):
-    assert nonlinearity.find_bends(line(slope, tuple(repeats))) == []
+    assert find_bends(line(slope, tuple(repeats))) == []
 
 
 def test_a_jump_is_found_between_its_two_n():
-    (found,) = nonlinearity.find_bends(line(n4000=2_000_000))
+    (found,) = find_bends(line(n4000=2_000_000))
     assert (found.step.low, found.step.high, found.excess) == (2000, 4000, 2000.0)
 
 
 def test_a_line_that_goes_on_steeper_bends_once():
     points = {n: [10_000 * n // 2 + (5_000 * (n - 4000) if n > 4000 else 0)] for n in COUNTS}
-    (found,) = nonlinearity.find_bends(points)
+    (found,) = find_bends(points)
     assert (found.step.low, found.step.high) == (4000, 8000)
 
 
 def test_uneven_n_are_compared_per_pair():
-    assert nonlinearity.find_bends({100: [500_000], 1000: [5_000_000], 10_000: [50_000_000]}) == []
+    assert find_bends({100: [500_000], 1000: [5_000_000], 10_000: [50_000_000]}) == []
 
 
 @settings(deadline=None)
 @given(st.integers(0, 400_000))
 def test_no_difference_inside_the_spread_of_repeats_is_one(jump):
-    assert nonlinearity.find_bends(line(repeats=(0, 100_000, 200_000), n4000=jump)) == []
+    assert find_bends(line(repeats=(0, 100_000, 200_000), n4000=jump)) == []
 
 
 def test_beyond_the_spread_it_is_one():
-    (found,) = nonlinearity.find_bends(line(repeats=(0, 100_000, 200_000), n4000=1_300_000))
+    (found,) = find_bends(line(repeats=(0, 100_000, 200_000), n4000=1_300_000))
     assert found.step.high == 4000
 
 
 def test_runs_made_once_take_more_than_what_is_known_to_vary():
-    assert (
-        nonlinearity.find_bends(line(n4000=600_000)) == []
-    )  # 3 % of both increments are 618 B per pair, of 1,000 pairs
-    assert len(nonlinearity.find_bends(line(n4000=630_000))) == 1
+    assert find_bends(line(n4000=600_000)) == []  # 3 % of both increments are 618 B per pair, of 1,000 pairs
+    assert len(find_bends(line(n4000=630_000))) == 1
 
 
 def test_two_n_have_one_increment_and_no_bend():
-    assert nonlinearity.find_bends({100: [1000], 1000: [10**9]}) == []
+    assert find_bends({100: [1000], 1000: [10**9]}) == []
 
 
 def recorded(live: int = 0, mapped: int = 0, file: int = 0, free: int = 0):

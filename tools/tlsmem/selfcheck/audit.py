@@ -12,13 +12,13 @@ from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.bends import PAGE
 from tlsmem.stats.process_tables import find_tables, remove_tables
 from tlsmem.stats.remainders import explain_remainder, harness_options, keeps_state, repeats_exactly
 from tlsmem.stats.role_sums import check_split_sums
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
-from tlsmem.tables.nonlinearity import PAGE
 from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, reconcile
 from tlsmem.tables.rss_accounts import ESTABLISHED, quantity_at_end, requested_per_pair, slope_per_pair, why_no_slope
 from tlsmem.tables.table import format_bytes_in_blocks

@@ -1,11 +1,10 @@
 """Where a line of RSS bends, by how much, and why as far as the books tell."""
 
-from dataclasses import dataclass
-from itertools import pairwise, starmap
-from statistics import median, median_low
+from itertools import starmap
 
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.bends import ONCE_BYTES, Bend, SessionStep, find_bends
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 from tlsmem.stats.selection import Selection, Series
 from tlsmem.stats.session_cost import KIB, Quantity
@@ -19,61 +18,6 @@ from tlsmem.tables.rss_accounts import (
 )
 from tlsmem.tables.settings import describe_common_settings
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
-
-PAGE = 4 * KIB
-ONCE_BYTES = 128 * KIB  # what is no bend in runs made once: RssFile repeats within 100 KiB, slopes within ASSUMED
-
-
-@dataclass(frozen=True)
-class SessionStep:
-    """From one N to the next."""
-
-    low: int
-    high: int
-    increment: float  # bytes per pair
-    spread: float  # bytes per pair that repeats explain
-
-    @property
-    def pairs(self) -> int:
-        return self.high // 2 - self.low // 2
-
-
-@dataclass(frozen=True)
-class Bend:
-    step: SessionStep
-    usual: SessionStep
-    excess: float  # bytes per pair beyond the usual increment
-
-
-def steps(points: dict[int, list[int]]) -> list[SessionStep]:
-    """Between neighbouring N, of the values of all repeats: sessions to bytes."""
-    found = []
-    for (low, before), (high, after) in pairwise(sorted(points.items())):
-        pairs = high // 2 - low // 2
-        increment = (median(after) - median(before)) / pairs
-        if min(len(before), len(after)) > 1:
-            spread = (max(before) - min(before) + max(after) - min(after) + PAGE) / pairs
-        else:
-            spread = max(ONCE_BYTES / pairs, ASSUMED_SPREAD * abs(increment))
-        found.append(SessionStep(low, high, increment, spread))
-    return found
-
-
-def median_step(found: list[SessionStep]) -> SessionStep:
-    """The one in the middle; of two the smaller."""
-    increment = median_low(step.increment for step in found)
-    return next(step for step in found if step.increment == increment)
-
-
-def find_bends(points: dict[int, list[int]]) -> list[Bend]:
-    """Increments that differ from the usual one by more than the repeats of both explain."""
-    found = steps(points)
-    if len(found) < 2:
-        return []
-    reference = median_step(found)
-    odd = (Bend(step, reference, step.increment - reference.increment) for step in found)
-    return [bend for bend in odd if abs(bend.excess) > bend.step.spread + reference.spread]
-
 
 # Why: the first part of the memory that has at least half of the excess over the same sessions.
 

@@ -6,12 +6,13 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import allocator_statistics
+from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.live_heap import is_same_stack_pair
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables import rss_accounts
-from tlsmem.tables.c10k import c10k_row
+from tlsmem.tables.c10k import mebibytes, origin_cell
 from tlsmem.tables.heap import heap_cells
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
@@ -94,11 +95,13 @@ def resident(series: Series) -> list[Cell]:
         value_cell(fit_rss(series, "established"), slope_interval_cell),
         allocator_statistics.returned_memory_note(series.full("rss")),
     )
-    _, mebibytes, origin = c10k_row(series)
-    if mebibytes.value is None:
-        return [rests, mebibytes]
-    text = f"{'' if origin.value == 'measured' else '≈ '}{mebibytes.value:,.0f}"
-    return [rests, Cell(text, {"mib": mebibytes.value, "origin": origin.value}, origin.note)]
+    return [rests, value_cell(find_c10k(series), c10k_cell)]
+
+
+def c10k_cell(figure: C10kFigure) -> Cell:
+    origin, size = origin_cell(figure), mebibytes(figure)
+    text = f"{'' if figure.is_measured else '≈ '}{size:,.0f}"
+    return Cell(text, {"mib": size, "origin": origin.value}, origin.note)
 
 
 def rank_by_live_heap(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:

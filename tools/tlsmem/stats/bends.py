@@ -1,0 +1,63 @@
+"""Where a line of RSS bends: increments that differ from the usual one by more than repeats explain."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median, median_low
+
+from tlsmem.stats.repeats import ASSUMED_SPREAD
+from tlsmem.stats.session_cost import KIB
+
+PAGE = 4 * KIB
+ONCE_BYTES = 128 * KIB  # what is no bend in runs made once: RssFile repeats within 100 KiB, slopes within ASSUMED
+
+
+@dataclass(frozen=True)
+class SessionStep:
+    """From one N to the next."""
+
+    low: int
+    high: int
+    increment: float  # bytes per pair
+    spread: float  # bytes per pair that repeats explain
+
+    @property
+    def pairs(self) -> int:
+        return self.high // 2 - self.low // 2
+
+
+@dataclass(frozen=True)
+class Bend:
+    step: SessionStep
+    usual: SessionStep
+    excess: float  # bytes per pair beyond the usual increment
+
+
+def steps(points: Mapping[int, Sequence[int]]) -> list[SessionStep]:
+    """Between neighbouring N, of the values of all repeats: sessions to bytes."""
+    found = []
+    for (low, before), (high, after) in pairwise(sorted(points.items())):
+        pairs = high // 2 - low // 2
+        increment = (median(after) - median(before)) / pairs
+        if min(len(before), len(after)) > 1:
+            spread = (max(before) - min(before) + max(after) - min(after) + PAGE) / pairs
+        else:
+            spread = max(ONCE_BYTES / pairs, ASSUMED_SPREAD * abs(increment))
+        found.append(SessionStep(low, high, increment, spread))
+    return found
+
+
+def median_step(found: Sequence[SessionStep]) -> SessionStep:
+    """The one in the middle; of two the smaller."""
+    increment = median_low(step.increment for step in found)
+    return next(step for step in found if step.increment == increment)
+
+
+def find_bends(points: Mapping[int, Sequence[int]]) -> list[Bend]:
+    """Increments that differ from the usual one by more than the repeats of both explain."""
+    found = steps(points)
+    if len(found) < 2:
+        return []
+    reference = median_step(found)
+    odd = (Bend(step, reference, step.increment - reference.increment) for step in found)
+    return [bend for bend in odd if abs(bend.excess) > bend.step.spread + reference.spread]
