@@ -8,7 +8,9 @@ from tests.cli.test_report import MACHINE, OPENSSL, RUSTLS, SUITE, read, text_pa
 from tests.support import synthetic, synthetic_timed
 from tlsmem.report import page, ranking, summary_section, table_html
 from tlsmem.report.sections import Section, ShownTable, mark_code
-from tlsmem.tables.table import Cell, Column, Table, text_cell
+from tlsmem.stats.series import Series, Setting
+from tlsmem.tables.stacks import StackRow
+from tlsmem.tables.table import Column, Table, text_cell
 
 BORINGSSL = "boringssl@5.4.0"
 OLDER = "tls12-rsa-aes256"
@@ -81,10 +83,9 @@ def test_handshakes_a_second_of_the_slowest_and_the_fastest_server(tmp_path):
 
 
 def shown_of(*stacks: str) -> list[str]:
-    cell = Cell("1", {"bytes": 1})
-    return [
-        one.stack for one in ranking.newest_releases([ranking.StackCost(stack, cell, cell, cell) for stack in stacks])
-    ]
+    setting = Setting(SUITE, "system", "all", "split")
+    rows = [StackRow(Series(stack, setting, ()), "server") for stack in stacks]
+    return [row.stack for row in ranking.newest_releases(rows)]
 
 
 def test_of_each_library_the_newest_release_stands_for_it():

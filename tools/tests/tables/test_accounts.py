@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support import synthetic
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.exact_slope import slope_per_pair
 from tlsmem.stats.selection import select
 from tlsmem.tables import rss_accounts, waterfall
 
@@ -100,7 +101,7 @@ def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):
     book = {2 * pairs: (one, other) for pairs, one, other in points}
     runs = [synthetic.record(STACK, SUITE, sessions) for sessions in book]
     one, other, both = (
-        rss_accounts.slope_per_pair(runs, lambda record, of=of: of(*book[record.sessions]))
+        slope_per_pair(runs, lambda record, of=of: of(*book[record.sessions]))
         for of in (lambda a, b: a, lambda a, b: b, lambda a, b: a + b)
     )
     assert one + other == both
@@ -109,7 +110,7 @@ def test_the_slope_of_a_sum_is_the_sum_of_the_slopes(points):
 
 
 def test_one_n_has_no_slope():
-    assert rss_accounts.slope_per_pair([run(100, straight(50))], session_cost.peak_rss) is None
+    assert slope_per_pair([run(100, straight(50))], session_cost.peak_rss) is None
 
 
 def test_a_row_of_accounts():
@@ -204,4 +205,4 @@ def test_what_all_allocators_hold_is_the_sum(amounts):
 
 def test_a_slope_through_uneven_repeats_is_of_their_means():
     runs = [run(n, End(0, 0, 0, 0, anon, 0, 0, anon)) for n, anon in ((100, 50), (100, 52), (200, 151))]
-    assert rss_accounts.slope_per_pair(runs, session_cost.rss_at_end("established")) == Fraction(100, 50)
+    assert slope_per_pair(runs, session_cost.rss_at_end("established")) == Fraction(100, 50)

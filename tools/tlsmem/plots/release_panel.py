@@ -11,10 +11,12 @@ from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.schema.harness_output import Role
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.runtime_heap import LiveFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_cost import KIB
-from tlsmem.tables.stacks import exact_bytes, live_heap_cells
+from tlsmem.tables.stacks import StackRow
 
 SHIFT = 0.14  # between lines, so that no stem hides another
 GAP = 0.065  # of the scale: the height of a line of text
@@ -39,9 +41,12 @@ class ReleaseCurve:
 def release_curve(
     selection: Selection, setting: Setting, role: Role, stacks: Sequence[str], name: str, look: MarkerStyle
 ) -> ReleaseCurve:
-    cells = [live_heap_cells(selection.series(stack, setting, setting.processes[role]), role) for stack in stacks]
-    sizes = [[None if cell.value is None else exact_bytes(cell) / KIB for cell in row] for row in cells]
-    return ReleaseCurve(name, look, [row[2] for row in sizes], [row[1] for row in sizes])
+    rows = [StackRow(selection.series(stack, setting, setting.processes[role]), role) for stack in stacks]
+    return ReleaseCurve(name, look, [known_kib(row.established) for row in rows], [known_kib(row.peak) for row in rows])
+
+
+def known_kib(figure: LiveFigure | Missing) -> float | None:
+    return None if isinstance(figure, Missing) else bytes_per_session(figure) / KIB
 
 
 def draw(axes: Axes, stacks: Sequence[str], lines: Sequence[ReleaseCurve], top: float, times: float) -> None:

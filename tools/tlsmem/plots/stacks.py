@@ -16,12 +16,13 @@ from tlsmem.plots import plot_command
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.picture import STYLE, add_title_and_legend, save
 from tlsmem.schema.harness_output import Role
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.runtime_heap import RuntimeFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_cost import KIB
 from tlsmem.tables.settings import dates, describe_machine
-from tlsmem.tables.stacks import RUNTIME_NOTE, exact_bytes, rank_by_live_heap, unmeasured_stacks
-from tlsmem.tables.table import Cell
+from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 
 ROW = 0.235  # inches
 WIDE = 190  # characters of a line of what has no bar
@@ -47,22 +48,22 @@ def language(stack: str) -> tuple[str, str]:
     return LANGUAGES[known.harness] if known else ("not known", "#999999")
 
 
-def bar(axes: Axes, at: int, stack: str, cells: list[Cell], widest: float) -> None:
+def bar(axes: Axes, at: int, row: StackRow, widest: float) -> None:
     """With its figures in columns on the right."""
-    _, peak, kept = cells
+    peak, kept = row.peak, row.established
     style = {"va": "center", "fontsize": 8.5, "color": INK}
-    if kept.value is None:
-        axes.text(0.004 * widest, at, f"– {kept.note}", style="italic", **style)
+    if isinstance(kept, Missing):
+        axes.text(0.004 * widest, at, f"– {kept.reason}", style="italic", **style)
         return
-    size = exact_bytes(kept) / KIB
-    axes.barh(at, size, height=0.7, color=language(stack)[1], edgecolor=INK, linewidth=0.5, zorder=2)
+    size = bytes_per_session(kept) / KIB
+    axes.barh(at, size, height=0.7, color=language(row.stack)[1], edgecolor=INK, linewidth=0.5, zorder=2)
     axes.text(KEPT * widest, at, f"{size:.1f}", ha="right", weight="bold", **style)
-    if peak.value is not None:
-        end = exact_bytes(peak) / KIB
+    if not isinstance(peak, Missing):
+        end = bytes_per_session(peak) / KIB
         axes.plot([size, end], [at, at], color="#666666", linewidth=0.9, zorder=1.5)
         axes.plot([end], [at], "|", color=INK, markersize=9, markeredgewidth=1.4, zorder=3)
         axes.text(PEAK * widest, at, f"{end:.1f}", ha="right", **style)
-        if kept.note == RUNTIME_NOTE:
+        if isinstance(kept, RuntimeFigure):
             axes.text(end + 0.01 * widest, at, "by its runtime's own figures", style="italic", **style)
 
 
@@ -72,16 +73,17 @@ def figure(selection: Selection, role: Role) -> Figure:
     found = rank_by_live_heap(selection, setting, role)
     if not found:
         raise ValueError(f"no {role} was measured in {setting.suite}")
-    ends = [exact_bytes(cell) for _, cells in found for cell in cells if cell.value is not None]
+    figures = [figure for row in found for figure in (row.created, row.peak, row.established)]
+    ends = [bytes_per_session(figure) for figure in figures if not isinstance(figure, Missing)]
     widest = max(ends, default=KIB) / KIB
     said = describe_recording(selection)
     height = 1.75 + ROW * len(found) + 0.15 * said.count("\n")
     made, axes = pyplot.subplots(figsize=(12.8, max(4.0, height)), layout="constrained")
-    for at, (series, cells) in enumerate(found):
-        bar(axes, at, series.stack, cells, widest)
+    for at, row in enumerate(found):
+        bar(axes, at, row, widest)
     for place, heading in ((KEPT, "established"), (PEAK, "peak")):
         axes.text(place * widest, -0.75, heading, ha="right", fontsize=8.5, color=INK)
-    axes.set_yticks(range(len(found)), [series.stack for series, _ in found])
+    axes.set_yticks(range(len(found)), [row.stack for row in found])
     axes.set_ylim(len(found) - 0.4, -0.6)
     axes.set_xlim(0, 1.01 * PEAK * widest)
     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
@@ -89,7 +91,7 @@ def figure(selection: Selection, role: Role) -> Figure:
     axes.set_xlabel(f"KiB of live heap that one more {role} session keeps")
     axes.set_title(negotiated(selection, setting), fontsize=9, color="#444444")
     add_title_and_legend(
-        made, f"What a TLS {role} session keeps, every stack", keys([series.stack for series, _ in found]), said
+        made, f"What a TLS {role} session keeps, every stack", keys([row.stack for row in found]), said
     )
     return made
 

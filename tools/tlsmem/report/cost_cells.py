@@ -4,15 +4,14 @@ Of a role in one setting, at the same stages for each meter; what a meter does n
 one N, of which there is no slope, the quotient stands, marked."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.exact_slope import PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.live_heap import NO_COST_WHEN_WINDOWED, NO_PAYLOAD, SessionHeap, why_no_heap_cost
 from tlsmem.stats.rss_line import fit_rss
 from tlsmem.stats.series import Series
-from tlsmem.tables import rss_accounts
 from tlsmem.tables.heap import heap_cell, heap_cells
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.stacks import NEEDS_SPLIT_ROLES
@@ -32,8 +31,6 @@ COLUMNS = [Column(stage, heading, left=stage == PEAK_PHASE) for stage, heading i
 STAGES_OF_HEAP = ("sessions", PEAK, PEAK_PHASE, "established", "reply")  # columns of the table heap
 ENDS = "the most at the end of any phase: books tell nothing of within"
 QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, by its sessions; one N has no slope"
-
-PhaseQuantity = Callable[[Phase], int]
 
 
 def heap(series: Series, role: str) -> list[Cell]:
@@ -84,10 +81,7 @@ def allocators(series: Series, role: str) -> list[Cell]:
     if len({run.sessions for run in runs}) == 1:
         return quotients(series, runs, allocator_statistics.live_bytes)
     names = [phase.phase for phase in runs[-1].phases if unreached_cell(series, "rss", phase.phase) is None]
-    slopes = {
-        name: rss_accounts.slope_per_pair(runs, rss_accounts.quantity_at_end(allocator_statistics.live_bytes, name))
-        for name in names
-    }
+    slopes = {name: slope_per_pair(runs, quantity_at_end(allocator_statistics.live_bytes, name)) for name in names}
     most = max(slopes, key=slopes.__getitem__)
     ends = {PEAK: with_note(bytes_value(slopes[most]), ENDS), PEAK_PHASE: text_cell(most)}
     return [ends.get(stage) or unreached_cell(series, "rss", stage) or bytes_value(slopes[stage]) for stage in STAGES]

@@ -9,24 +9,15 @@ from tlsmem.config.run import SYSTEM
 from tlsmem.report.recordings import Recording
 from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.tables.environments import LAB
-from tlsmem.tables.stacks import rank_by_live_heap
-from tlsmem.tables.table import Cell
+from tlsmem.tables.stacks import StackRow, rank_by_live_heap
 
 RANKED_ROLE: Role = "server"
 PLAIN = (SYSTEM, "all", None, LAB, "all")  # allocator, window, peer, environment, CPU
 NEARLY = 0.75  # of the most stacks
-
-
-class StackCost(NamedTuple):
-    """What a session of a stack costs: as standings.live has it."""
-
-    stack: str
-    created: Cell
-    peak: Cell
-    established: Cell
 
 
 class StackRanking(NamedTuple):
@@ -34,7 +25,7 @@ class StackRanking(NamedTuple):
 
     recording: Recording
     setting: Setting
-    standings: list[StackCost]
+    standings: list[StackRow]
 
 
 def best_ranking(recordings: Sequence[Recording]) -> StackRanking | None:
@@ -76,12 +67,12 @@ def measured_records(selection: Selection, setting: Setting) -> list[Record]:
     ]
 
 
-def rank_setting(selection: Selection, setting: Setting) -> list[StackCost]:
-    found = (StackCost(series.stack, *cells) for series, cells in rank_by_live_heap(selection, setting, RANKED_ROLE))
-    return [one for one in found if one.established.value is not None]
+def rank_setting(selection: Selection, setting: Setting) -> list[StackRow]:
+    found = rank_by_live_heap(selection, setting, RANKED_ROLE)
+    return [row for row in found if not isinstance(row.established, Missing)]
 
 
-def newest_releases(standings: Sequence[StackCost]) -> list[StackCost]:
+def newest_releases(standings: Sequence[StackRow]) -> list[StackRow]:
     """Of each library the newest release, without builds of it for another purpose. Providers count as libraries:
     rustls+ring and rustls+aws-lc each have no plain rustls beside them."""
     by_library = releases.group_by_library(one.stack for one in standings)

@@ -10,20 +10,21 @@ from markupsafe import Markup
 from tlsmem.plots.timed import handshake_kinds
 from tlsmem.profile.buckets.rules import family_of
 from tlsmem.report import inventory_section
-from tlsmem.report.ranking import RANKED_ROLE, StackCost, StackRanking, best_ranking, newest_releases
+from tlsmem.report.ranking import RANKED_ROLE, StackRanking, best_ranking, newest_releases
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable
 from tlsmem.stats import timed_rates
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.runtime_heap import LiveFigure, bytes_per_session
 from tlsmem.stats.session_cost import KIB
 from tlsmem.stats.timed_selection import TimedSelection, Work
 from tlsmem.stats.timed_summary import Sample
-from tlsmem.tables.stacks import ROUNDED_NOTE, exact_bytes
-from tlsmem.tables.table import MISSING, Cell, Column, Table, text_cell
+from tlsmem.tables.stacks import ROUNDED_NOTE, STACK, EstablishedHeap, StackRow, lent_note, live_cell
+from tlsmem.tables.table import Cell, Column, Table, with_note
 from tlsmem.tables.timed.cells import sample_or_missing
 
 NAME = re.compile(r"([\w+.@-]*[@-][\w+.@-]*\w)")
 FAMILIES = ("openssl", "rustls")  # beside each other, where both are there
-COLUMNS = {"established": "established, KiB", "peak": "at the peak, KiB", "created": "created, KiB"}
 CAPTION = (
     "Live heap that one more {role} session holds in {suite}, in KiB; the bar is what it keeps once established, the "
     "mark where it was at its peak. Of each library the newest of its releases here, the smallest first{others}."
@@ -65,8 +66,24 @@ def unbroken(sentence: str) -> Markup:
     return Markup("").join(Markup("<span>{}</span>").format(one) if at % 2 else one for at, one in enumerate(pieces))
 
 
-def kib(cell: Cell) -> str:
-    return f"{exact_bytes(cell) / KIB:,.1f}"
+def kib(figure: LiveFigure | Missing) -> str:
+    return f"{bytes_per_session(figure) / KIB:,.1f}"
+
+
+def kib_cell(figure: LiveFigure) -> Cell:
+    cell = live_cell(figure)
+    return Cell(kib(figure), {"bytes": cell.value["bytes"]}, None if cell.note == ROUNDED_NOTE else cell.note)
+
+
+def established_cell(heap: EstablishedHeap) -> Cell:
+    return with_note(kib_cell(heap.figure), lent_note(heap))
+
+
+COLUMNS = (
+    Column("established", "established, KiB", value=lambda row: row.established_heap, form=established_cell),
+    Column("peak", "at the peak, KiB", value=lambda row: row.peak, form=kib_cell),
+    Column("created", "created, KiB", value=lambda row: row.created, form=kib_cell),
+)
 
 
 def table(kept: StackRanking) -> Table:
@@ -74,18 +91,9 @@ def table(kept: StackRanking) -> Table:
     left = len(kept.standings) - len(some)
     others = f"; {left:,} other{'s' * (left != 1)} in the pictures below" if left else ""
     caption = CAPTION.format(role=RANKED_ROLE, suite=kept.setting.suite, others=others)
-    columns = [Column("stack", "stack", left=True), *(Column(key, heading) for key, heading in COLUMNS.items())]
-    made = Table("glance", f"What a {RANKED_ROLE} session keeps", caption, columns)
-    for one in some:
-        made.rows.append([text_cell(one.stack), *(in_kib(getattr(one, key)) for key in COLUMNS)])
+    made = Table("glance", f"What a {RANKED_ROLE} session keeps", caption, [STACK, *COLUMNS])
+    made.add_rows(some)
     return made
-
-
-def in_kib(cell: Cell) -> Cell:
-    if cell.value is None:
-        return cell
-    note = "; ".join(one for one in (cell.note or "").split("; ") if one and one != ROUNDED_NOTE)
-    return Cell(kib(cell), {"bytes": cell.value["bytes"]}, note or None)
 
 
 def memory_answers(kept: StackRanking) -> Iterator[Answer]:
@@ -108,21 +116,21 @@ def memory_answers(kept: StackRanking) -> Iterator[Answer]:
         yield compared(*two)
 
 
-def compared_pair(some: Sequence[StackCost]) -> tuple[StackCost, StackCost] | None:
+def compared_pair(some: Sequence[StackRow]) -> tuple[StackRow, StackRow] | None:
     """The newest of two families, the larger first; of several providers the smallest."""
     shown = newest_releases(some)
     found = [one for name in FAMILIES for one in [*filter(lambda one: family_of(one.stack) == name, shown)][:1]]
     if len(found) < len(FAMILIES):
         return None
-    small, large = sorted(found, key=lambda one: exact_bytes(one.established))
+    small, large = sorted(found, key=lambda one: bytes_per_session(one.established))
     return large, small
 
 
-def compared(large: StackCost, small: StackCost) -> Answer:
-    times = exact_bytes(large.established) / exact_bytes(small.established)
+def compared(large: StackRow, small: StackRow) -> Answer:
+    times = bytes_per_session(large.established) / bytes_per_session(small.established)
     kept = f"{kib(large.established)} and {kib(small.established)} KiB"
     said = f"as much is kept by {large.stack} as by {small.stack}: {kept}"
-    if MISSING not in (large.peak.text, small.peak.text):
+    if not (isinstance(large.peak, Missing) or isinstance(small.peak, Missing)):
         said += f"; at the peak of the handshake they hold {kib(large.peak)} and {kib(small.peak)} KiB"
     return Answer(f"{times:.1f} times", f"{said}.")
 

@@ -13,14 +13,16 @@ from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.bends import PAGE
+from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
 from tlsmem.stats.process_tables import find_tables, remove_tables
 from tlsmem.stats.remainders import explain_remainder, harness_options, keeps_state, repeats_exactly
 from tlsmem.stats.role_sums import check_split_sums
+from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
 from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, reconcile
-from tlsmem.tables.rss_accounts import ESTABLISHED, quantity_at_end, requested_per_pair, slope_per_pair, why_no_slope
+from tlsmem.tables.rss_accounts import requested_per_pair
 from tlsmem.tables.table import format_bytes_in_blocks
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables
@@ -215,7 +217,7 @@ def null_pages(judged: RunGroup) -> Iterator[str]:
     """The null stack's pages, within one over all sessions added; known of glibc in the laboratory only."""
     setting, runs = judged.setting, judged.series.full("rss")
     lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
-    if not lab or setting.roles not in ("together", "split") or why_no_slope(judged.series):
+    if not lab or setting.roles not in ("together", "split") or why_no_line(judged.series):
         return
     if allocator_statistics.have_runtime_statistics(runs):  # whose sessions have a goroutine each
         return
@@ -235,7 +237,7 @@ def blind_books(judged: RunGroup) -> Iterator[str]:
     """An allocator that tells of less than was requested of it."""
     runs = judged.series.full("rss")
     asked = requested_per_pair(judged.selection, judged.stack, judged.setting, judged.process).amount
-    if asked is None or why_no_slope(judged.series):
+    if asked is None or why_no_line(judged.series):
         return
     if any(
         allocator_statistics.unknown_reason(allocator_statistics.LIVE_FIELDS, session_cost.phase_of(run, ESTABLISHED))

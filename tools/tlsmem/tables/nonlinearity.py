@@ -5,17 +5,11 @@ from itertools import starmap
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.bends import ONCE_BYTES, Bend, SessionStep, find_bends
+from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end
 from tlsmem.stats.repeats import ASSUMED_SPREAD
 from tlsmem.stats.selection import Selection, Series
 from tlsmem.stats.session_cost import KIB, Quantity
-from tlsmem.tables.rss_accounts import (
-    ESTABLISHED,
-    PhaseQuantity,
-    processes_with_rss,
-    quantity_at_end,
-    row_name_cells,
-    row_name_columns,
-)
+from tlsmem.tables.rss_accounts import processes_with_rss, row_name_cells, row_name_columns
 from tlsmem.tables.settings import describe_common_settings
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 

@@ -1,6 +1,6 @@
 """Closed accounts: what one more pair adds to RSS, and of what it is made. See docs/meters/accounts.md."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -8,13 +8,13 @@ from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
+from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, Series, Setting
 from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
-ESTABLISHED = "established"
 UNREQUESTED = "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
-PhaseQuantity = Callable[[Phase], int]
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,6 @@ class RssBreakdown:
         return None if self.walked is None else self.walked - self.total
 
 
-def slope_per_pair(runs: Iterable[Record], quantity: session_cost.Quantity) -> Fraction | None:
-    """The least-squares slope through the means over repeats, exactly; None for fewer than two numbers of sessions.
-
-    Means and fractions, so that the slope of a sum is the sum of the slopes: accounts then close without rounding."""
-    points = {
-        Fraction(n, 2): Fraction(sum(values), len(values))
-        for n, values in session_cost.values_by_sessions(runs, quantity).items()
-    }
-    if len(points) < 2:
-        return None
-    middle = sum(points) / len(points)
-    moment = sum((pairs - middle) * value for pairs, value in points.items())
-    return moment / sum((pairs - middle) ** 2 for pairs in points)
-
-
-def quantity_at_end(measure: PhaseQuantity, phase: str = ESTABLISHED) -> session_cost.Quantity:
-    return lambda record: measure(session_cost.phase_of(record, phase))
-
-
 def untouched(phase: Phase) -> int:
     return phase.vm_data_bytes - phase.rss_anon_bytes
 
@@ -84,23 +65,15 @@ MEASURES: dict[str, PhaseQuantity] = {
 }
 
 
-def why_no_slope(series: Series) -> str | None:
-    """Why there is no line through the RSS runs; None when there is one."""
-    counts = {run.sessions for run in series.full("rss")}
-    if not counts:
-        return series.reason("rss")
-    return f"N = {counts.pop():,} only, and a total divided by N is not a slope" if len(counts) == 1 else None
-
-
 def missing(series: Series) -> str | None:
     """Why the RSS runs have no account; None when they have."""
-    if why := why_no_slope(series):
-        return why
+    if why := why_no_line(series):
+        return why.reason
     for phase in (session_cost.phase_of(run, ESTABLISHED) for run in series.full("rss")):
         if phase.vm_data_bytes is None:
             return "the records have no VmData"
-        if why := allocator_statistics.unknown_reason(allocator_statistics.OBTAINED_FIELDS, phase):
-            return why
+        if unknown := allocator_statistics.unknown_reason(allocator_statistics.OBTAINED_FIELDS, phase):
+            return unknown
     return None
 
 

@@ -1,30 +1,29 @@
-"""Every stack in one table: what a session of each costs, by suite and role, the smallest first."""
+"""Every stack in one table: what a session of each costs, by suite and role, the smallest first.
+
+A column is one entry of COLUMNS: what it takes of a StackRow, and how that is written."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import CALLER_BUFFERS
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.harness_output import Role
-from tlsmem.stats import allocator_statistics
+from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
-from tlsmem.stats.live_heap import is_same_stack_pair
-from tlsmem.stats.rss_line import fit_rss
+from tlsmem.stats.live_heap import SessionHeap, is_same_stack_pair
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_line import RssLine, fit_rss
+from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
-from tlsmem.tables import rss_accounts
 from tlsmem.tables.c10k import mebibytes, origin_cell
-from tlsmem.tables.heap import heap_cells
 from tlsmem.tables.rss import slope_interval_cell
-from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, value_cell, with_note
+from tlsmem.tables.settings import describe_common_settings, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, with_note
 
-COLUMNS = {
-    "created": "created",
-    "peak": "at the peak",
-    "established": "established",
-    "rss_established": "RSS, established",
-    "c10k": "C10K, MiB",
-}
 CAPTION = (
     "Bytes that one more session of the role adds: live heap created, at its peak in the handshake and established, "
     "from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over repeats. C10K: "
@@ -37,65 +36,94 @@ RUNTIME_PEAK = "the same, the most at the end of any phase; nothing is known of 
 NEEDS_SPLIT_ROLES = "of a process for each role (make mem ROLES=split)"
 
 
-def exact_bytes(established: Cell) -> float:
-    """Bytes per session; what is not known is the largest."""
-    size = established.value or {"bytes": float("inf")}
-    return size["bytes"] + size.get("bytes_remainder", 0) / size.get("over_sessions", 1)
+class EstablishedHeap(NamedTuple):
+    figure: LiveFigure
+    lent_bytes: float | None  # what of it is not the library's own: known of stacks with a sites run
 
 
-def rounded_cell(cell: Cell) -> Cell:
-    """To the byte and without blocks, which are in the table heap."""
-    if cell.value is None:
-        return cell
-    size = {name: cell.value[name] for name in ("bytes", "bytes_remainder", "over_sessions")}
-    return Cell(f"{exact_bytes(cell):,.0f}", size, ROUNDED_NOTE if size["bytes_remainder"] else None)
+@dataclass(frozen=True)
+class StackRow:
+    """A role of a stack in a setting, with what one more session costs."""
+
+    series: Series
+    role: Role
+
+    @property
+    def stack(self) -> str:
+        return self.series.stack
+
+    @property
+    def setting(self) -> Setting:
+        return self.series.setting
+
+    @cached_property
+    def heap(self) -> SessionHeap | RuntimeHeap:
+        return heap_of_role(self.series, self.role)
+
+    @cached_property
+    def created(self) -> LiveFigure | Missing:
+        return self.heap.live("sessions")
+
+    @cached_property
+    def peak(self) -> LiveFigure | Missing:
+        return self.heap.peak
+
+    @cached_property
+    def established(self) -> LiveFigure | Missing:
+        return self.heap.live("established")
+
+    @property
+    def established_heap(self) -> EstablishedHeap | Missing:
+        """With what of it the caller owns."""
+        if isinstance(self.established, Missing):
+            return self.established
+        is_metered = isinstance(self.heap, SessionHeap)
+        return EstablishedHeap(self.established, sum_lent_bytes(self.series, self.role) if is_metered else None)
+
+    @property
+    def rss(self) -> RssLine | Missing:
+        """At `established`."""
+        return self.why_no_process or fit_rss(self.series, "established")
+
+    @property
+    def c10k(self) -> C10kFigure | Missing:
+        return self.why_no_process or find_c10k(self.series)
+
+    @property
+    def why_no_process(self) -> Missing | None:
+        """Why there is no process of this role alone; None where there is one."""
+        return Missing(NEEDS_SPLIT_ROLES) if self.setting.roles == "together" else None
 
 
-def live_heap_cells(series: Series, role: Role) -> list[Cell]:
-    """Created, at the peak, established."""
-    if allocator_statistics.have_runtime_statistics(series.full("rss")):
-        return live_of_runtime(series)
-    cells = heap_cells(series, role)
-    return [
-        rounded_cell(cells["sessions"]),
-        rounded_cell(cells["peak"]),
-        with_note(rounded_cell(cells["established"]), describe_lent_buffers(series, role)),
-    ]
-
-
-def describe_lent_buffers(series: Series, role: Role) -> str | None:
-    """What of an established session is not the library's own: known of stacks with a sites run."""
+def sum_lent_bytes(series: Series, role: Role) -> float | None:
+    """The caller's buffers of an established session; None without a sites run, and where there are none."""
     for run in series.runs("sites")[-1:]:
         sums = BucketSums(sites_reader.profile_from_record(run))
         if held := sums.live_by_bucket("established", role).get(CALLER_BUFFERS):
-            return OWNED.format(float(sums.each(held)))
+            return float(sums.each(held))
     return None
 
 
-def live_of_runtime(series: Series) -> list[Cell]:
-    """The same by a runtime's own figure, which there is at the ends of phases only."""
-    if why := rss_accounts.why_no_slope(series):
-        return [missing_cell(why)] * 3
-    runs = series.full("rss")
-    names = [phase.phase for phase in runs[0].phases]
-    slopes = [
-        rss_accounts.slope_per_pair(runs, rss_accounts.quantity_at_end(allocator_statistics.runtime_live_bytes, name))
-        for name in names
-    ]
-    ends = dict(zip(names, slopes, strict=True))
-    told = [(ends["sessions"], RUNTIME_NOTE), (max(slopes), RUNTIME_PEAK), (ends["established"], RUNTIME_NOTE)]
-    return [Cell(f"{round(slope):,}", {"bytes": round(float(slope), 1)}, note) for slope, note in told]
+def live_cell(figure: LiveFigure) -> Cell:
+    """To the byte and without blocks, which are in the table heap."""
+    if isinstance(figure, RuntimeFigure):
+        note = RUNTIME_PEAK if figure.is_peak else RUNTIME_NOTE
+        return Cell(f"{round(figure.slope):,}", {"bytes": bytes_per_session(figure)}, note)
+    size = figure.bytes
+    data = {"bytes": size.integer_part, "bytes_remainder": size.remainder, "over_sessions": size.sessions}
+    return Cell(f"{bytes_per_session(figure):,.0f}", data, ROUNDED_NOTE if size.remainder else None)
 
 
-def resident(series: Series) -> list[Cell]:
-    """RSS per session, and of 10,000 the peak."""
-    if series.setting.roles == "together":
-        return [missing_cell(NEEDS_SPLIT_ROLES)] * 2
-    rests = with_note(
-        value_cell(fit_rss(series, "established"), slope_interval_cell),
-        allocator_statistics.returned_memory_note(series.full("rss")),
-    )
-    return [rests, value_cell(find_c10k(series), c10k_cell)]
+def lent_note(heap: EstablishedHeap) -> str | None:
+    return None if heap.lent_bytes is None else OWNED.format(heap.lent_bytes)
+
+
+def established_cell(heap: EstablishedHeap) -> Cell:
+    return with_note(live_cell(heap.figure), lent_note(heap))
+
+
+def rss_cell(line: RssLine) -> Cell:
+    return with_note(slope_interval_cell(line), RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
 
 
 def c10k_cell(figure: C10kFigure) -> Cell:
@@ -104,11 +132,22 @@ def c10k_cell(figure: C10kFigure) -> Cell:
     return Cell(text, {"mib": size, "origin": origin.value}, origin.note)
 
 
-def rank_by_live_heap(selection: Selection, setting: Setting, role: Role) -> list[tuple[Series, list[Cell]]]:
-    """Live heap of each stack that was measured in this setting: by what is established, the smallest first."""
+ROLE = Column("role", "role", left=True, value=lambda row: row.role)
+STACK = Column("stack", "stack", left=True, value=lambda row: row.stack)
+COLUMNS = (
+    Column("created", "created", value=lambda row: row.created, form=live_cell),
+    Column("peak", "at the peak", value=lambda row: row.peak, form=live_cell),
+    Column("established", "established", value=lambda row: row.established_heap, form=established_cell),
+    Column("rss_established", "RSS, established", value=lambda row: row.rss, form=rss_cell),
+    Column("c10k", "C10K, MiB", value=lambda row: row.c10k, form=c10k_cell),
+)
+
+
+def rank_by_live_heap(selection: Selection, setting: Setting, role: Role) -> list[StackRow]:
+    """Each stack that was measured in this setting: by what is established, the smallest first."""
     stacks = (selection.series(stack, setting, setting.processes[role]) for stack in selection.stacks)
     measured = (series for series in stacks if any(one.status == "measured" for one in series.records))
-    return sorted(((one, live_heap_cells(one, role)) for one in measured), key=lambda row: exact_bytes(row[1][2]))
+    return sorted((StackRow(one, role) for one in measured), key=lambda row: bytes_per_session(row.established))
 
 
 def unmeasured_stacks(selection: Selection) -> dict[tuple[str, str], list[str]]:
@@ -131,19 +170,11 @@ def describe_unmeasured(selection: Selection) -> list[str]:
 
 def stack_table(selection: Selection) -> Table:
     selection = selection.where(lambda setting: is_same_stack_pair(setting) and setting.env == "lab")
-    columns = [*setting_columns(selection), Column("role", "role", left=True), Column("stack", "stack", left=True)]
-    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
-    made = Table(
-        "stacks",
-        "Every stack",
-        f"{CAPTION} {describe_common_settings(selection)}.",
-        columns,
-        without=describe_unmeasured(selection),
-    )
-    made.headed = len(setting_columns(selection)) + 1
+    columns = [*setting_columns(selection), ROLE, STACK, *COLUMNS]
+    caption = f"{CAPTION} {describe_common_settings(selection)}."
+    made = Table("stacks", "Every stack", caption, columns, without=describe_unmeasured(selection))
+    made.headed = columns.index(STACK)
     for setting in selection.settings:
         for role in setting.processes:
-            for series, cells in rank_by_live_heap(selection, setting, role):
-                named = [*setting_cells(selection, setting), text_cell(role), text_cell(series.stack)]
-                made.rows.append([*named, *cells, *resident(series)])
+            made.add_rows(rank_by_live_heap(selection, setting, role))
     return made

@@ -5,9 +5,10 @@ from itertools import pairwise, starmap
 
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
+from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, Series
 from tlsmem.tables import rss_accounts
-from tlsmem.tables.rss_accounts import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair, why_no_slope
 from tlsmem.tables.settings import describe_common_settings
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
@@ -41,7 +42,8 @@ def step(series: Series, meaning: dict[str, tuple[str, ...]], of: str | None = N
 
 
 def slope(series: Series, measure: PhaseQuantity) -> AmountOrReason:
-    return slope_per_pair(series.full("rss"), quantity_at_end(measure)), why_no_slope(series)
+    why = why_no_line(series)
+    return slope_per_pair(series.full("rss"), quantity_at_end(measure)), why.reason if why else None
 
 
 def between(before: AmountOrReason, after: AmountOrReason) -> Cell:
