@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import synthetic
-from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats import allocator_statistics, rss_breakdown, session_cost
 from tlsmem.stats.exact_slope import slope_per_pair
 from tlsmem.stats.selection import select
 from tlsmem.tables import rss_accounts, waterfall
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 AMOUNT = st.integers(0, 10**13)
-COLUMNS = [key for key, _ in rss_accounts.COLUMNS]
+COLUMNS = [column.key for column in rss_accounts.COLUMNS]
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ recorded = st.lists(st.tuples(st.integers(1, 10**6), ends), min_size=2, max_size
 @settings(deadline=None)
 @given(recorded.filter(lambda runs: len({pairs for pairs, _ in runs}) > 1))
 def test_an_account_closes_to_the_last_fraction_of_a_byte(measured):
-    found = rss_accounts.account([run(2 * pairs, end) for pairs, end in measured])
+    found = rss_breakdown.break_down([run(2 * pairs, end) for pairs, end in measured])
     assert found.total == found.rss
     assert found.total + found.unexplained == found.walked
 
 
 def test_the_rest_is_what_the_walk_finds_beyond_the_counters():
     runs = [run(n, straight(n // 2), {"rollup_rss_bytes": 130_010 * (n // 2) + 3}) for n in (100, 1000)]
-    found = rss_accounts.account(runs)
+    found = rss_breakdown.break_down(runs)
     assert (found.rss, found.unexplained, found.walked) == (130_000, 10, 130_010)
     row = row_of(rss_accounts.accounts(select(runs)), stack=STACK)
     assert [row[key].text for key in COLUMNS[-3:]] == ["130,000", "10", "130,010"]
@@ -129,7 +129,7 @@ def test_requested_bytes_are_the_systems_under_any_allocator():
 def test_without_heap_runs_the_account_still_closes():
     row = row_of(rss_accounts.accounts(select(rss_runs())), stack=STACK)
     assert (row["requested_bytes"].text, row["allocator_bytes"].text) == ("–", "150,000")
-    assert row["requested_bytes"].note == rss_accounts.UNREQUESTED
+    assert row["requested_bytes"].note == rss_breakdown.UNREQUESTED.reason
 
 
 def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason():

@@ -14,15 +14,16 @@ from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.bends import PAGE
 from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import find_tables, remove_tables
 from tlsmem.stats.remainders import explain_remainder, harness_options, keeps_state, repeats_exactly
 from tlsmem.stats.role_sums import check_split_sums
+from tlsmem.stats.rss_breakdown import requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
 from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, reconcile
-from tlsmem.tables.rss_accounts import requested_per_pair
 from tlsmem.tables.table import format_bytes_in_blocks
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables
@@ -236,8 +237,8 @@ def null_pages(judged: RunGroup) -> Iterator[str]:
 def blind_books(judged: RunGroup) -> Iterator[str]:
     """An allocator that tells of less than was requested of it."""
     runs = judged.series.full("rss")
-    asked = requested_per_pair(judged.selection, judged.stack, judged.setting, judged.process).amount
-    if asked is None or why_no_line(judged.series):
+    asked = requested_per_pair(judged.selection, judged.stack, judged.setting, judged.process)
+    if isinstance(asked, Missing) or why_no_line(judged.series):
         return
     if any(
         allocator_statistics.unknown_reason(allocator_statistics.LIVE_FIELDS, session_cost.phase_of(run, ESTABLISHED))

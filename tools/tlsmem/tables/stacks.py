@@ -10,7 +10,7 @@ from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import CALLER_BUFFERS
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.run.validate import strip_suite
-from tlsmem.schema.harness_output import Role
+from tlsmem.schema.roles import Role
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.live_heap import SessionHeap, is_same_stack_pair

@@ -3,14 +3,18 @@
 from fractions import Fraction
 from itertools import pairwise, starmap
 
-from tlsmem.schema.records import Phase, Record
+from tlsmem.schema.harness_output import Phase
+from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_breakdown import COARSE, requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
-from tlsmem.stats.selection import Selection, Series
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series
 from tlsmem.tables import rss_accounts
 from tlsmem.tables.settings import describe_common_settings
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell, value_cell
 
 STAGE_COLUMNS = (
     ("requested_bytes", "requested"),
@@ -21,18 +25,18 @@ STAGE_COLUMNS = (
     ("untouched_bytes", "untouched or given back"),
     ("resident_bytes", "resident"),
 )
-APART = "requested bytes are not told apart by allocator"
-WHOLE = "the kernel tells of the process, not of an allocator"
-AmountOrReason = tuple[Fraction | None, str | None]  # bytes per pair, or why they are not known
+APART = Missing("requested bytes are not told apart by allocator")
+WHOLE = Missing("the kernel tells of the process, not of an allocator")
+Amount = Fraction | Missing  # bytes per pair
 
 
-def step(series: Series, meaning: dict[str, tuple[str, ...]], of: str | None = None) -> AmountOrReason:
+def step(series: Series, meaning: dict[str, tuple[str, ...]], of: str | None = None) -> Amount:
     """A figure of all allocators' books together, or of one's."""
     runs = series.full("rss")
     for phase in (session_cost.phase_of(run, ESTABLISHED) for run in runs):
         why = allocator_statistics.unknown_reason(meaning, phase)
         if why and (of is None or of not in allocator_statistics.read_statistics(meaning, phase)):
-            return None, why
+            return Missing(why)
 
     def measure(phase: Phase) -> int:
         told = allocator_statistics.read_statistics(meaning, phase)
@@ -41,45 +45,46 @@ def step(series: Series, meaning: dict[str, tuple[str, ...]], of: str | None = N
     return slope(series, measure)
 
 
-def slope(series: Series, measure: PhaseQuantity) -> AmountOrReason:
-    why = why_no_line(series)
-    return slope_per_pair(series.full("rss"), quantity_at_end(measure)), why.reason if why else None
+def slope(series: Series, measure: PhaseQuantity) -> Amount:
+    if why := why_no_line(series):
+        return why
+    found = slope_per_pair(series.full("rss"), quantity_at_end(measure))
+    assert found is not None
+    return found
 
 
-def between(before: AmountOrReason, after: AmountOrReason) -> Cell:
+def between(before: Amount, after: Amount) -> Cell:
     """What a step adds, or with a minus loses."""
-    for amount, why in (before, after):
-        if amount is None:
-            return missing_cell(why)
-    return rss_accounts.bytes_cell(after[0] - before[0], "+")
+    if isinstance(before, Missing):
+        return missing_cell(before.reason)
+    return value_cell(after, lambda amount: rss_accounts.bytes_cell(amount - before, "+"))
 
 
-def amount_cell(one: AmountOrReason) -> Cell:
-    return missing_cell(one[1]) if one[0] is None else rss_accounts.bytes_cell(one[0])
+def amount_cell(one: Amount) -> Cell:
+    return value_cell(one, rss_accounts.bytes_cell)
 
 
-def row(series: Series, asked: AmountOrReason, of: str | None = None) -> list[Cell]:
+def row(series: Series, asked: Amount, of: str | None = None) -> list[Cell]:
     """Steps and what each adds. Of one allocator among two only what its own books tell."""
     live, kept = drop_impossible_amounts(
         asked,
         step(series, allocator_statistics.LIVE_FIELDS, of),
         step(series, allocator_statistics.OBTAINED_FIELDS, of),
     )
-    resident = (None, WHOLE) if of else slope(series, lambda phase: phase.rss_anon_bytes)
+    resident = WHOLE if of else slope(series, lambda phase: phase.rss_anon_bytes)
     cells = [amount_cell(asked)]
     for before, after in pairwise((asked, live, kept, resident)):
         cells += [between(before, after), amount_cell(after)]
     return cells
 
 
-def drop_impossible_amounts(
-    asked: AmountOrReason, live: AmountOrReason, kept: AmountOrReason
-) -> tuple[AmountOrReason, AmountOrReason]:
+def drop_impossible_amounts(asked: Amount, live: Amount, kept: Amount) -> tuple[Amount, Amount]:
     """Usable and held, but for those that cannot be: an allocator gives out no less than is requested, and has it."""
-    if kept[0] is not None and kept[0] < max(asked[0] or 0, live[0] or 0):
-        kept = None, allocator_statistics.COARSE_NOTE
-    if None not in (asked[0], live[0]) and live[0] < asked[0]:
-        live = None, allocator_statistics.COARSE_NOTE
+    least = max(0 if isinstance(one, Missing) else one for one in (asked, live))
+    if not isinstance(kept, Missing) and kept < least:
+        kept = COARSE
+    if not isinstance(asked, Missing) and not isinstance(live, Missing) and live < asked:
+        live = COARSE
     return live, kept
 
 
@@ -105,11 +110,11 @@ def waterfall(selection: Selection) -> Table:
         rss_accounts.processes_with_rss(selection) if rss_accounts.has_allocator_statistics(selection) else ()
     ):
         asked, told = (
-            rss_accounts.requested_per_pair(selection, stack, setting, process),
+            requested_per_pair(selection, stack, setting, process),
             allocators(series.full("rss")),
         )
         head = rss_accounts.row_name_cells(selection, series)
-        table.rows.append([*head, text_cell(" + ".join(told) or "none"), *row(series, (asked.amount, asked.why))])
+        table.rows.append([*head, text_cell(" + ".join(told) or "none"), *row(series, asked)])
         for one in told if len(told) > 1 else ():
-            table.rows.append([*head, text_cell(f"of these {one}"), *row(series, (None, APART), one)])
+            table.rows.append([*head, text_cell(f"of these {one}"), *row(series, APART, one)])
     return table

@@ -1,0 +1,147 @@
+"""What one more pair adds to RSS, and of what it is made: see docs/meters/accounts.md. Amounts are bytes per pair, in a
+process of one role per session, at `established`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from tlsmem.config.run import SYSTEM
+from tlsmem.schema.harness_output import Phase
+from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Process
+from tlsmem.stats import allocator_statistics, session_cost
+from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_line import why_no_line
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting
+
+UNREQUESTED = Missing(
+    "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
+)
+NO_VM_DATA = Missing("the records have no VmData")
+UNWALKED = Missing("smaps_rollup could not be read")
+COARSE = Missing(allocator_statistics.COARSE_NOTE)
+
+
+@dataclass(frozen=True)
+class RssBreakdown:
+    """rss = held - untouched + outside + file + shmem; walked = rss + unexplained, read independently."""
+
+    held: Fraction  # requested of the allocator, and what it adds
+    untouched: Fraction  # private memory that is not resident: never written, or given back
+    outside: Fraction  # private memory that is not the allocator's
+    file: Fraction
+    shmem: Fraction
+    rss: Fraction  # the kernel's counters: VmRSS
+    walked: Fraction | Missing  # RSS by a walk of the page tables
+
+    @property
+    def total(self) -> Fraction:
+        return self.held - self.untouched + self.outside + self.file + self.shmem
+
+    @property
+    def unexplained(self) -> Fraction | Missing:
+        """What the walk counts and the counters do not."""
+        return self.walked if isinstance(self.walked, Missing) else self.walked - self.total
+
+
+class AllocatorPart(NamedTuple):
+    amount: Fraction
+    has_requested: bool  # the amount is all that is held, since requested is not known apart
+
+
+@dataclass(frozen=True)
+class RssAccount:
+    """A breakdown beside what heap runs say was requested. Nobody holds less than was requested: where an allocator
+    seems to, its figures are Missing."""
+
+    requested: Fraction | Missing
+    breakdown: RssBreakdown
+
+    @property
+    def is_coarse(self) -> bool:
+        return self.breakdown.held < (0 if isinstance(self.requested, Missing) else self.requested)
+
+    @property
+    def allocator(self) -> AllocatorPart | Missing:
+        """What the allocator holds beyond requested."""
+        if self.is_coarse:
+            return COARSE
+        if isinstance(self.requested, Missing):
+            return AllocatorPart(self.breakdown.held, has_requested=True)
+        return AllocatorPart(self.breakdown.held - self.requested, has_requested=False)
+
+    @property
+    def outside(self) -> Fraction | Missing:
+        return COARSE if self.is_coarse else self.breakdown.outside
+
+
+def vm_data_bytes(phase: Phase) -> int:
+    assert phase.vm_data_bytes is not None
+    return phase.vm_data_bytes
+
+
+def untouched_bytes(phase: Phase) -> int:
+    return vm_data_bytes(phase) - phase.rss_anon_bytes
+
+
+def outside_allocator_bytes(phase: Phase) -> int:
+    return vm_data_bytes(phase) - allocator_statistics.obtained_bytes(phase)
+
+
+def walked_bytes(phase: Phase) -> int:
+    assert phase.rollup_rss_bytes is not None
+    return phase.rollup_rss_bytes
+
+
+def why_no_breakdown(series: Series) -> Missing | None:
+    """Why the RSS runs have none; None when they have one."""
+    if why := why_no_line(series):
+        return why
+    for phase in (session_cost.phase_of(run, ESTABLISHED) for run in series.full("rss")):
+        if phase.vm_data_bytes is None:
+            return NO_VM_DATA
+        if unknown := allocator_statistics.unknown_reason(allocator_statistics.OBTAINED_FIELDS, phase):
+            return Missing(unknown)
+    return None
+
+
+def break_down(runs: Sequence[Record]) -> RssBreakdown:
+    """Of RSS runs of one process with a line and all figures: see why_no_breakdown."""
+
+    def slope(measure: PhaseQuantity) -> Fraction:
+        found = slope_per_pair(runs, quantity_at_end(measure))
+        assert found is not None
+        return found
+
+    is_walked = all(session_cost.phase_of(run, ESTABLISHED).rollup_rss_bytes is not None for run in runs)
+    return RssBreakdown(
+        held=slope(allocator_statistics.obtained_bytes),
+        untouched=slope(untouched_bytes),
+        outside=slope(outside_allocator_bytes),
+        file=slope(lambda phase: phase.rss_file_bytes),
+        shmem=slope(lambda phase: phase.rss_shmem_bytes),
+        rss=slope(lambda phase: phase.rss_bytes),
+        walked=slope(walked_bytes) if is_walked else UNWALKED,
+    )
+
+
+def account_for_rss(selection: Selection, series: Series) -> RssAccount | Missing:
+    if why := why_no_breakdown(series):
+        return why
+    requested = requested_per_pair(selection, series.stack, series.setting, series.process)
+    return RssAccount(requested, break_down(series.full("rss")))
+
+
+def requested_per_pair(selection: Selection, stack: str, setting: Setting, process: Process) -> Fraction | Missing:
+    """Live heap, exactly, from the heap runs on the system's allocator: requested bytes do not depend on it."""
+    runs = selection.series(stack, setting, process).runs("rss")
+    if why := allocator_statistics.unmetered_reason(runs):
+        return Missing(why)
+    pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
+    if not pair:
+        return UNREQUESTED
+    quotient = session_cost.live_cost(*pair, "total", ESTABLISHED).bytes
+    return Fraction(quotient.amount, quotient.sessions)
