@@ -15,12 +15,15 @@ from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.selection import select
 from tlsmem.tables import catalogue, render
 from tlsmem.tables import stacks as standings
-from tlsmem.tables.table import Table
+from tlsmem.tables.table import Cell, Table
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 CLASSIC, PQ = "tls13-rsa-aes256", "tls13-rsa-aes256-pq"
 SIZES = {RUSTLS: ("11,200", "13,400", "9,200"), BORING: ("7,000", "30,000", "21,000")}
 SIZES |= {OPENSSL: ("9,000", "75,000", "64,000")}  # of clients: created, at the peak, established
+
+
+LIVE = ("created", "peak", "established")
 
 
 def split(*stacks: str, suites=(CLASSIC,), factors=(1.0,)) -> list[Record]:
@@ -32,9 +35,13 @@ def shown(records: list[Record], **asked) -> Table:
     return standings.stack_table(select(records, **asked))
 
 
+def by_key(table: Table) -> list[dict[str, Cell]]:
+    """Rows as cells by the key of their column, so that a column can be added."""
+    return [dict(zip((column.key for column in table.columns), row, strict=True)) for row in table.rows]
+
+
 def texts(table: Table, *names: str) -> list[tuple[str, ...]]:
-    places = [[column.key for column in table.columns].index(name) for name in names]
-    return [tuple(row[at].text for at in places) for row in table.rows]
+    return [tuple(row[name].text for name in names) for row in by_key(table)]
 
 
 def test_live_heap_is_that_of_the_role_and_the_smallest_comes_first():
@@ -63,7 +70,7 @@ def test_any_order_of_records_gives_the_same_rows(extra: list[int], shuffled: ra
         for sessions in (100, 1000)
     ]
     table = shown(runs)
-    sizes = [row[5].value for row in table.rows[:3]]
+    sizes = [row["established"].value for row in by_key(table)[:3]]
     exact = [size["bytes"] + size["bytes_remainder"] / size["over_sessions"] for size in sizes]
     assert exact == sorted(exact)
     shuffled.shuffle(runs)
@@ -72,14 +79,14 @@ def test_any_order_of_records_gives_the_same_rows(extra: list[int], shuffled: ra
 
 def test_what_is_not_whole_is_rounded_and_told():
     runs = [synthetic.record(OPENSSL, CLASSIC, n, "heap", 400 * (n > 100), roles="split") for n in (100, 1000)]
-    cell = shown(runs).rows[0][5]
+    cell = by_key(shown(runs))[0]["established"]
     assert (cell.text, cell.note) == ("64,001", standings.ROUNDED_NOTE)
     assert cell.value == {"bytes": 64_000, "bytes_remainder": 400, "over_sessions": 450}
 
 
 def test_the_slope_of_rss_has_an_interval_over_repeats():
     def cell(*factors: float):
-        return shown(split(OPENSSL, factors=factors)).rows[0][6]
+        return by_key(shown(split(OPENSSL, factors=factors)))[0]["rss_established"]
 
     size = cell(0.99, 1.0, 1.01).value
     assert size["bytes"] == pytest.approx(70_400, abs=2)
@@ -106,7 +113,7 @@ def sites_run(stack: str, function: str, owned: dict[str, int]) -> Record:
 def test_what_the_caller_owns_of_an_established_session_is_told():
     bearssl = [run.model_copy(update={"stack": "bearssl@0.6"}) for run in split(OPENSSL)]
     run = sites_run("bearssl@0.6", "record_buffer_new", {"client": 33_178, "server": 16_709})
-    said = [shown([*bearssl, run]).rows[at][5] for at in (0, 1)]
+    said = [row["established"] for row in by_key(shown([*bearssl, run]))]
     assert [cell.note for cell in said] == [standings.OWNED.format(size) for size in (33_178, 16_709)]
     assert said[0].note.startswith("of which 33,178 B are buffers that the caller owns")
     assert [cell.text for cell in said] == ["64,000", "52,000"]
@@ -116,21 +123,22 @@ def test_what_the_caller_owns_of_an_established_session_is_told():
 def test_without_a_block_of_the_callers_or_a_sites_run_nothing_is_told(function):
     bearssl = [run.model_copy(update={"stack": "bearssl@0.6"}) for run in split(OPENSSL)]
     runs = [sites_run("bearssl@0.6", function, {"client": 1000, "server": 1000})] if function else []
-    assert [row[5].note for row in shown([*bearssl, *runs]).rows] == [None, None]
+    assert [row["established"].note for row in by_key(shown([*bearssl, *runs]))] == [None, None]
 
 
 def test_c10k_is_of_one_role_and_marked_where_it_is_from_the_fit():
-    cell = shown(split(OPENSSL)).rows[0][7]
+    cell = by_key(shown(split(OPENSSL)))[0]["c10k"]
     peak = 9 + 75_000 * 1.1 * 10_000 / 2**20  # MiB
     assert cell.value == {"mib": pytest.approx(peak, abs=0.1), "origin": "from the fit"}
     assert cell.text == f"≈ {peak:,.0f}"
     runs = synthetic.campaign([OPENSSL], [CLASSIC], (100, 1000, 20_000), roles="split")
-    assert shown(runs).rows[0][7].value["origin"] == "measured"
+    assert by_key(shown(runs))[0]["c10k"].value["origin"] == "measured"
 
 
 def test_one_process_for_both_roles_has_no_rss_of_either():
-    row = shown(synthetic.campaign([OPENSSL], [CLASSIC])).rows[0]
-    assert [cell.note for cell in row[6:]] == [standings.NEEDS_SPLIT_ROLES] * 2 and row[5].text == "64,000"
+    row = by_key(shown(synthetic.campaign([OPENSSL], [CLASSIC])))[0]
+    assert row["rss_established"].note == row["c10k"].note == standings.NEEDS_SPLIT_ROLES
+    assert row["established"].text == "64,000"
 
 
 def test_what_a_stack_cannot_do_is_told_once_and_has_no_row():
@@ -173,19 +181,20 @@ def test_a_runtime_of_its_own_tells_what_is_live_at_the_ends_of_phases():
     sizes = {"sessions": 1_000, "client 1": 9_000, "established": 5_000}
     runs = [run for run in split(RUSTLS) if run.meter == "rss"]
     books = lambda phase, n: {"go": {"live_bytes": sizes.get(phase.phase, 0) * n, "stack_inuse_bytes": 10**6}}  # noqa: E731
-    row = shown([*(with_books(run, books) for run in runs), *split(BORING)]).rows[0]
-    assert [cell.text for cell in row[2:6]] == [RUSTLS, "1,000", "9,000", "5,000"]
-    assert row[5].value == {"bytes": 5000.0}
-    assert [cell.note for cell in row[3:6]] == [standings.RUNTIME_NOTE, standings.RUNTIME_PEAK, standings.RUNTIME_NOTE]
+    row = by_key(shown([*(with_books(run, books) for run in runs), *split(BORING)]))[0]
+    live = [row[key] for key in LIVE]
+    assert [row["stack"].text, *(cell.text for cell in live)] == [RUSTLS, "1,000", "9,000", "5,000"]
+    assert row["established"].value == {"bytes": 5000.0}
+    assert [cell.note for cell in live] == [standings.RUNTIME_NOTE, standings.RUNTIME_PEAK, standings.RUNTIME_NOTE]
 
 
 def test_of_an_allocator_that_is_not_seen_there_is_rss_only_and_it_comes_last():
     runs = [run for run in split(RUSTLS) if run.meter == "rss"]
     books = {"glibc": {"uordblks_bytes": 1}, "jemalloc-rust": {"allocated_bytes": 1}}
-    table = shown([*(with_books(run, lambda *_: books) for run in runs), *split(OPENSSL)])
-    assert [row[2].text for row in table.rows[:2]] == [OPENSSL, RUSTLS]
-    assert {cell.note for cell in table.rows[1][3:6]} == {"the heap meter cannot see what jemalloc-rust gives out"}
-    assert table.rows[1][6].text.startswith("10,1")
+    seen, unseen, *_ = by_key(shown([*(with_books(run, lambda *_: books) for run in runs), *split(OPENSSL)]))
+    assert (seen["stack"].text, unseen["stack"].text) == (OPENSSL, RUSTLS)
+    assert {unseen[key].note for key in LIVE} == {"the heap meter cannot see what jemalloc-rust gives out"}
+    assert unseen["rss_established"].text.startswith("10,1")
 
 
 def test_figures_for_programs_have_their_units():
@@ -215,17 +224,18 @@ def test_many_stacks_are_shown_in_one_table_and_few_in_others():
 
 def test_resident_figures_of_a_runtime_say_that_it_gave_back_what_was_free():
     runs = [with_books(run, of_runtime({})) for run in split(OPENSSL)]
-    *_, rests, most = shown(runs).rows[0]
-    assert rests.note.endswith(RETURNED_MEMORY_NOTE) and most.note.endswith(f"keeps to no line; {RETURNED_MEMORY_NOTE}")
+    row = by_key(shown(runs))[0]
+    assert row["rss_established"].note.endswith(RETURNED_MEMORY_NOTE)
+    assert row["c10k"].note.endswith(f"keeps to no line; {RETURNED_MEMORY_NOTE}")
     measured = synthetic.campaign([OPENSSL], [CLASSIC], (100, 1000, 20_000), roles="split")
-    *_, most = shown([with_books(run, of_runtime({})) for run in measured]).rows[0]
-    assert most.note == RETURNED_MEMORY_NOTE
-    for kind, column in (("c10k", -1), ("roles", -6)):
-        assert catalogue.build(select(runs), [kind])[0].rows[0][column].note.endswith(RETURNED_MEMORY_NOTE)
-        assert not any(cell.note for cell in catalogue.build(select(split(OPENSSL)), [kind])[0].rows[0][:-2])
+    row = by_key(shown([with_books(run, of_runtime({})) for run in measured]))[0]
+    assert row["c10k"].note == RETURNED_MEMORY_NOTE
+    for kind, column in (("c10k", "origin"), ("roles", "slope_bytes_per_session")):
+        assert by_key(*catalogue.build(select(runs), [kind]))[0][column].note.endswith(RETURNED_MEMORY_NOTE)
+        assert by_key(*catalogue.build(select(split(OPENSSL)), [kind]))[0][column].note is None
 
 
 def test_a_line_that_bends_is_not_drawn_out_to_10_000_in_silence():
     bent = [synthetic.scaled(run, 1.5 if run.sessions == synthetic.COUNTS[-1] else 1.0, 1) for run in split(OPENSSL)]
-    assert shown(bent).rows[0][7].note == "the line through these peaks bends, see the table bends"
-    assert shown(split(OPENSSL)).rows[0][7].note is None
+    assert by_key(shown(bent))[0]["c10k"].note == "the line through these peaks bends, see the table bends"
+    assert by_key(shown(split(OPENSSL)))[0]["c10k"].note is None
