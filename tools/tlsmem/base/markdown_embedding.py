@@ -12,16 +12,18 @@ READ = ("recording", "profile", "diff")  # the arguments that are files
 
 
 def meaning(arguments: argparse.Namespace) -> dict[str, object]:
-    """Two commands are the same when they ask for the same, wherever the result goes."""
+    """Return what a command asks for, without where its result goes: equal for commands that make the same text."""
     asked = {name: value for name, value in vars(arguments).items() if name != "into"}
     return asked | {name: normal(asked[name]) for name in READ if asked.get(name)}
 
 
 def normal(files: str | Path | list[str]) -> str | list[str]:
+    """Return the path or paths as `os.path.normpath` writes them."""
     return [*map(os.path.normpath, files)] if isinstance(files, list) else os.path.normpath(files)
 
 
 def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> bool:
+    """Return whether this command line, of a marker, asks for the same as the arguments."""
     words = shlex.split(command)
     if not words or Path(words[0]).name != parser.prog:
         return False
@@ -32,10 +34,12 @@ def stands_for(command: str, arguments: argparse.Namespace, parser: argparse.Arg
 
 
 def replace_block(file: Path, arguments: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> None:
-    """ValueError when no block of the file has this command; OSError when the file cannot be read or written."""
+    """Replace the text of every block of the file that has this command.
+
+    Raises ValueError when no block has it, and OSError when the file cannot be read or written."""
     found = 0
 
-    def renewed(block: re.Match) -> str:
+    def renewed(block: re.Match[str]) -> str:
         nonlocal found
         if not stands_for(block["command"], arguments, parser):
             return block[0]
@@ -49,7 +53,9 @@ def replace_block(file: Path, arguments: argparse.Namespace, parser: argparse.Ar
 
 
 def write_atomically(file: Path, text: str) -> None:
-    """All of it or nothing: what stood there stays when the disk is full. A link stays one."""
+    """Replace the file's text completely, or leave the file as it was, for instance when the disk is full.
+
+    A symbolic link stays one. Raises OSError, which names the file."""
     file = file.resolve()
     beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:

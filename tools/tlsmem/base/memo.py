@@ -7,7 +7,7 @@ import atexit
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -19,13 +19,15 @@ from tlsmem.base.paths import ROOT
 FILE = ROOT / "build/records/results.sqlite"
 PACKAGE = ROOT / "tools/tlsmem"
 MOST_BYTES = 256 << 20  # of a larger file all results are forgotten
-
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 pending: dict[bytes, str] = {}  # written when the command ends, in one step
 
 
-def recall(name: str, arguments: Any, code: bytes, compute: Callable[[], Any]) -> Any:
-    """`compute()`, or what it returned for the same name, arguments and code; arguments and result are JSON values."""
+def recall(name: str, arguments: Json, code: bytes, compute: Callable[[], object]) -> Any:
+    """Return `compute()`, or what it returned before for the same name, arguments and code.
+
+    The result comes back from JSON, which must be able to hold it: tuples are lists, and keys of mappings strings."""
     key = hashlib.blake2b(json.dumps([name, arguments]).encode() + code, digest_size=20).digest()
     found = pending.get(key) or read_result(key)
     if found is None:
@@ -37,19 +39,20 @@ def recall(name: str, arguments: Any, code: bytes, compute: Callable[[], Any]) -
 
 
 def read_result(key: bytes) -> str | None:
+    """Return the stored result as JSON text, or None when there is none or the file cannot be read."""
     connection = open_results()
     if not connection:
         return None
     try:
-        found = connection.execute("SELECT result FROM results WHERE key = ?", [key]).fetchone()
+        row: tuple[str] | None = connection.execute("SELECT result FROM results WHERE key = ?", [key]).fetchone()
     except sqlite3.Error:
         return None
-    return found[0] if found else None
+    return row[0] if row else None
 
 
 @cache
 def open_results() -> sqlite3.Connection | None:
-    """The file of results for reading, or None when there is none."""
+    """Open the file of results for reading; return None when there is none."""
     try:
         return sqlite3.connect(f"file:{quote(str(FILE))}?mode=ro", uri=True, timeout=1)
     except sqlite3.Error:
@@ -57,6 +60,7 @@ def open_results() -> sqlite3.Connection | None:
 
 
 def write_results() -> None:
+    """Write the pending results; a failure is not reported, because they can be computed again."""
     try:
         FILE.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(FILE, timeout=1)) as connection, connection:
@@ -71,7 +75,7 @@ def write_results() -> None:
 
 @cache
 def code_of(modules: str, *more: Path) -> bytes:
-    """A digest of the modules of the package that match the pattern, and of more files."""
+    """Return a digest of the modules that match the pattern (relative to tools/tlsmem), and of more files."""
     return digest_files([*sorted(PACKAGE.glob(modules)), *more])
 
 

@@ -4,12 +4,12 @@ READABLE_NAMES = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 Ki
 
 
 def recorded_name(phase: str | None) -> str | None:
-    """As records say it, of what pages say; all else as it is."""
+    """Return the name in records of a phase that pages name; other names, and None, are returned unchanged."""
     return next((name for name, said in READABLE_NAMES.items() if said == phase), phase)
 
 
-def order_key(phase: str) -> tuple:
-    """Steps go between `sessions` and `established`: client 1, server 1, client 2, ..."""
+def order_key(phase: str) -> tuple[int | str, ...]:
+    """Return a key that sorts phases: `sessions`, then client 1, server 1, client 2, ..., then all others."""
     role, _, step = phase.partition(" ")
     return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
 

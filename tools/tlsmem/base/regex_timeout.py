@@ -11,7 +11,9 @@ LIMIT_S = 5.0
 
 @contextmanager
 def limit_search_time(wanted: re.Pattern[str] | str) -> Iterator[None]:
-    """ValueError with a sentence when the block takes longer. Python's `re` looks at signals while it searches."""
+    """Raise ValueError with a sentence when the block takes longer than LIMIT_S seconds.
+
+    Python's `re` looks at signals while it searches."""
     if threading.current_thread() is not threading.main_thread():  # which alone has signals
         yield
         return

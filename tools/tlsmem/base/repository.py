@@ -13,18 +13,20 @@ MANIFEST = "manifest.json"  # beside the files of a recording that is sealed: it
 
 
 def git(*words: str) -> str:
-    """CalledProcessError outside a clone."""
+    """Run git in the repository and return its output.
+
+    Raises CalledProcessError when git fails, as outside a clone, and FileNotFoundError without git."""
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def changed_files() -> list[str]:
-    """The files outside data/ that differ from the commit."""
+    """Return the files outside data/ that differ from the commit. Raises as `git` does."""
     lines = git("status", "--porcelain", "--", ".", f":(exclude){DATA}").splitlines()
     return [line.strip().partition(" ")[2].strip() for line in lines]
 
 
 def is_committed(directory: str) -> bool:
-    """Whether git has files in it; False outside a clone."""
+    """Return whether git has files in the directory; False outside a clone."""
     try:
         return bool(git("--literal-pathspecs", "ls-files", "--", directory))
     except (FileNotFoundError, subprocess.CalledProcessError):
@@ -32,6 +34,7 @@ def is_committed(directory: str) -> bool:
 
 
 def is_sealed(recording: Path) -> bool:
+    """Return whether the recording has a manifest, so that it takes no more runs."""
     return (recording / MANIFEST).exists()
 
 
@@ -59,7 +62,7 @@ def check_recording(recording: Path, named: bool = True) -> None:
 
 
 def check_recording_or_exit(recording: Path, named: bool = True) -> None:
-    """As check_recording, for commands: exits with 2 and the sentence."""
+    """Call check_recording for a command: exit with status 2 and the sentence where it raises."""
     try:
         check_recording(recording, named)
     except ValueError as error:

@@ -9,5 +9,5 @@ PACKED = re.compile(  # where packages lie
 
 
 def shorten_path(file: str) -> str:
-    """From its package on, or from the root of the repository."""
+    """Return the path from its package on, or from the root of the repository."""
     return posixpath.normpath(PACKED.sub("", file))

@@ -9,7 +9,9 @@ from typing import TextIO
 
 @contextmanager
 def exit_on_write_error() -> Iterator[None]:
-    """Around what prints; everything is written when it ends. An error that names a file is another's."""
+    """Flush stdout when the block ends, and exit with a sentence when stdout cannot be written.
+
+    Errors that name a file concern another file, so they pass through."""
     require_open()
     try:
         yield
@@ -22,11 +24,12 @@ def exit_on_write_error() -> Iterator[None]:
 
 
 def is_terminal() -> bool:
+    """Return whether stdout is open and a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def require_open() -> TextIO:
-    """Exits with a sentence when whoever started the script closed it."""
+    """Return stdout; exit with a sentence when whoever started the script closed it."""
     if sys.stdout is None:
         sys.exit("memtest: stdout: it is closed; redirect it to a file, or to /dev/null")
     return sys.stdout

@@ -19,6 +19,9 @@ from tlsmem.base.paths import ROOT
 
 
 def activate(root: Path = ROOT) -> None:
+    """Start the script again with the Python of `root`/.venv, unless it runs there already.
+
+    Exits with 2 and a sentence when the environment is not there or not complete."""
     sys.excepthook = handle_uncaught
     environment = root / ".venv"
     if Path(sys.prefix).resolve() == environment.resolve():
@@ -32,6 +35,6 @@ def activate(root: Path = ROOT) -> None:
 
 
 def handle_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Ctrl-C is no error, at whatever moment it comes; the process still ends by that signal."""
+    """Print no traceback on Ctrl-C, at whatever moment it comes; the process still ends by that signal."""
     if kind is not KeyboardInterrupt:
         sys.__excepthook__(kind, error, trace)
