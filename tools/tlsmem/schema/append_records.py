@@ -16,7 +16,7 @@ held_locks: list[int] = []  # descriptors of recordings; the kernel lets go of t
 
 
 def append(directory: Path, record: Record) -> None:
-    """Adds one run to `directory`/STACK.jsonl and waits until it is on the disk.
+    """Append one run to `directory`/STACK.jsonl and wait until it is on the disk.
 
     Two runners may append to one file. Exits with a sentence when the line cannot be written; the file is then as
     it was before."""
@@ -41,13 +41,15 @@ def append(directory: Path, record: Record) -> None:
 
 
 def refuse_sealed(directory: Path, file: Path | None = None) -> None:
-    """Exits with a sentence when the recording, or this stack's file of it, takes no more runs."""
+    """Exit with a sentence when the recording, or `file`, one stack's part of it, takes no more runs."""
     if repository.is_sealed(directory) or (file and file.with_suffix(SEALED).exists()):
         sys.exit(f"{directory}: cannot record here: the recording is sealed; give another OUT")
 
 
 def write(descriptor: int, line: bytes) -> None:
-    """One write; what a full disk took of it is given back, because it never was a record."""
+    """Append the line to an open, locked file, with a single write, and wait until it is on the disk.
+
+    Raises OSError, ENOSPC on a full disk; a line that was written in part is cut off again, as it is no record."""
     end = os.fstat(descriptor).st_size
     whole = boundary(os.pread(descriptor, end, 0)) + line
     try:
@@ -60,9 +62,9 @@ def write(descriptor: int, line: bytes) -> None:
 
 
 def boundary(content: bytes) -> bytes:
-    """What must stand between the end of a file and the next record: usually nothing.
+    """Return the bytes that must stand between the content of a file and the next record: usually none.
 
-    A torn line stays as it is, and the mark after it says so."""
+    A torn last line stays as it is; the mark after it says that it is torn."""
     if not content:
         return b""
     last = content.removesuffix(b"\n").rpartition(b"\n")[2]
@@ -71,9 +73,9 @@ def boundary(content: bytes) -> bytes:
 
 
 def prepare(directory: Path) -> None:
-    """Makes the recording's directory if need be and holds it until the runner ends.
+    """Make the recording's directory if need be and lock it until the runner ends.
 
-    Exits with a sentence if it cannot serve, or serves another campaign: both would make every run."""
+    Exits with a sentence when it cannot be written, or another campaign records into it: both would make every run."""
     repository.check_recording_or_exit(directory)
     refuse_sealed(directory)
     try:
@@ -92,5 +94,5 @@ def prepare(directory: Path) -> None:
 
 
 def load_existing(directory: Path) -> list[Record]:
-    """What a recording holds; nothing when there is none yet."""
+    """Return the runs of a recording; an empty list when there is none yet. Raises BadRecording as `load` does."""
     return load(directory) if is_recording(directory) else []

@@ -9,15 +9,16 @@ ENDING_BYTES = len(',"checksum":""}') + DIGITS
 
 
 def add_checksum(line: bytes) -> bytes:
-    """The line, without a newline, with `checksum` as its last key."""
+    """Return the line, a JSON object without a newline, with `checksum` as its last key."""
     return line[:-1] + b',"checksum":"%b"}' % checksum(line)
 
 
 def checksum(line: bytes) -> bytes:
+    """Return the first 16 hexadecimal digits of the SHA-256 of the line."""
     return hashlib.sha256(line).hexdigest()[:DIGITS].encode()
 
 
 def matches_checksum(line: bytes) -> bool | None:
-    """Whether the line is as it was written; None where it does not end in a checksum."""
+    """Return whether the checksum that ends the line is that of the rest; None where no checksum ends it."""
     ending = ENDING.search(line, max(0, len(line) - ENDING_BYTES))
     return ending and ending[1] == checksum(line[: ending.start()] + b"}")

@@ -11,13 +11,15 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveInt,
+    SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
-from tlsmem.schema.roles import Process, Role
+from tlsmem.schema.roles import Process as Process  # for those who read what a harness prints
+from tlsmem.schema.roles import Role as Role
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
@@ -30,11 +32,14 @@ Book = Annotated[dict[Annotated[str, Field(pattern="_bytes$")], NonNegativeInt],
 
 
 class Model(BaseModel):
+    """A value of a recording: it cannot be changed, has no other keys than its own, and converts no types."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class HeapCounts(Model):
-    """One role's requested bytes and blocks: live at the end of the phase, at its peak, and since the process began."""
+    """The requested bytes and blocks of one owner: live at the end of the phase, live at the phase's peak, and
+    allocated since the process began. `peak_blocks` counts the blocks at the peak of bytes."""
 
     live_bytes: NonNegativeInt
     live_blocks: NonNegativeInt
@@ -45,6 +50,8 @@ class HeapCounts(Model):
 
 
 class Heaps(Model):
+    """The heap of a process at the end of a phase, by owner. `total` is all of them; its peak is that of the sum."""
+
     client: HeapCounts
     server: HeapCounts
     client_context: HeapCounts
@@ -54,7 +61,7 @@ class Heaps(Model):
 
 
 class LiveBlocks(Model):
-    """Blocks of the chosen pair, live at the end of a phase: of one role, allocated in one phase at one site."""
+    """Blocks of the chosen pair that are live at the end of a phase: those of one role, phase and call stack."""
 
     role: Role
     since: str  # the phase that allocated them
@@ -64,14 +71,14 @@ class LiveBlocks(Model):
 
 
 class StackDepth(Model):
-    """The deepest byte of the stack that a driver call of the phase wrote, below its caller's frame; null: no call."""
+    """The most bytes of stack that a driver's call in the phase wrote below its caller's frame; None: no call."""
 
     client: NonNegativeInt | None
     server: NonNegativeInt | None
 
 
 class PhaseSites(Model):
-    """The chosen pair at the end of a phase, and how many of the others are like it."""
+    """The chosen pair (its number from 0) at the end of a phase, and how many of all pairs are like it."""
 
     pair: NonNegativeInt
     pairs: PositiveInt
@@ -113,7 +120,7 @@ class Phase(Model):
     sites: PhaseSites | None = None  # sites runs
 
     @model_serializer(mode="wrap")
-    def absent_when_none(self, serialize) -> dict[str, Any]:
+    def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in serialize(self).items() if value is not None}
 
 
@@ -125,7 +132,7 @@ PartName = Literal[
 
 
 class Part(Model):
-    """What one thread did between two readings of the clock, again and again."""
+    """One kind of interval between two readings of the clock in a thread: how many, and their total time in ns."""
 
     part: PartName
     count: PositiveInt  # of these intervals
@@ -135,13 +142,13 @@ class Part(Model):
     faults_count: PositiveInt | None = None
 
     @model_serializer(mode="wrap")
-    def absent_when_none(self, serialize) -> dict[str, Any]:
+    def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in serialize(self).items() if value is not None}
 
 
 class CountedPart(Part):
-    """As printed. The histogram is of the intervals: [ns, count], by HdrHistogram's values at 3 digits, rounded
-    down."""
+    """A part as a harness prints it. The histogram has [ns, count] of the intervals; ns are rounded down to
+    HdrHistogram's values at 3 digits."""
 
     histogram: list[tuple[NonNegativeInt, PositiveInt]] | None = None
 
@@ -158,12 +165,14 @@ class Thread(Model):
 
 
 class ThreadLine(Thread):
+    """One line a thread of a timed run."""
+
     record: Literal["thread"]
     parts: list[CountedPart]
 
 
 class Negotiated(Model):
-    """What sessions agreed on; a process that holds one role only knows of that role's verification."""
+    """What the sessions negotiated. A process with one role knows whether that role verified its peer, and no more."""
 
     protocol: str
     cipher: str
@@ -175,6 +184,8 @@ class Negotiated(Model):
 
 
 class Environment(Model):
+    """What the harness set for its process: address randomisation, transparent huge pages and the CPU."""
+
     aslr: Literal["off", "on"]
     thp: Literal["off", "on", "always", "madvise", "never"]  # off: for this process; "on" in schema 1 only
     cpu: NonNegativeInt | None
@@ -210,9 +221,12 @@ class StackLine(Model):
 
 
 class PhaseLine(Phase):
+    """One line a phase and process of a run of the scenario memory."""
+
     record: Literal["phase"]
 
     def phase_only(self) -> Phase:
+        """Return the phase without the key that says which kind of line it is."""
         return Phase.model_construct(**{name: getattr(self, name) for name in Phase.model_fields})
 
 
@@ -234,8 +248,9 @@ OUTPUT_LINE: pydantic.TypeAdapter[OutputLine] = pydantic.TypeAdapter(
 
 
 def describe_error(error: ValidationError) -> str:
-    """The first thing that is wrong, as `place: what`; a foreign schema explains all else, and a wrong key
-    that another is missing."""
+    """Return the most telling error as `place: what`.
+
+    A wrong schema comes first, because it explains the others; then an unknown key, which explains a missing one."""
     first = min(error.errors(), key=lambda one: (one["loc"][-1:] != ("schema",), one["type"] != "extra_forbidden"))
     place = ".".join(str(part) for part in first["loc"])
     what = (
@@ -247,7 +262,7 @@ def describe_error(error: ValidationError) -> str:
 
 
 def newer(found: ErrorDetails) -> str | None:
-    """Of a file's schema that came after these tools, with the way out."""
+    """Return a sentence with a way out when the error is a schema newer than these tools, else None."""
     if found["type"] != "literal_error" or found["loc"] != ("schema",) or type(found["input"]) is not int:
         return None
     known = found["ctx"]["expected"]
@@ -256,8 +271,8 @@ def newer(found: ErrorDetails) -> str | None:
     return f"{found['input']} is newer than these tools, which read {known}: update them (git pull)"
 
 
-def nearest(wrong: tuple, error: ValidationError) -> str:
-    """The key that is missing beside it and looks like it, as the end of a sentence."""
+def nearest(wrong: tuple[int | str, ...], error: ValidationError) -> str:
+    """Return "; did you mean KEY?" with the missing key beside the wrong one that is like it, or an empty string."""
     missing = [one["loc"] for one in error.errors() if one["type"] == "missing"]
     beside = [str(place[-1]) for place in missing if place[:-1] == wrong[:-1]]
     return "".join(f"; did you mean {key}?" for key in get_close_matches(str(wrong[-1]), beside, n=1))

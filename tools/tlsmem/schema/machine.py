@@ -13,6 +13,7 @@ THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def read_machine() -> Machine:
+    """Return this machine as records describe it. Raises ValueError when /proc/meminfo has no MemTotal."""
     return Machine(
         cpu=cpu_model(),
         cpus=os.cpu_count() or 1,
@@ -26,13 +27,13 @@ def read_machine() -> Machine:
 
 
 def parse_selected(options: str) -> str:
-    """The kernel marks the current one: `always [madvise] never`."""
+    """Return the option that the kernel marks as the current one, `madvise` of `always [madvise] never`."""
     found = re.search(r"\[(\w+)\]", options)
     return found[1] if found else options.strip()
 
 
 def meminfo_bytes(name: str) -> int:
-    """A line of /proc/meminfo, such as MemTotal or MemAvailable."""
+    """Return a line of /proc/meminfo, such as MemTotal, in bytes. Raises ValueError when there is none."""
     found = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
     if not found:
         raise ValueError(f"/proc/meminfo has no {name}")
@@ -40,5 +41,5 @@ def meminfo_bytes(name: str) -> int:
 
 
 def allowed_cpus() -> list[int]:
-    """The CPUs that this process may run on, in order."""
+    """Return the numbers of the CPUs that this process may run on, in increasing order."""
     return sorted(os.sched_getaffinity(0))

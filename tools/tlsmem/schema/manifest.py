@@ -14,14 +14,16 @@ from tlsmem.schema.run_origins import Machine, Sha256
 
 
 class BadRecording(SystemExit):
-    """One sentence that names the file, the line if it is of one, and a way out; commands end with it."""
+    """A recording that cannot be read, as one sentence with the file, the line if one is wrong, and a way out.
+
+    A command that does not catch it prints the sentence and exits with 1."""
 
     def __init__(self, sentence: str) -> None:
         super().__init__(printable_text(sentence))
 
 
 class SealedFile(Model):
-    """Of the plain content, which unpacking the sealed file gives back byte by byte."""
+    """What one file of a sealed recording holds: digest and size of its plain content, and its number of records."""
 
     sha256: Sha256
     plain_bytes: PositiveInt
@@ -29,13 +31,17 @@ class SealedFile(Model):
 
     @classmethod
     def of(cls, content: bytes, records: int) -> Self:
+        """Return the entry of a file with this plain content."""
         return cls(sha256=hashlib.sha256(content).hexdigest(), plain_bytes=len(content), records=records)
 
     def matches(self, content: bytes) -> bool:
+        """Return whether this plain content has the size and the digest of the entry."""
         return (self.plain_bytes, self.sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
 
 class Manifest(Model):
+    """What a sealed recording holds, as its file manifest.json says it."""
+
     manifest: Literal[1] = 1  # the version of this form
     records: NonNegativeInt
     statuses: dict[str, PositiveInt]  # records by status
@@ -47,11 +53,14 @@ class Manifest(Model):
     files: dict[str, SealedFile] = Field(min_length=1)  # by the sealed file's name
 
     def text(self) -> str:
+        """Return the content of manifest.json."""
         return self.model_dump_json(indent=1) + "\n"
 
 
 def load_manifest(directory: Path) -> Manifest | None:
-    """None where the recording is not sealed. BadRecording when the manifest cannot be read."""
+    """Return the recording's manifest, or None where it is not sealed.
+
+    Raises BadRecording when there is a manifest that cannot be read."""
     file = directory / MANIFEST
     try:
         status = file.stat()
@@ -64,7 +73,9 @@ def load_manifest(directory: Path) -> Manifest | None:
 
 @lru_cache(maxsize=64)
 def read_manifest(file: Path, *_version: int) -> Manifest:
-    """Once for all files of a recording, as long as it does not change."""
+    """Read a manifest, once for all files of a recording as long as `_version`, its time and size, is the same.
+
+    Raises BadRecording."""
     try:
         return Manifest.model_validate_json(file.read_bytes())
     except OSError as error:

@@ -1,19 +1,18 @@
-"""What holds of the figures of every run, however it was made: a record in which it does not was changed or is damaged.
+"""Relations that hold between the figures of every run: a record that breaks one was changed or is damaged.
 
 Only what follows from how the meters count is here; all recordings in data/ hold to it. Two things need not hold:
 `peak_blocks` may be below `live_blocks`, since it counts the blocks at the peak of bytes, and the peaks of roles do not
 add up, since each role has its own at another time."""
 
-from typing import Any
-
 from tlsmem.schema.harness_output import HeapCounts, Heaps, Phase
+from tlsmem.schema.records import Record
 from tlsmem.schema.timed_record import INTERVAL_PARTS
 
 ADDITIVE_COUNTS = ("live_bytes", "live_blocks", "cumulative_bytes", "cumulative_blocks")
 
 
-def find_impossible(record: Any) -> str | None:
-    """A sentence about the first figure that cannot be true, with its place; `record` is a Record of records.py."""
+def find_impossible(record: Record) -> str | None:
+    """Return a sentence about the first figure that cannot be true, with its place; None when all can be."""
     for phase in record.phases:
         if what := find_impossible_phase(phase):
             return f"phase {phase.phase} ({phase.process}): {what}"
@@ -27,6 +26,7 @@ def find_impossible(record: Any) -> str | None:
 
 
 def find_impossible_phase(phase: Phase) -> str | None:
+    """Return what cannot be true of one phase's RSS or heap, in bytes; None when all can be."""
     if phase.peak_rss_bytes < phase.rss_bytes:
         return f"peak_rss_bytes is {phase.peak_rss_bytes:,}, below rss_bytes, {phase.rss_bytes:,}"
     if phase.rss_bytes != phase.rss_anon_bytes + phase.rss_file_bytes + phase.rss_shmem_bytes:
@@ -35,6 +35,7 @@ def find_impossible_phase(phase: Phase) -> str | None:
 
 
 def find_impossible_heap(heap: Heaps) -> str | None:
+    """Return what cannot be true of the heaps of one phase, or of their sum; None when all can be."""
     roles = (heap.client, heap.server, heap.client_context, heap.server_context, heap.harness)
     for counts in (*roles, heap.total):
         if not (
@@ -51,6 +52,7 @@ def find_impossible_heap(heap: Heaps) -> str | None:
 
 
 def describe_counts(counts: HeapCounts) -> str:
+    """Say what is wrong with counts of one owner that cannot be true."""
     if counts.live_bytes > counts.peak_bytes:
         return f"live_bytes is {counts.live_bytes:,}, above peak_bytes, {counts.peak_bytes:,}"
     return "more was live than was ever allocated (cumulative_bytes, cumulative_blocks)"

@@ -1,11 +1,10 @@
-"""Recordings are read: every line is checked, unless the cache has the file as it is now."""
+"""Reads recordings: every line is checked, unless the cache has the file as it is now."""
 
 import gc
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -20,9 +19,10 @@ from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, Recor
 
 
 def load(recording: Path | str) -> list[Record]:
-    """All runs of a recording (a directory, or one of its files), in the order in which they were recorded.
+    """Return all runs of a recording (a directory, or one of its files), by stack in the order of recording.
 
-    BadRecording, which ends a command with its sentence, where a line is no record of this schema or cannot be true."""
+    Raises BadRecording, which ends a command with its sentence, when there is no recording, or a line is no record of
+    this schema or cannot be true."""
     files = recording_files.list_files(recording)
     if not files:
         raise BadRecording(f"{recording}: no recording here (no .jsonl file)")
@@ -31,7 +31,9 @@ def load(recording: Path | str) -> list[Record]:
 
 
 def load_file(file: Path) -> list[Record]:
-    """As `load`, of one file, plain or sealed; from the cache where it has the file as it is now."""
+    """Return the runs of one file, plain or sealed; from the cache where it has the file as it is now.
+
+    Raises BadRecording as `load` does. Warns on stderr of a last line that was cut off."""
     file = recording_files.locate(file)
     packed = recording_files.read_file(file)
     found = record_cache.load(file, packed)
@@ -49,7 +51,9 @@ def load_file(file: Path) -> list[Record]:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Records are many small objects without a circle: looking for circles takes longer than reading them."""
+    """Stop the garbage collector while the block makes records.
+
+    Records are many small objects without reference cycles; searching them takes longer than reading them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -60,9 +64,10 @@ def without_collection() -> Iterator[None]:
 
 
 def parse(line: bytes, place: str) -> Record:
-    """BadRecording, with a sentence that begins with `place`, when the line is no record, or one that cannot be true.
+    """Return the record of a line without its newline; characters that are not printable become question marks.
 
-    What the text of a record has that is no plain text comes out as question marks: see printable_text."""
+    Raises BadRecording, with a sentence that begins with `place`, when the line is no record, was changed after it was
+    recorded, or has figures that cannot be true."""
     unchanged = matches_checksum(line)
     if unchanged is False:
         raise BadRecording(f"{place} was changed after it was recorded: its checksum does not match; {RESTORE}")
@@ -86,10 +91,11 @@ def parse(line: bytes, place: str) -> Record:
 
 
 class RepeatedKey(Exception):
-    pass
+    """A key that an object of JSON has twice."""
 
 
-def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
+def refuse_repeated_keys(pairs: list[tuple[str, object]]) -> None:
+    """Raise RepeatedKey when an object of JSON, given as its keys and values, has a key twice."""
     if len(dict(pairs)) < len(pairs):
         names = [name for name, _ in pairs]
         raise RepeatedKey(next(name for name in names if names.count(name) > 1))
@@ -99,23 +105,24 @@ UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)
 
 
 def check_key(record: Record, place: str) -> None:
-    """BadRecording when the key is not that of the fields: one of them was changed."""
+    """Raise BadRecording when the record's key is not that of its fields, as when one of them was changed."""
     key = run_key(record.model_dump(include=ALL_KEY_FIELDS))
     if record.key != key:
         raise BadRecording(f"{place}: its key is {record.key}, but its fields have the key {key}; {RESTORE}")
 
 
 def is_plain(line: bytes) -> bool:
-    """Whether no text in the line can have a control character, which JSON escapes, or another sign than ASCII's."""
+    """Return whether all texts of a line of JSON are printable ASCII: no escape can stand for anything else."""
     return line.isascii() and b"\\" not in line and b"\x7f" not in line
 
 
 def printable_json(text: bytes) -> bytes:
-    """The same JSON; a sign of its texts that could move a terminal's cursor is a question mark."""
+    """Return the same JSON with question marks for the characters of its texts that are not printable."""
     return text if is_plain(text) else json.dumps(printable_value(json.loads(text))).encode()
 
 
-def printable_value(value: Any) -> Any:
+def printable_value(value: object) -> object:
+    """Return a JSON value with question marks for the characters of its texts that are not printable."""
     if isinstance(value, dict):
         return {printable_text(name): printable_value(part) for name, part in value.items()}
     if isinstance(value, list):

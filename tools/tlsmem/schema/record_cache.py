@@ -17,41 +17,45 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, PrivateAttr
 
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
-from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites, Process
+from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites
 from tlsmem.schema.recording_files import SEALED
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Process
 
 BULK = ("phases", "sites", "timings")
 LEAST_BYTES, LEAST_SEALED_BYTES = 64 << 10, 4 << 10  # a smaller file is read anew as fast
 FOLDER = ROOT / "build/records"
 DIGEST_BYTES = 32
 Span = tuple[int, int]  # begin and end in the cache
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Bulk:
-    """The bulk of one record in a cache: spans by field."""
+    """The bulk of one record in a cache: the bytes of each field, by name."""
 
     def __init__(self, content: mmap.mmap, spans: dict[str, Span]) -> None:
         self.content, self.spans = content, spans
 
     def read(self, name: str) -> Any:
+        """Return the field's value; None where the record has none."""
         if name not in self.spans:
             return None
         return pickle.loads(self.packed(name))
 
     def packed(self, name: str) -> bytes:
+        """Return the field as the cache has it; no bytes where the record has none."""
         begin, end = self.spans.get(name, (0, 0))
         return self.content[begin:end]
 
 
 class CachedRecord(Record):
-    """A record whose bulk is read when it is asked for; of one process, when `of_process` made it."""
+    """A record whose bulk is read when it is first used. `of_process` makes those with the phases of one process."""
 
     _bulk: Bulk = PrivateAttr()
     _process: Process | None = PrivateAttr(default=None)
@@ -67,7 +71,7 @@ class CachedRecord(Record):
         return value
 
     def of_process(self, process: Process) -> Record:
-        """As Record.of_process, without reading the phases."""
+        """Return the run as one of its processes saw it, as Record.of_process does, without reading the phases."""
         if self.status != "measured" or self.roles != "split" or process == "both":
             return super().of_process(process)
         values = {name: value for name, value in self.__dict__.items() if name != "phases"}
@@ -83,6 +87,7 @@ class CachedRecord(Record):
         return "sites" in private_values(self)["_bulk"].spans
 
     def bulk_digest(self) -> str:
+        """Return a digest of the phases, sites and timings, without reading them."""
         private = private_values(self)
         bulk, process = private["_bulk"], private["_process"] or ""
         made = hashlib.blake2b(process.encode(), digest_size=DIGEST_BYTES)
@@ -102,7 +107,7 @@ class CachedRecord(Record):
         return super().model_dump_json(**options)
 
     def read_bulk(self) -> None:
-        """Everything, in the order of the fields, in which it is written."""
+        """Read all fields and put them into the order in which they are written."""
         read_fields(self)
         for phase in self.phases:
             for part in (phase.heap, phase.sites):
@@ -111,18 +116,19 @@ class CachedRecord(Record):
 
 
 def private_values(model: BaseModel) -> dict[str, Any]:
-    """Read where pydantic has them: its own way to them is as slow as reading a phase."""
+    """Return a model's private attributes from where pydantic keeps them: its own access is slow."""
     assert model.__pydantic_private__ is not None
     return model.__pydantic_private__
 
 
 def read_fields(model: BaseModel) -> None:
+    """Read the fields of a model that are read when they are used, and put all into the order of their definition."""
     values = {name: getattr(model, name) for name in field_names(type(model))}
     object.__setattr__(model, "__dict__", values)
 
 
 def load(file: Path, content: bytes) -> list[Record] | None:
-    """The records of a file with this content, sealed or not; None when they are not in the cache."""
+    """Return the records of a file with this content, sealed or not; None when they are not in the cache."""
     if is_small(file, content):
         return None
     try:
@@ -143,10 +149,10 @@ def load(file: Path, content: bytes) -> list[Record] | None:
 
 
 def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
-    """Keep what reading gave. It is written whole or not at all."""
+    """Write the records of a file with this content into the cache, completely or not at all. A failure is ignored."""
     if is_small(file, content):
         return
-    known: dict[Any, Any] = {}
+    known: dict[tuple[type, bytes], object] = {}
     bulk, spans = io.BytesIO(), []
     for record in records:
         places: dict[str, Span] = {}
@@ -170,16 +176,18 @@ def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
 
 
 def is_small(file: Path, content: bytes) -> bool:
+    """Return whether reading the file again is as fast as reading the cache."""
     return len(content) < (LEAST_SEALED_BYTES if file.name.endswith(SEALED) else LEAST_BYTES)
 
 
 def place(file: Path) -> Path:
+    """Return the path of the cache of a file."""
     name = hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:16]
     return FOLDER / f"{name}.cache"
 
 
 def digest(file: Path, content: bytes) -> bytes:
-    """Of the file as it lies there, of its manifest, and of the code that reads them."""
+    """Return a digest of the file's content, of its manifest, and of the code that reads them."""
     made = hashlib.blake2b(code_digest(), digest_size=DIGEST_BYTES)
     made.update(content)
     manifest = file.with_name(MANIFEST)
@@ -188,11 +196,13 @@ def digest(file: Path, content: bytes) -> bytes:
 
 
 def checksum(rest: bytes | memoryview) -> bytes:
+    """Return the checksum of what follows it in a cache."""
     return hashlib.blake2b(rest, digest_size=DIGEST_BYTES).digest()
 
 
 @cache
 def code_digest() -> bytes:
+    """Return a digest of the version of Python and of the modules of this package."""
     made = hashlib.blake2b(sys.version.encode())
     for module in sorted(Path(__file__).parent.glob("*.py")):
         made.update(module.read_bytes())
@@ -200,24 +210,25 @@ def code_digest() -> bytes:
 
 
 def small_fields() -> list[str]:
+    """Return the names of a record's fields that are read at once."""
     return [name for name in Record.model_fields if name not in BULK]
 
 
-def share(value: Any, known: dict[Any, Any]) -> Any:
-    """One object for all values that are equal: pickle writes it once, and reading makes it once."""
+def share(value: object, known: dict[tuple[type, bytes], object]) -> object:
+    """Return one object for all values that are equal: pickle then writes it once, and reading makes it once."""
     if isinstance(value, (BaseModel, str, list)):
         return known.setdefault((type(value), dump(value)), value)
     return value
 
 
 def are_equal(model: BaseModel, other: object, kind: type[BaseModel]) -> bool:
-    """Whether the other is of the kind, cached or not, with the same values."""
+    """Return whether the other model is of this kind, cached or not, and has the same values."""
     names = field_names(kind)
     return isinstance(other, kind) and all(getattr(model, name) == getattr(other, name) for name in names)
 
 
 class CachedHeaps(Heaps):
-    """Heaps whose counts are made when they are asked for: most tables ask for one role of six."""
+    """Heaps whose counts are made when they are first used: most tables use one owner of six."""
 
     _counts: dict[str, tuple[int, ...]] = PrivateAttr()
 
@@ -232,7 +243,7 @@ class CachedHeaps(Heaps):
 
 
 class CachedPhaseSites(PhaseSites):
-    """Sites of a phase whose blocks are read when they are asked for: there may be thousands."""
+    """Sites of a phase whose blocks are read when they are first used: there may be thousands."""
 
     _live: bytes = PrivateAttr()
 
@@ -248,9 +259,10 @@ class CachedPhaseSites(PhaseSites):
 
 
 class Pickler(pickle.Pickler):
-    """Writes a model as its class and its values: a third of what pydantic's own way takes, and faster to read."""
+    """Writes a model as its class and its values: a third of the bytes of pydantic's own way, faster to read."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
+        """Return the function and the arguments that make a model again; NotImplemented for other values."""
         if isinstance(value, Heaps):
             return rebuild_heaps, tuple(field_values(getattr(value, name)) for name in Heaps.model_fields)
         if isinstance(value, PhaseSites):
@@ -261,7 +273,8 @@ class Pickler(pickle.Pickler):
         return NotImplemented
 
 
-def dump(value: Any) -> bytes:
+def dump(value: object) -> bytes:
+    """Return the pickled value."""
     written = io.BytesIO()
     Pickler(written, pickle.HIGHEST_PROTOCOL).dump(value)
     return written.getvalue()
@@ -269,38 +282,45 @@ def dump(value: Any) -> bytes:
 
 @cache
 def field_names(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the names of the model's fields in the order of their definition."""
     return tuple(model.model_fields)
 
 
 def field_values(model: BaseModel) -> tuple[Any, ...]:
+    """Return the values of all fields of a model in the order of their definition."""
     return tuple(model.__dict__[name] for name in field_names(type(model)))
 
 
 @cache
 def fields_set(model: type[BaseModel]) -> set[str]:
+    """Return the names of all fields: pydantic keeps which of them were given."""
     return set(model.model_fields)
 
 
-def rebuild(model: type[BaseModel], *values: Any) -> BaseModel:
-    """A model with these values in the order of its fields; they were checked before they were kept."""
+def rebuild(model: type[Model], *values: Any) -> Model:
+    """Return a model with these values, in the order of its fields; they were checked before they were kept."""
     return fill(object.__new__(model), dict(zip(field_names(model), values, strict=True)), None)
 
 
 def rebuild_heaps(*counts: tuple[int, ...]) -> Heaps:
+    """Return heaps from the values of each owner's HeapCounts, in the order of the fields."""
     made = object.__new__(CachedHeaps)
     return fill(made, {}, {"_counts": dict(zip(field_names(Heaps), counts, strict=True))})
 
 
 def rebuild_sites(live: bytes, *values: Any) -> PhaseSites:
+    """Return sites from their pickled blocks and the values of the other fields, in the order of the fields."""
     names = (name for name in PhaseSites.model_fields if name != "live")
     return fill(object.__new__(CachedPhaseSites), dict(zip(names, values, strict=True)), {"_live": live})
 
 
 def rebuild_record(values: dict[str, Any], bulk: Bulk) -> Record:
+    """Return a record from its small fields by name and its bulk in the cache."""
     return fill(object.__new__(CachedRecord), values, {"_bulk": bulk, "_process": None})
 
 
-def fill(model: BaseModel, values: dict[str, Any], private: dict[str, Any] | None) -> Any:
+def fill(model: Model, values: dict[str, Any], private: dict[str, Any] | None) -> Model:
+    """Give a new model its values and private attributes without checking them again, and return it."""
     object.__setattr__(model, "__dict__", values)
     object.__setattr__(model, "__pydantic_fields_set__", fields_set(type(model)))
     object.__setattr__(model, "__pydantic_extra__", None)

@@ -21,10 +21,11 @@ skipped_lines: list[str] = []  # a sentence for each torn last line that was met
 
 
 def list_files(recording: Path | str) -> list[Path]:
-    """The files of a recording, by stack; of a file itself, under the name that it has now. Empty: no recording.
+    """Return the files of a recording, sorted by stack: none where there is no recording. A file is returned alone,
+    under the name that it has now.
 
-    Where sealing was interrupted a stack may have both files: the sealed one counts. BadRecording when nothing says
-    which one does, or when runs lie beside a sealed recording that are not in it."""
+    Where sealing was interrupted a stack may have both files: the sealed one counts. Raises BadRecording when nothing
+    says which one does, or when runs lie beside a sealed recording that are not in it."""
     recording = Path(recording)
     if not recording.is_dir():
         return [locate(recording)]
@@ -45,36 +46,37 @@ def list_files(recording: Path | str) -> list[Path]:
 
 
 def locate(file: Path) -> Path:
-    """The file under the name that it has now: STACK.jsonl may have been sealed."""
+    """Return the file under the name that it has now: STACK.jsonl may have been sealed."""
     sealed = file.with_name(f"{file.name}{SEALED.removeprefix(PLAIN)}")
     return sealed if file.name.endswith(PLAIN) and not file.exists() and sealed.exists() else file
 
 
 def find_stack(recording: Path, stack: str) -> Path | None:
-    """The file of this stack's runs."""
+    """Return the file of this stack's runs, or None. Raises BadRecording as `list_files` does."""
     return next((file for file in list_files(recording) if stack_name(file) == stack), None)
 
 
 def stack_name(file: Path) -> str:
+    """Return the stack whose runs the file has."""
     return file.name.removesuffix(SEALED).removesuffix(PLAIN)
 
 
 def is_recording(path: Path) -> bool:
-    """Whether this is a directory with runs, or a file that has the name of one of theirs."""
+    """Return whether this is a directory with files of runs, or a path with the name of such a file."""
     if path.is_dir():
         return any(any(path.glob(f"*{end}")) for end in (PLAIN, SEALED))
     return path.name.endswith((PLAIN, SEALED))
 
 
 def read_content(file: Path) -> bytes:
-    """The plain content of a file, sealed or not; it is held against the manifest where there is one.
+    """Return the plain content of a file, sealed or not, after comparing it with the manifest where there is one.
 
-    BadRecording when it cannot be read, or is not what was sealed."""
+    Raises BadRecording when it cannot be read, or is not what was sealed."""
     return unpack_content(file, read_file(file))
 
 
 def read_file(file: Path) -> bytes:
-    """The file as it lies there. BadRecording when it cannot be read."""
+    """Return the bytes of a file, packed or plain. Raises BadRecording when it cannot be read."""
     if file.exists() and not file.is_file():
         raise BadRecording(f"{file}: cannot read the recording: not a regular file")
     try:
@@ -84,7 +86,7 @@ def read_file(file: Path) -> bytes:
 
 
 def unpack_content(file: Path, content: bytes) -> bytes:
-    """The plain content. BadRecording when it is not what was sealed."""
+    """Return the plain content of a file with these bytes. Raises BadRecording when it is not what was sealed."""
     if file.name.endswith(SEALED):
         try:
             content = unpack(content)
@@ -98,7 +100,7 @@ def unpack_content(file: Path, content: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes:
-    """All frames. EOFError when the last is cut off, ZstdError when one is damaged."""
+    """Return the content of all zstd frames. Raises EOFError when the last is cut off, ZstdError when one is broken."""
     pieces = []
     while True:
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -113,9 +115,9 @@ Lines = list[tuple[int, bytes]]  # number (from 1) and bytes of each line that i
 
 
 def read_lines(file: Path) -> Lines:
-    """Torn lines and their marks are left out. Warns on stderr, once, of a last line that was cut off.
+    """Return the lines of a file that are records, without torn lines and the marks after them.
 
-    BadRecording as `read_content`."""
+    Warns on stderr, once, of a last line that was cut off. Raises BadRecording as `read_content` does."""
     lines, cut = split_lines(read_content(file))
     if cut:
         warn_of_cut(file, cut)
@@ -123,7 +125,7 @@ def read_lines(file: Path) -> Lines:
 
 
 def split_lines(content: bytes) -> tuple[Lines, int | None]:
-    """The lines that are records, and the number of the last line when it was cut off."""
+    """Return the lines that are records, and the number of the last line when it was cut off, else None."""
     lines = content.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -133,20 +135,22 @@ def split_lines(content: bytes) -> tuple[Lines, int | None]:
 
 
 def warn_of_cut(file: Path, number: int) -> None:
+    """Warn on stderr, once, that the file's line with this number (from 1) was cut off and is skipped."""
     warn(f"{file}: line {number} was cut off while it was written; it is skipped")
 
 
 def warn(torn_line: str) -> None:
-    """Once, however often the file is read."""
+    """Print the sentence on stderr and keep it in `skipped_lines`, once, however often the file is read."""
     if torn_line not in skipped_lines:
         skipped_lines.append(torn_line)
         print(torn_line, file=sys.stderr)
 
 
 def find_torn_lines(lines: list[bytes]) -> set[int]:
-    """Numbers of the torn lines that may be skipped: the last of the file, or marked as torn by the line after it.
+    """Return the numbers (from 1) of the torn lines that may be skipped: the last line of the file, and lines that the
+    line after them marks as torn.
 
-    A mark may be cut off itself; it then is what is left of TORN_MARK, and marks nevertheless."""
+    A mark may be cut off itself; the beginning of TORN_MARK that is left marks nevertheless."""
     found = set()
     for number in range(len(lines), 0, -1):
         after = lines[number] if number < len(lines) else TORN_MARK
@@ -157,7 +161,9 @@ def find_torn_lines(lines: list[bytes]) -> set[int]:
 
 
 def is_torn(line: bytes) -> bool:
-    """Whether this is the beginning of a record, cut off: no proper beginning of a JSON object is JSON itself."""
+    """Return whether this is the beginning of a record, cut off.
+
+    No proper beginning of a JSON object is JSON itself."""
     try:
         json.loads(line)
     except RecursionError:  # no record is so deep, nor the beginning of one

@@ -4,7 +4,14 @@ import hashlib
 import json
 from typing import Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_serializer, model_validator
+from pydantic import (
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from tlsmem.schema import timed_record
 from tlsmem.schema.checksum import add_checksum
@@ -14,13 +21,13 @@ from tlsmem.schema.harness_output import (
     Meter,
     Model,
     Negotiated,
-    Phase,
-    Process,
     Roles,
     Scenario,
     Sessions,
     Window,
 )
+from tlsmem.schema.harness_output import Phase as Phase  # for those who read records
+from tlsmem.schema.roles import Process
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
 
@@ -36,7 +43,8 @@ class RecordedFrame(Model):
 
 
 class RecordedCallstacks(Model):
-    """Call stacks of a sites run: frames are indices, innermost first; inlined functions are frames of their own."""
+    """The call stacks of a sites run. A stack is a list of indices into `frames`, innermost first; an inlined function
+    is a frame of its own."""
 
     frames: list[RecordedFrame]
     stacks: list[list[NonNegativeInt]]
@@ -131,9 +139,9 @@ class Record(Model):
         return self
 
     @model_serializer(mode="wrap")
-    def absent_when_none(self, serialize) -> dict[str, Any]:
-        """What a line did not say is not written into it again."""
-        fields = serialize(self)
+    def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the fields that the line did not have, so that a line is written as it was read."""
+        fields: dict[str, Any] = serialize(self)
         if self.schema_ == 1:
             fields.pop("env", None)
         for name in ABSENT_WHEN_NONE:
@@ -142,7 +150,9 @@ class Record(Model):
         return fields
 
     def of_process(self, process: Process) -> "Record":
-        """The run as this one of its processes saw it. ValueError with a sentence when it had no such process."""
+        """Return the run with the phases of one of its processes.
+
+        Raises ValueError with a sentence when the run had no such process."""
         if self.roles != "split" and process == "both":
             return self
         there = dict.fromkeys(phase.process for phase in self.phases)
@@ -152,21 +162,24 @@ class Record(Model):
 
     @property
     def has_phases_apart(self) -> bool:
-        """Whether the client and the server had a process each, and both are in here."""
+        """Return whether client and server had a process each, and the record has the phases of both."""
         return self.roles == "split" and len({phase.process for phase in self.phases}) > 1
 
     @property
     def has_sites(self) -> bool:
+        """Return whether the record has the call stacks of its live blocks."""
         return self.sites is not None
 
     def bulk_digest(self) -> str | None:
-        """What stands for phases and sites where they have not been read yet; None where they have."""
+        """Return what identifies phases, sites and timings that have not been read yet; None where they have been."""
         return None
 
     def describe(self) -> str:
+        """Name the run in a sentence: stack, suite and number of sessions."""
         return f"the run of {self.stack}, {self.suite}, N = {self.sessions:,}"
 
     def to_json_line(self) -> bytes:
+        """Return the line of a recording: JSON with its checksum, from schema 5 on, and a newline."""
         text = self.model_dump_json(by_alias=True, exclude={"checksum"}).encode()
         return (add_checksum(text) if self.schema_ >= CHECKSUMS_SINCE else text) + b"\n"
 
@@ -188,9 +201,10 @@ ALL_KEY_FIELDS = {*KEY_FIELDS, "env", "cpu_features", "peer", "argv", "machine"}
 
 
 def run_key(fields: dict[str, Any]) -> str:
-    """What makes a run this run: its declared fields, the binary and the machine; 16 hexadecimal digits.
+    """Return what identifies a run, from its fields as a record has them: the first 16 digits of a SHA-256.
 
-    The CPU it is pinned to and the descriptors that it inherits are the slot's choice, not the campaign's."""
+    The key covers the declared fields, the binary and the machine. It does not cover the CPU that the run is pinned to
+    and the descriptors that it inherits: the slot chooses them, not the campaign."""
     declared = {name: fields[name] for name in KEY_FIELDS}
     declared |= {"env": fields["env"]} if "env" in fields else {}  # schema 1 has none
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}

@@ -1,4 +1,4 @@
-"""What a run was made with, as its record keeps it: of harness and library, allocator and machine."""
+"""What a run was made with, as its record keeps it: harness and library, allocator and machine."""
 
 from typing import Annotated
 
@@ -11,13 +11,15 @@ GitHash = Annotated[str, Field(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]  # of a
 
 
 class Crate(Model):
+    """A package of crates.io, and the SHA-256 of its file."""
+
     crate: str
     version: str
     sha256: Sha256
 
 
 class DebianSource(Model):
-    """A source package, and the suite of Debian's that had it."""
+    """A source package of Debian, the Debian suite that had it, and the SHA-256 of its .orig archive."""
 
     debian: str
     suite: str
@@ -26,13 +28,13 @@ class DebianSource(Model):
 
 
 class Prefix(Model):
-    """A library of the user's own: where it was installed."""
+    """A library that the user built: the directory where it is installed."""
 
     prefix: str
 
 
 class Commit(Model):
-    """A commit of the library's own repository, its tree, and the release that the tree calls itself, if it does."""
+    """A commit of the library's repository, its tree, and the release that the tree names, if it names one."""
 
     git: GitHash
     tree: GitHash
@@ -40,7 +42,7 @@ class Commit(Model):
 
 
 class Tree(Model):
-    """A directory as it stood, by the hash that git would give such a tree; nothing of it need be committed."""
+    """A directory, by the hash that git would give such a tree; it need not be committed."""
 
     tree: GitHash
     release: str | None
@@ -62,13 +64,17 @@ class Peer(Model):
 
 
 class CpuFeatures(Model):
-    """What the library was kept to, and by which variables; without any, it cannot be."""
+    """The CPU features that the library was limited to, and the environment variables that did it.
+
+    No variables: the library cannot be limited."""
 
     name: Cpu
     variables: dict[str, str]
 
 
 class AllocatorRecord(Model):
+    """The allocator of a run: its name, and version, settings and shared library where it has them."""
+
     name: str
     version: str | None
     settings: str | None
@@ -76,6 +82,8 @@ class AllocatorRecord(Model):
 
 
 class Machine(Model):
+    """The machine that a run was made on."""
+
     cpu: str
     cpus: PositiveInt
     memory_bytes: PositiveInt

@@ -24,9 +24,10 @@ LEVEL = 12  # 57 MB in about a second, to 2.4 %; level 19 takes minutes, to 2.1 
 
 
 def seal(directory: Path) -> Manifest:
-    """The manifest of the recording, which is sealed when this returns. Nothing changes where it is already.
+    """Seal a recording and return its manifest. A recording that is sealed already does not change.
 
-    BadRecording when it cannot be sealed, OSError when it cannot be written; its runs are then where they were."""
+    Raises BadRecording when it cannot be sealed, and OSError when it cannot be written; its runs are then where they
+    were."""
     with hold(directory):
         files = list_files(directory)
         if not files:
@@ -53,7 +54,9 @@ def seal(directory: Path) -> Manifest:
 
 @contextmanager
 def hold(directory: Path) -> Iterator[None]:
-    """No campaign records here meanwhile. BadRecording when one does."""
+    """Lock the directory while the block runs, so that no campaign records into it.
+
+    Raises BadRecording when one does, or when the directory cannot be opened."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -72,12 +75,13 @@ def hold(directory: Path) -> Iterator[None]:
 
 
 def refuse_packed(files: list[Path]) -> None:
+    """Raise BadRecording when one of the files is packed; call it where no manifest says what they hold."""
     if packed := [file for file in files if file.name.endswith(SEALED)]:
         raise BadRecording(f"{packed[0]}: packed already, without a {MANIFEST} beside it; unpack it first: unzstd --rm")
 
 
 def describe(files: list[Path]) -> Manifest:
-    """What the files hold. BadRecording when a line is no record, or the last was cut off."""
+    """Return the manifest of these files. Raises BadRecording when a line is no record, or the last was cut off."""
     known, runs = {}, []
     for file in files:
         content = read_content(file)
@@ -88,6 +92,7 @@ def describe(files: list[Path]) -> Manifest:
 
 
 def load_complete(file: Path) -> list[Record]:
+    """Return the runs of a file. Raises BadRecording as `load_file` does, and when the last line was cut off."""
     found = load_file(file)
     if cut_off := [sentence for sentence in recording_files.skipped_lines if sentence.startswith(f"{file}: ")]:
         raise BadRecording(f"{cut_off[0]}; make the run again, with the same OUT=, before the recording is sealed")
@@ -95,6 +100,7 @@ def load_complete(file: Path) -> list[Record]:
 
 
 def summarise(runs: list[Record], files: dict[str, SealedFile]) -> Manifest:
+    """Return the manifest of a recording with these runs and files (by the sealed file's name)."""
     started = sorted(run.started_at for run in runs)
     return Manifest(
         records=len(runs),
@@ -109,15 +115,19 @@ def summarise(runs: list[Record], files: dict[str, SealedFile]) -> Manifest:
 
 
 def count(values: Iterator[str]) -> dict[str, int]:
+    """Return how often each value occurs, sorted by value."""
     return dict(sorted(Counter(values).items()))
 
 
 def sealed_path(file: Path) -> Path:
+    """Return the path that a file of a recording has, or will have, once it is sealed."""
     return file.with_name(f"{stack_name(file)}{SEALED}")
 
 
 def pack(content: bytes, file: Path) -> bytes:
-    """BadRecording when unpacking does not give back every byte: then nothing is sealed."""
+    """Return the packed content; `file` names it in messages.
+
+    Raises BadRecording when unpacking does not give back every byte; nothing is sealed then."""
     packed = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compress(content)
     if recording_files.unpack(packed) != content:
         raise BadRecording(f"{file}: packing it does not keep its content; nothing was sealed")
@@ -125,7 +135,9 @@ def pack(content: bytes, file: Path) -> bytes:
 
 
 def write_temporary(file: Path, content: bytes) -> Path:
-    """On the disk, beside where it belongs; a call after an interrupted one writes over what that left."""
+    """Write the content to the disk beside the file, and return the path of what was written.
+
+    A later call overwrites what an interrupted one left. Raises OSError."""
     temporary = file.with_name(f".{file.name}.partial")
     with temporary.open("wb") as opened:
         opened.write(content)
@@ -135,6 +147,7 @@ def write_temporary(file: Path, content: bytes) -> Path:
 
 
 def sync(directory: Path) -> None:
+    """Wait until the directory's entries are on the disk. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -143,7 +156,7 @@ def sync(directory: Path) -> None:
 
 
 def verify(directory: Path) -> Iterator[str]:
-    """A sentence for each failure of a recording, sealed or plain."""
+    """Yield a sentence for each defect of a recording, sealed or plain; none when it is sound."""
     try:
         if not directory.is_dir():
             raise BadRecording(f"{directory}: there is no such directory; recordings are directories under data/")
@@ -164,7 +177,7 @@ def verify(directory: Path) -> Iterator[str]:
 
 
 def verify_files(directory: Path, manifest: Manifest) -> Iterator[str]:
-    """A sentence for each file that is missing, not in the manifest, or not what it says, and for wrong counts."""
+    """Yield a sentence for each file that is missing, not in the manifest or not as it says, and for wrong totals."""
     there = {sealed_path(file).name: file for file in list_files(directory)}
     for name in sorted(manifest.files.keys() - there.keys()):
         yield f"{directory / name}: missing: {MANIFEST} has it; {RESTORE}"
@@ -186,7 +199,7 @@ def verify_files(directory: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def first_difference(one: Manifest, other: Manifest) -> str | None:
-    """The name of the first field that differs; in which order machines were met does not count."""
+    """Return the name of the first field that differs, or None; the order of machines does not matter."""
 
     def comparable(value: object) -> object:
         return sorted(map(str, value)) if isinstance(value, list) else value

@@ -4,12 +4,12 @@ import base64
 import binascii
 import zlib
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Protocol
 
 from hdrh.histogram import HdrHistogram
 from pydantic import AfterValidator, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from tlsmem.schema.harness_output import Model, Part, PartName, Scenario, Thread
+from tlsmem.schema.harness_output import Meter, Model, Part, PartName, Scenario, Thread
 
 LONGEST_NS = 3_600 * 10**9
 DIGITS = 3  # as in memtest/histogram.c
@@ -17,15 +17,16 @@ ENVELOPE_BYTES = 8  # a cookie and a length
 
 
 def encode_histogram(counts: Iterable[tuple[int, int]]) -> str:
-    """Of nanoseconds and how many intervals took them; a longer one than an hour counts as an hour."""
+    """Return HdrHistogram's text of (ns, how many intervals took them); an interval above an hour counts as an hour."""
     made = HdrHistogram(1, LONGEST_NS, DIGITS)
     for value_ns, count in counts:
         made.record_value(min(value_ns, LONGEST_NS), count)
-    return made.encode().decode()
+    text: str = made.encode().decode()
+    return text
 
 
 def check_histogram(text: str) -> str:
-    """ValueError when it is no such text: what it holds is compressed, with a checksum."""
+    """Return the text of a histogram unchanged. Raises ValueError when it cannot be decompressed."""
     try:
         content = base64.b64decode(text, validate=True)
         zlib.decompress(content[ENVELOPE_BYTES:])
@@ -35,19 +36,24 @@ def check_histogram(text: str) -> str:
 
 
 class TimedPart(Part):
-    # Of the intervals in ns: HdrHistogram's own text (V2, compressed, base64).
+    """A part as a record keeps it. The histogram of its intervals, in ns, is HdrHistogram's own text (V2, compressed,
+    base64)."""
+
     histogram: Annotated[str, AfterValidator(check_histogram)] | None = None
 
 
 class Timing(Thread):
+    """One thread of a timed run, with the times of its parts."""
+
     parts: list[TimedPart]
 
     def part(self, name: str) -> TimedPart | None:
+        """Return the part of this name; None where the driver has no such part."""
         return next((part for part in self.parts if part.part == name), None)
 
 
 class Noise(Model):
-    """What else went on while a timed run was made: of the machine, read before and after it."""
+    """What else the machine did during a timed run, from readings before and after it."""
 
     load: NonNegativeFloat  # runnable tasks in the last minute, before the run
     steal_ns: NonNegativeInt  # taken by the hypervisor, of all CPUs
@@ -56,7 +62,7 @@ class Noise(Model):
 
 
 class Instructions(Model):
-    """Of one round, by part: the difference of two runs under callgrind, which have other numbers of rounds."""
+    """Instructions a round by part: the difference of two runs under callgrind with different numbers of rounds."""
 
     tool: str  # with its version
     hides: str  # what of the CPU it does not have
@@ -73,28 +79,50 @@ OWN: tuple[PartName, ...] = ("wire_write", "wire_read", "clock")  # the harness'
 
 
 def is_complete(scenario: Scenario, names: Iterable[PartName]) -> bool:
-    """Each once."""
+    """Return whether these are the parts of a run of the scenario, each once; optional parts may be missing."""
     names = list(names)
     there = [name for name in OPTIONAL[scenario] if name in names]
     return sorted(names) == sorted([*INTERVAL_PARTS[scenario], *there, *OWN])
 
 
-def check(record: Any) -> None:
-    """ValueError with a sentence at the first that is wrong; `record` is one of records.py, which asks."""
+class TimedRun(Protocol):
+    """The fields of a record that a timed run has; records.py, which imports this module, defines the record."""
+
+    @property
+    def scenario(self) -> Scenario: ...
+    @property
+    def meter(self) -> Meter: ...
+    @property
+    def threads(self) -> int | None: ...
+    @property
+    def rounds(self) -> int | None: ...
+    @property
+    def size_bytes(self) -> int | None: ...
+    @property
+    def timings(self) -> list[Timing] | None: ...
+    @property
+    def noise(self) -> Noise | None: ...
+    @property
+    def instructions(self) -> Instructions | None: ...
+
+
+def check(record: TimedRun) -> None:
+    """Raise ValueError with a sentence at the first field of a measured timed run that is missing or wrong."""
     counted = record.meter == "instructions"
-    if None in (record.threads, record.rounds, record.noise) or record.meter not in ("time", "instructions"):
+    if record.threads is None or None in (record.rounds, record.noise) or record.meter not in ("time", "instructions"):
         raise ValueError("a timed run has its meter, threads, rounds and the noise meanwhile")
     if (record.size_bytes is None) != (record.scenario == "handshake"):
         raise ValueError("a run of throughput has the size of a write, and one of handshakes has none")
     if bool(record.timings) == counted or (record.instructions is None) == counted:
         raise ValueError("a timed run has its timings, one under callgrind its instructions, and neither both")
-    if not counted and [one.thread for one in record.timings] != list(range(record.threads)):
+    if not counted and [one.thread for one in record.timings or ()] != list(range(record.threads)):
         raise ValueError("a timed run has as many timings as threads, in order")
     for timing in record.timings or ():
         check_parts(record.scenario, timing)
 
 
-def check_parts(scenario: Scenario, timing: Any) -> None:
+def check_parts(scenario: Scenario, timing: Timing) -> None:
+    """Raise ValueError with a sentence when a thread's parts, or their histograms, are not those of the scenario."""
     if not is_complete(scenario, [part.part for part in timing.parts]):
         raise ValueError(f"thread {timing.thread}: its parts are not those of the scenario {scenario}, each once")
     for part in timing.parts:

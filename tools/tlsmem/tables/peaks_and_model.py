@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from tlsmem.schema.records import Meter, Record
+from tlsmem.schema.harness_output import Meter
+from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, memory_model, session_cost
 from tlsmem.stats.repeats import ASSUMED_SPREAD, SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE
 from tlsmem.stats.selection import Selection
