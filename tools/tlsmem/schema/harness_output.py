@@ -71,7 +71,7 @@ class LiveBlocks(Model):
 
 
 class StackDepth(Model):
-    """The most bytes of stack that a driver's call in the phase wrote below its caller's frame; None: no call."""
+    """The most bytes of stack that a driver's call in the phase wrote below its caller's frame; null: no call."""
 
     client: NonNegativeInt | None
     server: NonNegativeInt | None

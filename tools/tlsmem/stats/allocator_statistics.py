@@ -1,10 +1,11 @@
-"""What an allocator's books mean: its own figure of what is live, and what it holds of the system.
+"""What an allocator's statistics mean: its own figure of live memory, and what it obtained from the OS.
 
-Names are those of docs/records.md. Both are sums over a process's allocators: two where a stack brings one along."""
+Names are those of docs/records.md. Both are bytes, summed over a process's allocators: two where a stack brings one."""
 
 from collections.abc import Iterable
 
-from tlsmem.schema.records import Phase, Record
+from tlsmem.schema.harness_output import Phase
+from tlsmem.schema.records import Record
 
 # Live, with rounding and headers. glibc counts what a thread's cache holds free as live: a constant, so not in slopes.
 LIVE_FIELDS = {
@@ -32,14 +33,16 @@ COARSE_NOTE = "the allocator's books move in larger steps than these N; take lar
 
 
 def read_statistics(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:
-    """The figure of every allocator that tells it."""
+    """Return the sum of the fields that `meaning` names for each allocator, in bytes.
+
+    Allocators without one of the fields are left out."""
     books = phase.allocator or {}
     whole = (name for name in books if name in meaning and set(meaning[name]) <= set(books[name]))
     return {name: sum(books[name][figure] for figure in meaning[name]) for name in whole}
 
 
 def unknown_reason(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | None:
-    """Why there is no sum over the allocators; None when there is one."""
+    """Return why there is no sum over all allocators of the process; None when there is one."""
     if not phase.allocator:
         return "the record has no books of the allocator"
     silent = [name for name in phase.allocator if name not in read_statistics(meaning, phase)]
@@ -48,15 +51,17 @@ def unknown_reason(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | N
 
 
 def live_bytes(phase: Phase) -> int:
+    """Return live memory by the allocators' own figures, in bytes; `unknown_reason` says where they have none."""
     return sum(read_statistics(LIVE_FIELDS, phase).values())
 
 
 def obtained_bytes(phase: Phase) -> int:
+    """Return the address space that the allocators obtained from the OS, in bytes; see `unknown_reason`."""
     return sum(read_statistics(OBTAINED_FIELDS, phase).values())
 
 
 def have_runtime_statistics(runs: Iterable[Record]) -> bool:
-    """Whether these runs tell what is live by a runtime's own figure, all of them."""
+    """Return whether every phase of these runs has live memory by a runtime's own figure; False without phases."""
     found = None
     for run in runs:
         for phase in run.phases:
@@ -67,16 +72,17 @@ def have_runtime_statistics(runs: Iterable[Record]) -> bool:
 
 
 def returned_memory_note(runs: Iterable[Record]) -> str | None:
-    """What flatters RSS of these runs beside that of others."""
+    """Return the note for runs whose RSS is lower because their runtime returned free memory; None for others."""
     return RETURNED_MEMORY_NOTE if have_runtime_statistics(runs) else None
 
 
 def runtime_live_bytes(phase: Phase) -> int:
+    """Return live memory by a runtime's own figure, in bytes; 0 where there is no such runtime."""
     return sum(read_statistics(RUNTIMES, phase).values())
 
 
 def unmetered_reason(runs: Iterable[Record]) -> str | None:
-    """Why there are no heap runs beside these, of a stack that brings an allocator along; None where it does not."""
+    """Return why a stack with an allocator of its own has no heap runs, given its RSS runs; None for other stacks."""
     present = [list(phase.allocator or {}) for run in runs for phase in run.phases]
     brought = {name for names in present for place, name in enumerate(names) if place or name in RUNTIMES}
     return f"the heap meter cannot see what {min(brought)} gives out" if brought else None

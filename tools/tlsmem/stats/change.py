@@ -1,23 +1,25 @@
 """Figures, each with the values that repeats measured, and whether one differs from another beyond noise."""
 
 import statistics
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from tlsmem.stats import repeats, timed_summary
+from tlsmem.stats.repeats import Number
 from tlsmem.stats.timed_summary import RunSpan
 
 QUOTIENT = "of N = {:,} alone: what is above `contexts`, by sessions; a quotient, not a slope"
 
 
 class Figure(NamedTuple):
-    """What was measured at a place; at least one value, a repeat each.
+    """A measured quantity: at least one value in `unit`, one a repeat.
 
-    Values of heap are Fractions, since they are counted; others floats. `exact`: counted, and equal in all repeats, to
-    the byte. `noise`: how far runs of the same build may lie apart all the same, in bytes or blocks of a session: one
-    where sessions are not all alike (signatures differ in length, a random number's state is refilled), else none."""
+    Heap values are counted, so they are Fractions; others are floats. `exact`: counted, and equal in all repeats to the
+    byte. `noise`: how far runs of one build may differ all the same, in bytes or blocks a session: one where sessions
+    are not all alike (signatures differ in length, a random number generator is reseeded), else none."""
 
-    values: tuple[Fraction | float, ...]
+    values: tuple[Number, ...]
     exact: bool
     unit: str
     more_is_better: bool = False
@@ -29,29 +31,32 @@ class Figure(NamedTuple):
 
     @property
     def counted(self) -> bool:
+        """Return whether the values were counted rather than measured."""
         return isinstance(self.values[0], Fraction)
 
     @property
     def note(self) -> str | None:
+        """Return the note of a figure that is a quotient of one N; None for others."""
         return QUOTIENT.format(self.quotient) if self.quotient else None
 
 
 Verdict = Literal["changed", "no change", "not known"]
-CHANGED, SAME, UNKNOWN = "changed", "no change", "not known"
+CHANGED: Verdict = "changed"
+SAME: Verdict = "no change"
+UNKNOWN: Verdict = "not known"
 LESS_THAN_ONE = "not all sessions are alike to the byte, so less than one of a session is no change"
 SHAPES = "one is a slope and the other a quotient of one N ({:,}): they are not the same figure"
 OTHER_N = "quotients of one N are compared at one N, and these are of {:,} and of {:,}"
 BY_CHANCE = "of {} repeats, which by chance all lie on one side in 1 of {} comparisons of what is alike"
 FEW = 6  # repeats: with fewer that is more than 1 in 20
 OTHER_WAY = "repeats side by side differ one way, and the medians of all the other"
-Number = Fraction | float
 
 
 class Change(NamedTuple):
-    """From OLD to NEW. `amount` in the figure's unit; `share` of OLD's, None where that is nothing.
+    """A change from OLD to NEW: `amount` is NEW less OLD in the figure's unit, `share` the same over OLD.
 
-    `better`: None where nothing changed, or it is not known. `note`: why the verdict is what it is, where that is not
-    plain. `low` and `high`: the interval of NEW by OLD, of times."""
+    `share` is None where OLD is 0. `better` is None where nothing changed or that is not known. `note` explains a
+    verdict that the figures do not explain. `low` and `high`, of times only, are the interval of NEW over OLD."""
 
     old: Number
     new: Number
@@ -65,17 +70,21 @@ class Change(NamedTuple):
 
     @property
     def changed(self) -> bool:
+        """Return whether the figures differ beyond noise."""
         return self.verdict == CHANGED
 
     @property
     def direction(self) -> str:
+        """Return `more`, `less` or `as much`."""
         return "more" if self.amount > 0 else "less" if self.amount < 0 else "as much"
 
 
 def compare_figures(old: Figure, new: Figure) -> Change:
-    """Counts: any difference; where sessions are not all alike, from one byte or block of a session on, and beyond
-    what repeats differ by. Measured repeatedly: beyond the spread of the repeats; measured once: beyond 3 %. Times:
-    the interval of the factor."""
+    """Return the change from one figure to another, with the verdict whether it is more than noise.
+
+    Counts differ by any amount, but where sessions are not all alike by at least one byte or block a session and by
+    more than the repeats do. Measured values differ by more than the spread of their repeats, or by more than 3 % where
+    one was measured once. Times differ where the interval of their ratio does not hold 1."""
     if why := unlike_reason(old, new):
         return make_change(old, new, UNKNOWN, why)
     if old.more_is_better:
@@ -86,7 +95,7 @@ def compare_figures(old: Figure, new: Figure) -> Change:
 
 
 def unlike_reason(old: Figure, new: Figure) -> str | None:
-    """Why they are not the same kind of figure."""
+    """Return why the two are not the same kind of figure; None when they are."""
     if old.quotient == new.quotient:
         return None
     if None in (old.quotient, new.quotient):
@@ -95,14 +104,18 @@ def unlike_reason(old: Figure, new: Figure) -> str | None:
 
 
 def change_in_counts(old: Figure, new: Figure) -> Change:
-    noise, spread = max(old.noise, new.noise), max(repeats.value_range(old.values), repeats.value_range(new.values))
-    more = abs(statistics.median(new.values) - statistics.median(old.values))
+    """Return the change of counted figures; see `compare_figures`."""
+    noise = max(old.noise, new.noise)
+    spread: Number = max(repeats.value_range(old.values), repeats.value_range(new.values))
+    difference = median(new.values) - median(old.values)
+    more: Number = max(difference, -difference)  # abs() of a union has no type
     differs = more > spread and more >= noise
     note = repeats.WITHIN_SPREAD_NOTE if more <= spread else LESS_THAN_ONE
     return make_change(old, new, CHANGED if differs else SAME, note if more and not differs else None)
 
 
 def change_in_repeats(old: Figure, new: Figure) -> Change:
+    """Return the change of figures that were measured, of which one may be counted; see `compare_figures`."""
     before, after = (tuple(map(float, one.values)) for one in (old, new))
     found = repeats.RepeatChange(before, after)
     note = (
@@ -116,28 +129,44 @@ def change_in_repeats(old: Figure, new: Figure) -> Change:
 
 
 def change_in_times(old: Figure, new: Figure) -> Change:
-    """Of repeats that were neighbours where there are enough, else of the medians; fewer than three tell nothing."""
-    factor = timed_summary.Ratio(*(timed_summary.Sample(one.values, one.repeats, one.made) for one in (old, new)))
+    """Return the change of rates: by the repeats that ran back to back, or by the medians where these are too few.
+
+    The verdict of fewer than three repeats is `not known`."""
+    factor = timed_summary.Ratio(sample(old), sample(new))
     interval = factor.interval
     if not interval:
         return make_change(old, new, UNKNOWN, timed_summary.FEW_REPEATS_NOTE)
-    verdict = SAME if interval.low <= 1 <= interval.high else CHANGED
+    verdict: Verdict = SAME if interval.low <= 1 <= interval.high else CHANGED
     found = make_change(old, new, verdict, factor.note or (by_chance(factor) if verdict == CHANGED else None))
     if found.changed and (factor.value > 1) != (found.amount > 0):
         return make_change(old, new, UNKNOWN, OTHER_WAY)
     return found._replace(share=factor.value - 1, low=interval.low, high=interval.high)
 
 
+def sample(figure: Figure) -> timed_summary.Sample:
+    """Return the repeats of a rate, with when they were made."""
+    return timed_summary.Sample(tuple(map(float, figure.values)), figure.repeats, figure.made)
+
+
 def by_chance(factor: timed_summary.Ratio) -> str | None:
-    """Of a few repeats the interval reaches from the least to the largest quotient, whatever it is said to hold."""
+    """Return how often chance alone gives such a verdict, as a note; None where there are enough pairs of repeats.
+
+    With few repeats the interval reaches from the least to the largest ratio, whatever its confidence is said to be."""
     times = len(factor.quotients)
     return BY_CHANCE.format(times, 2 ** (times - 1)) if 0 < times < FEW else None
 
 
 def make_change(old: Figure, new: Figure, verdict: Verdict, note: str | None) -> Change:
-    before, after = statistics.median(old.values), statistics.median(new.values)
+    """Return the change of the medians, with this verdict and the notes of the figures before this one."""
+    before, after = median(old.values), median(new.values)
     amount = after - before
     better = (amount > 0) == old.more_is_better if verdict == CHANGED else None
     share = float(amount / before) if before else None
     notes = [one.note for one in (old, new) if one.note][:1] + ([note] if note else [])
     return Change(before, after, amount, share, verdict, better, "; ".join(notes) or None)
+
+
+def median(values: Sequence[Number]) -> Number:
+    """Return the median, a Fraction where all values are."""
+    # statistics.median takes Fractions and floats alike, but its type does not say so of a union.
+    return statistics.median(cast(Sequence[float], values))

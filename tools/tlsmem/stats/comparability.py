@@ -1,4 +1,4 @@
-"""Which runs may stand in one line: those of one binary, that differ in nothing but what their campaign varies."""
+"""Which runs may be compared: those of one binary that differ only in what their campaign varies."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -11,64 +11,72 @@ DECLARED_ARGUMENTS = ("role=", "keep=", "aslr=", "thp=", "threads=")  # argument
 
 
 def sort_by_start(records: Iterable[Record]) -> list[Record]:
-    """Of equals the last line last."""
+    """Return the records by their start; those that started at the same second stay in their order."""
     return sorted(records, key=lambda one: one.started_at)
 
 
 Aspect = Callable[[Record], Hashable]
+MachineFields = tuple[tuple[str, Hashable], ...]  # names and values
 
 
 def select_like_latest(records: Iterable[Record], group: Aspect, aspect: Aspect) -> list[Record]:
-    """Of each group the runs like the one started last: a line through two is a line of neither."""
+    """Return the runs of each group whose aspect is that of the group's run that started last."""
     records = list(records)
     latest = {group(record): aspect(record) for record in sort_by_start(records)}
     return [record for record in records if aspect(record) == latest[group(record)]]
 
 
 def builds(record: Record) -> dict[str, str]:
-    """Stack to binary: of a mixed pair both."""
+    """Return the SHA-256 of the binary by stack: both stacks of a mixed pair."""
     peer = {record.peer.stack: record.peer.binary_sha256} if record.peer else {}
     return peer | {record.stack: record.binary_sha256}
 
 
 def select_latest_builds(records: Iterable[Record]) -> list[Record]:
-    """Of each stack the runs of one binary, whichever end of a pair it is."""
+    """Return the runs whose stacks, at either end of a pair, are those of each stack's latest binary."""
     records = list(records)
     latest = {stack: binary for record in sort_by_start(records) for stack, binary in builds(record).items()}
     return [record for record in records if builds(record).items() <= latest.items()]
 
 
-def conditions(record: Record) -> tuple:
-    """What a run's key holds beside its declared fields and its binary: the suite's arguments, the machine."""
+def conditions(record: Record) -> tuple[tuple[str, ...], MachineFields]:
+    """Return what a run's key has besides its declared fields and its binary: the suite's arguments and the machine."""
     varying = ("build/harness/", "sessions=", "window=", *SLOT_ARGUMENTS, *DECLARED_ARGUMENTS)
     return tuple(word for word in record.argv if not word.startswith(varying)), declared_machine(record.machine)
 
 
 @cache
-def declared_machine(machine: Machine) -> tuple:
+def declared_machine(machine: Machine) -> MachineFields:
+    """Return the fields of the machine that make it another machine when they differ."""
     return tuple((name, value) for name, value in machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS)
 
 
-def arrangement(record: Record) -> tuple:
-    """Arguments that follow from roles and environment, which are declared: equal where those are."""
+def arrangement(record: Record) -> tuple[str, ...]:
+    """Return the arguments that follow from roles and environment, which are declared: equal where those are."""
     return tuple(word for word in record.argv if word.startswith(DECLARED_ARGUMENTS))
 
 
 def select_comparable(records: Iterable[Record]) -> list[Record]:
-    """Of each stack the runs of its latest build; of these, in each suite, those under like conditions."""
+    """Return the runs of each stack's latest build that share conditions, arrangement and meter with the last run.
+
+    Conditions are compared in each suite, arrangements for each roles and environment of it, and builds of the heap
+    meter for each kind of run."""
     alike = select_like_latest(select_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
     alike = select_like_latest(alike, lambda one: (one.stack, one.suite, one.roles, one.env), arrangement)
     return select_like_latest(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
 
 
 def stack_label(record: Record) -> str:
+    """Return the stack as sentences name it; a mixed pair is `client to server`."""
     return f"{record.peer.stack} to {record.stack}" if record.peer else record.stack
 
 
 def describe_dropped(
     records: Sequence[Record], of_builds: Sequence[Record], alike: Sequence[Record]
 ) -> tuple[str, ...]:
-    """Each is a part of the one before."""
+    """Return a sentence for each stack, and stack and suite, of which runs were left out, and why.
+
+    `of_builds`: those of `records` that have the latest builds; `alike`: those of `of_builds` that are comparable."""
     builds = Counter(map(stack_label, records))
     builds.subtract(map(stack_label, of_builds))
     others = Counter((stack_label(one), one.suite) for one in of_builds)
@@ -80,28 +88,31 @@ def describe_dropped(
 
 
 def other_builds(stack: str, count: int) -> str:
+    """Return the sentence about runs of other builds, without its full stop."""
     if count == 1:
         return f"1 run of another build of {stack} is left out"
     return f"{count:,} runs of other builds of {stack} are left out"
 
 
 def other_compilers(stack: str, records: Iterable[Record], of_builds: Iterable[Record]) -> str:
-    """The end of that sentence, where these builds are by another compiler than those that are kept."""
+    """Return the end of that sentence where other compilers made these builds than those kept; else an empty string."""
     every, kept = ({compilers(one): None for one in some if stack_label(one) == stack} for some in (records, of_builds))
     others = [one for one in every if one not in kept] if kept else []
     return f", made by {'; '.join(others)} and not by {'; '.join(kept)}" if others else ""
 
 
 def compilers(record: Record) -> str:
+    """Return the compiler of the run's build; of a mixed pair those of client and server."""
     return f"{record.peer.compiler} and {record.compiler}" if record.peer else record.compiler
 
 
 def other_conditions(stack: str, suite: str, count: int) -> str:
+    """Return the sentence about runs under other conditions, without its full stop."""
     runs = "1 run of" if count == 1 else f"{count:,} runs of"
     verb = "is" if count == 1 else "are"
     return f"{runs} {stack} in {suite} with other arguments, on another machine or by another meter {verb} left out"
 
 
 def describe_left_out(records: Sequence[Record]) -> tuple[str, ...]:
-    """Sentences: how many runs are not comparable, and why."""
+    """Return sentences that say how many of the runs are not comparable, and why."""
     return describe_dropped(records, select_latest_builds(records), select_comparable(records))

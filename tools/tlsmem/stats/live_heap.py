@@ -1,7 +1,7 @@
 """Live heap by role and phase, as the table `heap` has it: what a session adds, what the process keeps besides, and
-what roles in two processes have more than in one.
+how much more the roles have live in two processes than in one.
 
-The three classes offer the same: `live(phase)`, `peak` and `peak_phase`, each a figure or Missing."""
+The three classes have the same interface: `live(phase)`, `peak` and `peak_phase` are each a figure or Missing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from tlsmem.base import phase_names
-from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remainders, role_sums, session_cost
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.remainders import HeapPair
@@ -28,7 +28,7 @@ PEAKS_APART = Missing("peaks of two processes need not come at the same time")
 
 
 class HeapFigure(NamedTuple):
-    """Bytes and blocks of one session. `remainder` says why sessions are not all alike, as far as that is known."""
+    """Bytes and blocks per session. `remainder` says why sessions are not all alike, as far as that is known."""
 
     bytes: Quotient
     blocks: Quotient
@@ -36,7 +36,7 @@ class HeapFigure(NamedTuple):
 
 
 class ProcessFigure(NamedTuple):
-    """Bytes and blocks of a process, not of a session: of the larger run, less those of the smaller one."""
+    """Bytes and blocks of a process, not of a session: those of the larger run less those of the smaller one."""
 
     bytes: int
     blocks: int
@@ -44,16 +44,17 @@ class ProcessFigure(NamedTuple):
 
 
 def roles_and_processes(setting: Setting) -> dict[str, Process]:
-    """Role to the process that holds it; TOTAL where one process holds both ends."""
+    """Return the process that holds each role; also of TOTAL where one process holds both ends."""
     return setting.processes | ({TOTAL: "both"} if setting.roles == "together" else {})
 
 
 def is_same_stack_pair(setting: Setting) -> bool:
-    """Mixed pairs are in a table of their own."""
+    """Return whether one stack is at both ends; mixed pairs are in a table of their own."""
     return setting.peer is None
 
 
 def why_no_heap_cost(series: Series) -> str:
+    """Return why heap runs give no cost per session: there are none, or at one N only."""
     metered = series.runs("heap")
     if not metered:
         return allocator_statistics.unmetered_reason(series.runs("rss")) or series.reason("heap")
@@ -77,13 +78,14 @@ def missing_phase(phase: str) -> Missing:
 
 @dataclass(frozen=True)
 class SessionHeap:
-    """What one more session of the role adds."""
+    """What one more session of the role adds to the live heap; of TOTAL, one more pair."""
 
     series: Series
     role: str
 
     @property
     def setting(self) -> Setting:
+        """The setting of the series."""
         return self.series.setting
 
     @cached_property
@@ -95,10 +97,11 @@ class SessionHeap:
 
     @cached_property
     def why_none(self) -> Missing | None:
+        """Why there is no cost in any phase; None when there is one."""
         return None if self.series.heap_pair() else Missing(why_no_heap_cost(self.series))
 
     def live(self, phase: str) -> HeapFigure | Missing:
-        """At the phase's end."""
+        """Return the cost at the end of the phase."""
         if self.why_none:
             return self.why_none
         if why := why_no_phase_cost(self.pair, self.setting, phase):
@@ -108,6 +111,7 @@ class SessionHeap:
 
     @cached_property
     def peak_cost(self) -> HeapCost | Missing:
+        """The cost at the peak of the phase that asks the most per session."""
         if self.why_none:
             return self.why_none
         if self.setting.window != "all":
@@ -116,6 +120,7 @@ class SessionHeap:
 
     @property
     def peak(self) -> HeapFigure | Missing:
+        """The same as a figure, with why sessions are not all alike."""
         cost = self.peak_cost
         if isinstance(cost, Missing):
             return cost
@@ -124,10 +129,11 @@ class SessionHeap:
 
     @property
     def peak_phase(self) -> str | Missing:
+        """The phase of that peak."""
         return self.peak_cost if isinstance(self.peak_cost, Missing) else self.peak_cost.phase
 
     def describe_remainder(self, cost: HeapCost) -> str | None:
-        """Its name, and how far slopes of repeats lie apart where they do."""
+        """Return why the cost is not a whole number, with the interval of its slope where repeats vary; else None."""
         name = remainders.explain_remainder(self.pair, self.role, cost)
         if not name:
             return None
@@ -137,7 +143,8 @@ class SessionHeap:
 
 
 def live_bytes(run: Record, role: str, phase: str) -> int:
-    return getattr(session_cost.phase_of(run, phase).heap, role).live_bytes
+    """Return the role's live bytes at the end of the phase. Raises ValueError when the run did not reach it."""
+    return session_cost.heap_of(session_cost.phase_of(run, phase), role).live_bytes
 
 
 @dataclass(frozen=True)
@@ -153,21 +160,24 @@ class ProcessTables:
 
     @cached_property
     def pair(self) -> HeapPair:
-        """Only where they exist."""
+        """The runs that sizes are taken from; only where `exists`."""
         found = self.series.heap_pair()
         assert found
         return found
 
     @property
     def exists(self) -> bool:
+        """Whether the role has such tables."""
         found = self.series.heap_pair()
         return found is not None and self.role in process_tables.find_tables(found)
 
     @cached_property
     def sessions_alone(self) -> SessionHeap:
+        """The heap of sessions, from which the tables were taken away."""
         return SessionHeap(self.series, self.role)
 
     def live(self, phase: str) -> ProcessFigure | Missing:
+        """Return how much the tables grew from the smaller to the larger run, at the end of the phase."""
         if why := why_no_phase_cost(self.pair, self.setting, phase):
             return why
         pairs = (self.pair, self.sessions_alone.pair)
@@ -175,6 +185,7 @@ class ProcessTables:
 
     @property
     def peak(self) -> ProcessFigure | Missing:
+        """The same at the peak of the phase in which sessions have theirs."""
         alone = self.sessions_alone.peak_cost
         if isinstance(alone, Missing):
             return alone
@@ -182,9 +193,11 @@ class ProcessTables:
 
     @property
     def peak_phase(self) -> str | Missing:
+        """The phase of that peak."""
         return self.sessions_alone.peak_phase
 
     def difference(self, whole: HeapCost, alone: HeapCost) -> ProcessFigure:
+        """Return what is in `whole` and not in `alone`, the cost without tables."""
         few, many = self.pair
         size, blocks = whole.bytes.amount - alone.bytes.amount, whole.blocks.amount - alone.blocks.amount
         return ProcessFigure(size, blocks, (few.sessions, many.sessions))
@@ -192,7 +205,7 @@ class ProcessTables:
 
 @dataclass(frozen=True)
 class SplitExcess:
-    """What the roles of a split run have live more than they have together: nought when all is well."""
+    """How much more the roles have live in two processes than in one: nothing when the measurement is sound."""
 
     selection: Selection
     stack: str
@@ -200,13 +213,15 @@ class SplitExcess:
 
     @property
     def exists(self) -> bool:
-        """Whether both were measured."""
+        """Whether the roles were measured both in two processes and in one."""
         return self.setting.roles == "split" and all(self.extra(phase) for phase in STAGES)
 
     def extra(self, phase: str) -> tuple[Quotient, Quotient] | None:
+        """Return the extra bytes and blocks per pair at the end of the phase; None where one side is not measured."""
         return role_sums.extra_when_split(self.selection, self.stack, self.setting, phase)
 
     def live(self, phase: str) -> HeapFigure | Missing:
+        """Return the extra bytes and blocks per pair at the end of the phase; only where it `exists`."""
         if why := why_no_phase_cost((), self.setting, phase):
             return why
         extra = self.extra(phase)
@@ -214,8 +229,10 @@ class SplitExcess:
 
     @property
     def peak(self) -> Missing:
+        """Always missing."""
         return PEAKS_APART
 
     @property
     def peak_phase(self) -> Missing:
+        """Always missing."""
         return PEAKS_APART

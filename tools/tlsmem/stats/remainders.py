@@ -1,4 +1,4 @@
-"""What is left over when sessions do not divide what they add to the live heap, and why."""
+"""Why the live heap that sessions add is not a whole number of bytes a session."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -15,30 +15,36 @@ Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
 
 
 def harness_options(record: Record) -> dict[str, str]:
-    """What the harness was told, by key; the defaults of what has one."""
+    """Return the harness's arguments by key, with the defaults of tickets, store and certs."""
     defaults = {"tickets": "0", "store": "off", "certs": "none"}
     return defaults | dict(word.split("=", 1) for word in record.argv if "=" in word)
 
 
 def keeps_state(record: Record) -> bool:
-    """Whether the suite asks for resumption: tickets, or a store of sessions."""
+    """Return whether the suite asks for resumption: tickets, or a store of sessions."""
     options = harness_options(record)
     return options["tickets"] != "0" or options["store"] != "off"
 
 
-def repeats_exactly(options: Mapping) -> bool:
-    """Whether a suite's live bytes do, exactly: a DER signature of ECDSA varies in length, a ticket in padding."""
-    certs = options["certs"].rsplit("/", 1)[-1]
+def repeats_exactly(options: Mapping[str, object]) -> bool:
+    """Return whether live bytes repeat exactly with a suite's options (certs, tickets, store).
+
+    They do not where a DER signature of ECDSA varies in length, or a ticket in padding."""
+    certs = str(options["certs"]).rsplit("/", 1)[-1]
     return certs.startswith(("rsa", "none")) and str(options["tickets"]) == "0" and options["store"] == "off"
 
 
 def explain_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | None:
-    """Why sessions are not all alike at the phase's end, as far as it is known; None when nothing is left over."""
+    """Return why sessions are not all alike at the end of the phase; None when the cost is a whole number.
+
+    `cost` is the role's cost from the two runs. The reason may be `not known`."""
     return describe_remainder(pair, role, cost, 0)
 
 
 def explain_peak_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | None:
-    """The same of the phase's peak, in which one session's passing memory stands beside the live heap of all."""
+    """Return why sessions are not all alike at the peak of the phase; None when the cost is a whole number.
+
+    At the peak the temporary memory of one session adds to the live heap of all."""
     small = pair[0]
     names = [phase.phase for phase in session_cost.phases_of(small)]
     at = names.index(cost.phase)
@@ -47,16 +53,21 @@ def explain_peak_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | N
 
 
 def live_bytes(run: Record, role: str, phase: str) -> int:
-    return getattr(session_cost.phase_of(run, phase).heap, role).live_bytes
+    """Return the role's live bytes at the end of the phase. Raises ValueError when the run did not reach it."""
+    return session_cost.heap_of(session_cost.phase_of(run, phase), role).live_bytes
 
 
 def peak_bytes(run: Record, role: str, phase: str) -> int:
-    return getattr(session_cost.phase_of(run, phase).heap, role).peak_bytes
+    """Return the role's peak of live bytes in the phase. Raises ValueError when the run did not reach it."""
+    return session_cost.heap_of(session_cost.phase_of(run, phase), role).peak_bytes
 
 
 def describe_remainder(
     pair: HeapPair, role: str, cost: HeapCost, passing: int, figure: Figure = live_bytes
 ) -> str | None:
+    """Return why sessions are not all alike by this figure of a phase; None when the cost is a whole number.
+
+    `passing`: bytes of the figure that are temporary, and the same in both runs."""
     if not cost.bytes.remainder and not cost.blocks.remainder:
         return None
     if keeps_state(pair[0]):
@@ -75,6 +86,8 @@ def describe_remainder(
 
 
 def once(pair: HeapPair, role: str, more: Fraction) -> bool:
-    """Whether no more than a blinding differs, in contexts or after them; `more` is of a session of the larger run."""
+    """Return whether the runs differ by no more than one RSA blinding, both in `contexts` and after it.
+
+    `more`: how many more bytes a pair has in the larger run."""
     few, many = (live_bytes(run, role, "contexts") for run in pair)
     return abs(many - few) <= BLINDING_BYTES and abs(more) * (pair[1].sessions // 2) <= BLINDING_BYTES

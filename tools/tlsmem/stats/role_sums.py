@@ -1,10 +1,10 @@
-"""Whether roles apart are what they are together: the live heap of split runs adds up to that of one process."""
+"""Checks that roles have the same live heap in a process each as in one process together."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Setting
@@ -15,7 +15,9 @@ Figures = dict[Role, tuple[Quotient, Quotient]]  # live bytes and blocks per ses
 
 
 def live_by_role(selection: Selection, stack: str, setting: Setting, phase: str) -> Figures:
-    """At the phase's end, of the roles that stay; empty where no heap runs at two N reached it."""
+    """Return live bytes and blocks per session at the end of the phase, of the roles that stay.
+
+    Empty where heap runs at two N did not reach it."""
     found = {}
     for role, process in setting.processes.items():
         pair = selection.series(stack, setting, process).heap_pair()
@@ -27,32 +29,42 @@ def live_by_role(selection: Selection, stack: str, setting: Setting, phase: str)
 
 
 def less(one: Quotient, other: Quotient) -> Quotient:
-    """Exact, though they be of different numbers of sessions."""
+    """Return the exact difference, also of quotients over different numbers of sessions."""
     if one.sessions == other.sessions:
         return Quotient(one.amount - other.amount, one.sessions)
     return Quotient(one.amount * other.sessions - other.amount * one.sessions, one.sessions * other.sessions)
 
 
+def add(one: Quotient, other: Quotient) -> Quotient:
+    """Return the exact sum, also of quotients over different numbers of sessions."""
+    return less(one, Quotient(-other.amount, other.sessions))
+
+
 def extra_when_split(
     selection: Selection, stack: str, setting: Setting, phase: str
 ) -> tuple[Quotient, Quotient] | None:
-    """Bytes and blocks that both roles of a pair have live more apart than together; None without heap runs of both."""
+    """Return how many more bytes and blocks a pair has live with its roles in two processes than in one.
+
+    None where there are not heap runs of both. `setting` is that of the split runs."""
     apart = live_by_role(selection, stack, setting, phase)
     whole = live_by_role(selection, stack, replace(setting, roles="together"), phase)
     if not apart or not whole:
         return None
-    differences = [[less(*both) for both in zip(apart[role], whole[role], strict=True)] for role in apart]
-    return tuple(less(one, Quotient(-other.amount, other.sessions)) for one, other in zip(*differences, strict=True))
+    extra_bytes = [less(apart[role][0], whole[role][0]) for role in apart]
+    extra_blocks = [less(apart[role][1], whole[role][1]) for role in apart]
+    return add(*extra_bytes), add(*extra_blocks)
 
 
 def exceeds(one: Quotient, other: Quotient) -> bool:
-    """Beyond what is left over: signatures differ in length by some bytes among thousands of sessions."""
+    """Return whether the two differ by more than a remainder: by a whole byte or block a session where either has one.
+
+    Signatures differ in length by some bytes among thousands of sessions."""
     off = less(one, other)
     return abs(off.amount) >= off.sessions if one.remainder or other.remainder else off.amount != 0
 
 
 def between(this: Figures, other: Figures) -> Iterator[str]:
-    """Each role that is not the same in both, as `server 52,000 B in 150 blocks, not 51,936 B in 149`."""
+    """Yield each role that differs, as `server 52,000 B in 150 blocks, not 51,936 B in 149`."""
     for role in this.keys() & other.keys():
         if any(exceeds(*both) for both in zip(this[role], other[role], strict=True)):
             (size, blocks), (whole, whole_blocks) = this[role], other[role]
@@ -60,6 +72,7 @@ def between(this: Figures, other: Figures) -> Iterator[str]:
 
 
 def comparable_phases(selection: Selection, stack: str, setting: Setting) -> list[str]:
+    """Return the phases whose live heap must equal that of the reference settings, in the order of the run."""
     metered = [one for one in selection.records if (one.stack, one.meter) == (stack, "heap")]
     names = [phase.phase for one in metered if Setting.from_record(one) == setting for phase in one.phases]
     reached = dict.fromkeys(names)
@@ -67,7 +80,9 @@ def comparable_phases(selection: Selection, stack: str, setting: Setting) -> lis
 
 
 def reference_settings(setting: Setting) -> list[Setting]:
-    """What the roles must be equal to, the first that is there. What is established does not depend on the window."""
+    """Return the settings whose live heap the roles must equal; the first that was measured counts.
+
+    Heap at the end of `established` does not depend on the window, so other windows serve too."""
     if setting.roles == "split":
         return [replace(setting, roles="together")]
     windows = dict.fromkeys((setting.window, "all"))
@@ -75,10 +90,10 @@ def reference_settings(setting: Setting) -> list[Setting]:
 
 
 def check_split_sums(records: Iterable[Record]) -> list[str]:
-    """A sentence for each stack and setting whose roles cost something else apart than together, at the first phase's
-    end where they do; none when all is well, or nothing can be compared.
+    """Return a sentence for each stack and setting whose roles have another live heap apart than together, with the
+    first phase where they do. The list is empty when all agree, or nothing can be compared.
 
-    Each role is compared, which is more than their sum; roles kept without their peers with a split run's first."""
+    Each role is compared, not only their sum. Roles kept without their peers are compared with a split run first."""
     selection = select(records)
     said = []
     for setting in selection.settings:
@@ -88,6 +103,7 @@ def check_split_sums(records: Iterable[Record]) -> list[str]:
 
 
 def check_setting(selection: Selection, stack: str, setting: Setting) -> list[str]:
+    """Return the sentence of `check_split_sums` for one stack and setting, or an empty list."""
     for phase in comparable_phases(selection, stack, setting):
         known = (live_by_role(selection, stack, one, phase) for one in reference_settings(setting))
         those = next(filter(None, known), {})

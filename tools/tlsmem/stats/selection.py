@@ -1,4 +1,4 @@
-"""Which runs belong together: the newest of each, grouped into series that one line can go through."""
+"""Selects the runs of memory that a table shows: the newest of each, grouped into series that one line can fit."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,27 +8,29 @@ from typing import get_args
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.run import Run
-from tlsmem.schema.harness_output import Env, Meter, Process, Roles
+from tlsmem.schema.harness_output import Env, Meter, Roles, Scenario
 from tlsmem.schema.records import Record
-from tlsmem.schema.roles import ITSELF
+from tlsmem.schema.roles import ITSELF, Process
 from tlsmem.stats.comparability import describe_dropped, select_comparable, select_latest_builds, sort_by_start
-from tlsmem.stats.series import Series, Setting, cpu_name, peer_name
+from tlsmem.stats.series import Series as Series  # for those who read a selection
+from tlsmem.stats.series import Setting as Setting
+from tlsmem.stats.series import cpu_name, peer_name
 
 
-def declared(record: Record) -> tuple:
-    """What a campaign asked for, whatever the binary was."""
+def declared(record: Record) -> tuple[str, Setting, Scenario, int, Meter, int]:
+    """Return what a campaign asks for, whatever the binary was: equal for a run and its repetition later."""
     run = (record.scenario, record.sessions, record.meter, record.repeat)
     return (record.stack, Setting.from_record(record), *run)
 
 
 def select_newest(records: Iterable[Record]) -> list[Record]:
-    """One record for the same declared fields: the one started last."""
+    """Return one record for each set of declared fields: the one that started last."""
     return list({declared(record): record for record in sort_by_start(records)}.values())
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Stacks and settings in the order in which they were asked for, else recorded."""
+    """Runs of memory. Stacks and settings are in the order in which they were asked for, else recorded."""
 
     records: tuple[Record, ...]
     stacks: tuple[str, ...]
@@ -36,7 +38,9 @@ class Selection:
     left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
 
     def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
-        """ValueError with a sentence when the runs had no such process."""
+        """Return the runs of a stack in a setting as this process saw them; no runs where there are none.
+
+        Raises ValueError with a sentence when the runs had no such process."""
         key = stack, setting, process
         if key not in self.known_series:
             runs = self.runs_of.get((stack, setting), ())
@@ -45,33 +49,37 @@ class Selection:
 
     @cached_property
     def known_series(self) -> dict[tuple[str, Setting, Process], Series]:
-        """Made once: many tables ask for the same ones."""
+        """The series that were asked for: many tables use the same ones."""
         return {}
 
     @cached_property
     def runs_of(self) -> dict[tuple[str, Setting], list[Record]]:
-        """By stack and setting: there may be thousands, and each is in many tables."""
+        """The records by stack and setting: there may be thousands, and each is in many tables."""
         found: dict[tuple[str, Setting], list[Record]] = {}
         for one in self.records:
             found.setdefault((one.stack, Setting.from_record(one)), []).append(one)
         return found
 
     def where(self, wanted: Callable[[Setting], bool]) -> "Selection":
-        """The part in these settings, with the stacks that have runs there."""
+        """Return the part in the settings that are wanted, with the stacks that have runs there."""
         settings = tuple(filter(wanted, self.settings))
         records = tuple(one for one in self.records if Setting.from_record(one) in settings)
         there = {one.stack for one in records}
         return Selection(records, tuple(one for one in self.stacks if one in there), settings, self.left_out)
 
     def sessions(self, meter: Meter = "rss") -> list[int]:
+        """Return the numbers of sessions that were run under the meter, in increasing order."""
         return sorted({record.sessions for record in self.records if record.meter == meter})
 
     def varies(self, field: str) -> bool:
+        """Return whether the settings differ in this field of Setting."""
         return len({getattr(setting, field) for setting in self.settings}) > 1
 
 
 def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: str) -> list[str]:
-    """ValueError with a sentence when something that is wanted is not there."""
+    """Return the wanted values, or all that are present, each once. `what` names them in the message.
+
+    Raises ValueError with a sentence when a wanted value is not present."""
     present = list(dict.fromkeys(present))
     for name in wanted or ():
         if name not in present:
@@ -80,18 +88,21 @@ def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: st
 
 
 def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
-    """The runs that this table of campaigns.toml asks for as it stands; of timed ones all repeats, in its order of
-    stacks. ValueError when there is no such table."""
+    """Return the runs that a table of campaigns.toml asks for; of a timed campaign all repeats, by stack in its order.
+
+    Raises ValueError when there is no such table, or a timed campaign has no runs."""
     known = definitions.campaigns()
     if name not in known:
         raise ValueError(f"no campaign {name} in memtest/campaigns.toml{suggest_nearest(name, known)}")
-    if known[name].scenario != "memory":
-        return timed_matrix.select_campaign(records, known[name])
-    asked = set(matrix.campaign_runs(known[name]))
+    campaign = known[name]
+    if campaign.scenario != "memory":
+        return timed_matrix.select_campaign(records, campaign)
+    asked = set(matrix.campaign_runs(campaign))
     return [record for record in records if run_from_record(record) in asked]
 
 
 def run_from_record(record: Record) -> Run:
+    """Return the run of a campaign that gave this record."""
     if record.scenario != "memory":
         return timed_matrix.run_from_record(record)
     named = (record.stack, record.suite, record.allocator.name, record.window)
@@ -119,26 +130,26 @@ def select(
     windows: Sequence[str] | None = None,
     **kinds: Sequence[str] | None,
 ) -> Selection:
-    """The newest runs of memory, of these stacks, suites, allocators (by name), windows (as text), roles, peers
-    (beside pairs of one stack, which they are compared with; ITSELF: those alone), envs and cpus. None is all.
+    """Return the newest comparable runs of memory with these values; None means all values.
 
-    Only those that are comparable; `left_out` says how many others there are, to be shown on stderr.
-    ValueError when one has no runs at all."""
+    `allocators` are names, `windows` are texts, and `kinds` may be roles, peers, envs and cpus. Pairs of one stack
+    always join the peers, as they are compared with them; peers=[ITSELF] selects these pairs alone. `left_out` of the
+    result says how many other runs there are. Raises ValueError with a sentence when a value has no runs."""
     records = [record for record in records if record.scenario == "memory"]
     alike = select_comparable(records)
     kept = select_newest(alike)
-    asked = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds
-    given = [name for name, names in asked.items() if names]
-    asked = {name: choose_values(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in asked.items()}
-    if "peers" in given:
+    given = {"stacks": stacks, "suites": suites, "allocators": allocators, "windows": windows} | kinds
+    narrowed = [name for name, names in given.items() if names]
+    asked = {name: choose_values(names, map(ASPECTS[name][1], kept), ASPECTS[name][0]) for name, names in given.items()}
+    if "peers" in narrowed:
         asked["peers"].append(ITSELF)
 
     def wanted(one: Record) -> bool:
-        return all(ASPECTS[name][1](one) in asked[name] for name in given)
+        return all(ASPECTS[name][1](one) in asked[name] for name in narrowed)
 
     kept = list(filter(wanted, kept))
 
-    def place(setting: Setting) -> tuple:
+    def place(setting: Setting) -> tuple[int, str, int, str, int, str, float]:
         width = float("inf") if setting.window == "all" else setting.window
         kind = (get_args(Roles).index(setting.roles), setting.peer or "", get_args(Env).index(setting.env), setting.cpu)
         return asked["suites"].index(setting.suite), setting.allocator, *kind, width

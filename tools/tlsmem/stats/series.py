@@ -1,22 +1,23 @@
-"""The runs of one stack in one setting: what one line can go through. Of a split run either process has its own."""
+"""The runs of one stack in one setting, which one line can fit. Each process of a split run has a series of its own."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from tlsmem.schema.harness_output import Env, Meter, Process, Role, Roles, Window
+from tlsmem.schema.harness_output import Env, Meter, Roles, Window
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Process, Role
 
 
 def allocator_name(record: Record) -> str:
-    """Settings make another allocator; a version is said beside it."""
+    """Return the allocator's name, with its settings, which make it another one; its version is left out."""
     name, settings = record.allocator.name, record.allocator.settings
     return f"{name} ({settings})" if settings else name
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is equal for all stacks that stand beside each other in a row."""
+    """The conditions that are equal for all stacks in a row of a table."""
 
     suite: str
     allocator: str
@@ -28,22 +29,25 @@ class Setting:
 
     @staticmethod
     def from_record(record: Record) -> "Setting":
+        """Return the setting of a run."""
         kind = (record.roles, peer_name(record), record.env, cpu_name(record))
         return Setting(record.suite, allocator_name(record), record.window, *kind)
 
     @property
     def processes(self) -> dict[Role, Process]:
-        """The roles whose sessions stay, each with the process that holds them."""
+        """The process that holds the sessions of each role, of the roles whose sessions stay."""
         roles: tuple[Role, ...] = get_args(Role)
         kept = [role for role in roles if self.roles in ("together", "split", f"keep-{role}")]
         return {role: role if self.roles == "split" else "both" for role in kept}
 
 
 def peer_name(record: Record) -> str | None:
+    """Return the client's stack of a mixed pair; None where one stack is at both ends."""
     return record.peer.stack if record.peer and record.peer.stack != record.stack else None
 
 
 def cpu_name(record: Record) -> str:
+    """Return the name of the CPU features that the library was limited to, or `all`."""
     return record.cpu_features.name if record.cpu_features else "all"
 
 
@@ -58,43 +62,50 @@ class Series:
 
     @property
     def owner(self) -> str:
-        """The stack whose process it is: of a mixed pair's client that is the peer."""
+        """The stack whose process this is: the peer for the client of a mixed pair."""
         return self.setting.peer if self.process == "client" and self.setting.peer else self.stack
 
     @property
     def share(self) -> int:
-        """One in this many of a run's sessions stays in the process."""
+        """1 where all sessions of a run stay in the process, 2 where every second one does."""
         return 1 if self.setting.roles == "together" else 2
 
     def runs(self, meter: Meter, sessions: int | None = None) -> list[Record]:
-        """Measured ones, by increasing sessions and repeat."""
+        """Return the measured runs under the meter (at this N), by increasing sessions and repeat."""
         found = [record for record in self.with_meter(meter, sessions) if record.status == "measured"]
         return sorted(found, key=lambda record: (record.sessions, record.repeat))
 
     def full(self, meter: Meter) -> list[Record]:
-        """Runs that had at least one whole window: a line through others too would bend at its beginning."""
+        """Return the measured runs with at least one full window: with smaller runs a line would not be straight."""
         width = 1 if self.setting.window == "all" else self.setting.window
         return [run for run in self.runs(meter) if run.sessions // 2 >= width]
 
     def with_meter(self, meter: Meter, sessions: int | None = None) -> list[Record]:
+        """Return all runs under the meter (at this N), measured or not."""
         return [one for one in self.records if one.meter == meter and sessions in (None, one.sessions)]
 
     def reason(self, meter: Meter, sessions: int | None = None) -> str:
-        """Why there is a hole."""
+        """Return why there is no measured run under the meter (at this N)."""
         for record in self.with_meter(meter, sessions):
             if record.status != "measured":
-                return f"{record.status}: {' '.join(record.reason.split())}"
+                return f"{record.status}: {' '.join((record.reason or '').split())}"
         return "not measured"
 
     def heap_pair(self) -> tuple[Record, Record] | None:
-        """First repeats of the two smallest numbers of sessions under the heap meter, which is exact."""
+        """Return the first repeats at the two smallest N under the heap meter; None where there is only one N or none.
+
+        One repeat is enough, because the heap meter is exact."""
         firsts = {record.sessions: record for record in reversed(self.runs("heap"))}
-        small_and_large = sorted(firsts)[:2]
-        return tuple(firsts[sessions] for sessions in small_and_large) if len(small_and_large) == 2 else None
+        if len(firsts) < 2:
+            return None
+        small, large = sorted(firsts)[:2]
+        return firsts[small], firsts[large]
 
 
 def limit_to_common_sessions(several: Iterable[Series]) -> list[Series]:
-    """With RSS runs of those sessions only that all have that have any: a line through other N is another line."""
+    """Return the series with their RSS runs at those N only that all series with RSS runs share.
+
+    Lines through different N cannot be compared."""
     several = list(several)
     counts = [{run.sessions for run in one.runs("rss")} for one in several]
     shared = set.intersection(*found) if (found := [one for one in counts if one]) else set()

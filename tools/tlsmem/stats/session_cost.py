@@ -1,14 +1,15 @@
 """What a session costs: exact quotients of live heap, lines through RSS, the C10K figure.
 
-Records come in measured, of one stack, suite and setting. Sizes are bytes unless a name says otherwise."""
+All records must be measured runs of one stack in one setting. Sizes are bytes unless a name says otherwise."""
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tlsmem.schema.harness_output import Process
-from tlsmem.schema.records import Phase, Record
+from tlsmem.schema.harness_output import HeapCounts, Phase
+from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Process
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -19,18 +20,19 @@ Quantity = Callable[[Record], int]
 
 @dataclass(frozen=True)
 class Quotient:
-    """A difference of two counts over a number of sessions, kept in whole numbers."""
+    """A difference of two counts over a number of sessions, in whole numbers, so that it is exact."""
 
     amount: int
     sessions: int
 
     @property
     def integer_part(self) -> int:
-        """Towards zero, so that the remainder has the sign of the amount."""
+        """The quotient, rounded towards zero, so that the remainder has the sign of the amount."""
         return abs(self.amount) // self.sessions * (1 if self.amount >= 0 else -1)
 
     @property
     def remainder(self) -> int:
+        """What is left of the amount; 0 where all sessions are alike."""
         return self.amount - self.integer_part * self.sessions
 
     def __str__(self) -> str:
@@ -50,8 +52,10 @@ class HeapCost:
 
 
 def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
-    """Of one process; it may be left out where the run had one only. ValueError with a sentence else: the figures of
-    two processes are never mixed."""
+    """Return the phases of one process of the run; the process may be left out where the run had only one.
+
+    Raises ValueError with a sentence when the run had no such process, or had two and none is named: the figures of two
+    processes are never mixed."""
     if process is not None:
         return record.of_process(process).phases
     if record.has_phases_apart:
@@ -61,56 +65,66 @@ def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
 
 
 def phase_of(record: Record, name: str, process: Process | None = None) -> Phase:
-    """ValueError with a sentence when the run did not reach the phase, or as phases_of has it."""
+    """Return the phase of this name. Raises ValueError when the run did not reach it, and as phases_of does."""
     for phase in phases_of(record, process):
         if phase.phase == name:
             return phase
     raise ValueError(f"{record.describe()} has no phase `{name}`")
 
 
-def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple:
-    return tuple(getattr(phase_of(record, name).heap, role) for record in (small, large))
+def heap_of(phase: Phase, role: str) -> HeapCounts:
+    """Return the counts of a role, or another field of Heaps such as `total`, of a phase under the heap meter."""
+    counts: HeapCounts = getattr(phase.heap, role)
+    return counts
+
+
+def heap_phases(small: Record, large: Record, name: str, role: str) -> tuple[HeapCounts, HeapCounts]:
+    """Return the role's counts of a phase in both runs. Raises ValueError as phase_of does."""
+    return heap_of(phase_of(small, name), role), heap_of(phase_of(large, name), role)
 
 
 def cost_per_session(small: Record, large: Record, before: int, after: int) -> Quotient:
-    """N sessions are N/2 client sessions, N/2 server sessions, N/2 pairs: one divisor for every role."""
+    """Return the difference of two counts, of the small and the large run, per session of a role, or per pair.
+
+    N sessions are N/2 client sessions, N/2 server sessions and N/2 pairs, so all have the same divisor."""
     return Quotient(after - before, large.sessions // 2 - small.sessions // 2)
 
 
 def live_cost(small: Record, large: Record, role: str, phase: str) -> HeapCost:
-    """What the end of the phase keeps."""
+    """Return what one more session of the role has live at the end of the phase."""
     before, after = heap_phases(small, large, phase, role)
     live_bytes = cost_per_session(small, large, before.live_bytes, after.live_bytes)
     return HeapCost(phase, live_bytes, cost_per_session(small, large, before.live_blocks, after.live_blocks))
 
 
 def phase_peak_cost(small: Record, large: Record, role: str, phase: str) -> HeapCost:
-    """The most that was live inside a phase, with the blocks live at that moment."""
+    """Return what one more session adds to the role's peak of live bytes in the phase, and the blocks at that peak."""
     before, after = heap_phases(small, large, phase, role)
     peak_bytes = cost_per_session(small, large, before.peak_bytes, after.peak_bytes)
     return HeapCost(phase, peak_bytes, cost_per_session(small, large, before.peak_blocks, after.peak_blocks))
 
 
 def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
-    """The phase that asks the most per session, the first of equals.
+    """Return the cost at the peak of the phase that adds the most bytes per session, the first of equals.
 
-    Not the phase with the largest peak: at few sessions that may be one in which a single step passes much memory
-    through its hands, which is paid once however many sessions there are."""
+    That need not be the phase with the largest peak: with few sessions, one step may need much temporary memory, which
+    is paid once however many sessions there are."""
     costs = [phase_peak_cost(small, large, role, phase.phase) for phase in phases_of(large)]
     return max(costs, key=lambda cost: cost.bytes.amount)
 
 
 def peak_rss(record: Record) -> int:
-    """Peak of the run."""
+    """Return the peak RSS of the run's process, in bytes. Raises ValueError as phases_of does."""
     return max(phase.peak_rss_bytes for phase in phases_of(record))
 
 
 def rss_at_end(phase: str) -> Quantity:
+    """Return the quantity RSS at the end of the phase, in bytes."""
     return lambda record: phase_of(record, phase).rss_bytes
 
 
 def values_by_sessions(runs: Iterable[Record], quantity: Quantity) -> dict[int, list[int]]:
-    """Sessions to the values of all repeats, by increasing sessions."""
+    """Return the values of all repeats by number of sessions, which increases."""
     values: dict[int, list[int]] = {}
     for run in sorted(runs, key=lambda run: run.sessions):
         values.setdefault(run.sessions, []).append(quantity(run))
@@ -118,13 +132,13 @@ def values_by_sessions(runs: Iterable[Record], quantity: Quantity) -> dict[int, 
 
 
 def medians(runs: Iterable[Record], quantity: Quantity) -> dict[int, float]:
-    """Sessions to the median over repeats, by increasing sessions."""
+    """Return the median over repeats by number of sessions, which increases."""
     return {sessions: statistics.median(values) for sessions, values in values_by_sessions(runs, quantity).items()}
 
 
 @dataclass(frozen=True)
 class Line:
-    """bytes = intercept + slope x sessions. With two points only it is a quotient: nothing says that it is straight."""
+    """A fit of bytes = intercept + slope x sessions. Of two points it is a quotient: it need not be straight."""
 
     slope: float
     intercept: float
@@ -135,14 +149,18 @@ class Line:
 
     @property
     def is_quotient(self) -> bool:
+        """Whether two points only make the line."""
         return self.points < 3
 
     def value_at(self, sessions: int) -> float:
+        """Return the bytes of the line at this number of sessions."""
         return self.intercept + self.slope * sessions
 
 
 def fit_line(points: dict[int, float]) -> Line | None:
-    """Least squares; None for fewer than two numbers of sessions, since a total divided by N is not a slope."""
+    """Return the least-squares line through bytes by number of sessions.
+
+    None for fewer than two numbers of sessions, since a total divided by N is not a slope."""
     if len(points) < 2:
         return None
     slope, intercept = statistics.linear_regression(list(points), list(points.values()))
@@ -159,14 +177,16 @@ def fit_line(points: dict[int, float]) -> Line | None:
 
 
 def relative_range(values: Sequence[float]) -> float | None:
-    """(largest - smallest) / median; None for fewer than two values, or around nought."""
+    """Return (largest - smallest) / median; None for fewer than two values, or where the median is 0."""
     if len(values) < 2 or not statistics.median(values):
         return None
     return (max(values) - min(values)) / statistics.median(values)
 
 
 def slope_spread(runs: Sequence[Record], quantity: Quantity) -> float | None:
-    """How far the slopes of the single repeats lie apart, over the repeats that have every number of sessions."""
+    """Return the relative range of the repeats' slopes, over the repeats that have every number of sessions.
+
+    None as in relative_range."""
     everything = {run.sessions for run in runs}
     slopes = []
     for repeat in sorted({run.repeat for run in runs}):
@@ -177,7 +197,9 @@ def slope_spread(runs: Sequence[Record], quantity: Quantity) -> float | None:
 
 
 def c10k(points: dict[int, float]) -> tuple[float, bool] | None:
-    """Peak RSS at 10,000 sessions, and whether it was measured (else it is the line's); None when neither is there."""
+    """Return the bytes at 10,000 sessions, and whether they were measured (else they are the line's).
+
+    `points` has bytes by number of sessions; None where it has neither 10,000 sessions nor a line."""
     if C10K in points:
         return points[C10K], True
     fit = fit_line(points)
@@ -187,9 +209,9 @@ def c10k(points: dict[int, float]) -> tuple[float, bool] | None:
 def above_contexts(
     runs: Sequence[Record], quantity: Callable[[Phase], int], origin: Callable[[Phase], int]
 ) -> dict[str, float]:
-    """Bytes per session by phase, beyond the origin's value at the end of `contexts`; the median of repeats of one N.
+    """Return bytes per session by phase, above the origin's value at the end of `contexts`: the median of the repeats.
 
-    Of one N alone, so not a slope: it is for the shape of a run."""
+    All runs have the same N, so these are no slopes; they show the shape of a run."""
     values: dict[str, list[float]] = {}
     for run in runs:
         base = origin(phase_of(run, "contexts"))

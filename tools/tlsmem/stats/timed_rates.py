@@ -1,7 +1,7 @@
-"""What one timed run says: rates, times and page faults by part, of all its threads together.
+"""Figures of one timed run: rates, times and page faults by part, over all its threads.
 
-A rate is that of one thread which does nothing else: how many intervals, or bytes, by the time that the part took. None
-where the driver has no such part, or the clock saw no time pass."""
+A rate is that of one thread that does nothing else: intervals, or bytes, over the time that the part took. A figure is
+None where the driver has no such part, or the part took no measurable time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tlsmem.base import memo
-from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Role
 from tlsmem.schema.timed_record import TimedPart
 from tlsmem.stats.session_cost import MIB
 
@@ -24,23 +24,24 @@ Quantity = Callable[[Record], float | None]
 
 
 def parts(record: Record, name: str) -> list[TimedPart]:
-    """Of the threads that have it."""
+    """Return the part of this name from each thread that has it."""
     return [part for timing in record.timings or () if (part := timing.part(name))]
 
 
 def divide(amount: float | None, by: float | None) -> float | None:
+    """Return the quotient; None where one of the two is None, or the divisor is 0."""
     return None if amount is None or not by else amount / by
 
 
 def sums(record: Record, name: str, *fields: str) -> list[int | None]:
-    """Of all threads; None where no thread has the part, or not this of it."""
+    """Return the sum of each field of a part over all threads; None where no thread has it, or one has no value."""
     found = parts(record, name)
     values = [[getattr(part, field) for part in found] for field in fields]
     return [sum(of_each) if of_each and None not in of_each else None for of_each in values]
 
 
 def per_second(name: str) -> Quantity:
-    """Intervals: handshakes, of a role's part."""
+    """Return the quantity intervals per second: handshakes, where the part is a role's."""
 
     def of(record: Record) -> float | None:
         count, total_ns = sums(record, name, "count", "total_ns")
@@ -50,6 +51,8 @@ def per_second(name: str) -> Quantity:
 
 
 def mebibytes_per_second(name: str) -> Quantity:
+    """Return the quantity MiB of application data per second of the part."""
+
     def of(record: Record) -> float | None:
         size, total_ns = sums(record, name, "bytes", "total_ns")
         return divide(size and size / MIB * SECOND_NS, total_ns)
@@ -58,48 +61,49 @@ def mebibytes_per_second(name: str) -> Quantity:
 
 
 def mean_interval_ns(name: str) -> Quantity:
-    """The mean interval."""
+    """Return the quantity mean length of the part's intervals, in ns."""
     return lambda record: divide(*reversed(sums(record, name, "count", "total_ns")))
 
 
 def handshakes_with_construction(role: Role) -> Quantity:
-    """Handshakes per second of a role, each with the construction of its session."""
+    """Return the quantity handshakes per second of a role, counting the time to construct each session."""
 
     def of(record: Record) -> float | None:
         steps, made = mean_interval_ns(role)(record), mean_interval_ns(f"{role}_new")(record)
-        return None if None in (steps, made) else divide(SECOND_NS, steps + made)
+        return None if steps is None or made is None else divide(SECOND_NS, steps + made)
 
     return of
 
 
 def cipher_efficiency(record: Record) -> float | None:
-    """How fast the stack sends, of how fast the same library seals as many bytes without it."""
+    """Return the rate at which the stack sends over the rate at which its library alone seals as many bytes."""
     return divide(mebibytes_per_second("send")(record), mebibytes_per_second("seal")(record))
 
 
 def faults_per_interval(name: str) -> Quantity:
-    """Minor page faults of an interval."""
+    """Return the quantity minor page faults per interval of the part."""
     return lambda record: divide(*sums(record, name, "faults", "faults_count"))
 
 
 def mebibytes_per_interval(record: Record, name: str) -> float | None:
-    """Of an interval."""
+    """Return the mean MiB of application data per interval of the part."""
     size, count = sums(record, name, "bytes", "count")
     return divide(size and size / MIB, count)
 
 
 def faults_per_mebibyte(name: str) -> Quantity:
+    """Return the quantity minor page faults per MiB of application data of the part."""
     return lambda record: divide(faults_per_interval(name)(record), mebibytes_per_interval(record, name))
 
 
 def resumption_rate(record: Record) -> float | None:
-    """Of the handshakes, those that were resumed."""
+    """Return the share of handshakes that were resumed, from 0 to 1; None without handshakes."""
     timings = record.timings or ()
     return divide(sum(one.resumed for one in timings), sum(one.rounds for one in timings))
 
 
 class Latencies(NamedTuple):
-    """All intervals of all threads and runs: how many, [ns, count] by increasing ns, and ns at PERCENTILES."""
+    """All intervals of all threads and runs: their number, [ns, count] by increasing ns, and ns at PERCENTILES."""
 
     intervals: int
     counts: list[tuple[int, int]]
@@ -107,11 +111,12 @@ class Latencies(NamedTuple):
     max_ns: int
 
     def at_percentile(self, percent: float) -> int:
+        """Return the ns at one of PERCENTILES. Raises KeyError at others."""
         return self.percentiles[f"{percent:g}"]
 
 
 def latencies(records: Iterable[Record], name: str) -> Latencies | None:
-    """None when no interval was recorded."""
+    """Return the latencies of a part over all runs; None when no interval was recorded."""
     texts = sorted(part.histogram for record in records for part in parts(record, name) if part.histogram)
     if not texts:
         return None
@@ -121,6 +126,7 @@ def latencies(records: Iterable[Record], name: str) -> Latencies | None:
 
 
 def read_latencies(texts: Sequence[str]) -> Latencies | None:
+    """Return the latencies of these histograms (HdrHistogram's text); None when they have no intervals."""
     merged = merge_histograms(texts)
     if not merged.total_count:
         return None
@@ -130,7 +136,7 @@ def read_latencies(texts: Sequence[str]) -> Latencies | None:
 
 
 def merge_histograms(texts: Sequence[str]) -> "HdrHistogram":
-    """Of equal histograms one is read."""
+    """Return the sum of at least one histogram. Equal texts that are adjacent are decoded once."""
     from hdrh.histogram import HdrHistogram
 
     merged = None

@@ -19,22 +19,24 @@ UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
 
 @dataclass(frozen=True)
 class RunSpan:
-    """When a run was made, in seconds."""
+    """When a run was made, in seconds since 1970."""
 
     begin_s: float
     end_s: float
 
     @staticmethod
     def from_record(record: Record) -> "RunSpan":
+        """Return the span of a run; its start is known to the second."""
         begin_s = datetime.fromisoformat(record.started_at).timestamp()
         return RunSpan(begin_s, begin_s + record.elapsed_ns / 1e9)
 
     @property
     def length_s(self) -> float:
+        """How long the run took, in seconds."""
         return self.end_s - self.begin_s
 
     def gap_s(self, other: "RunSpan") -> float:
-        """From the end of the earlier to the start of the later."""
+        """Return the seconds from the end of the earlier run to the start of the later; 0 where they overlap."""
         return max(0.0, self.begin_s - other.end_s, other.begin_s - self.end_s)
 
 
@@ -42,8 +44,9 @@ Spans = Mapping[int, RunSpan]  # by repeat
 
 
 def are_back_to_back(before: Spans, after: Spans, repeat: int) -> bool:
-    """Not far apart for their own lengths, and no other repeat of either between them, as where the one stack had all
-    its repeats before the other."""
+    """Return whether a repeat of two stacks ran back to back: close for the runs' lengths, and no other repeat between.
+
+    They did not where one stack had all its repeats before the other."""
     one, other = before[repeat], after[repeat]
     near = WITHIN * max(one.length_s, other.length_s, RESOLUTION_S)
     first, last = sorted((one.begin_s, other.begin_s))
@@ -52,12 +55,12 @@ def are_back_to_back(before: Spans, after: Spans, repeat: int) -> bool:
 
 
 def median_gap_s(before: Spans, after: Spans, repeats: list[int]) -> float:
-    """Of these repeats, in the middle."""
+    """Return the median gap between the two runs of these repeats, in seconds."""
     return statistics.median(before[repeat].gap_s(after[repeat]) for repeat in repeats)
 
 
 def format_duration(seconds: float) -> str:
-    """In the largest unit of which there are two."""
+    """Return the duration in the largest unit of which it has at least two."""
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 2 * size), UNITS[-1])
     return f"{round(seconds / size)} {unit}"
 
@@ -72,8 +75,10 @@ OFF_NOTE = f"more than {OFF:.0%} off the quotient of the medians, which are of d
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of one quantity, a repeat each; at least one. Without their numbers they are numbered, and where it is
-    not known when they were made, those of one repeat are taken for neighbours."""
+    """The values of one quantity, at least one, one a repeat.
+
+    Without the repeats' numbers they are numbered from 0. Where it is not known when they were made, runs of one repeat
+    are taken to be back to back."""
 
     values: tuple[float, ...]
     repeats: tuple[int, ...] = ()
@@ -81,53 +86,57 @@ class Sample:
 
     @property
     def by_repeat(self) -> dict[int, float]:
+        """The values by the repeat's number."""
         return dict(zip(self.repeats or range(len(self.values)), self.values, strict=True))
 
     @property
     def spans(self) -> dict[int, RunSpan]:
+        """When each repeat was made; empty where that is not known."""
         return dict(zip(self.by_repeat, self.made, strict=True)) if self.made else {}
 
     @property
     def median(self) -> float:
+        """The median of the values."""
         return statistics.median(self.values)
 
     @property
     def interval(self) -> Interval | None:
-        """Of the median, by bootstrap; none of fewer than three repeats."""
+        """The bootstrap interval of the median; None for fewer than three repeats."""
         return bootstrap.median_interval(self.values) if len(self.values) >= MIN_REPEATS else None
 
     @property
     def spread(self) -> float | None:
-        """How far the repeats lie apart: largest less smallest, by the median."""
+        """The largest less the smallest value, over the median; None for one repeat, or where the median is 0."""
         return relative_range(self.values)
 
 
 def sample_from_runs(runs: Iterable[Record], quantity: Quantity) -> Sample | None:
-    """None where a run does not have it."""
+    """Return the quantity of all runs; None where there are no runs, or one of them does not have it."""
     runs = list(runs)
-    values = tuple(quantity(run) for run in runs)
-    if not values or None in values:
+    values = tuple(value for run in runs if (value := quantity(run)) is not None)
+    if not values or len(values) < len(runs):
         return None
     return Sample(values, tuple(run.repeat for run in runs), tuple(map(RunSpan.from_record, runs)))
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times the first another is: the median of what it was in each repeat whose runs were neighbours, so that
-    the machine's own better and worse moments are in both. Its interval, of repeats enough, is of this median. Where
-    too few were neighbours both are of the quotient of the medians."""
+    """The ratio of `after` to `before`: the median over the repeats that ran back to back, so that the machine's better
+    and worse moments affect both. The interval is that of this median.
+
+    Where too few repeats ran back to back, ratio and interval are those of the two medians."""
 
     before: Sample
     after: Sample
 
     @cached_property
     def shared(self) -> list[int]:
-        """Repeats of both."""
+        """The repeats that both samples have."""
         return [repeat for repeat in self.after.by_repeat if repeat in self.before.by_repeat]
 
     @cached_property
     def paired(self) -> list[int]:
-        """Those that were neighbours: all that are, or enough for an interval; else none."""
+        """The shared repeats that ran back to back: if not all, then enough for an interval, else none."""
         before, after = self.before.spans, self.after.spans
         if not before or not after:
             return self.shared
@@ -136,11 +145,12 @@ class Ratio:
 
     @property
     def unpaired(self) -> bool:
+        """Whether too few of the shared repeats ran back to back."""
         return bool(self.shared) and not self.paired
 
     @property
     def note(self) -> str | None:
-        """Which repeats it is not of, and how far apart these were made."""
+        """How many repeats did not run back to back, and how far apart they were made; None where all did."""
         far = [repeat for repeat in self.shared if repeat not in self.paired]
         if not far:
             return None
@@ -149,15 +159,18 @@ class Ratio:
 
     @cached_property
     def quotients(self) -> tuple[float, ...]:
+        """The ratio in each repeat that ran back to back."""
         before, after = self.before.by_repeat, self.after.by_repeat
         return tuple(after[repeat] / before[repeat] for repeat in self.paired)
 
     @property
     def value(self) -> float:
+        """The median of these ratios, or the ratio of the medians where there are none."""
         return statistics.median(self.quotients or (self.after.median / self.before.median,))
 
     @property
     def interval(self) -> Interval | None:
+        """The bootstrap interval of the value; None for fewer than three repeats."""
         if len(self.quotients) >= MIN_REPEATS:
             return bootstrap.median_interval(self.quotients)
         enough = min(len(self.before.values), len(self.after.values)) >= MIN_REPEATS
@@ -165,5 +178,5 @@ class Ratio:
 
     @property
     def off(self) -> str | None:
-        """Why it is not what a reader finds by dividing the two medians."""
+        """A note where the value is not what a reader gets by dividing the two medians; else None."""
         return OFF_NOTE if abs(self.value * self.before.median / self.after.median - 1) > OFF else None
