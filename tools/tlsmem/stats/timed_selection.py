@@ -68,7 +68,7 @@ def join_words(words: Iterable[str]) -> str:
     return f"{', '.join(more)} and {last}" if more else last
 
 
-SCENARIOS = ("throughput", "handshake")
+SCENARIOS: tuple[Scenario, ...] = ("throughput", "handshake")
 METERS = ("time", "instructions")
 VARYING = (
     "build/harness/",

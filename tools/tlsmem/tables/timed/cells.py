@@ -48,9 +48,10 @@ def share_cell(found: Sample | Cell, digits: int = 1) -> Cell:
 
 def speedup_cell(before: Sample | Cell, after: Sample | Cell) -> Cell:
     """A hole where either is one, for its reason."""
-    for one in (after, before):
-        if isinstance(one, Cell):
-            return one
+    if isinstance(after, Cell):
+        return after
+    if isinstance(before, Cell):
+        return before
     return ratio_cell(Ratio(before, after))
 
 

@@ -1,7 +1,10 @@
 """Handshakes: full ones and resumed ones, the client's time and the server's apart; and what lies around them, the
 construction and the freeing of sessions."""
 
-from tlsmem.schema.harness_output import Role
+from collections.abc import Callable
+
+from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Role
 from tlsmem.stats import timed_rates
 from tlsmem.stats.timed_rates import Quantity
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
@@ -66,7 +69,7 @@ def row(series: TimedSeries, role: Role) -> list[Cell]:
 
 
 def microseconds(quantity: Quantity) -> Quantity:
-    def of(record) -> float | None:
+    def of(record: Record) -> float | None:
         ns = quantity(record)
         return None if ns is None else ns / 1000
 
@@ -113,7 +116,7 @@ def sessions(timed: TimedSelection) -> Table:
     return filled(made, timed, around)
 
 
-def filled(made: Table, timed: TimedSelection, cells) -> Table:
+def filled(made: Table, timed: TimedSelection, cells: Callable[[TimedSeries, Role], list[Cell]]) -> Table:
     """A row for each work, role and stack: those that are compared stand below each other."""
     for work in timed.works:
         for role in ROLES:

@@ -47,7 +47,10 @@ def share(part: str, *copies: str) -> Quantity:
     def of(record: Record) -> float | None:
         times = [timed_rates.mean_interval_ns(copy)(record) for copy in copies or WIRES]
         clock, whole = timed_rates.mean_interval_ns("clock")(record), timed_rates.mean_interval_ns(part)(record)
-        return None if None in (*times, clock) else timed_rates.divide(sum(times) + readings * clock, whole)
+        known = [time for time in times if time is not None]
+        if clock is None or len(known) < len(times):
+            return None
+        return timed_rates.divide(sum(known) + readings * clock, whole)
 
     return of
 
@@ -66,9 +69,10 @@ def describe_copying_share(timed: TimedSelection) -> str:
             timed_summary.sample_from_runs(series.runs(), share(*part))
             for series in timed.select_scenario("throughput").every()
         ]
-        most += [max((one.median for one in found if one), default=None)]
-    if None in most:
-        return ""
+        medians = [one.median for one in found if one]
+        if not medians:
+            return ""
+        most.append(max(medians))
     sending, receiving = map(percent, most)
     return f"The wire’s copying is up to {sending} of sending and {receiving} of receiving (table harness)"
 

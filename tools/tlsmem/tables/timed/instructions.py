@@ -30,16 +30,20 @@ OF_SENDING = "counted of sending only"
 
 def instructions_per_unit(record: Record, part: str) -> float | None:
     """Of a handshake, or of a MiB without the wire's copying."""
-    counted = record.instructions.parts
+    assert record.instructions
+    counted: dict[str, float] = dict(record.instructions.parts.items())
     if part not in counted or record.scenario == "handshake":
         return counted.get(part)
-    own = counted[part] - counted.get(WIRE.get(part), 0)
+    assert record.size_bytes
+    own = counted[part] - (counted.get(WIRE[part], 0) if part in WIRE else 0)
     return own * MIB / (timed_matrix.writes_per_round(record.size_bytes) * record.size_bytes)
 
 
 def share(record: Record, part: str) -> float | None:
-    seal = instructions_per_unit(record, "seal") if part == "send" else None
-    return None if seal is None else 100 * seal / instructions_per_unit(record, part)
+    if part != "send":
+        return None
+    seal, sending = instructions_per_unit(record, "seal"), instructions_per_unit(record, part)
+    return None if seal is None or sending is None else 100 * seal / sending
 
 
 def count(value: float) -> Cell:

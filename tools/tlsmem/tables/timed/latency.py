@@ -1,13 +1,17 @@
 """How long single intervals took: percentiles, from the histograms of all threads and repeats."""
 
 from tlsmem.config import timed_matrix
+from tlsmem.schema.harness_output import PartName, Scenario
 from tlsmem.stats import timed_rates
 from tlsmem.stats.timed_rates import Latencies
 from tlsmem.stats.timed_selection import SCENARIOS, TimedSelection, TimedSeries, Work
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
 from tlsmem.tables.timed import shared_columns
 
-PARTS_BY_SCENARIO = {"throughput": ("send", "receive"), "handshake": ("client", "server")}
+PARTS_BY_SCENARIO: dict[Scenario, tuple[PartName, ...]] = {
+    "throughput": ("send", "receive"),
+    "handshake": ("client", "server"),
+}
 HEADINGS = {  # those of timed_rates.PERCENTILES, and the longest
     "p50": "P50, µs",
     "p90": "P90",

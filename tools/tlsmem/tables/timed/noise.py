@@ -66,7 +66,7 @@ def row(series: TimedSeries) -> list[Cell]:
         Cell(str(len(runs)), len(runs)),
         *(spread(series, part) for part in PARTS_BY_SCENARIO[series.work.scenario]),
     ]
-    cells += [most(runs, lambda run: run.noise.load, timed_cells.format_number, why)]
+    cells += [most(runs, lambda run: warnings.noise_of(run).load, timed_cells.format_number, why)]
     cells += [most(runs, warnings.busy_cpus, timed_cells.format_number, why)]
     cells += [most(runs, lambda run: 100 * warnings.stolen_share(run), percentage, why)]
     return [*cells, clock(runs, why), preempted(runs, why)]

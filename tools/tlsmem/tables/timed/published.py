@@ -81,7 +81,9 @@ def numbers(version: str) -> tuple[int, ...] | None:
 
 
 def rate_from_2023(row: dict[str, str]) -> PublishedRate:
-    kind, tls, cipher, part = re.fullmatch(r"(.*)_(1\.\d)_ECDHE_RSA_(.*)_([a-z]+)", row["scenario"]).groups()
+    found = re.fullmatch(r"(.*)_(1\.\d)_ECDHE_RSA_(.*)_([a-z]+)", row["scenario"])
+    assert found
+    kind, tls, cipher, part = found.groups()
     resumed = RESUMED[kind.removeprefix("handshake-")] if kind != "bulk" else ""
     variants = [row["provider"]] * bool(row["provider"]) + ["clang"] * (row["compiler"] == "clang")
     variants += ["jemalloc-rust"] * (row["allocator"] == "jemalloc")
@@ -137,7 +139,7 @@ def nearest_published_cell(stack: str, suite: str, part: str, cpu: str) -> Cell:
     found = [one for one in figures() if one.library == library and suite in one.suites and one.part == part]
     found = [one for one in found if provider(one.variants) == provider(variants)]
 
-    def unlike(one: PublishedRate) -> tuple:
+    def unlike(one: PublishedRate) -> tuple[bool, bool, list[int], int, str]:
         far = (one.version != version, is_arm(one.cpu) != is_arm(cpu), version_distance(one, version))
         return (*far, len(one.variants ^ variants), one.date)
 
@@ -155,7 +157,9 @@ def is_same_release_line(one: PublishedRate, version: str) -> bool:
     theirs, ours = one.numbers, numbers(version)
     if one.library not in NUMBERED:
         return True
-    return bool(theirs and ours) and theirs[: line(ours)] == ours[: line(ours)]
+    if not theirs or not ours:
+        return False
+    return theirs[: line(ours)] == ours[: line(ours)]
 
 
 def line(version: tuple[int, ...]) -> int:
@@ -166,7 +170,9 @@ def version_distance(one: PublishedRate, version: str) -> list[int]:
     """How far two versions are; commits, which have no place, by how old they are."""
     if one.library not in NUMBERED:
         return [-int(first(one.library, one.version).replace("-", ""))]
-    return [abs(a - b) for a, b in zip(one.numbers, numbers(version), strict=True)]
+    theirs, ours = one.numbers, numbers(version)
+    assert theirs and ours  # they are of one line of releases
+    return [abs(a - b) for a, b in zip(theirs, ours, strict=True)]
 
 
 @cache

@@ -44,7 +44,7 @@ def published_factor(first: TimedSeries, other: TimedSeries, part: str) -> Cell:
     if not (exact and same):
         return missing_cell("not published of both versions at once")
     value = cells[1].value["rate"] / cells[0].value["rate"]
-    one, two = (cell.note.split("; ") for cell in cells)
+    one, two = ((cell.note or "").split("; ") for cell in cells)
     notes = [note for note in one if note in two]
     for series, own in ((first, one), (other, two)):
         notes += [
@@ -127,7 +127,7 @@ def differing(first: TimedSeries, second: TimedSeries) -> list[str]:
 
 def pairs(timed: TimedSelection) -> Iterator[tuple[TimedSeries, TimedSeries, str]]:
     """Of one library, version and work: with the one setting that differs."""
-    by_work: dict[tuple, list[TimedSeries]] = {}
+    by_work: dict[tuple[str, str, Work], list[TimedSeries]] = {}
     for series in timed.every():
         library, _, version = split_stack_name(series.stack)
         same = replace(series.work, allocator="", cpu="")

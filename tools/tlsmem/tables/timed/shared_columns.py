@@ -67,7 +67,7 @@ def describe_conditions(timed: TimedSelection) -> str:
 def describe_runs(timed: TimedSelection) -> str:
     """How long the runs were, and what noise there was."""
     measured = [one for one in timed.records if one.status == "measured" and one.meter == "time"]
-    counts = sorted({one.rounds for one in measured})
+    counts = sorted({one.rounds for one in measured if one.rounds})
     if not counts:
         return ""
     lengths = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))

@@ -37,13 +37,11 @@ def share(series: TimedSeries, one: TimedSeries, part: str) -> list[Cell]:
         return [missing_cell(ALONE)] * 2
     ratio = Ratio(alone, ours)
     interval = ratio.interval
-    half = interval and max(interval.high - ratio.value, ratio.value - interval.low)
-    ends = interval and {"low": round(interval.low, 4), "high": round(interval.high, 4)}
     shown = Cell(percent(ratio.value), round(100 * ratio.value, 2), ratio.note)
-    return [
-        shown,
-        Cell(percent(half), ends) if interval else missing_cell(ratio.note or timed_summary.FEW_REPEATS_NOTE),
-    ]
+    if not interval:
+        return [shown, missing_cell(ratio.note or timed_summary.FEW_REPEATS_NOTE)]
+    half = max(interval.high - ratio.value, ratio.value - interval.low)
+    return [shown, Cell(percent(half), {"low": round(interval.low, 4), "high": round(interval.high, 4)})]
 
 
 def ratios_to_one_thread(timed: TimedSelection, work: Work, part: str) -> Iterator[Ratio]:

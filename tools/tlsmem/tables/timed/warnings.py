@@ -8,6 +8,7 @@ from tlsmem.config.timed_matrix import TimedRun, run_from_record
 from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.schema import timed_record
 from tlsmem.schema.records import Record
+from tlsmem.schema.timed_record import Noise
 
 MOST = 10  # sentences about repeats
 
@@ -33,36 +34,43 @@ class NoiseCause:
     worst: Callable[[float], str]
 
 
+def noise_of(run: Record) -> Noise:
+    """Return what else the machine did during a timed run; every measured one says it."""
+    assert run.noise
+    return run.noise
+
+
 def load_beyond(own: int) -> Callable[[Record], float]:
     """Threads of runs before it may be its own campaign's: at most so many."""
-    return lambda run: run.noise.load - own
+    return lambda run: noise_of(run).load - own
 
 
 def busy_cpus(run: Record) -> float:
     """Beyond a tick of each CPU, which is as exact as the kernel is."""
-    return (run.noise.busy_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns)
+    return (noise_of(run).busy_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns)
 
 
 def stolen_share(run: Record) -> float:
-    return (run.noise.steal_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns * run.machine.cpus)
+    return (noise_of(run).steal_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns * run.machine.cpus)
 
 
 def frequency(run: Record) -> float:
     """Of one run; over runs the governor may still choose another."""
-    if not run.noise.mhz or not run.noise.mhz[0]:
+    mhz = noise_of(run).mhz
+    if not mhz or not mhz[0]:
         return 0.0
-    before, after = run.noise.mhz
+    before, after = mhz
     return abs(after / before - 1)
 
 
 def preemption(run: Record) -> float:
     """Of more threads than CPUs it is no noise."""
-    return 0.0 if run.threads > run.machine.cpus else preemptions_per_second(run)
+    return 0.0 if (run.threads or 1) > run.machine.cpus else preemptions_per_second(run)
 
 
 def preemptions_per_second(run: Record) -> float:
     """Of the thread that was most often."""
-    return max(1e9 * one.preempted / max(1, one.elapsed_ns) for one in run.timings)
+    return max(1e9 * one.preempted / max(1, one.elapsed_ns) for one in run.timings or ())
 
 
 ADVICE = "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
@@ -99,14 +107,14 @@ def timed(records: Iterable[Record]) -> list[Record]:
 
 def noisy(made: Sequence[Record]) -> Iterator[str]:
     for cause, found in seen(made):
-        at = max(found, key=found.get)
+        at = max(found, key=found.__getitem__)
         counts = f"{len(found)} of {len(made)} runs"
         yield f"noise: {cause.text}, in {counts}; the worst was {run_from_record(made[at])}: {cause.worst(found[at])}"
 
 
 def seen(made: Sequence[Record]) -> Iterator[tuple[NoiseCause, dict[int, float]]]:
     """Each cause that there was, with how much of it the runs saw that saw too much, by their place."""
-    own = max((run.threads for run in made), default=1)
+    own = max((run.threads or 1 for run in made), default=1)
     load = NoiseCause(load_beyond(own), LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}")
     for cause in (load, *CAUSES):
         found = {at: cause.seen(run) for at, run in enumerate(made) if cause.seen(run) > cause.limit}
@@ -132,7 +140,7 @@ def describe_run(run: Record) -> str:
 
 def repeats(made: Sequence[Record]) -> list[list[Record]]:
     """Of one stack at one work, one run of each repeat: the last."""
-    groups: dict[tuple, dict[int, Record]] = {}
+    groups: dict[tuple[object, ...], dict[int, Record]] = {}
     for run in sorted(made, key=lambda one: one.started_at):
         asked: TimedRun = run_from_record(run)
         key = (*(getattr(asked, name) for name in ("stack", "suite", "allocator", "cpu")), run.scenario, run.threads)
@@ -142,7 +150,7 @@ def repeats(made: Sequence[Record]) -> list[list[Record]]:
 
 def mean_interval_ns(run: Record, name: str) -> float:
     """Of an interval, of all threads."""
-    found = [part for timing in run.timings for part in timing.parts if part.part == name]
+    found = [part for timing in run.timings or () for part in timing.parts if part.part == name]
     return sum(part.total_ns for part in found) / sum(part.count for part in found)
 
 
