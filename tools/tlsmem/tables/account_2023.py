@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection
@@ -49,7 +50,7 @@ TLS12, TLS13 = "tls12-rsa-aes256", "tls13-rsa-aes256"
 LADDERS = [openssl_ladder(TLS12, 1), openssl_ladder(TLS13, 2), rustls_ladder(TLS12), rustls_ladder(TLS13)]
 
 
-def phases_until(run: Record, last: str | None) -> list:
+def phases_until(run: Record, last: str | None) -> list[Phase]:
     """Its phases up to this one, or all."""
     names = [phase.phase for phase in run.phases]
     return run.phases[: names.index(last) + 1 if last in names else None]
@@ -60,7 +61,7 @@ def resident(rung: LadderStep) -> Callable[[Record], int]:
 
 
 def requested(rung: LadderStep) -> Callable[[Record], int]:
-    return lambda run: max(phase.heap.total.peak_bytes for phase in phases_until(run, rung.last))
+    return lambda run: max(session_cost.heap_of(phase, "total").peak_bytes for phase in phases_until(run, rung.last))
 
 
 def slope(points: dict[int, float]) -> float | None:
@@ -93,7 +94,9 @@ def difference_cell(value: float | None, before: float | None, first: bool, why:
 
 def ladder_rows(selection: Selection, ladder: list[LadderStep]) -> list[list[Cell]]:
     """Each rung, what is left over, and what was published."""
-    made, before, counts = [], (None, None), set()
+    made: list[list[Cell]] = []
+    before: tuple[float | None, float | None] = (None, None)
+    counts: set[int] = set()
     for number, rung in enumerate(ladder):
         series = find_series(selection, rung)
         runs, metered = (series.runs("rss"), series.runs("heap")) if series else ([], [])
@@ -119,7 +122,9 @@ def ends(first: LadderStep, reached: float | None, published: float | None) -> l
     left = None if reached is None or published is None else published - reached
     why = "the line above it is not measured"
     share = (
-        text_cell("") if left is None else Cell(f"{100 * left / published:+.1f} % of it", round(left / published, 4))
+        text_cell("")
+        if left is None or published is None
+        else Cell(f"{100 * left / published:+.1f} % of it", round(left / published, 4))
     )
     return [
         [*head, text_cell("not accounted for"), text_cell(""), cell(left, why, "+"), text_cell("")],

@@ -107,7 +107,7 @@ def covered(found: dict[str, LiveHeap] | None, whole: LiveHeap | None) -> Cell:
     """Never rounded up: 100.0 % is all."""
     if whole is None or not whole.bytes:
         return missing_cell("the profile has no such moment" if whole is None else "nothing is live")
-    share = 1 - (found[OTHER].bytes if OTHER in found else 0) / whole.bytes
+    share = 1 - (found[OTHER].bytes if found and OTHER in found else 0) / whole.bytes
     return Cell(f"{math.floor(share * 1000) / 10:.1f} %", share)
 
 

@@ -32,8 +32,10 @@ PhaseSite = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by wh
 def live_by_site(run: Record, role: Role, phase: str = AT) -> tuple[Counter[PhaseSite], Counter[PhaseSite]]:
     """Bytes and blocks by site. ValueError with a sentence when the phase is missing."""
     stacks, sizes, blocks = CallstackTree(), Counter[PhaseSite](), Counter[PhaseSite]()
+    sites = session_cost.phase_of(run, phase).sites
+    assert run.sites and sites  # a measured sites run has them
     numbers = sites_reader.add_stacks(run.sites, stacks)
-    for live in session_cost.phase_of(run, phase).sites.live:
+    for live in sites.live:
         if live.role == role:
             site = (live.since, tuple(skip_allocators(stacks.frames(numbers[live.stack]))[:FRAMES]))
             sizes[site] += live.bytes

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats import repeats, session_cost
@@ -39,10 +40,10 @@ class PairEnd:
 
 def ends(selection: Selection, server: str, setting: Setting) -> Iterator[PairEnd]:
     """The server's end, then the client's."""
-    stacks = {"server": server, "client": setting.peer}
+    assert setting.peer
+    both: tuple[tuple[Role, str, str], ...] = (("server", server, setting.peer), ("client", setting.peer, server))
     itself = replace(setting, peer=None)
-    for role, stack in stacks.items():
-        peer = setting.peer if role == "server" else server
+    for role, stack, peer in both:
         mixed = selection.series(server, setting, role)
         yield PairEnd(stack, role, peer, mixed, selection.series(stack, itself, role))
 
@@ -64,7 +65,7 @@ def heap_cells(end: PairEnd) -> list[Cell]:
         cost = session_cost.live_cost(*pair, end.role, phase) if phase else session_cost.peak_cost(*pair, end.role)
         cells += [
             heap_cell(HeapFigure(cost.bytes, cost.blocks)),
-            compared(end, lambda of, at=phase: repeats.live_slopes(of, end.role, at), True),
+            compared(end, partial(repeats.live_slopes, role=end.role, phase=phase), True),
         ]
     return cells
 

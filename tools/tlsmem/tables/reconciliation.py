@@ -5,8 +5,9 @@ A rest is memory that does not come from where that pair's does: tables that gro
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tlsmem.schema.harness_output import Phase, StackDepth
+from tlsmem.schema.harness_output import Phase, PhaseSites, StackDepth
 from tlsmem.schema.records import Record
+from tlsmem.schema.roles import ROLES
 from tlsmem.stats import session_cost
 from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables, remove_tables
 from tlsmem.stats.remainders import harness_options, repeats_exactly
@@ -48,7 +49,7 @@ class Reconciliation:
     @property
     def off_slope(self) -> float | None:
         """What heap runs have more than this pair, per pair, in bytes."""
-        return self.slope and self.slope.amount / self.slope.sessions - self.pair_bytes
+        return None if self.slope is None else self.slope.amount / self.slope.sessions - self.pair_bytes
 
 
 def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Reconciliation]:
@@ -65,16 +66,23 @@ def is_reconciled(run: Record, phase: str) -> bool:
     return phase not in (BEFORE, AFTER) and (run.window == "all" or not phase.startswith(OF_WINDOW))
 
 
+def sites_of(phase: Phase) -> PhaseSites:
+    """Return the sites of a phase; every phase of a measured sites run has them."""
+    assert phase.sites
+    return phase.sites
+
+
 def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Reconciliation:
-    live = [site.bytes for site in phase.sites.live], [site.blocks for site in phase.sites.live]
+    sites = sites_of(phase)
+    live = [site.bytes for site in sites.live], [site.blocks for site in sites.live]
     now, then = live_in_sessions(phase), live_in_sessions(before)
-    pairs = (phase.sites.pairs, phase.sites.alike, phase.sites.identical)
+    pairs = (sites.pairs, sites.alike, sites.identical)
     return Reconciliation(phase.phase, *pairs, sum(live[0]), sum(live[1]), now[0] - then[0], now[1] - then[1], of_heap)
 
 
 def live_in_sessions(phase: Phase) -> tuple[int, int]:
     """Bytes and blocks live in sessions of both roles."""
-    roles = (phase.heap.client, phase.heap.server)
+    roles = [session_cost.heap_of(phase, role) for role in ROLES]
     return sum(role.live_bytes for role in roles), sum(role.live_blocks for role in roles)
 
 
@@ -96,7 +104,7 @@ def reconciliation_summary_table(selection: Selection) -> Table:
     for name, run, heap in iterate_sites_runs(selection):
         accounts = reconcile(run, heap)
         most = max(accounts, key=lambda one: one.live_bytes)  # the first of equals
-        of_phases = [phase.sites.stack_bytes for phase in session_cost.phases_of(run) if phase.phase != BEFORE]
+        of_phases = [sites_of(phase).stack_bytes for phase in session_cost.phases_of(run) if phase.phase != BEFORE]
         table.rows.append([*name, *figures(most, SHORT, why(run, accounts)), *deepest(of_phases)])
     return table
 
@@ -107,7 +115,7 @@ def reconciliation_table(selection: Selection) -> Table:
     for name, run, heap in iterate_sites_runs(selection):
         accounts = reconcile(run, heap)
         for one in accounts:
-            depth = session_cost.phase_of(run, one.phase).sites.stack_bytes
+            depth = sites_of(session_cost.phase_of(run, one.phase)).stack_bytes
             table.rows.append([*name, *figures(one, FIGURES, why(run, accounts)), *deepest([depth])])
     return table
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tlsmem.config.table_names import NEEDS, TIMED_NEEDS
 from tlsmem.schema.records import Record
@@ -13,6 +14,7 @@ from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time
 
 Asked = dict[str, Sequence[str] | None]  # an aspect of a run to what is wanted of it; None: all
+Runs = TypeVar("Runs", Selection, TimedSelection)
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,7 @@ class RecordingContents:
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
 
 
-def require_runs(
-    kind: Selection | TimedSelection | None, names: Sequence[str], needs: dict[str, str]
-) -> Selection | TimedSelection:
+def require_runs(kind: Runs | None, names: Sequence[str], needs: dict[str, str]) -> Runs:
     if kind is None:
         raise ValueError(f"no table {names[0]} of these runs: it needs {needs[names[0]]}")
     return kind

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import rich.box
 import rich.console
@@ -127,9 +127,11 @@ def terminal(table: Table, console: rich.console.Console) -> None:
     headed = any(column.heading for column in columns)
     drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_header=headed)
     rows = [[*map(break_callstack, row)] for row in rows]
-    known = widths(columns, rows, console.width - BESIDE * len(columns)) or [None] * len(columns)
+    room = console.width - BESIDE * len(columns)
+    known: Sequence[int | None] = widths(columns, rows, room) or [None] * len(columns)
     for column, width in zip(columns, known, strict=True):
-        side, whole = "left" if column.left else "right", column.key in UNBREAKABLE_COLUMNS and width is None
+        side: Literal["left", "right"] = "left" if column.left else "right"
+        whole = column.key in UNBREAKABLE_COLUMNS and width is None
         drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=whole, width=width)
     for row in rows:
         drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)

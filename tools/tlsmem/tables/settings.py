@@ -47,7 +47,7 @@ def describe_common_settings(selection: Selection) -> str:
 
 def processes_by_holder(setting: Setting) -> dict[str, Process]:
     """Whose sessions stay in a process, with the process: both roles', or one's; with KEEP that process is `both`."""
-    return {"both": "both"} if setting.roles == "together" else {**setting.processes}
+    return {"both": "both"} if setting.roles == "together" else dict(setting.processes.items())
 
 
 def options(record: Record) -> str:

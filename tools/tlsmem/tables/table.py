@@ -97,7 +97,9 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         notes = self.notes()
-        mark = {note: " " + str(number).translate(SUPERSCRIPTS) for note, number in notes.items()}
+        mark: dict[str | None, str] = {
+            note: " " + str(number).translate(SUPERSCRIPTS) for note, number in notes.items()
+        }
         return [[printable_text(cell.text) + mark.get(cell.note, "") for cell in row] for row in self.rows]
 
     def footnotes(self) -> list[str]:
