@@ -25,7 +25,7 @@ class RssQuantity:
     name: str
     unit: float  # bytes
     form: str
-    of: Callable[[Series], list[float]]
+    of: Callable[[Series], Sequence[float]]
     phase: str | None = None
     sessions: int | None = None  # None: it takes a line
 
@@ -35,7 +35,7 @@ class RssQuantity:
             return missing_cell(why.reason)
         return missing_cell("too few N for a line" if runs else series.reason("rss", self.sessions))
 
-    def values(self, series: Series) -> list[float]:
+    def values(self, series: Series) -> Sequence[float]:
         return [] if why_no_such_phase(series, self.phase) else self.of(series)
 
 
@@ -109,11 +109,11 @@ def environment_table(selection: Selection) -> Table:
     table = Table("deployed", "As deployed", caption, columns)
     for setting in in_lab.settings:
         beside = {env: replace(setting, env=env) for env in envs}
-        of_setting = selection.where(lambda one, beside=beside: one in beside.values())
+        of_setting = selection.where(set(beside.values()).__contains__)
         for figure in figures(of_setting, "pair" if setting.roles == "together" else "session"):
             for stack in of_setting.stacks:
                 for holder, process in processes_by_holder(setting).items():
                     series = {env: selection.series(stack, one, process) for env, one in beside.items()}
-                    names = map(text_cell, (figure.name, stack, holder))
-                    table.rows.append([*setting_cells(in_lab, setting), *names, *row(figure, series)])
+                    named = map(text_cell, (figure.name, stack, holder))
+                    table.rows.append([*setting_cells(in_lab, setting), *named, *row(figure, series)])
     return table
