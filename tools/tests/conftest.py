@@ -12,8 +12,9 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from tests.support import forked_command
+from tests.support import forked_command, portable_text
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records, recording_files, records
 
@@ -27,6 +28,14 @@ STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MI
 def no_torn_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test's recordings lost is no failure of the next."""
     monkeypatch.setattr(recording_files, "skipped_lines", [])
+
+
+@pytest.fixture
+def snapshot(
+    snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> SnapshotAssertion:
+    """What people read, as it was last agreed on; directories of this machine have names of their own."""
+    return snapshot.with_defaults(matcher=portable_text.build_matcher(tmp_path, tmp_path_factory.getbasetemp()))
 
 
 @dataclass(frozen=True)
