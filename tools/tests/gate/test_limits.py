@@ -31,26 +31,26 @@ KNOWN = [
     ("-0%", "receive", 900.0, 900.0),
 ]
 WRONG = [
-    ("", "heap", "'' is no limit of heap; it is written as 52 KiB or +1%"),
-    ("52", "heap", "'52' is no limit of heap; it is written as 52 KiB or +1%"),
-    ("52 KB", "heap", "'52 KB' is no limit of heap; did you mean"),
-    ("14 blocks", "rss", "'14 blocks' is no limit of rss"),
-    ("52 KiB", "blocks", "is no limit of blocks; it is written as 14 blocks or +0 blocks"),
-    ("4000/s", "heap", "is no limit of heap"),
-    ("52 KiB", "handshakes", "is no limit of handshakes; it is written as 4000/s or -3%"),
-    ("-5 B", "heap", "is negative"),
-    ("-3%", "rss", "is negative"),
-    ("+3%", "send", "asks for more than the baseline"),
-    ("+x%", "heap", "'+x%' is no limit"),
-    ("1%", "heap", "says not of what; against the baseline it is +1%"),
-    ("3%", "send", "says not of what; against the baseline it is -3%"),
-    ("-100%", "send", "leaves nothing to exceed"),
-    ("0/s", "handshakes", "leaves nothing to exceed"),
-    ("1e3 B", "heap", "is no limit"),
-    ("++1 B", "heap", "is no limit"),
-    ("1,00 B", "heap", "is no limit"),
-    ("9999999999999999 B", "heap", "is no limit"),
-    ("٣ B", "heap", "is no limit"),
+    ("", "heap"),
+    ("52", "heap"),
+    ("52 KB", "heap"),
+    ("14 blocks", "rss"),
+    ("52 KiB", "blocks"),
+    ("4000/s", "heap"),
+    ("52 KiB", "handshakes"),
+    ("-5 B", "heap"),
+    ("-3%", "rss"),
+    ("+3%", "send"),
+    ("+x%", "heap"),
+    ("1%", "heap"),
+    ("3%", "send"),
+    ("-100%", "send"),
+    ("0/s", "handshakes"),
+    ("1e3 B", "heap"),
+    ("++1 B", "heap"),
+    ("1,00 B", "heap"),
+    ("9999999999999999 B", "heap"),
+    ("٣ B", "heap"),
 ]
 
 
@@ -59,11 +59,11 @@ def test_a_limit_comes_to_a_known_amount(text, meter, baseline, allowed):
     assert limits.parse_limit(text, meter).threshold(baseline) == allowed
 
 
-@pytest.mark.parametrize("text, meter, why", WRONG)
-def test_what_is_no_limit_is_a_sentence(text, meter, why):
+@pytest.mark.parametrize("text, meter", WRONG)
+def test_what_is_no_limit_is_a_sentence(text, meter, snapshot):
     with pytest.raises(ValueError) as error:
         limits.parse_limit(text, meter)
-    assert why in str(error.value)
+    assert str(error.value) == snapshot
 
 
 def test_every_meter_has_units_roles_and_an_example():
