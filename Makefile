@@ -310,6 +310,10 @@ check-python: build/tests/faulty
 	@echo 'check: Python tests'
 	@$(PYTEST) -m 'not slow'
 
+.PHONY: snapshots
+snapshots: setup ## write the snapshots of the tests again, after a change of wording; read their diff like code
+	@$(PYTEST) --snapshot-update $$(grep -lrw --include='test_*.py' snapshot tools/tests)
+
 check-smoke:
 	@echo 'check: every stack in every suite, 2 sessions'
 	@.venv/bin/python tools/measure.py --verify $(call flags,$(takes))
