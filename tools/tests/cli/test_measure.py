@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -11,33 +12,20 @@ from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.schema import recording_files, records
 
-MISBEHAVIOUR = {
-    "crash": ("failed", "killed by SIGSEGV: no word on stderr"),
-    "realtime": ("failed", "killed by signal 40: no word on stderr"),
-    "hang": ("failed", "killed at the time limit of 5 s"),
-    "flood": ("failed", "killed: it printed more than 16 MiB"),
-    "torrent": ("failed", "killed: it printed more than 16 MiB"),
-    "garbage": ("failed", "line 12 of its output is not as in docs/records.md: Invalid JSON"),
-    "foreign": ("failed", "line 1 of its output is not as in docs/records.md: run.schema: Input should be 3"),
-    "silent": ("failed", "no end line, so no measurement"),
-    "short": ("failed", "its phases are not those of docs/records.md"),
-    "fail": ("failed", "exit 1: memtest: pretender: handshakes incomplete after 10 steps"),
-    "weak": ("failed", "cipher: asked for TLS_AES_256_GCM_SHA384, but the harness says NULL"),
-    "refuse": ("unsupported", "pretender: no TLS at all"),
-    "obey": ("measured", ""),
-    "orphan": ("measured", ""),
-}
+MISBEHAVIOUR = dict.fromkeys(
+    ("crash", "realtime", "hang", "flood", "torrent", "garbage", "foreign", "silent", "short", "fail", "weak"), "failed"
+)
+MISBEHAVIOUR |= {"refuse": "unsupported", "obey": "measured", "orphan": "measured"}
 
 
-def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(project):
+def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(project, snapshot):
     stacks = project.install(*MISBEHAVIOUR)
     done = project.measure("--heap=0", "--timeout=5", stacks=stacks, n=2)
     runs = {run.stack.partition("@")[0]: run for run in project.recorded()}
-    for behaviour, (status, reason) in MISBEHAVIOUR.items():
-        assert runs[behaviour].status == status
-        assert (runs[behaviour].reason or "").startswith(reason)
+    assert {behaviour: run.status for behaviour, run in runs.items()} == MISBEHAVIOUR
+    assert {behaviour: run.reason for behaviour, run in runs.items()} == snapshot(name="reasons")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "memtest: 11 of 14 runs failed; each says why in out"
+    assert done.stderr.splitlines()[-1] == snapshot(name="last line")
     assert "Traceback" not in done.stderr
     assert project.processes() == []
 
@@ -50,7 +38,7 @@ def test_what_a_measured_run_says_on_stderr_is_a_note_and_a_warning(project):
     assert done.stderr.count("rss: stderr: Invalid conf pair: 0 (kept in the record's notes)") == 1
 
 
-def test_a_second_campaign_on_a_recording_is_refused(project):
+def test_a_second_campaign_on_a_recording_is_refused(project, snapshot):
     stacks = project.install("obey")
     (project.root / "out").mkdir()
     first = os.open(project.root / "out", os.O_RDONLY)
@@ -58,8 +46,8 @@ def test_a_second_campaign_on_a_recording_is_refused(project):
     refused = project.measure(stacks=stacks)
     listed = project.measure("--list", stacks=stacks)
     os.close(first)
-    assert (refused.returncode, listed.returncode) == (1, 0)
-    assert refused.stderr == "out: another campaign is recording here; wait until it has ended, or give another OUT\n"
+    assert (refused.returncode, listed.returncode) == (1, 0), listed.stderr
+    assert refused.stderr == snapshot
     assert project.measure("--heap=0", stacks=stacks, n=2).returncode == 0
 
 
@@ -76,11 +64,11 @@ def test_a_torn_last_line_is_told_once_and_its_run_made_again(project):
     assert len(project.recorded()) == 2
 
 
-def test_a_stack_that_can_do_nothing_is_a_sentence(project):
+def test_a_stack_that_can_do_nothing_is_a_sentence(project, snapshot):
     done = project.measure("--heap=0", stacks=project.install("refuse"), n=2)
     assert [run.status for run in project.recorded()] == ["unsupported"]
     assert done.returncode == 1
-    assert "no run was measured" in done.stderr.splitlines()[-1]
+    assert done.stderr.splitlines()[-1] == snapshot
 
 
 def test_a_mixed_pair_is_one_record_of_the_server_with_its_client_as_peer(project):
@@ -192,7 +180,7 @@ def test_verify_runs_every_built_stack_and_suite_and_records_nothing(project):
     assert not (project.root / "data").exists()
 
 
-def test_verify_takes_stacks_shows_what_is_missing_and_counts(project):
+def test_verify_takes_stacks_shows_what_is_missing_and_counts(project, snapshot):
     project.install("obey", "refuse", "fail")
     for stack in ("refuse@1", "fail@1"):
         (project.root / "build/harness" / stack).unlink()
@@ -200,10 +188,9 @@ def test_verify_takes_stacks_shows_what_is_missing_and_counts(project):
     command = project.command("--verify", "--stacks=obey@1 refuse@1 fail@1")
     done = forked_command.run(command, cwd=project.root)
     first, second, *runs, last = done.stdout.splitlines()
-    assert first == "not built    refuse@1 is not built: make it with `tools/build.py refuse@1`"
-    assert second == "unavailable  fail@1 is not to be had: the version is gone"
+    assert [first, second] == snapshot
     assert {line.split()[1] for line in runs} == {"obey@1"}
-    assert last == f"1 of 3 stacks are built; runs: {len(runs)} ok, 0 unsupported, 0 FAILED"
+    assert re.findall(r"\d+", last) == ["1", "3", str(len(runs)), "0", "0"]
 
 
 def test_all_stacks_are_those_that_are_built_and_the_others_are_said(project):
@@ -221,18 +208,18 @@ def test_a_stack_that_is_not_built_is_named(project):
     assert "obey@1 is not built" in project.measure(stacks=["obey@1"]).stderr
 
 
-def test_a_foreign_recording_stops_before_anything_is_run(project):
+def test_a_foreign_recording_stops_before_anything_is_run(project, snapshot):
     stacks = project.install("obey")
     (project.root / "out").mkdir()
     foreign = project.root / "out/obey@1.jsonl"
     foreign.write_text(json.dumps({"schema": 5}) + "\n")
     done = project.measure(stacks=stacks)
     assert done.returncode == 1
-    assert "out/obey@1.jsonl: line 1 is not a record of schema 5" in done.stderr
+    assert done.stderr == snapshot
     assert foreign.read_text() == json.dumps({"schema": 5}) + "\n"
 
 
-def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project):
+def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(project, snapshot):
     project.install("obey")
     table = '[{}]\nscenario = "memory"\nstacks = ["obey@1", "openssl@1.1.1w"]\nsuites = ["tls13-rsa-aes256"]\n'
     table += 'allocators = ["system"]\nn = 2\nsessions = ["1"]\nheap = 0\nwindows = ["all"]\n'
@@ -245,18 +232,17 @@ def test_a_campaign_of_what_is_built_leaves_out_the_others_with_a_sentence_each(
         command = project.command("--out=out", *words, campaign=campaign)
         return forked_command.run(command, cwd=project.root)
 
-    way_out = "make it with `tools/build.py openssl@1.1.1w`"
     done = measure("some")
     assert done.returncode == 0
-    assert f"memtest: left out: openssl@1.1.1w is not built: {way_out}\n" in done.stderr
+    assert done.stderr.splitlines()[0] == snapshot(name="left out")
     assert [run.stack for run in project.recorded()] == ["obey@1"]
     assert "openssl@1.1.1w" in measure("some", "--list").stdout
-    for refused in measure("all"), measure("some", "--stacks=obey@1 openssl@1.1.1w"):
-        assert refused.returncode == 1
-        assert refused.stderr == f"memtest: openssl@1.1.1w is not built: {way_out}\n"
+    refused = [measure("all"), measure("some", "--stacks=obey@1 openssl@1.1.1w")]
+    assert [one.returncode for one in refused] == [1, 1]
+    assert [one.stderr for one in refused] == snapshot(name="refused")
     assert measure("mixed").returncode == 1  # and not a stack with itself
     (project.root / "build/harness/obey@1").unlink()
-    assert measure("some").stderr == "memtest: no stack of this campaign is built; `tools/build.py` builds them\n"
+    assert measure("some").stderr == snapshot(name="nothing built")
 
 
 def test_stacks_whose_suites_do_not_overlap_are_holes_in_tables_and_pictures(project):
