@@ -260,32 +260,32 @@ def plan(*words, where=None) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        ("memory --connections 0", "whole number from 1"),
-        ("memory --connections -5", "--connections"),
-        ("memory --connections 1.5", "whole number"),
-        ("memory --connections 100 --handshaking 101%", "at most 100%"),
-        ("memory --connections 100 --handshaking 80% --in-flight 30%", "more than 100% together"),
-        ("memory --connections 100 --handshaking 101", "more than 100 connections"),
-        ("memory --connections 100 --rate 5", "--rate needs"),
-        ("memory --connections 100 --rate 5 --rtt 1s --handshaking 1%", "leave out --rate"),
-        ("memory --connections 100 --stalled-rate 5", "need each other"),
-        ("memory --connections 100 --kernel-bytes much", "no amount like"),
-        ("fit --memory 0", "whole number from 1"),
-        ("fit --memory 16XiB", "no amount like"),
-        ("storm --clients 10 --within 0s", "must be more than 0"),
-        ("storm --clients 10 --cores 0", "whole number from 1"),
-        ("storm --clients 10 --handshake-rate 0", "must be more than 0"),
-        ("fleet --clients 10M --hosts 40 --fail 40", "leaves no host"),
-        ("fleet --clients 10M --hosts 0", "whole number from 1"),
-        ("fleet --clients 10M --hosts 40 --fail 0", "whole number from 1"),
+        "memory --connections 0",
+        "memory --connections -5",
+        "memory --connections 1.5",
+        "memory --connections 100 --handshaking 101%",
+        "memory --connections 100 --handshaking 80% --in-flight 30%",
+        "memory --connections 100 --handshaking 101",
+        "memory --connections 100 --rate 5",
+        "memory --connections 100 --rate 5 --rtt 1s --handshaking 1%",
+        "memory --connections 100 --stalled-rate 5",
+        "memory --connections 100 --kernel-bytes much",
+        "fit --memory 0",
+        "fit --memory 16XiB",
+        "storm --clients 10 --within 0s",
+        "storm --clients 10 --cores 0",
+        "storm --clients 10 --handshake-rate 0",
+        "fleet --clients 10M --hosts 40 --fail 40",
+        "fleet --clients 10M --hosts 0",
+        "fleet --clients 10M --hosts 40 --fail 0",
     ],
 )
-def test_what_cannot_be_is_a_usage_error(words, said):
+def test_what_cannot_be_is_a_usage_error(words, snapshot):
     done = plan(*words.split())
     assert done.returncode == 2
-    assert said in done.stderr
+    assert done.stderr.rpartition("error: ")[2] == snapshot  # without the usage, which wraps as the terminal is wide
     assert "Traceback" not in done.stderr
 
 
@@ -330,27 +330,25 @@ def test_a_storm_of_all_at_once_is_known_and_drawn(tmp_path):
     assert (tmp_path / "storm.svg").read_bytes() == drawn
 
 
-def test_what_is_not_recorded_is_a_sentence(tmp_path):
+def test_what_is_not_recorded_is_a_sentence(tmp_path, snapshot):
     broken = [synthetic.failed(STACK, SUITE, 1000, "killed by SIGKILL")]
     where = recording(tmp_path, *broken)
     done = plan("memory", "--connections", "5", "--stack", STACK, where=where)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no run of openssl@3.5.5 in tls13-rsa-aes256 was measured: failed: killed by SIGKILL" in done.stderr
     again = plan("memory", "--connections", "5", "--stack", "opensl@3.5.5", where=where)
-    assert "did you mean openssl@3.5.5" in again.stderr
-    assert "there is no such recording" in plan("fit", "--memory", "1GiB", where=[tmp_path / "none"]).stderr
+    nowhere = plan("fit", "--memory", "1GiB", where=[tmp_path / "none"])
+    assert (again.returncode, nowhere.returncode) == (1, 1)
+    assert [done.stderr, again.stderr, nowhere.stderr] == snapshot
 
 
-def test_a_role_a_rate_or_an_allocator_that_is_not_recorded_says_what_records_it(tmp_path):
+def test_a_role_a_rate_or_an_allocator_that_is_not_recorded_says_what_records_it(tmp_path, snapshot):
     where = recording(tmp_path, *synthetic.campaign([STACK], [SUITE]))
     done = plan("memory", "--connections", "5", "--stack", STACK, where=where)
-    assert "ROLES=split" in done.stderr
-    assert "--role both is recorded" in done.stderr
     assert "estimate" in plan("memory", "--connections", "5", "--stack", STACK, "--role", "both", where=where).stdout
     storm = plan("storm", "--clients", "5", "--stack", STACK, "--role", "both", where=where)
-    assert "--handshake-rate" in storm.stderr
     other = plan("memory", "--connections", "5", "--stack", STACK, "--allocator", "hoard", where=where)
-    assert "under hoard; there are: system" in other.stderr
+    assert [done.returncode, storm.returncode, other.returncode] == [1, 1, 1]
+    assert [done.stderr, storm.stderr, other.stderr] == snapshot
 
 
 def test_of_one_n_a_plan_marks_its_quotient(tmp_path):
@@ -409,11 +407,12 @@ def test_the_law_is_near_what_was_measured_of_other_runs():
     assert max(abs(row["error"]) for row in claimed if row["sessions"] == 100_000) < 0.001
 
 
-def test_runs_of_another_machine_that_the_law_leaves_out_are_said(tmp_path):
+def test_runs_of_another_machine_that_the_law_leaves_out_are_said(tmp_path, snapshot):
     machine = synthetic.record(STACK, SUITE, 2).machine.model_dump() | {"cpu": "Another \x1b[31mCPU"}
     earlier = {"machine": machine, "started_at": "2026-01-01T00:00:00Z"}
     others = [run.model_copy(update={"started_at": earlier["started_at"]}) for run in split()]
     others = [type(run).model_validate(run.model_dump(by_alias=True) | earlier) for run in others]
     done = plan("memory", "--connections", "5", "--stack", STACK, where=recording(tmp_path, *others, *split(), *kept()))
-    assert done.returncode == 0 and "on another machine" in done.stderr and "are left out" in done.stderr
+    assert done.returncode == 0
+    assert done.stderr == snapshot
     assert "\x1b" not in done.stderr
