@@ -30,7 +30,7 @@ def note(table: Table, row: int, key: str) -> str:
     return table.rows[row][[column.key for column in table.columns].index(key)].note
 
 
-def test_a_site_is_its_caller_s_with_its_owner_and_its_part_of_a_session():
+def test_a_site_is_its_caller_s_with_its_owner_and_its_part_of_a_session(snapshot):
     found = top_sites_table(handmade.profile(), "sessions")
     assert texts(found, "bytes", "blocks", "share", "per_session", "owner", "callers") == [
         ("3,000", "4", "51.7 %", "1,500 in 2", "server", "buffer_new (buffer_new.c:20) < SSL_new < server_session_new"),
@@ -40,14 +40,15 @@ def test_a_site_is_its_caller_s_with_its_owner_and_its_part_of_a_session():
         ("30", "3", "0.5 %", "10 in 1", "server", "key_new (key_new.c:21) < SSL_new < server_session_new"),
         ("5", "1", "0.1 %", "2.50 in 0.50", "server", "? (libfoo.so.1+0xbeef) < server_session_new < open_sessions"),
     ]
-    assert found.caption.startswith("5,799 B in 18 blocks. ") and "above `contexts`, over 2 sessions" in found.caption
-    assert note(found, 2, "per_session") == "what the harness and the contexts hold is no session's"
+    assert found.caption.startswith("5,799 B in 18 blocks. ")
+    assert found.caption == snapshot(name="caption")
+    assert note(found, 2, "per_session") == snapshot(name="note")
 
 
-def test_others_share_a_row_and_are_of_a_session_where_they_are_of_one_role():
+def test_others_share_a_row_and_are_of_a_session_where_they_are_of_one_role(snapshot):
     found = top_sites_table(handmade.profile(), "sessions", rows=2)
     assert texts(found, "bytes", "blocks", "owner", "callers")[2:] == [("799", "12", "any", "4 others")]
-    assert note(found, 2, "per_session") == "not of one role"
+    assert note(found, 2, "per_session") == snapshot
     (*_, others) = texts(
         top_sites_table(handmade.profile(), "sessions", "server", rows=1), "bytes", "per_session", "owner"
     )
@@ -64,19 +65,20 @@ def test_what_went_since_the_contexts_is_less_than_nothing_for_a_session():
     assert key == ("0", "-5 in -0.50", "key_new (key_new.c:21) < SSL_new < server_session_new")
 
 
-def test_without_a_number_of_sessions_it_is_said_how_to_give_it():
+def test_without_a_number_of_sessions_it_is_said_how_to_give_it(snapshot):
     one = handmade.profile(sessions=None)
-    assert "--sessions N" in note(top_sites_table(one, "sessions"), 0, "per_session")
+    assert note(top_sites_table(one, "sessions"), 0, "per_session") == snapshot(name="note")
     assert texts(top_sites_table(one, "sessions", sessions=4), "per_session")[0] == ("1,500 in 2",)
-    for sessions, why in ((3, "so N is even"), (0, "at least one")):
-        with pytest.raises(ValueError, match=why):
+    for sessions in (3, 0):
+        with pytest.raises(ValueError) as error:
             top_sites_table(one, "sessions", sessions=sessions)
+        assert str(error.value) == snapshot(name=f"{sessions} sessions")
 
 
-def test_nothing_is_a_session_s_before_there_are_any():
+def test_nothing_is_a_session_s_before_there_are_any(snapshot):
     found = top_sites_table(handmade.profile(), "contexts")
-    assert {note(found, row, "per_session") for row in range(3)} == {"what is live at `contexts` is no session's"}
-    assert "are freed" in note(top_sites_table(handmade.profile(), "end"), 0, "per_session")
+    assert {note(found, row, "per_session") for row in range(3)} == snapshot(name="contexts")
+    assert note(top_sites_table(handmade.profile(), "end"), 0, "per_session") == snapshot(name="end")
     one = handmade.profile(moments=("sessions", "end"))  # nothing is known to have been there before
     one.moments["end"].live[2] = LiveHeap(4, 2)
     assert "are freed" not in str(top_sites_table(one, "end").rows)
@@ -106,21 +108,19 @@ def test_over_the_run_sites_are_ranked_by_what_was_asked_for():
     assert values(top_sites_table(one, "peak", "server", by="temporary"), "temporary") == [3]
 
 
-def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence():
+def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence(snapshot):
     massif = handmade.profile("massif", counts=False)
     massif.allocated = massif.sizes = None
     found = top_sites_table(massif, "sessions")
-    assert note(found, 0, "blocks") == "massif does not count blocks"
+    assert note(found, 0, "blocks") == snapshot(name="note")
     assert texts(found, "per_session")[0] == ("1,500",)
-    for by, why in (
-        ("blocks", "does not count blocks"),
-        ("allocations", "over the run"),
-        ("temporary", "over the run"),
-    ):
-        with pytest.raises(ValueError, match=why):
+    for by in ("blocks", "allocations", "temporary"):
+        with pytest.raises(ValueError) as error:
             top_sites_table(massif, "sessions", by=by)
-    with pytest.raises(ValueError, match="sizes of blocks"):
+        assert str(error.value) == snapshot(name=by)
+    with pytest.raises(ValueError) as error:
         sizes(massif)
+    assert str(error.value) == snapshot(name="sizes")
 
 
 def test_a_pattern_finds_functions_files_and_modules_anywhere_in_a_stack():
@@ -133,7 +133,7 @@ def test_a_pattern_finds_functions_files_and_modules_anywhere_in_a_stack():
         top_sites_table(one, "sessions", by="temporary", pattern="nosuch")
 
 
-def test_moments_are_found_or_named():
+def test_moments_are_found_or_named(snapshot):
     one = handmade.profile()
     assert [profile_selection.select_moment(one, name).name for name in (None, "sessions", "end")] == [
         "peak",
@@ -141,13 +141,14 @@ def test_moments_are_found_or_named():
         "end",
     ]
     assert profile_selection.select_moment(handmade.profile(moments=("contexts", "sessions", "end"))).name == "sessions"
-    with pytest.raises(ValueError, match=r"no moment sesions among contexts, .*end; did you mean sessions\?"):
+    with pytest.raises(ValueError) as unknown:
         profile_selection.select_moment(one, "sesions")
-    with pytest.raises(ValueError, match="nothing was recorded"):
+    with pytest.raises(ValueError) as without:
         profile_selection.select_moment(Profile("massif", "f", "", CallstackTree(), {}))
+    assert [str(unknown.value), str(without.value)] == snapshot
 
 
-def test_a_session_by_phase():
+def test_a_session_by_phase(snapshot):
     found = by_phase(handmade.profile())
     assert texts(found, "moment", "client", "server", "contexts", "harness", "process") == [
         ("contexts", "–", "–", "700", "64", "774"),
@@ -156,7 +157,8 @@ def test_a_session_by_phase():
         ("end", "–", "–", "0", "64", "64"),
     ]
     without = by_phase(handmade.profile(sessions=None))
-    assert "--sessions N" in without.caption and texts(without, "client")[1] == ("2,000 in 2",)
+    assert without.caption == snapshot
+    assert texts(without, "client")[1] == ("2,000 in 2",)
 
 
 def test_a_summary():
