@@ -1,23 +1,22 @@
 """Results that take long and follow from their arguments alone, kept from one command to the next.
 
 They are in build/records/results.sqlite, which git ignores. Each is found by the function's name, its arguments and the
-code that decides it. Without the file, or when it cannot be read or written, results are computed as usual."""
+code that decides it (see cache_file.py). Without the file, or when it cannot be read or written, results are computed
+as usual."""
 
 import atexit
-import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tlsmem.base.cache_file import compute_digest
 from tlsmem.base.paths import ROOT
 
 FILE = ROOT / "build/records/results.sqlite"
-PACKAGE = ROOT / "tools/tlsmem"
 MOST_BYTES = 256 << 20  # of a larger file all results are forgotten
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -28,12 +27,10 @@ def recall(name: str, arguments: Json, code: bytes, compute: Callable[[], object
     """Return `compute()`, or what it returned before for the same name, arguments and code.
 
     The result comes back from JSON, which must be able to hold it: tuples are lists, and keys of mappings strings."""
-    key = hashlib.blake2b(json.dumps([name, arguments]).encode() + code, digest_size=20).digest()
+    key = compute_digest(json.dumps([name, arguments]).encode(), code)
     found = pending.get(key) or read_result(key)
     if found is None:
         found = json.dumps(compute())
-        if not pending:
-            atexit.register(write_results)
         pending[key] = found
     return json.loads(found)
 
@@ -59,28 +56,18 @@ def open_results() -> sqlite3.Connection | None:
         return None
 
 
+@atexit.register
 def write_results() -> None:
     """Write the pending results; a failure is not reported, because they can be computed again."""
+    if not pending:
+        return
     try:
         FILE.parent.mkdir(parents=True, exist_ok=True)
+        if FILE.exists() and FILE.stat().st_size > MOST_BYTES:
+            FILE.unlink()
         with closing(sqlite3.connect(FILE, timeout=1)) as connection, connection:
             connection.execute("PRAGMA synchronous = OFF")  # what is lost is computed again
             connection.execute("CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
-            if FILE.stat().st_size > MOST_BYTES:
-                connection.execute("DELETE FROM results")
             connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", pending.items())
     except (OSError, sqlite3.Error):
         pass
-
-
-@cache
-def code_of(modules: str, *more: Path) -> bytes:
-    """Return a digest of the modules that match the pattern (relative to tools/tlsmem), and of more files."""
-    return digest_files([*sorted(PACKAGE.glob(modules)), *more])
-
-
-def digest_files(files: Iterable[Path]) -> bytes:
-    made = hashlib.blake2b()
-    for file in files:
-        made.update(file.read_bytes())
-    return made.digest()

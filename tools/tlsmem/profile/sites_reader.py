@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.base.paths import ROOT
 from tlsmem.base.source_paths import shorten_path
 from tlsmem.profile import unresolved_stacks
@@ -33,7 +34,7 @@ def profile_from_record(record: Record, process: Process | None = None) -> Profi
     if digest is None:
         return read_profile(record, process)
     arguments = [digest, record.stack, process]
-    code = memo.code_of("profile/**/*.py", ROOT / "memtest/buckets.toml")
+    code = digest_code(("profile/**/*.py", "base/source_paths.py"), (ROOT / "memtest/buckets.toml",))
     sums = memo.recall("bucket sums", arguments, code, lambda: BucketSums(read_profile(record, process)).by_moment())
     return SitesProfile(record, process, sums)
 

@@ -11,12 +11,15 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
+from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import DEFINITIONS
 from tlsmem.plots.picture import STYLE
 from tlsmem.plots.timed import stack_style
 from tlsmem.report.sections import Picture, deflate_base64, identifier
 
 PAGE_RC_PARAMS = STYLE | stack_style.STYLE
+PUBLISHED = ROOT / "data/published"
 DOT = re.compile(r"M [^C\n]+\n(?:C [^\n]+\n){8}z\n?")  # a circle, as matplotlib writes it
 
 
@@ -70,8 +73,10 @@ def render_picture(picture: Picture, source: str | None = None) -> HtmlPicture:
 
 
 def recall_svg(picture: Picture, source: str) -> str:
-    code = memo.code_of("**/*.py", *DEFINITIONS.glob("*.toml"))
-    return memo.recall("picture", [source, picture.name, matplotlib.__version__], code, partial(svg, picture))
+    """Draw the picture, unless it was drawn before of the same recordings, definitions and published figures."""
+    others = sorted([*DEFINITIONS.glob("*.toml"), *PUBLISHED.glob("*.csv")])
+    code = digest_code(("**/*.py",), tuple(others))
+    return memo.recall("picture", [source, picture.name], code, partial(svg, picture))
 
 
 def draw_picture(picture: Picture) -> Figure:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tlsmem.base import memo
+from tlsmem.base.cache_file import compute_digest, digest_files
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.schema import recording_files
@@ -44,9 +44,9 @@ def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
 
 
 def digest(loaded: dict[str, list[Record]]) -> str:
-    """Of all files of these recordings, in their order."""
+    """Return a digest of these recordings: their paths, which pictures may name, and all their files, in order."""
     files = [file for path in loaded for file in recording_files.list_files(ROOT / path)]
-    return memo.digest_files(files).hex()
+    return compute_digest(repr(list(loaded)).encode(), digest_files(files)).hex()
 
 
 def path_from_root(path: Path) -> str:

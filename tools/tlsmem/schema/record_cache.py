@@ -1,26 +1,19 @@
 """Records of large files, kept as they were read and checked, so that each file is checked once.
 
-The cache of a file is build/records/NAME.cache, which git ignores; without it all is read as usual. It begins with a
-digest of all that decides what reading gives: the file, its manifest, and the code of this package. A checksum of the
-rest follows, then the small fields of every record, and then the bulk of each (BULK), which is read from the cache
-when it is used: of a recording of 57 MB most tables need less than a tenth.
+The cache of a file is build/records/NAME.cache, which git ignores; see base/cache_file.py. Its key stands for the file,
+its manifest, and the code of this package. It has the small fields of every record, and then the bulk of each (BULK),
+which is read from the cache when it is used: of a recording of 57 MB most tables need less than a tenth."""
 
-Nothing else reads the cache. A failure to write it is not reported: the next reading is as slow as this one was."""
-
-import hashlib
 import io
-import mmap
-import os
 import pickle
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, PrivateAttr
 
+from tlsmem.base.cache_file import cache_place, compute_digest, digest_code, read_cache, write_cache
 from tlsmem.base.paths import ROOT
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.harness_output import HeapCounts, Heaps, LiveBlocks, PhaseSites
@@ -31,15 +24,15 @@ from tlsmem.schema.roles import Process
 BULK = ("phases", "sites", "timings")
 LEAST_BYTES, LEAST_SEALED_BYTES = 64 << 10, 4 << 10  # a smaller file is read anew as fast
 FOLDER = ROOT / "build/records"
-DIGEST_BYTES = 32
-Span = tuple[int, int]  # begin and end in the cache
+CODE = ("schema/*.py", "base/printable.py")  # what reads and checks records
+Span = tuple[int, int]  # begin and end in the bulk of the cache
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Bulk:
     """The bulk of one record in a cache: the bytes of each field, by name."""
 
-    def __init__(self, content: mmap.mmap, spans: dict[str, Span]) -> None:
+    def __init__(self, content: memoryview, spans: dict[str, Span]) -> None:
         self.content, self.spans = content, spans
 
     def read(self, name: str) -> Any:
@@ -48,7 +41,7 @@ class Bulk:
             return None
         return pickle.loads(self.packed(name))
 
-    def packed(self, name: str) -> bytes:
+    def packed(self, name: str) -> memoryview:
         """Return the field as the cache has it; no bytes where the record has none."""
         begin, end = self.spans.get(name, (0, 0))
         return self.content[begin:end]
@@ -90,10 +83,7 @@ class CachedRecord(Record):
         """Return a digest of the phases, sites and timings, without reading them."""
         private = private_values(self)
         bulk, process = private["_bulk"], private["_process"] or ""
-        made = hashlib.blake2b(process.encode(), digest_size=DIGEST_BYTES)
-        for name in BULK:
-            made.update(bulk.packed(name))
-        return made.hexdigest()
+        return compute_digest(process.encode(), *map(bulk.packed, BULK)).hex()
 
     def __eq__(self, other: object) -> bool:
         return are_equal(self, other, Record)
@@ -131,21 +121,12 @@ def load(file: Path, content: bytes) -> list[Record] | None:
     """Return the records of a file with this content, sealed or not; None when they are not in the cache."""
     if is_small(file, content):
         return None
-    try:
-        with place(file).open("rb") as cached:
-            kept = mmap.mmap(cached.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):  # not there; empty
+    kept = read_cache(cache_place(FOLDER, file), compute_key(file, content))
+    if kept is None:
         return None
-    rest = memoryview(kept)[2 * DIGEST_BYTES :]
-    if kept[: 2 * DIGEST_BYTES] != digest(file, content) + checksum(rest):
-        return None
-    size = int.from_bytes(rest[:8], "little")
-    fields, spans = pickle.loads(rest[8 : 8 + size])
-    begin = 2 * DIGEST_BYTES + 8 + size
-    return [
-        rebuild_record(values, Bulk(kept, {name: (begin + a, begin + b) for name, (a, b) in places.items()}))
-        for values, places in zip(fields, spans, strict=True)
-    ]
+    head = 8 + int.from_bytes(kept[:8], "little")
+    fields, spans = pickle.loads(kept[8:head])
+    return [rebuild_record(values, Bulk(kept[head:], places)) for values, places in zip(fields, spans, strict=True)]
 
 
 def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
@@ -164,15 +145,8 @@ def store(file: Path, content: bytes, records: Sequence[Record]) -> None:
         spans.append(places)
     fields = [{name: share(record.__dict__[name], known) for name in small_fields()} for record in records]
     head = dump((fields, spans))
-    rest = b"".join((len(head).to_bytes(8, "little"), head, bulk.getvalue()))
-    partial = place(file).with_suffix(f".{os.getpid()}")
-    try:
-        partial.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(digest(file, content) + checksum(rest) + rest)
-        partial.replace(place(file))
-    except OSError:
-        with suppress(OSError):
-            partial.unlink()
+    kept = b"".join((len(head).to_bytes(8, "little"), head, bulk.getvalue()))
+    write_cache(cache_place(FOLDER, file), compute_key(file, content), kept)
 
 
 def is_small(file: Path, content: bytes) -> bool:
@@ -180,33 +154,10 @@ def is_small(file: Path, content: bytes) -> bool:
     return len(content) < (LEAST_SEALED_BYTES if file.name.endswith(SEALED) else LEAST_BYTES)
 
 
-def place(file: Path) -> Path:
-    """Return the path of the cache of a file."""
-    name = hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:16]
-    return FOLDER / f"{name}.cache"
-
-
-def digest(file: Path, content: bytes) -> bytes:
+def compute_key(file: Path, content: bytes) -> bytes:
     """Return a digest of the file's content, of its manifest, and of the code that reads them."""
-    made = hashlib.blake2b(code_digest(), digest_size=DIGEST_BYTES)
-    made.update(content)
     manifest = file.with_name(MANIFEST)
-    made.update(manifest.read_bytes() if manifest.exists() else b"")
-    return made.digest()
-
-
-def checksum(rest: bytes | memoryview) -> bytes:
-    """Return the checksum of what follows it in a cache."""
-    return hashlib.blake2b(rest, digest_size=DIGEST_BYTES).digest()
-
-
-@cache
-def code_digest() -> bytes:
-    """Return a digest of the version of Python and of the modules of this package."""
-    made = hashlib.blake2b(sys.version.encode())
-    for module in sorted(Path(__file__).parent.glob("*.py")):
-        made.update(module.read_bytes())
-    return made.digest()
+    return compute_digest(digest_code(CODE), content, manifest.read_bytes() if manifest.exists() else b"")
 
 
 def small_fields() -> list[str]:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 
 if TYPE_CHECKING:
     import numpy
@@ -60,7 +61,7 @@ def as_floats(values: Sequence[float]) -> list[float]:
 
 def recall_interval(name: str, samples: Sequence[Sequence[float]], draw: Callable[[], list[float]]) -> Interval:
     """Return the interval that `draw` returned before for a figure of this name and these samples, or draw it."""
-    return Interval(*memo.recall(f"interval of a {name}", samples, memo.code_of("stats/bootstrap.py"), draw))
+    return Interval(*memo.recall(f"interval of a {name}", samples, digest_code(("stats/bootstrap.py",)), draw))
 
 
 def draw_slopes(points: Mapping[int, Sequence[float]]) -> list[float]:

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.schema.timed_record import TimedPart
@@ -120,7 +121,7 @@ def latencies(records: Iterable[Record], name: str) -> Latencies | None:
     texts = sorted(part.histogram for record in records for part in parts(record, name) if part.histogram)
     if not texts:
         return None
-    code = memo.code_of("stats/timed_rates.py")
+    code = digest_code(("stats/timed_rates.py",))
     found = memo.recall("latencies", [PERCENTILES, texts], code, partial(read_latencies, texts))
     return Latencies(*found) if found else None
 

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base import memo
+from tlsmem.base.cache_file import digest_code
 from tlsmem.profile import sites_reader
 from tlsmem.profile.frames import Frame, format_frame, skip_allocators
 from tlsmem.profile.heap_profile import CallstackTree
@@ -69,7 +69,7 @@ def recall_largest(run: Record, role: Role, phase: str) -> LargestSites:
     digest = run.bulk_digest()
     if digest is None:
         return find_largest(run, role, phase)
-    code = memo.code_of("profile/**/*.py", Path(__file__))
+    code = digest_code(("profile/**/*.py", "base/source_paths.py", "tables/call_sites.py"))
     compute = partial(find_largest, run, role, phase)
     return LargestSites(*memo.recall("largest sites", [digest, role, phase, FRAMES, ROWS], code, compute))
 

@@ -79,6 +79,8 @@ class BucketSums:
 
     def by_moment(self) -> SumsByMoment:
         """All of it."""
+        if self.known:
+            return self.known
         base = list(self.profile.owners(BASE)) if BASE in self.moments else []
         found: SumsByMoment = {"live_by_bucket": {}, "live_total": {}}
         for name in self.moments:
