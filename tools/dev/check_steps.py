@@ -1,11 +1,10 @@
-"""Steps of `make check`, one after the other: each a target of the Makefile, with the time left of all."""
+"""Steps of `make check`: each a target of the Makefile; as many at a time as there are CPUs for them."""
 
 import subprocess
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -31,68 +30,103 @@ def expected_tasks(steps: list[str], root: Path) -> dict[str, Task]:
     return tasks
 
 
+@dataclass
+class Step:
+    """A target of the Makefile. `cpus`: how many it keeps busy; a step that takes them all runs by itself."""
+
+    name: str
+    cpus: int
+    process: subprocess.Popen | None = None
+    reader: threading.Thread | None = None
+    begin: float = 0.0
+
+
 class StepBoard:
-    """Which step runs, and the time left."""
+    """Which steps run, and the time left."""
 
     def __init__(self, steps: list[str], root: Path) -> None:
-        self.estimate = Estimate(expected_tasks(steps, root), shared_resources.count_cpus(), in_sequence=True)
+        self.estimate = Estimate(expected_tasks(steps, root), shared_resources.count_cpus())
         self.steps, self.begin, self.said = steps, time.monotonic(), time.monotonic()
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
         self.progress = Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal)
         self.bar = self.progress.add_task("", total=1.0)
 
-    def describe(self, step: str) -> str:
-        """`check-rust, step 5 of 9, about 6:10 left`."""
+    def describe(self, running: list[str]) -> str:
+        """`check-rust, check-go, 4 of 9 steps done, about 6:10 left`."""
         left = describe_left(self.estimate.left_s(time.monotonic() - self.begin))
-        return f"{step}, step {self.steps.index(step) + 1} of {len(self.steps)}, {left}"
+        done = sum(task.ended for task in self.estimate.tasks.values())
+        return f"{', '.join(running)}, {done} of {len(self.steps)} steps done, {left}"
 
-    def show(self, step: str) -> None:
-        self.progress.update(self.bar, completed=self.estimate.done_part(), description=self.describe(step))
+    def show(self, running: list[str]) -> None:
+        self.progress.update(self.bar, completed=self.estimate.done_part(), description=self.describe(running))
         if not self.console.is_terminal and time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
-            self.console.print(f"check: {self.describe(step)}", markup=False)
+            self.console.print(f"check: {self.describe(running)}", markup=False)
 
 
-def run(steps: list[str], options: list[str], root: Path = ROOT) -> int:
-    """The exit status: that of the first step that failed."""
-    board = StepBoard(steps, root)
-    with board.progress:
-        for step in steps:
-            if status := run_step(step, options, board, root):
-                return status
+def run(steps: list[str], options: list[str], root: Path = ROOT, cpus: int | None = None) -> int:
+    """The exit status: that of the first step that failed; what runs beside it is ended then."""
+    cpus = cpus or shared_resources.count_cpus()
+    board, waiting, running = StepBoard(steps, root), planned_steps(steps, cpus), []
+    try:
+        with board.progress:
+            while waiting or running:
+                while waiting and sum(step.cpus for step in running) + waiting[0].cpus <= cpus:
+                    running.append(start_step(waiting.pop(0), options, board, root))
+                watch(running, board)
+                for step in [step for step in running if step.process.poll() is not None]:
+                    running.remove(step)
+                    if status := end_step(step, board, root):
+                        return status
+    finally:
+        for step in running:
+            step.process.terminate()
+            step.process.wait()
     return 0
 
 
-def run_step(step: str, options: list[str], board: StepBoard, root: Path) -> int:
-    task, begin, looked = board.estimate.tasks[step], time.monotonic(), 0.0
-    board.show(step)
-    with started(["make", "--no-print-directory", step, *options], board, root) as process:
-        while (status := process.poll()) is None:
-            if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
-                looked = time.monotonic()
-                task.used_s = max(task.used_s, durations.tree_cpu_s(process.pid))
-                board.show(step)
-            time.sleep(0.1)
-    task.ended = True
-    if not status:
-        durations.write_duration(root, step, task.used_s, time.monotonic() - begin)
-    return status
+def planned_steps(names: list[str], cpus: int) -> list[Step]:
+    """Those that are not in the file of priors take all CPUs."""
+    priors = tomllib.loads(PRIORS.read_text())
+    return [Step(name, min(cpus, priors.get(name, {}).get("cpus", cpus))) for name in names]
 
 
-@contextmanager
-def started(command: list[str], board: StepBoard, root: Path) -> Iterator[subprocess.Popen]:
-    """The command; on a terminal what it prints stands above the bar."""
+def watch(running: list[Step], board: StepBoard) -> None:
+    """Until one of them ends."""
+    looked = 0.0
+    while all(step.process.poll() is None for step in running):
+        if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
+            looked = time.monotonic()
+            for step in running:
+                task = board.estimate.tasks[step.name]
+                task.used_s = max(task.used_s, durations.tree_cpu_s(step.process.pid))
+            board.show([step.name for step in running])
+        time.sleep(0.1)
+
+
+def start_step(step: Step, options: list[str], board: StepBoard, root: Path) -> Step:
+    """On a terminal what it prints stands above the bar."""
+    command, step.begin = ["make", "--no-print-directory", step.name, *options], time.monotonic()
     if not board.console.is_terminal:
-        with subprocess.Popen(command, cwd=root) as process:
-            yield process
-        return
+        step.process = subprocess.Popen(command, cwd=root)
+        return step
     pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-    with subprocess.Popen(command, cwd=root, **pipe) as process:
-        reader = threading.Thread(target=copy_lines, args=(process, board.console))
-        reader.start()
-        yield process
-        reader.join()
+    step.process = subprocess.Popen(command, cwd=root, **pipe)
+    step.reader = threading.Thread(target=copy_lines, args=(step.process, board.console))
+    step.reader.start()
+    return step
+
+
+def end_step(step: Step, board: StepBoard, root: Path) -> int:
+    """Its exit status; what it took is kept for the next time if it passed."""
+    if step.reader:
+        step.reader.join()
+    task = board.estimate.tasks[step.name]
+    task.ended = True
+    if not step.process.returncode:
+        durations.write_duration(root, step.name, task.used_s, time.monotonic() - step.begin)
+    return step.process.returncode
 
 
 def copy_lines(process: subprocess.Popen, console: Console) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run targets of the Makefile one after the other, with the time left; stops at the first that fails.
+"""Run targets of the Makefile, side by side where there are CPUs for it, until one fails; with the time left.
 
   tools/dev/run_checks.py check-style check-layers STACKS=null@c
 

@@ -8,7 +8,6 @@ from tlsmem.build.estimate import SETTLING_S, Estimate, Task, describe_left
 def test_before_anything_is_done_it_is_what_is_expected():
     tasks = {"a": Task(60), "b": Task(40), "c": Task(100)}
     assert Estimate(tasks, cpus=2).left_s(0) == 100
-    assert Estimate(tasks, cpus=2, in_sequence=True).left_s(0) == 100
     assert Estimate({"a": Task(100, rate=1)}, cpus=2).left_s(0) == 100  # which keeps one CPU busy
 
 

@@ -1,6 +1,7 @@
-"""Steps of `make check`: in order, until one fails; what each took is expected the next time."""
+"""Steps of `make check`: side by side where they can be, until one fails; what each took is expected the next time."""
 
 import re
+import time
 import tomllib
 
 import pytest
@@ -9,8 +10,13 @@ import check_steps
 from tlsmem.base.paths import ROOT
 from tlsmem.build import durations
 
-MAKEFILE = """first second: ; @echo $@ $(STACKS)
+MEET = "@touch $@.ran; for look in $$(seq 200); do [ -e $(other).ran ] && echo met && exit; sleep 0.05; done; exit 1"
+MAKEFILE = f"""first second: ; @echo $@ $(STACKS)
 broken: ; @echo the reason >&2; exit 3
+check-layers: other = check-types
+check-types: other = check-layers
+check-layers check-types: ; {MEET}
+check-c: ; @exec sleep 60
 """
 
 
@@ -32,6 +38,20 @@ def test_the_first_step_that_fails_ends_it_with_its_own_words_and_status(root, c
     said = capfd.readouterr()
     assert "the reason" in said.err and "second" not in said.out
     assert sorted(durations.read_durations(root)) == ["first"]
+
+
+def test_steps_that_ask_for_one_cpu_run_side_by_side(root, capfd):
+    assert check_steps.run(["check-layers", "check-types"], [], root, cpus=2) == 0  # each waits for the other
+    assert capfd.readouterr().out.splitlines() == ["met", "met"]
+
+
+def test_what_runs_beside_a_step_that_fails_is_ended(root, capfd):
+    priors = tomllib.loads(check_steps.PRIORS.read_text())
+    assert priors["check-c"]["cpus"] == 1 and "cpus" not in priors["check-python"]
+    begin = time.monotonic()
+    assert check_steps.run(["check-c", "check-go"], [], root, cpus=2) == 2  # there is no rule for the second here
+    assert time.monotonic() - begin < 30  # not the minute of check-c
+    assert "check-go" in capfd.readouterr().err
 
 
 def test_what_a_step_took_here_counts_and_scales_the_others(root):

@@ -49,18 +49,15 @@ class Task:
 
 @dataclass
 class Estimate:
-    """Tasks by name, on so many CPUs: one after the other, or as many at a time as there are CPUs."""
+    """Tasks by name, as many at a time as there are CPUs."""
 
     tasks: dict[str, Task]
     cpus: int
-    in_sequence: bool = False
     seen: deque[tuple[float, float]] = field(default_factory=deque)  # seconds since the begin, and of work done by then
 
     def ideal_s(self, work_s: dict[str, float]) -> float:
         """Seconds for so much work of each task on a machine with nothing else to do."""
         alone = [cpu_s / min(self.cpus, self.tasks[name].rate) for name, cpu_s in work_s.items()]
-        if self.in_sequence:
-            return sum(alone)
         return max(sum(work_s.values()) / self.cpus, *alone, 0.0)
 
     def left_s(self, elapsed_s: float) -> float | None:
