@@ -72,6 +72,20 @@ static bool cpus_read(const struct key *key, const char *value)
     return usage(key, value, "are more CPUs than there can be threads");
 }
 
+/* "library", or how many. */
+static bool tickets_read(const struct key *key, const char *value)
+{
+    run.suite.tickets = TICKETS_LIBRARY;
+    size_t count;
+    char *end;
+    if (!strcmp(value, "library"))
+        return true;
+    if (!count_in(key, value, 0, &count, &end))
+        return usage(key, value, "must be library, or how many");
+    run.suite.tickets = (int)count;
+    return true;
+}
+
 /* Names go to the driver as they are: it says which it knows. */
 static bool text_read(const struct key *key, const char *value)
 {
@@ -131,10 +145,10 @@ static const struct key keys[] = {
     {"group", ALL, text_read, .result = &run.suite.group},
     {"certs", ALL, text_read, .result = &run.suite.certs},
     {"auth", ALL, auth_read, .result = NULL},
-    {"tickets", ALL, number_read, .result = &run.suite.tickets, .least = 0, .most = MOST},
+    {"tickets", ALL, tickets_read, .result = &run.suite.tickets, .least = 0, .most = MOST},
     {"store", ALL, choice_read, .result = &run.suite.store, .no = "off", .yes = "on"},
     {"resume", ALL, choice_read, .result = &run.suite.resume, .no = "off", .yes = "on"},
-    {"knobs", ALL, word_read, .result = &run.suite.knobs, .no = "default", .yes = "best"},
+    {"options", ALL, word_read, .result = &run.suite.options, .no = "default", .yes = "low-memory"},
     {"threads", ALL, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
     {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
     {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},
@@ -143,6 +157,7 @@ static const struct key keys[] = {
     {"keep", MEMORY, roles_read, .result = run.keeps},
     {"wires", MEMORY, number_read, .result = &run.wires_fd, .least = 0, .most = MOST},
     {"barrier", MEMORY, number_read, .result = &run.barrier_fd, .least = 0, .most = MOST},
+    {"data", MEMORY, choice_read, .result = &run.full_records, .no = "short", .yes = "full"},
     {"window", MEMORY, window_read, .result = &run.window, .least = 1, .most = MOST},
     {"until", MEMORY, text_read, .result = &run.until},
     {"marks", MEMORY, choice_read, .result = &run.marks, .no = "0", .yes = "1"},

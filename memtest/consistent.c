@@ -45,6 +45,7 @@ static bool resumption_consistent(void)
     const struct suite *suite = &run.suite;
     return said(!suite->resume                     ? NULL
                 : run.kind != SCENARIO_HANDSHAKE   ? "resume=on is of the scenario handshake"
+                : suite->tickets < 0               ? "resume=on needs a number of tickets, not the library's own"
                 : !suite->store && !suite->tickets ? "resume=on needs store=on or tickets, which clients can offer"
                                                    : NULL);
 }

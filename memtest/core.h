@@ -5,7 +5,8 @@
 #include "driver.h"
 #include <stdint.h>
 
-#define PAYLOAD_BYTES 1024
+#define SHORT_BYTES 1024         /* what a session sends and receives at least once */
+#define RECORD_BYTES (16 * 1024) /* the most that a record holds: its plaintext */
 #define MAX_STEPS 10
 #define MAX_THREADS 256
 
@@ -19,6 +20,7 @@ struct run {
     struct suite suite;
     size_t sessions;
     size_t window;     /* pairs in the handshake at a time */
+    bool full_records; /* data=full: each end sends and receives a full record too, then waits in a read */
     const char *until; /* the last phase, or NULL */
     bool marks;
     bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
@@ -96,7 +98,8 @@ void on_every_thread(void (*call)(void));               /* the main one last */
 void sessions_new(void *contexts[2], struct pairs);
 void handshake(struct pairs, void (*begin)(const char *phase), void (*end)(void));
 void established(struct pairs);
-void payload(enum role from, struct pairs);
+void payload(enum role from, struct pairs, size_t size); /* at most RECORD_BYTES, from each */
+void wait_in_read(struct pairs);
 void sessions_release(struct pairs);
 void sessions_free(struct pairs);
 void sessions_verify(struct pairs, struct negotiated result[2]); /* dies at the first difference from the suite */

@@ -10,6 +10,8 @@
 
 enum role { ROLE_CLIENT, ROLE_SERVER };
 
+enum { TICKETS_LIBRARY = -1 }; /* of a suite: whatever the library does unless it is told otherwise */
+
 /* One protocol configuration, as named in suites.toml. Names are OpenSSL's for ciphers and groups. */
 struct suite {
     const char *protocol; /* "TLSv1.2", "TLSv1.3", or "none" for the null stack */
@@ -18,10 +20,10 @@ struct suite {
     const char *certs;    /* directory with root.pem, chain.pem (leaf first), key.pem; the leaf is for SERVER_NAME.
                            * Of clients, for auth "mutual": client-root.pem, client-chain.pem, client-key.pem */
     const char *auth;     /* "server", "mutual", or "none" for the null stack */
-    int tickets;          /* tickets a server issues per connection; in TLS 1.2 there is one, or with 0 none */
-    bool store;           /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets` */
-    bool resume;          /* clients offer what an earlier session got: ids with `store`, else tickets */
-    const char *knobs;    /* "default", or "best": the stack's documented ways to save memory */
+    int tickets; /* a server issues per connection, or TICKETS_LIBRARY; in TLS 1.2 there is one, or with 0 none */
+    bool store;  /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets` */
+    bool resume; /* clients offer what an earlier session got: ids with `store`, else tickets */
+    const char *options; /* "default", or "low-memory": what the library documents to hold less at rest */
 };
 
 #define SERVER_NAME "localhost"

@@ -69,43 +69,65 @@ void established(struct pairs pairs)
             die("a complete %s session fell back into its handshake", role_name(role));
 }
 
-/* A payload that no other pair or direction has. */
-static const unsigned char *payload_of(enum role from, size_t pair)
+enum { PAIRS_AT_ONCE = 1000 }; /* in flight: wires hold no more than a record of each */
+
+/* The first `size` bytes of a payload that no other pair or direction has. */
+static const unsigned char *payload_of(enum role from, size_t pair, size_t size)
 {
-    static unsigned char bytes[PAYLOAD_BYTES];
-    for (size_t i = 0; i < PAYLOAD_BYTES; i++)
+    static unsigned char bytes[RECORD_BYTES];
+    for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)((i ^ (pair >> (8 * (i % 4)))) + 101 * from);
     return bytes;
 }
 
-static void payload_write(size_t pair, enum role from, void *unused)
+static void payload_write(size_t pair, enum role from, void *size_given)
 {
-    (void)unused;
-    size_t taken = frames[from].write(session_of(pair, from), pair, payload_of(from, pair), PAYLOAD_BYTES);
-    if (taken != PAYLOAD_BYTES)
-        die("%s %zu took %zu bytes of a payload of %d", role_name(from), pair, taken, PAYLOAD_BYTES);
+    const size_t size = *(size_t *)size_given;
+    const unsigned char *bytes = payload_of(from, pair, size);
+    for (size_t taken = 0, more; taken < size; taken += more) {
+        more = frames[from].write(session_of(pair, from), pair, bytes + taken, size - taken);
+        if (more == 0)
+            die("%s %zu took %zu bytes of a payload of %zu", role_name(from), pair, taken, size);
+    }
 }
 
-static void payload_read(size_t pair, enum role to, void *unused)
+/* All that is there: the last read is of nothing. */
+static void payload_read(size_t pair, enum role to, void *size_given)
 {
-    static unsigned char bytes[PAYLOAD_BYTES + 1];
-    size_t size = 0, given;
-    (void)unused;
+    static unsigned char bytes[RECORD_BYTES + 1];
+    size_t size = 0, sent = *(size_t *)size_given, given;
     while (size < sizeof bytes &&
            (given = frames[to].read(session_of(pair, to), pair, bytes + size, sizeof bytes - size)) > 0)
         size += given;
-    if (size != PAYLOAD_BYTES)
-        die("%s %zu received %zu bytes of a payload of %d", role_name(to), pair, size, PAYLOAD_BYTES);
-    if (memcmp(bytes, payload_of(!to, pair), PAYLOAD_BYTES) != 0)
+    if (size != sent)
+        die("%s %zu received %zu bytes of a payload of %zu", role_name(to), pair, size, sent);
+    if (memcmp(bytes, payload_of(!to, pair, sent), sent) != 0)
         die("%s %zu received other bytes than were sent", role_name(to), pair);
 }
 
-void payload(enum role from, struct pairs pairs)
+void payload(enum role from, struct pairs pairs, size_t size)
 {
-    each(only(from, pairs), payload_write, NULL);
-    meet(from, true);
-    each(only(!from, pairs), payload_read, NULL);
-    meet(!from, true);
+    const size_t end = pairs.first + pairs.count;
+    for (struct pairs some = pairs; some.first < end; some.first += some.count) {
+        some.count = end - some.first < PAIRS_AT_ONCE ? end - some.first : PAIRS_AT_ONCE;
+        each(only(from, some), payload_write, &size);
+        meet(from, true);
+        each(only(!from, some), payload_read, &size);
+        meet(!from, true);
+    }
+}
+
+static void session_wait(size_t pair, enum role role, void *unused)
+{
+    unsigned char byte;
+    (void)unused;
+    if (frames[role].read(session_of(pair, role), pair, &byte, 1) > 0)
+        die("%s %zu received more than was sent", role_name(role), pair);
+}
+
+void wait_in_read(struct pairs pairs)
+{
+    each(pairs, session_wait, NULL);
 }
 
 static void session_release(size_t pair, enum role role, void *unused)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct run run = {
-    .suite = {.auth = "server", .knobs = "default"},
+    .suite = {.auth = "server", .options = "default"},
     .holds = {true, true},
     .keeps = {true, true},
     .wires_fd = -1,

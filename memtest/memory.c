@@ -76,6 +76,31 @@ static void unseen(void)
 {
 }
 
+/* Each end sends and receives, as much as data= has it, and then waits in a read. */
+static void use(struct pairs pairs, void (*begin_phase)(const char *), void (*end_phase)(void))
+{
+    static const struct {
+        const char *phase;
+        enum role from;
+        size_t size;
+    } payloads[] = {
+        {"payload", ROLE_CLIENT, SHORT_BYTES},
+        {"reply", ROLE_SERVER, SHORT_BYTES},
+        {"full payload", ROLE_CLIENT, RECORD_BYTES},
+        {"full reply", ROLE_SERVER, RECORD_BYTES},
+    };
+    for (size_t i = 0; i < (run.full_records ? 4 : 2); i++) {
+        begin_phase(payloads[i].phase);
+        payload(payloads[i].from, pairs, payloads[i].size);
+        end_phase();
+    }
+    if (!run.full_records)
+        return;
+    begin_phase("blocked");
+    wait_in_read(pairs);
+    end_phase();
+}
+
 /* One pair of each thread, used and freed: what a library allocates once does not look like a session's. */
 static void warm_up(void)
 {
@@ -83,8 +108,7 @@ static void warm_up(void)
     sessions_new(contexts, first);
     handshake(first, unheard, unseen);
     established(first);
-    payload(ROLE_CLIENT, first);
-    payload(ROLE_SERVER, first);
+    use(first, unheard, unseen);
     sessions_verify(first, result);
     sessions_release(first);
     sessions_free(first);
@@ -102,9 +126,12 @@ static void open_contexts(void)
     end();
 }
 
-/* keep=: of a window that is done one role stays. Its peers were verified first, since nobody can tell later. */
+/* keep=: of a window that is done one role stays. Its peers were verified first, since nobody can tell later; with
+ * data=full it was used, since later there is nobody to send to. */
 static void free_peers(struct pairs window)
 {
+    if (run.full_records)
+        use(window, unheard, unseen);
     sessions_verify(window, result);
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
         window.has[role] = !run.keeps[role];
@@ -129,13 +156,12 @@ static void open_sessions(void)
     }
 }
 
-static void exchange_payloads(void)
+/* Those that stayed when their peers were freed, all at rest or, with data=full, all in use. */
+static void rest_without_peers(void)
 {
-    begin("payload");
-    payload(ROLE_CLIENT, kept_pairs());
-    end();
-    begin("reply");
-    payload(ROLE_SERVER, kept_pairs());
+    begin(run.full_records ? "blocked" : "established");
+    (run.full_records ? wait_in_read : established)(kept_pairs());
+    complete = true;
     end();
 }
 
@@ -145,8 +171,11 @@ static void use_sessions(void)
     established(kept_pairs());
     complete = true;
     end();
-    if (keeps_both())
-        exchange_payloads();
+    use(kept_pairs(), begin, end);
+}
+
+static void release_sessions(void)
+{
     begin("idle");
     sessions_release(kept_pairs());
     end();
@@ -172,7 +201,11 @@ void memory(void)
 {
     open_contexts();
     open_sessions();
-    use_sessions();
+    if (keeps_both())
+        use_sessions();
+    else
+        rest_without_peers();
+    release_sessions();
     close_sessions();
     if (run.until)
         die("until=%s: no such phase in this run", run.until);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA 3
+#define SCHEMA 4
 
 static const char *notes[8];
 static size_t note_count;
@@ -49,6 +49,7 @@ void record_run(void)
     json_number("sessions", run.sessions);
     json_text("role", roles(run.holds));
     json_text("keep", roles(run.keeps));
+    json_text("data", run.full_records ? "full" : "short");
     json_number("threads", run.threads);
     if (run.window < run.sessions / 2)
         json_number("window", run.window);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_ROUND_BYTES = 64 * 1024, RECORD_BYTES = 16 * 1024 };
+enum { LEAST_ROUND_BYTES = 64 * 1024 };
 
 char sealed[2 * SEAL_TAG_BYTES + 1];
 

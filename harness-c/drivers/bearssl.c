@@ -40,7 +40,7 @@ static void *context_new(enum role role, const struct suite *suite)
     context->curves.supported_curves = 1U << BR_EC_curve25519;
     /* Documented to save memory: one buffer for both directions, for programs that do not write while they read. It
      * may be smaller still, if the other end then agrees to smaller records. */
-    context->bidirectional = strcmp(suite->knobs, "best") != 0;
+    context->bidirectional = strcmp(suite->options, "low-memory") != 0;
     context->buffer_size = context->bidirectional ? BR_SSL_BUFSIZE_BIDI : BR_SSL_BUFSIZE_MONO;
     context->resumes = role == ROLE_CLIENT && suite->resume;
     context->kept = role == ROLE_SERVER && suite->store ? kept_new() : NULL;

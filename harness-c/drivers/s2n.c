@@ -7,12 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef OWN_ALLOCATOR
+#define MLOCK "mlock on"
+#else
+#define MLOCK "mlock off"
+#endif
+
 extern const char *awslc_version_string(void); /* of the libcrypto below */
 
 static const char *version(void)
 {
     static char text[96];
-    snprintf(text, sizeof text, "s2n-tls (" SOURCE ") over %s, mlock off", awslc_version_string());
+    snprintf(text, sizeof text, "s2n-tls (" SOURCE ") over %s, " MLOCK, awslc_version_string());
     return text;
 }
 
@@ -34,7 +40,7 @@ struct context {
     struct s2n_config *config;
     struct resumption resumption;
     enum role role;
-    bool best; /* knobs */
+    bool low_memory;
 };
 
 static void *context_new(enum role role, const struct suite *suite)
@@ -46,7 +52,8 @@ static void *context_new(enum role role, const struct suite *suite)
     const char *policy = policy_for(suite, role);
     check(s2n_config_set_cipher_preferences(config, policy) == S2N_SUCCESS, policy);
     credentials_load(config, role, suite);
-    *context = (struct context){config, resumption_new(config, role, suite), role, !strcmp(suite->knobs, "best")};
+    *context =
+        (struct context){config, resumption_new(config, role, suite), role, !strcmp(suite->options, "low-memory")};
     return context;
 }
 
@@ -78,7 +85,7 @@ static void *session_new(void *opaque, struct wire *wire)
                 s2n_connection_set_blinding(session, S2N_SELF_SERVICE_BLINDING) == S2N_SUCCESS;
     if (context->role == ROLE_CLIENT)
         done = done && s2n_set_server_name(session, SERVER_NAME) == S2N_SUCCESS; /* to send, and to verify */
-    if (context->best)
+    if (context->low_memory)
         done = done && s2n_connection_set_dynamic_buffers(session, true) == S2N_SUCCESS;
     check(done, "s2n_connection_new");
     return session;

@@ -34,7 +34,7 @@ static const char *supports(const struct suite *suite)
         return "does TLSv1.2 and TLSv1.3 only";
     if (tickets_lacking(suite))
         return tickets_lacking(suite);
-    if (!strcmp(suite->knobs, "best"))
+    if (!strcmp(suite->options, "low-memory"))
         return "saves memory by how it is built, not by a setting at run time";
     WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(ROLE_CLIENT, suite));
     check(ctx ? WOLFSSL_SUCCESS : 0, "wolfSSL_CTX_new");

@@ -78,7 +78,7 @@ static inline void *boringssl_context_new(enum role role, const struct suite *su
     struct openssl_context *context = openssl_context_new(role, suite, configure);
     if (suite->resume && openssl_is_tls13(suite))
         (role == ROLE_CLIENT ? tickets_keep : tickets_leave)(context->ctx);
-    if (!context->save)
+    if (!context->low_memory)
         return context;
     pthread_once(&pool_once, pool_new);
     SSL_CTX_set0_buffer_pool(context->ctx, pool);
@@ -88,7 +88,7 @@ static inline void *boringssl_context_new(enum role role, const struct suite *su
 static inline void *boringssl_session_new(void *context, struct wire *wire)
 {
     SSL *ssl = openssl_session_new(context, wire);
-    SSL_set_shed_handshake_config(ssl, ((struct openssl_context *)context)->save);
+    SSL_set_shed_handshake_config(ssl, ((struct openssl_context *)context)->low_memory);
     return ssl;
 }
 

@@ -75,7 +75,7 @@ const char *lacks(const struct suite *suite)
         return "keeps sessions of TLSv1.2 only";
     if (suite->tickets > UINT16_MAX)
         return "issues 65535 tickets at most";
-    if (!strcmp(suite->knobs, "best"))
+    if (!strcmp(suite->options, "low-memory"))
         return "saves memory by how it is built, not by a setting at run time";
     if (!cipher_named(suite->cipher))
         return "does not have this cipher";
@@ -87,7 +87,7 @@ static void resumption_configure(struct context *context, const struct suite *su
 {
     bool client = context->role == ROLE_CLIENT, tickets = suite->tickets > 0 && !suite->store;
     mbedtls_ssl_config *config = &context->config;
-    if (client)
+    if (client && suite->tickets != TICKETS_LIBRARY)
         mbedtls_ssl_conf_session_tickets(config, tickets ? MBEDTLS_SSL_SESSION_TICKETS_ENABLED
                                                          : MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
     else if (suite->store)

@@ -57,7 +57,8 @@ const char *openssl_supports(const struct suite *suite, openssl_configure *confi
 static void resumption_set(SSL_CTX *ctx, enum role role, const struct suite *suite)
 {
     bool keeps = suite->store && role == ROLE_SERVER;
-    openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
+    if (suite->tickets != TICKETS_LIBRARY)
+        openssl_check(SSL_CTX_set_num_tickets(ctx, suite->tickets), "SSL_CTX_set_num_tickets");
     if (suite->store || suite->tickets == 0)
         SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET); /* in TLS 1.3 they are then ids */
     SSL_CTX_set_session_cache_mode(ctx, keeps ? SSL_SESS_CACHE_SERVER : SSL_SESS_CACHE_OFF);
@@ -71,8 +72,8 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     pthread_once(&wire_method_once, wire_method_new);
     credentials_load(ctx, role, suite);
     resumption_set(ctx, role, suite);
-    *context = (struct openssl_context){ctx, role, !strcmp(suite->knobs, "best")};
-    if (context->save)
+    *context = (struct openssl_context){ctx, role, !strcmp(suite->options, "low-memory")};
+    if (context->low_memory)
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* BoringSSL and AWS-LC release them always */
     return context;
 }

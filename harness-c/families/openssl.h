@@ -13,7 +13,7 @@
 struct openssl_context {
     SSL_CTX *ctx;
     enum role role;
-    bool save; /* knobs=best */
+    bool low_memory;
 };
 
 /* Offers just what the suite asks; NULL, or what this build of the library does not have. */

@@ -21,6 +21,7 @@ type settings struct {
 	suite              Suite
 	sessions           int
 	window             int     // pairs in the handshake at a time
+	fullRecords        bool    // data=full: each end sends and receives a full record too, then waits in Read
 	until              *string // the last phase; nil without one
 	marks              bool
 	holds, keeps       [2]bool // by role: the sessions that this process makes; those that stay when a window is done
@@ -57,7 +58,7 @@ func parse(argv []string) (*settings, error) {
 			errUsage, argv[0], words, argv[0], words)
 	}
 	both := [2]bool{true, true}
-	it := &settings{scenario: argv[1], suite: Suite{Auth: "server", Knobs: "default"}, holds: both, keeps: both,
+	it := &settings{scenario: argv[1], suite: Suite{Auth: "server", Options: "default"}, holds: both, keeps: both,
 		wiresFd: -1, barrierFd: -1, threads: 1, size: 1 << 20, thp: "off", cpu: -1}
 	for _, argument := range argv[2:] {
 		key, value, found := strings.Cut(argument, "=")
@@ -150,6 +151,18 @@ func (it *settings) readWindow(value string) error {
 		return nil
 	}
 	return count(&it.window, 1, most)(value)
+}
+
+// readTickets reads "library", or how many.
+func (it *settings) readTickets(value string) error {
+	it.suite.Tickets = TicketsLibrary
+	if value == "library" {
+		return nil
+	}
+	if count(&it.suite.Tickets, 0, most)(value) != nil {
+		return errors.New("must be library, or how many")
+	}
+	return nil
 }
 
 // readCpus reads "0,1".

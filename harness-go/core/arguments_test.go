@@ -21,7 +21,7 @@ func TestArgumentsThatMakeNoRunAreRefused(t *testing.T) {
 		{"sesions=2", "sesions=2: unknown key; docs/records.md lists them all"},
 		{"store=maybe", "store=maybe: must be off or on"},
 		{"auth=some", "must be server, mutual or none"},
-		{"knobs=worst", "must be default or best"},
+		{"options=worst", "must be default or low-memory"},
 		{"marks=2", "must be 0 or 1"},
 		{"thp=on", "must be off or host"},
 		{"window=0", "must be a whole number from 1 to 1000000000"},
@@ -104,7 +104,7 @@ func TestArgumentsAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestTheRuntimesKnobsAreNotInheritedAndAMaskIs(t *testing.T) {
+func TestTheRuntimesOptionsAreNotInheritedAndAMaskIs(t *testing.T) {
 	given := []string{"PATH=/bin", "GOGC=5", "GOMEMLIMIT=1GiB", "GODEBUG=tlsmlkem=0,cpu.aes=off,cpu.avx2=off"}
 	kept, dropped := environmentKept(given)
 	if !dropped || !slices.Equal(kept, []string{"PATH=/bin", "GODEBUG=cpu.aes=off,cpu.avx2=off"}) {

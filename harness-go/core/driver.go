@@ -26,11 +26,14 @@ type Suite struct {
 	Protocol, Cipher, Group string
 	Certs                   string // directory with root.pem, chain.pem (leaf first), key.pem; of clients, with client- before
 	Auth                    string
-	Tickets                 int
+	Tickets                 int // that a server issues, or TicketsLibrary
 	Store                   bool
 	Resume                  bool // a client context's sessions offer what the ones before them got; of handshake only
-	Knobs                   string
+	Options                 string
 }
+
+// TicketsLibrary is what a suite has in Tickets where the library does as it does unless it is told otherwise.
+const TicketsLibrary = -1
 
 // Negotiated is what one session agreed on, as the library reports it.
 type Negotiated struct {

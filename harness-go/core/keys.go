@@ -32,10 +32,10 @@ func (it *settings) keys() map[string]known {
 		"group":    {scenarios, text(&it.suite.Group)},
 		"certs":    {scenarios, text(&it.suite.Certs)},
 		"auth":     {scenarios, oneOf(&it.suite.Auth, "server, mutual or none", "server", "mutual", "none")},
-		"tickets":  {scenarios, count(&it.suite.Tickets, 0, most)},
+		"tickets":  {scenarios, it.readTickets},
 		"store":    {scenarios, choice(&it.suite.Store, "off", "on")},
 		"resume":   {scenarios, choice(&it.suite.Resume, "off", "on")},
-		"knobs":    {scenarios, oneOf(&it.suite.Knobs, "default or best", "default", "best")},
+		"options":  {scenarios, oneOf(&it.suite.Options, "default or low-memory", "default", "low-memory")},
 		"threads":  {scenarios, count(&it.threads, 1, maxThreads)},
 		"aslr":     {scenarios, choice(&it.aslr, "off", "on")},
 		"thp":      {scenarios, oneOf(&it.thp, "off or host", "off", "host")},
@@ -44,6 +44,7 @@ func (it *settings) keys() map[string]known {
 		"keep":     {ofMemory, meant(&it.keeps)},
 		"wires":    {ofMemory, count(&it.wiresFd, 0, most)},
 		"barrier":  {ofMemory, count(&it.barrierFd, 0, most)},
+		"data":     {ofMemory, choice(&it.fullRecords, "short", "full")},
 		"window":   {ofMemory, it.readWindow},
 		"until":    {ofMemory, optional(&it.until)},
 		"marks":    {ofMemory, choice(&it.marks, "0", "1")},
@@ -108,6 +109,8 @@ func (it *settings) resumptionWhole() error {
 	switch suite := &it.suite; {
 	case suite.Resume && it.scenario != handshakeScenario:
 		return errors.New("resume=on is of the scenario handshake")
+	case suite.Resume && suite.Tickets < 0:
+		return errors.New("resume=on needs a number of tickets, not the library's own")
 	case suite.Resume && !suite.Store && suite.Tickets == 0:
 		return errors.New("resume=on needs store=on or tickets, which clients can offer")
 	}

@@ -8,8 +8,10 @@ import (
 // Lockstep: nobody takes a step before everybody has taken the previous one, in the other process too.
 
 const (
-	payloadBytes = 1024
-	maxSteps     = 10
+	shortBytes  = 1024      // what a session sends and receives at least once
+	recordBytes = 16 * 1024 // the most that a record holds: its plaintext
+	pairsAtOnce = 1000      // in flight: wires hold no more than a record of each
+	maxSteps    = 10
 )
 
 // pairs are [first, first+count), and which of their sessions are here: in another process, or freed, they are not.
@@ -81,42 +83,56 @@ func established(of pairs) {
 	}
 }
 
-var outbox [payloadBytes]byte
+var outbox [recordBytes]byte
 
-// payloadOf is a payload that no other pair or direction has; every harness sends the same.
-func payloadOf(from Role, pair int) []byte {
-	for i := range outbox {
+// payloadOf is the first bytes of a payload that no other pair or direction has; every harness sends the same.
+func payloadOf(from Role, pair, size int) []byte {
+	for i := range outbox[:size] {
 		outbox[i] = byte((i ^ (pair >> (8 * (i % 4)))) + 101*int(from))
 	}
-	return outbox[:]
+	return outbox[:size]
 }
 
-func payload(from Role, of pairs) {
-	of.only(from).eachSession(payloadWrite)
-	meet(from, true)
-	of.only(1 - from).eachSession(payloadRead)
-	meet(1-from, true)
+func payload(from Role, of pairs, size int) {
+	end := of.first + of.count
+	for some := of; some.first < end; some.first += some.count {
+		some.count = min(end-some.first, pairsAtOnce)
+		some.only(from).eachSession(func(it *session) { payloadWrite(it, size) })
+		meet(from, true)
+		some.only(1 - from).eachSession(func(it *session) { payloadRead(it, size) })
+		meet(1-from, true)
+	}
 }
 
 // payloadWrite is done by this goroutine, while the session's own waits in Read.
-func payloadWrite(it *session) {
-	taken, err := it.Session.Write(payloadOf(it.role(), it.pair()))
+func payloadWrite(it *session, size int) {
+	taken, err := it.Session.Write(payloadOf(it.role(), it.pair(), size))
 	if err != nil {
 		Die("%s %d: write: %v", it.role(), it.pair(), err)
 	}
-	if taken != payloadBytes {
-		Die("%s %d took %d bytes of a payload of %d", it.role(), it.pair(), taken, payloadBytes)
+	if taken != size {
+		Die("%s %d took %d bytes of a payload of %d", it.role(), it.pair(), taken, size)
 	}
 }
 
-func payloadRead(it *session) {
+func payloadRead(it *session, size int) {
 	it.step()
-	if inbox.size != payloadBytes {
-		Die("%s %d received %d bytes of a payload of %d", it.role(), it.pair(), inbox.size, payloadBytes)
+	if inbox.size != size {
+		Die("%s %d received %d bytes of a payload of %d", it.role(), it.pair(), inbox.size, size)
 	}
-	if string(inbox.bytes[:payloadBytes]) != string(payloadOf(1-it.role(), it.pair())) {
+	if string(inbox.bytes[:size]) != string(payloadOf(1-it.role(), it.pair(), size)) {
 		Die("%s %d received other bytes than were sent", it.role(), it.pair())
 	}
+}
+
+// waitInRead has each go on to where it waits in Read again.
+func waitInRead(of pairs) {
+	of.eachSession(func(it *session) {
+		it.step()
+		if inbox.size > 0 {
+			Die("%s %d received more than was sent", it.role(), it.pair())
+		}
+	})
 }
 
 func sessionsFree(of pairs) {

@@ -61,14 +61,32 @@ func finish() {
 	}
 }
 
+// use has each end send and receive, as much as data= has it, and then wait in Read.
+func use(of pairs, begin func(phase string), end func()) {
+	exchange := func(phase string, from Role, size int) {
+		begin(phase)
+		payload(from, of, size)
+		end()
+	}
+	exchange("payload", Client, shortBytes)
+	exchange("reply", Server, shortBytes)
+	if !run.fullRecords {
+		return
+	}
+	exchange("full payload", Client, recordBytes)
+	exchange("full reply", Server, recordBytes)
+	begin("blocked")
+	waitInRead(of)
+	end()
+}
+
 // warmUp is one pair, used and freed: what a library allocates once does not look like a session's.
 func warmUp() {
 	first := pairsOf(0, 1)
 	sessionsNew(contexts, first)
 	handshake(first, func(string) {}, func() {})
 	established(first)
-	payload(Client, first)
-	payload(Server, first)
+	use(first, func(string) {}, func() {})
 	sessionsVerify(first, &result)
 	sessionsFree(first)
 	wiresReset(first)
@@ -86,8 +104,12 @@ func openContexts() {
 	finish()
 }
 
-// freePeers: of a window that is done one role stays. Its peers were verified first, since nobody can tell later.
+// freePeers: of a window that is done one role stays. Its peers were verified first, since nobody can tell later; with
+// data=full it was used, since later there is nobody to send to.
 func freePeers(window pairs) {
+	if run.fullRecords {
+		use(window, func(string) {}, func() {})
+	}
 	sessionsVerify(window, &result)
 	window.has = [2]bool{!run.keeps[Client], !run.keeps[Server]}
 	sessionsFree(window)
@@ -117,20 +139,24 @@ func openSessions() {
 	}
 }
 
+// restWithoutPeers is about those that stayed when their peers were freed: all at rest or, with data=full, all in use.
+func restWithoutPeers() {
+	begin(map[bool]string{false: "established", true: "blocked"}[run.fullRecords])
+	if run.fullRecords {
+		waitInRead(keptPairs())
+	} else {
+		established(keptPairs())
+	}
+	complete = true
+	finish()
+}
+
 func useSessions() {
 	begin("established")
 	established(keptPairs())
 	complete = true
 	finish()
-	if run.keepsBoth() {
-		for _, from := range roles {
-			begin([...]string{"payload", "reply"}[from])
-			payload(from, keptPairs())
-			finish()
-		}
-	}
-	begin("idle")
-	finish()
+	use(keptPairs(), begin, finish)
 }
 
 func closeSessions() {
@@ -152,7 +178,13 @@ func memory() {
 	sessions = make([]*session, run.sessions)
 	openContexts()
 	openSessions()
-	useSessions()
+	if run.keepsBoth() {
+		useSessions()
+	} else {
+		restWithoutPeers()
+	}
+	begin("idle")
+	finish()
 	closeSessions()
 	if run.until != nil {
 		Die("until=%s: no such phase in this run", *run.until)

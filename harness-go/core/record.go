@@ -8,7 +8,7 @@ import (
 
 // NDJSON on stdout, one object a line, as docs/records.md has it.
 
-const schema = 3
+const schema = 4
 
 var (
 	notes   []string
@@ -64,6 +64,7 @@ func recordRun() {
 	number("sessions", uint64(run.sessions))
 	textOf("role", named(run.holds))
 	textOf("keep", named(run.keeps))
+	textOf("data", map[bool]string{false: "short", true: "full"}[run.fullRecords])
 	number("threads", uint64(run.threads))
 	if run.window < run.sessions/2 {
 		number("window", uint64(run.window))

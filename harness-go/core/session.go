@@ -17,9 +17,9 @@ type session struct {
 
 var (
 	parked  = make(chan struct{}) // whichever goroutine of a session runs comes here before the next may
-	scratch [payloadBytes + 1]byte
+	scratch [recordBytes + 1]byte
 	inbox   struct { // what a session received in this step
-		bytes [2 * payloadBytes]byte
+		bytes [2 * recordBytes]byte
 		size  int // also of what did not fit
 	}
 )

@@ -8,10 +8,7 @@ import (
 
 // Scenario `throughput`: a server writes, a client reads, round after round over one established pair a thread.
 
-const (
-	leastRoundBytes = 64 * 1024
-	recordBytes     = 16 * 1024
-)
+const leastRoundBytes = 64 * 1024
 
 var sealed string // the tag of a first record, hexadecimal; empty without a sealer
 

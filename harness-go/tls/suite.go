@@ -95,8 +95,8 @@ func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
 		return errors.New("store=on: a server keeps no sessions; what it issues are tickets that hold all")
 	case suite.Tickets > 1 || suite.Tickets == 1 && !suite.Resume:
 		return fmt.Errorf("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
-	case suite.Knobs == "best":
-		return errors.New("knobs=best: documents no setting that saves memory")
+	case suite.Options == "low-memory":
+		return errors.New("options=low-memory: documents no setting that saves memory")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func suite(protocol, cipher, group string) *core.Suite {
-	return &core.Suite{Protocol: protocol, Cipher: cipher, Group: group, Auth: "server", Knobs: "default"}
+	return &core.Suite{Protocol: protocol, Cipher: cipher, Group: group, Auth: "server", Options: "default"}
 }
 
 var sound = []*core.Suite{
@@ -51,7 +51,7 @@ func TestWhatCryptoTlsCannotDoIsSaid(t *testing.T) {
 		"tickets=1: a server sends one, and to a client that would resume":               with(func(it *core.Suite) { it.Tickets = 1 }),
 		"tickets=2: a server sends one, and to a client that would resume":               with(func(it *core.Suite) { it.Tickets, it.Resume = 2, true }),
 		"store=on: a server keeps no sessions; what it issues are tickets that hold all": with(func(it *core.Suite) { it.Store = true }),
-		"knobs=best: documents no setting that saves memory":                             with(func(it *core.Suite) { it.Knobs = "best" }),
+		"options=low-memory: documents no setting that saves memory":                     with(func(it *core.Suite) { it.Options = "low-memory" }),
 	} {
 		if said := (driver{}).Supports(it); said != sentence {
 			t.Errorf("%+v: %q", it, said)

@@ -20,15 +20,18 @@ pub struct Suite {
     /// `auth` "mutual": `client-root.pem`, `client-chain.pem`, `client-key.pem`.
     pub certs: Text,
     pub auth: Text,
-    /// How many a server issues per connection; in TLS 1.2 there is one, or with 0 none.
+    /// How many a server issues per connection, or [`TICKETS_LIBRARY`]; in TLS 1.2 there is one, or with 0 none.
     pub tickets: c_int,
     /// A server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets`.
     pub store: bool,
     /// Clients offer what an earlier session got: ids with `store`, else tickets.
     pub resume: bool,
-    /// "default", or "best": the stack's documented ways to save memory.
-    pub knobs: Text,
+    /// "default", or "low-memory": the stack's documented ways to save memory.
+    pub options: Text,
 }
+
+/// Of a suite's tickets: whatever the library does unless it is told otherwise.
+pub const TICKETS_LIBRARY: c_int = -1;
 
 pub const SERVER_NAME: &str = "localhost";
 

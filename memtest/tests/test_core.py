@@ -57,6 +57,17 @@ def test_phases_come_in_the_designs_order(program):
     assert list(phases(program, 4)) == PHASES
 
 
+def test_with_data_full_each_end_gets_a_record_and_then_waits(program):
+    used = phases(program, 4, "data=full")
+    assert list(used) == [*PHASES[:-4], "full payload", "full reply", "blocked", *PHASES[-4:]]
+    assert {used[phase]["wire_bytes"] for phase in ("full payload", "full reply", "blocked")} == {0}
+
+
+def test_what_is_kept_with_data_full_was_used_before_its_peers_were_freed(program):
+    kept = phases(program, 20, "data=full", "keep=server", "window=3")
+    assert list(kept) == [*PHASES[:6], "blocked", *PHASES[-4:]]
+
+
 def test_live_heap_is_4072_bytes_in_3_blocks_per_session(null):
     few, many = phases(null, 100, heap=True), phases(null, 1000, heap=True)
     for phase in OPEN:

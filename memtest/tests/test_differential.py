@@ -34,8 +34,9 @@ TEXTS = {
     "auth": ["none", "server", "mutual", "None", ""],
     "store": ["off", "on", "ON", ""],
     "resume": ["off", "on", "yes"],
-    "knobs": ["default", "best", "worst", ""],
+    "options": ["default", "low-memory", "worst", ""],
     "aslr": ["off", "on", "0"],
+    "data": ["short", "full", "none", ""],
     "thp": ["off", "host", "on"],
     "role": ["both", "client", "server", "none", ""],
     "keep": ["both", "client", "server", "all", ""],
@@ -44,7 +45,7 @@ TEXTS = {
     "cpus": ["0", "0,0", "1023", "1024", "0,1023", "", "0,", ",0", "0,x", "0-1", "0," * 256 + "0", f"{MOST + 1}"],
 }
 NUMBERS = {
-    "tickets": ["0", "1", f"{MOST}"],
+    "tickets": ["0", "1", "library", f"{MOST}"],
     "threads": ["1", "2", "3"],
     "sessions": ["2", "3", "4", "30"],
     "wires": ["0", "1", "1000"],
@@ -58,8 +59,8 @@ NUMBERS = {
 }
 NOT_OF = {  # keys that a scenario does not have
     "memory": ["rounds", "warmup", "seconds", "cpus", "size"],
-    "handshake": ["size"],
-    "throughput": [],
+    "handshake": ["size", "data"],
+    "throughput": ["data"],
 }
 NO_PAIRS = ["", "=", "=2", "sessions", "size", "--help"]
 NO_KEYS = ["sesions=2", "Sessions=2", "sessions =2", "k" * 31 + "=1", "k" * 32 + "=1"]
@@ -182,12 +183,17 @@ def one_of_each(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[str]
 
 
 switch = st.sampled_from(["off", "on"])
-IGNORED = {"tickets": st.integers(0, 3), "store": switch, "knobs": st.sampled_from(["default", "best"])}
+IGNORED = {
+    "tickets": st.sampled_from([0, 1, 2, "library"]),
+    "store": switch,
+    "options": st.sampled_from(["default", "low-memory"]),
+}
 PLACE = {"aslr": switch, "thp": st.sampled_from(["off", "host"])}
 memory_words = one_of_each(
     window=st.sampled_from(["all", *range(1, 50)]),
     keep=st.sampled_from(["both", "client", "server"]),
     until=st.sampled_from(PHASES),
+    data=st.sampled_from(["short", "full"]),
     marks=st.sampled_from("01"),
     cpu=st.just(0),
     **PLACE,

@@ -3,7 +3,7 @@
 //!
 //! They are kept as the example on rustls' first page keeps them: made empty, drained, and as long as the connection. An
 //! input buffer is then what one read takes, and the output buffer as large as the largest flight. A program may as well
-//! drop one that is empty, as no call needs it to be the same: between its records where knobs=best, when idle else.
+//! drop one that is empty, as no call needs it to be the same: between its records where options=low-memory, when idle else.
 
 use crate::files::failed;
 use memtest_driver::Wire;

@@ -53,7 +53,9 @@ pub fn server(suite: &Suite) -> Result<ServerConfig, String> {
     };
     let config = builder.with_single_cert(certificates(suite, "chain.pem")?, key(suite, "key.pem")?);
     let mut config = config.map_err(failed("chain.pem"))?;
-    config.send_tls13_tickets = suite.tickets as usize;
+    if let Ok(tickets) = suite.tickets.try_into() {
+        config.send_tls13_tickets = tickets; // else the library's own number
+    }
     if resumption::by_ticketer(suite) {
         config.ticketer = provider::Ticketer::new().map_err(failed("tickets"))?;
     }

@@ -57,7 +57,7 @@ where
     type Context = (Arc<S::Config>, bool);
 
     fn context_new(suite: &Suite) -> Result<Self::Context, String> {
-        Ok((Arc::new(S::config(suite)?), &*suite.knobs == "best"))
+        Ok((Arc::new(S::config(suite)?), &*suite.options == "low-memory"))
     }
 
     fn session_new((config, saves): &Self::Context, wire: Wire) -> Result<Self, String> {

@@ -1,6 +1,6 @@
 //! What is kept of a session so that a later one resumes it: by a client, and by a server that issues ids.
 
-use memtest_driver::Suite;
+use memtest_driver::{Suite, TICKETS_LIBRARY};
 use rustls::client::{Resumption, Tls12Resumption};
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache};
 use rustls::ServerConfig;
@@ -17,13 +17,16 @@ pub fn of_client(suite: &Suite) -> Resumption {
         true => Tls12Resumption::SessionIdOnly,
         false => Tls12Resumption::SessionIdOrTickets,
     };
-    match suite.resume {
+    match suite.resume || suite.tickets == TICKETS_LIBRARY {
         true => Resumption::default().tls12_resumption(tls12),
         false => Resumption::disabled(),
     }
 }
 
 pub fn of_server(config: &mut ServerConfig, suite: &Suite) {
+    if suite.tickets == TICKETS_LIBRARY {
+        return; // 256 sessions, and ids of them in place of tickets
+    }
     match suite.store {
         true => config.session_storage = ServerSessionMemoryCache::new(SERVER_SESSIONS),
         false => config.session_storage = Arc::new(NoServerSessionStorage {}),

@@ -30,11 +30,11 @@ impl Driver for Rustls {
 
     fn supports(suite: &Suite) -> Result<(), String> {
         offer(suite)?;
-        match (&*suite.auth, &*suite.knobs) {
+        match (&*suite.auth, &*suite.options) {
             ("server" | "mutual", "default") => Ok(()),
-            ("server" | "mutual", "best") if SAVES => Ok(()),
-            ("server" | "mutual", knobs) => {
-                Err(format!("knobs={knobs}: set_buffer_limit caps rustls' buffers and frees none"))
+            ("server" | "mutual", "low-memory") if SAVES => Ok(()),
+            ("server" | "mutual", options) => {
+                Err(format!("options={options}: set_buffer_limit caps rustls' buffers and frees none"))
             }
             (auth, _) => Err(format!("auth={auth}: does server and mutual only")),
         }

@@ -213,7 +213,7 @@ WORDS = {
     "certs": "certs=memtest/certs/ecdsa-p256",
     "tickets": "tickets=2",
     "store": "store=on",
-    "knobs": "knobs=best",
+    "options": "options=low-memory",
     "auth": "auth=mutual",
 }
 APART |= {

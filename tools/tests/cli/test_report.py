@@ -157,7 +157,10 @@ def test_other_schemas_are_read_and_said(tmp_path):
         ({"compiler": "clang 14.0.6"}, "clang 14.0.6"),
         ({"flags": "-Os"}, "other flags"),
         ({"argv": ["build/harness/x", "certs=memtest/certs/ecdsa-p256"]}, "certs ecdsa-p256"),
-        ({"argv": ["certs=memtest/certs/rsa-2048", "knobs=best", "tickets=2"]}, "tickets 2; knobs best"),
+        (
+            {"argv": ["certs=memtest/certs/rsa-2048", "options=low-memory", "tickets=2"]},
+            "tickets 2; options low-memory",
+        ),
         ({"commit": "f" * 16, "dirty": True}, "commit ffffffffffff with changes"),
     ],
 )

@@ -10,11 +10,11 @@ from tlsmem.config import definitions
 def test_the_definitions_of_the_repository_hold():
     assert "null@c" in definitions.stacks()
     assert definitions.allocators()["system"].library is None
-    assert definitions.suites()["tls13-rsa-aes256"].model_dump(include={"auth", "tickets", "store", "knobs"}) == {
+    assert definitions.suites()["tls13-rsa-aes256"].model_dump(include={"auth", "tickets", "store", "options"}) == {
         "auth": "server",
         "tickets": 0,
         "store": "off",
-        "knobs": "default",
+        "options": "default",
     }
     for campaign in definitions.campaigns().values():
         assert set(campaign.stacks) <= set(definitions.stacks())
@@ -72,7 +72,7 @@ SUITE = '[mine]\nprotocol = "TLSv1.3"\ncipher = "C"\ngroup = "G"\ncerts = "rsa-2
     ("text", "what"),
     [
         (SUITE + "tickts = 2\n", "[mine]: tickts: no such key"),
-        (SUITE + 'tickets = "2"\n', "[mine]: tickets: Input should be a valid integer"),
+        (SUITE + 'tickets = "2"\n', "[mine]: tickets: must be library, or how many"),
         (SUITE + 'auth = "client"\n', "[mine]: auth: Input should be 'server', 'mutual' or 'none'"),
         ('[mine]\nprotocol = "TLSv1.3"\n', "[mine]: cipher: Field required"),
         ("mine = 3\n", "[mine]: Input should be a valid dictionary"),
@@ -170,7 +170,7 @@ def campaign(keys: dict[str, str], **more: str) -> str:
         ("campaigns", campaign(HANDSHAKE, n="2"), "[mine]: n: no such key"),
         ("campaigns", campaign(HANDSHAKE, threads='"all"'), "[mine]: threads"),
         ("campaigns", campaign(TRANSFER, sizes='["16"]'), "[mine]: sizes.0: Input should be a valid integer"),
-        ("suites", SUITE + "tickets = 1.0\n", "[mine]: tickets: Input should be a valid integer"),
+        ("suites", SUITE + "tickets = 1.0\n", "[mine]: tickets: must be library, or how many"),
         ("stacks", C + 'driver = "d"\nsource = "x"\n', "[a@1]: source: Input should be a valid dictionary"),
         ("stacks", C + f'driver = "d"\n{SOURCE}sum = "x"\n', "[a@1]: source.sum: no such key"),
     ],

@@ -140,7 +140,7 @@ def test_arguments_say_the_whole_suite():
     run = Run("openssl@3.5.5", "tls13-rsa-aes256", "system", 100, 1000, "rss", 1)
     assert " ".join(argv(run, suites()["tls13-rsa-aes256"])) == (
         "build/harness/openssl@3.5.5 memory sessions=1000 protocol=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 group=X25519 "
-        "certs=memtest/certs/rsa-2048 auth=server tickets=0 store=off resume=off knobs=default "
+        "certs=memtest/certs/rsa-2048 auth=server tickets=0 store=off resume=off options=default "
         "window=100"
     )
 

@@ -65,7 +65,7 @@ def test_an_unknown_stack_names_the_nearest_and_where_all_are():
 def test_suites_and_allocators_likewise():
     assert "did you mean tls13-rsa-aes256" in refusal(SUITES="tls13-rsa-aes25")
     assert "did you mean jemalloc" in refusal(ALLOCATOR="jemaloc")
-    assert "option STACK " in refusal(STACK="null@c") and "did you mean STACKS?" in refusal(STACK="null@c")
+    assert "option STACK " in refusal(STACK="null@c") and "did you mean STACKS or TICKETS?" in refusal(STACK="null@c")
 
 
 def test_a_name_far_from_all_gets_no_guess():
@@ -235,7 +235,7 @@ def test_a_null_stack_is_one_by_its_table(monkeypatch):
     ("target", "options", "said"),
     [
         ("profile", "STACKS=null@c", "STACKS is no option of `make profile`; did you mean STACK?"),
-        ("mem", "STACK=null@c", "STACK is no option of `make mem`; did you mean STACKS?"),
+        ("mem", "STACK=null@c", "STACK is no option of `make mem`; did you mean STACKS or TICKETS?"),
         ("profile", "STACK=null@d", "STACK: no stack null@d among those of memtest/stacks.toml; did you mean null@c"),
         ("profile", "SUITE=a,b", "SUITE=a,b is more than one; a profile is of one run"),
         ("profile", "TOOL=dhta", "TOOL=dhta must be sites, heaptrack, massif or dhat; did you mean dhat?"),

@@ -57,7 +57,14 @@ def timed_lines(asked: dict[str, str], behaviour: str, scenario: str) -> None:
     threads, rounds, cpus = int(asked["threads"]), int(asked["rounds"]), list(map(int, asked["cpus"].split(",")))
     fields = dict.fromkeys(("role", "keep"), "both") | {"aslr": "off", "thp": "off", "cpu": None, "notes": []}
     size = {"size_bytes": int(asked["size"])} if "size" in asked else {}
-    fields |= {"schema": 3, "stack": "pretender", "reported": "pretender 1", "scenario": scenario, "meter": "time"}
+    fields |= {
+        "schema": 4,
+        "data": "short",
+        "stack": "pretender",
+        "reported": "pretender 1",
+        "scenario": scenario,
+        "meter": "time",
+    }
     fields |= {"sessions": 2 * threads, "threads": threads, "window": "all", "rounds": rounds, "warmup_rounds": 1}
     say("run", **fields, **size, cpus=cpus)
     rounds //= 2 if behaviour in ("early", "lazy") else 1
@@ -81,7 +88,8 @@ def run_line(asked: dict[str, str], meter: str) -> None:
     thp = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text().partition("[")[2].partition("]")[0]
     say(
         "run",
-        schema=3,
+        schema=4,
+        data="short",
         stack="pretender",
         reported="pretender 1",
         scenario="memory",

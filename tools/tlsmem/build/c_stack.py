@@ -204,6 +204,7 @@ def driver_command(stack: Stack, cflags: list[str], root: Path) -> list[str]:
     return [
         *(stack.compiler, *shlex.split(compiler_flags.driver_cflags(stack.compiler)), *maps(stack, root)),
         *source_said(stack),
+        *(f"-D{macro}" for macro in stack.defines),
         *(f"-I{root / folder}" for folder in ("memtest", "harness-c/families")),
         *cflags,
     ]

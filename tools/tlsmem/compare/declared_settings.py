@@ -5,17 +5,17 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
-from tlsmem.stats.remainders import harness_options
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
-from tlsmem.tables.settings import DEFAULTS, allocator_as_used
+from tlsmem.tables.settings import allocator_as_used
 
 VERSION = re.compile(r"\d[\w.]*")
 OWN_STACK = "the same stack"
 
 
 def argument(name: str) -> Callable[[Record], str]:
-    return lambda record: (DEFAULTS | harness_options(record)).get(name, "").rpartition("/")[2]
+    return lambda record: harness_arguments(record).get(name, "")
 
 
 def compiler_names(record: Record) -> str:
@@ -49,7 +49,7 @@ ASPECTS_BY_METER: dict[str, dict[str, Callable[[Record], str]]] = {
         "system": lambda one: one.machine.os,
         "libc": lambda one: one.machine.libc,
     },
-    "knobs": {name: argument(name) for name in ("knobs", "size")},
+    "options": {name: argument(name) for name in ("options", "data", "size")},
 }
 ALLOWED = {"compiler": ("stack",), "cpu": ("cpu",)}  # --by this: those too
 ASPECT_VALUES: dict[str, Callable[[Record], str]] = {  # what --by tells sides apart by

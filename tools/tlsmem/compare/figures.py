@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from tlsmem.compare.figure_places import METERS, PEAK, Place, parse_phase, timed_phase_name
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
 from tlsmem.stats import process_tables, remainders, repeats, session_cost, timed_rates, timed_selection
 from tlsmem.stats.change import Figure
@@ -45,7 +46,7 @@ def heap_figure(found: Sequence[Sequence[Record]], role: str, phase: str, meter:
         return None
     values = [value(runs, role, phase, meter) for runs in found]
     uneven = any(one.denominator != 1 for one in values) or not remainders.repeats_exactly(
-        remainders.harness_options(found[0][0])
+        harness_arguments(found[0][0])
     )
     runs = found[0]
     figure = Figure(tuple(values), len(set(values)) == 1, METERS[meter], noise=Fraction(int(uneven)))

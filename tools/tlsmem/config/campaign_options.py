@@ -21,6 +21,7 @@ def timed(arguments: argparse.Namespace, asked: TimedCampaign) -> TimedCampaign:
     turned: dict = {"stacks": stacks(arguments), "suites": parse_list(arguments.suites), "cpus": several(arguments.cpu)}
     turned |= {"allocators": parse_list(arguments.allocator), "repeats": number(arguments.repeats)}
     turned |= {"sizes": numbers(arguments.sizes), "threads": numbers(arguments.threads)}
+    turned |= configurations(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
     return asked.model_copy(update=given | must_be_there(arguments))
 
@@ -30,6 +31,7 @@ def apply_memory_options(arguments: argparse.Namespace, asked: Campaign) -> Camp
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
     turned |= {"stacks": stacks(arguments), "suites": parse_list(arguments.suites)}
     turned |= {"allocators": parse_list(arguments.allocator), "windows": several(number(arguments.window))}
+    turned |= {"data": arguments.data} | configurations(arguments)
     turned |= {"cpus": several(arguments.cpu), "roles": several(arguments.roles)} | environments(arguments)
     given = {name: value for name, value in turned.items() if value is not None}
     given |= must_be_there(arguments)
@@ -38,6 +40,11 @@ def apply_memory_options(arguments: argparse.Namespace, asked: Campaign) -> Camp
     if arguments.window and any(window != "all" and window > asked.n // 2 for window in asked.windows):
         sys.exit(f"memtest: WINDOW={arguments.window}: N={asked.n} is {asked.n // 2} pairs; all of them at once is all")
     return asked.model_copy(update=ends(arguments, asked.n // 2, asked.peers))
+
+
+def configurations(arguments: argparse.Namespace) -> dict:
+    """Options of the library, and tickets."""
+    return {"options": several(arguments.options), "tickets": several(number(arguments.tickets))}
 
 
 def must_be_there(arguments: argparse.Namespace) -> dict:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, model_validator
 
-from tlsmem.schema.harness_output import Cpu, Env, Roles, Window
+from tlsmem.config.suite_variants import is_ticket_count, name_variant
+from tlsmem.schema.harness_output import Cpu, Data, Env, Roles, Window
 
 
 class Definition(BaseModel):
@@ -23,6 +24,13 @@ def fraction(text: str) -> str:
     return text
 
 
+def parse_tickets(value: object) -> int | str:
+    """A number, `library`, or `suite`: as the suite has it."""
+    if value != "suite" and not is_ticket_count(value):
+        raise ValueError("must be suite, library, or how many")
+    return value
+
+
 class AnyCampaign(Definition):
     """What is recorded, whatever the scenario."""
 
@@ -31,11 +39,19 @@ class AnyCampaign(Definition):
     allocators: list[str] = Field(min_length=1)
     repeats: int = Field(default=1, ge=1, le=1000)
     cpus: list[Cpu] = Field(default=["all"], min_length=1)
+    options: list[Literal["default", "low-memory"]] = Field(default=["default"], min_length=1)
+    tickets: list[Annotated[int | str, PlainValidator(parse_tickets)]] = Field(default=["suite"], min_length=1)
     built_only: bool = False  # stacks that are not built are left out, and said
 
     @property
     def every_stack(self) -> list[str]:
         return list(dict.fromkeys(self.stacks))
+
+    @property
+    def configurations(self) -> list[str]:
+        """The suites with each of the options and numbers of tickets, as variants."""
+        tickets = [None if one == "suite" else one for one in self.tickets]
+        return [name_variant(suite, one, some) for suite in self.suites for some in tickets for one in self.options]
 
     def restrict_to_stacks(self, wanted: Callable[[str], bool]) -> Self | None:
         """With those of its stacks; None when that is no campaign."""
@@ -54,6 +70,7 @@ class Campaign(AnyCampaign):
     roles: list[Roles] = Field(default=["together"], min_length=1)
     peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
     envs: list[Env] = Field(default=["lab"], min_length=1)
+    data: Data = "short"  # that sessions send and receive
     rss: bool = True  # false: runs under the heap meter only
     sites: Annotated[str, AfterValidator(fraction)] | None = None  # of n: where one sites run is made
 

@@ -12,6 +12,8 @@ REPORT_FORMATS = (HTML, *REPORT_TEXTS, FILES)
 # How runs are made
 PROCESSES_OF_ROLES = ("together", "split")
 ENVIRONMENTS = ("lab", "deployed", "both")
+DATA = ("short", "full")
+LIBRARY_OPTIONS = ("default", "low-memory")
 CPU_FEATURES = ("all", "no-avx512", "no-aes", "baseline")
 PROFILERS = ("sites", "heaptrack", "massif", "dhat")
 BOTH = "both"

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self, TypeVar
 from pydantic import (
     AfterValidator,
     Field,
+    PlainValidator,
     PositiveInt,
     RootModel,
     Strict,
@@ -24,6 +25,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.campaigns import Campaign, Definition, TimedCampaign, parse_campaign
 from tlsmem.config.expectations import FULL, SWITCHES, Expectations
 from tlsmem.config.inheritance import resolve_tables
+from tlsmem.config.suite_variants import LIBRARY, Suites, is_ticket_count
 from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables
 from tlsmem.schema.harness_output import Cpu, describe_error
 
@@ -86,6 +88,7 @@ class Stack(Definition):
     binary: str | None = None
     features: list[str] = Field(default=[])
     needs: list[str] = Field(default=[])
+    defines: list[str] = Field(default=[])  # macros for its driver
     include: list[str] = Field(default=[])
     libraries: list[str] = Field(default=[])
     link: list[str] = Field(default=[])
@@ -137,6 +140,13 @@ def tree_place(build: Path, tree: str) -> Path:
     return build / "trees" / tree[:12]
 
 
+def parse_tickets(value: object) -> int | str:
+    """A number, or `library`."""
+    if not is_ticket_count(value):
+        raise ValueError("must be library, or how many")
+    return value
+
+
 class Suite(Definition):
     """A protocol configuration; its fields are the harness's keys."""
 
@@ -145,16 +155,16 @@ class Suite(Definition):
     group: str
     certs: str
     auth: Literal["server", "mutual", "none"] = "server"
-    tickets: int = Field(default=0, ge=0)
+    tickets: Annotated[int | str, PlainValidator(parse_tickets)] = 0  # library: as it does unless it is told otherwise
     store: Literal["off", "on"] = "off"
     resume: Literal["off", "on"] = "off"
-    knobs: Literal["default", "best"] = "default"
+    options: Literal["default", "low-memory"] = "default"
 
     @property
     def features(self) -> frozenset[str]:
         """What a stack must have to do it: the words of `refuses` in stacks.toml."""
-        features = {key for key in SWITCHES if getattr(self, key) not in (0, "off")}
-        features |= {self.protocol, self.cipher, self.group, self.certs, self.auth, self.knobs}
+        features = {key for key in SWITCHES if getattr(self, key) not in (0, LIBRARY, "off")}
+        features |= {self.protocol, self.cipher, self.group, self.certs, self.auth, self.options}
         return frozenset(features if self.resume == "on" else features | {FULL})
 
 
@@ -247,7 +257,8 @@ def stacks() -> dict[str, Stack]:
 
 
 def suites() -> dict[str, Suite]:
-    return read(DEFINITIONS / "suites.toml", Suite.model_validate)
+    """Those of suites.toml, and their variants."""
+    return Suites(read(DEFINITIONS / "suites.toml", Suite.model_validate))
 
 
 def allocators() -> dict[str, Allocator]:

@@ -28,7 +28,7 @@ def memory_runs(campaign: Campaign) -> list[Run]:
     own = {name for name, stack in known.items() if stack.brings}
     nulls = {name for name, stack in known.items() if not stack.tls}
     runs = {
-        Run(stack, suite, allocator, window, count, meter, repeat, roles, peer, env, cpu): None
+        Run(stack, suite, allocator, window, count, meter, repeat, roles, peer, env, cpu, data=campaign.data): None
         for allocator in campaign.allocators
         for env in campaign.envs
         for cpu in campaign.cpus
@@ -36,7 +36,7 @@ def memory_runs(campaign: Campaign) -> list[Run]:
         for roles in campaign.roles
         for window in campaign.windows
         for stack, peer in ends(campaign, nulls)
-        for suite in (["none"] if stack in nulls else campaign.suites)
+        for suite in (["none"] if stack in nulls else campaign.configurations)
         for meter, count in metered(campaign, (allocator, env) == (SYSTEM, "lab") and not own & {stack, peer})
         if meter != "sites" or (repeat, window) == (1, campaign.windows[0])
     }

@@ -286,6 +286,28 @@ VARIABLES = (
         example="CPU=no-avx512",
     ),
     Option(
+        "OPTIONS",
+        "of the library: default, or low-memory: what it documents to hold less at rest (docs/stacks.md)",
+        Choice(choices.LIBRARY_OPTIONS),
+        goals={"mem": of_mem("options", "default")}
+        | {name: OfCampaign("throughput", "options", "default") for name in TIMED},
+        example="OPTIONS=low-memory",
+    ),
+    Option(
+        "TICKETS",
+        "that a server issues a session, or library: as many as it issues by itself",
+        Number(0, word="library"),
+        goals=each("mem", *TIMED, default=Words("as the suite has it")),
+        example="TICKETS=library",
+    ),
+    Option(
+        "DATA",
+        "short: sessions send and receive 1 KiB; full: 16 KiB each way too, and then wait in a read",
+        Choice(choices.DATA),
+        goals={"mem": of_mem("data", "short")},
+        example="DATA=full",
+    ),
+    Option(
         "WINDOW",
         "pairs in the handshake at a time, or all; with KEEP 100 unless given",
         Number(word="all"),

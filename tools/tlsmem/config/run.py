@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlsmem.config.definitions import Suite
-from tlsmem.schema.harness_output import Env, Meter, Role, Roles, Scenario, Window
+from tlsmem.schema.harness_output import Data, Env, Meter, Role, Roles, Scenario, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
 THREADS = 4  # of a run as deployed
@@ -27,6 +27,7 @@ class Run:
     env: Env = "lab"
     cpu: str = EVERY_FEATURE  # the features of it that the library may use
     scenario: Scenario = "memory"
+    data: Data = "short"
 
     @property
     def keeps(self) -> bool:
@@ -48,6 +49,8 @@ class Run:
         asked = {"sessions": self.sessions, **suite, "window": self.window}
         if self.roles == "split":
             asked["role"] = role
+        if self.data != "short":
+            asked["data"] = self.data
         if self.keeps:
             asked["keep"] = self.roles.removeprefix("keep-")
         if self.env != "lab":
@@ -56,7 +59,7 @@ class Run:
 
     def what(self) -> list[str]:
         """Words for people."""
-        return [f"{self.sessions:,} sessions", self.meter]
+        return [f"{self.sessions:,} sessions", self.meter, *["full records"] * (self.data == "full")]
 
     def __str__(self) -> str:
         words = [f"{self.peer} to {self.stack}" if self.peer else self.stack, self.suite, *self.what()]

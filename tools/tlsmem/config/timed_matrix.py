@@ -100,7 +100,7 @@ def timed_runs(campaign: TimedCampaign) -> list[TimedRun]:
 
 def compared(campaign: TimedCampaign) -> Iterator[dict[str, Any]]:
     """What may stand beside each other in a table, threads and configurations, is made one after the other."""
-    for suite in campaign.suites:
+    for suite in campaign.configurations:
         for size in campaign.sizes or [None]:
             for threads in thread_counts(campaign):
                 for allocator in campaign.allocators:

@@ -15,6 +15,7 @@ except ModuleNotFoundError:
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config.inheritance import resolve_tables
+from tlsmem.config.suite_variants import Suites
 
 DEFINITIONS = ROOT / "memtest"
 ALL_STACKS = "all"  # as a list of stacks
@@ -63,7 +64,7 @@ def read_tables(kind: str) -> dict:
     for name, entry in tables.items():
         if kind != "buckets" and not isinstance(entry, dict):
             raise Unreadable(f"memtest/{path.name}: [{name}] must be a table")
-    return tables
+    return Suites(tables) if kind == "suites" else tables
 
 
 @cache

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
-from tlsmem.tables.settings import DEFAULTS, allocator_as_used
+from tlsmem.tables.settings import allocator_as_used
 from tlsmem.tables.table import Cell, Column, Table
 
 MARK_COLUMN = Column("otherwise", "declared otherwise", left=True, usual="")
@@ -29,8 +30,7 @@ def option(name: str) -> Callable[[Record], str]:
     """As given to the harness; `certs` by the name of their directory."""
 
     def given(record: Record) -> str:
-        words = DEFAULTS | dict(word.split("=", 1) for word in record.argv if "=" in word)
-        return f"{name} {words.get(name, 'not said').rsplit('/', 1)[-1]}"
+        return f"{name} {harness_arguments(record)[name]}"
 
     return given
 
@@ -43,7 +43,7 @@ ASPECTS: dict[str, Callable[[Record], str]] = {
     "certs": option("certs"),
     "tickets": option("tickets"),
     "store": option("store"),
-    "knobs": option("knobs"),
+    "options": option("options"),
     "roles": lambda one: f"roles {one.roles}",
     "window": lambda one: f"window {one.window}",
     "env": lambda one: f"env {one.env}",

@@ -81,7 +81,13 @@ ASKED = re.compile(r" \(TLSv1[^()]*\)$")  # the suite, at the end of a driver's 
 NOTES, NOTE_CHARACTERS = 5, 200  # of what a measured run says on stderr
 BEFORE = ["contexts", "sessions"]
 AFTER = ["established", "payload", "reply", "idle", "closed", "trimmed", "freed"]
-WITHOUT_PEERS = [phase for phase in AFTER if phase not in ("payload", "reply")]
+FULL = ["full payload", "full reply", "blocked"]  # with data=full, after the reply
+ENDS = {  # what follows the handshakes, by data and whether both roles stay
+    ("short", True): AFTER,
+    ("full", True): [*AFTER[:3], *FULL, *AFTER[3:]],
+    ("short", False): ["established", *AFTER[3:]],
+    ("full", False): ["blocked", *AFTER[3:]],
+}
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ def incomplete(lines: list[OutputLine]) -> str | None:
         or not all(isinstance(line, PhaseLine | StackLine) for line in inner)
     ):
         return "its output is not a run line, phases and an end line"
-    if not in_order([line.phase for line in phases], AFTER if first.keep == "both" else WITHOUT_PEERS):
+    if not in_order([line.phase for line in phases], ENDS[first.data, first.keep == "both"]):
         return "its phases are not those of docs/records.md, each in its place"
     if any(phase.process != first.role for phase in phases):
         return f"its run line says role {first.role}, and not every phase does"
@@ -271,6 +277,7 @@ def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]
     pairs = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
     pairs += [("window", window, said.window), ("meter", run.meter, said.meter)]
     pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
+    pairs += [("data", run.data, said.data)]
     pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
     return pairs + compare_deployment(run, said, thp_host)
 

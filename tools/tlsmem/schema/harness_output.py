@@ -27,6 +27,7 @@ Scenario = Literal["memory", "throughput", "handshake"]
 Meter = Literal["rss", "heap", "sites", "time", "instructions"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
 Env = Literal["lab", "deployed", "deployed-thp"]
+Data = Literal["short", "full"]  # payloads of 1 KiB, or full records too
 Cpu = Literal["all", "no-avx512", "no-aes", "baseline"]
 Book = Annotated[dict[Annotated[str, Field(pattern="_bytes$")], NonNegativeInt], Field(min_length=1)]
 
@@ -196,13 +197,14 @@ class RunLine(Environment):
     """The first line: what the harness is and what it was asked."""
 
     record: Literal["run"]
-    schema_: Literal[3] = Field(alias="schema")
+    schema_: Literal[4] = Field(alias="schema")
     stack: str
     reported: str
     scenario: Scenario
     sessions: Sessions
     role: Process
     keep: Process
+    data: Data
     threads: PositiveInt
     window: Window
     meter: Meter

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlsmem.config.run import SYSTEM
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import allocator_statistics, session_cost
@@ -16,7 +17,7 @@ from tlsmem.stats.bends import PAGE
 from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import find_tables, remove_tables
-from tlsmem.stats.remainders import explain_remainder, harness_options, keeps_state, repeats_exactly
+from tlsmem.stats.remainders import explain_remainder, keeps_state, repeats_exactly
 from tlsmem.stats.role_sums import check_split_sums
 from tlsmem.stats.rss_breakdown import requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
@@ -31,7 +32,7 @@ SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that rep
 
 def account_findings(run: Record, heap: tuple[Record, Record] | None = None, where: str | None = None) -> Iterator[str]:
     """What does not hold of a sites run, each said of the first phase where it does not."""
-    exact = repeats_exactly(harness_options(run))
+    exact = repeats_exactly(harness_arguments(run))
     accounts = reconcile(run, heap)
     for judge in (unlike, unexplained_rest, off_slope):
         found = ((one, judge(one, accounts, exact)) for one in accounts)

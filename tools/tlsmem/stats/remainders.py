@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.session_cost import HeapCost
@@ -14,15 +15,9 @@ HeapPair = tuple[Record, Record]  # heap runs, the smaller first
 Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
 
 
-def harness_options(record: Record) -> dict[str, str]:
-    """Return the harness's arguments by key, with the defaults of tickets, store and certs."""
-    defaults = {"tickets": "0", "store": "off", "certs": "none"}
-    return defaults | dict(word.split("=", 1) for word in record.argv if "=" in word)
-
-
 def keeps_state(record: Record) -> bool:
     """Return whether the suite asks for resumption: tickets, or a store of sessions."""
-    options = harness_options(record)
+    options = harness_arguments(record)
     return options["tickets"] != "0" or options["store"] != "off"
 
 
@@ -77,7 +72,7 @@ def describe_remainder(
         for run in pair
     )
     within = abs(many - few) <= SIGNATURE_BYTES * (2 if role == "total" else 1)
-    certs = harness_options(pair[0])["certs"]
+    certs = harness_arguments(pair[0])["certs"]
     if "ecdsa" in certs and not cost.blocks.remainder and within:
         return "DER signature length: ECDSA"
     if "rsa" in certs and role != "client" and not cost.blocks.remainder and once(pair, role, many - few):

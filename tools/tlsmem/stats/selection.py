@@ -14,7 +14,7 @@ from tlsmem.schema.roles import ITSELF, Process
 from tlsmem.stats.comparability import describe_dropped, select_comparable, select_latest_builds, sort_by_start
 from tlsmem.stats.series import Series as Series  # for those who read a selection
 from tlsmem.stats.series import Setting as Setting
-from tlsmem.stats.series import cpu_name, peer_name
+from tlsmem.stats.series import cpu_name, data_size, peer_name
 
 
 def declared(record: Record) -> tuple[str, Setting, Scenario, int, Meter, int]:
@@ -107,7 +107,7 @@ def run_from_record(record: Record) -> Run:
         return timed_matrix.run_from_record(record)
     named = (record.stack, record.suite, record.allocator.name, record.window)
     kind = (record.roles, peer_name(record), record.env, cpu_name(record))
-    return Run(*named, record.sessions, record.meter, record.repeat, *kind)
+    return Run(*named, record.sessions, record.meter, record.repeat, *kind, data=data_size(record))
 
 
 ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection may be narrowed to, by argument
@@ -119,6 +119,7 @@ ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection 
     "peers": ("the peer", lambda one: peer_name(one) or ITSELF),
     "envs": ("the environment", lambda one: one.env),
     "cpus": ("CPU", cpu_name),
+    "data": ("data", data_size),
 }
 
 
@@ -132,9 +133,9 @@ def select(
 ) -> Selection:
     """Return the newest comparable runs of memory with these values; None means all values.
 
-    `allocators` are names, `windows` are texts, and `kinds` may be roles, peers, envs and cpus. Pairs of one stack
-    always join the peers, as they are compared with them; peers=[ITSELF] selects these pairs alone. `left_out` of the
-    result says how many other runs there are. Raises ValueError with a sentence when a value has no runs."""
+    `allocators` are names, `windows` are texts, and `kinds` may be roles, peers, envs, cpus and data. Pairs of one
+    stack always join the peers, as they are compared with them; peers=[ITSELF] selects these pairs alone. `left_out` of
+    the result says how many other runs there are. Raises ValueError with a sentence when a value has no runs."""
     records = [record for record in records if record.scenario == "memory"]
     alike = select_comparable(records)
     kept = select_newest(alike)
@@ -149,9 +150,15 @@ def select(
 
     kept = list(filter(wanted, kept))
 
-    def place(setting: Setting) -> tuple[int, str, int, str, int, str, float]:
+    def place(setting: Setting) -> tuple[int, str, int, str, int, str, str, float]:
         width = float("inf") if setting.window == "all" else setting.window
-        kind = (get_args(Roles).index(setting.roles), setting.peer or "", get_args(Env).index(setting.env), setting.cpu)
+        kind = (
+            get_args(Roles).index(setting.roles),
+            setting.peer or "",
+            get_args(Env).index(setting.env),
+            setting.cpu,
+            setting.data,
+        )
         return asked["suites"].index(setting.suite), setting.allocator, *kind, width
 
     settings = sorted({Setting.from_record(one) for one in kept}, key=place)

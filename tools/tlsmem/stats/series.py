@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from tlsmem.schema.harness_output import Env, Meter, Roles, Window
+from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.harness_output import Data, Env, Meter, Roles, Window
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
 
@@ -26,11 +27,12 @@ class Setting:
     peer: str | None = None  # the client's stack in a mixed pair; None: the same stack at both ends
     env: Env = "lab"
     cpu: str = "all"
+    data: Data = "short"
 
     @staticmethod
     def from_record(record: Record) -> "Setting":
         """Return the setting of a run."""
-        kind = (record.roles, peer_name(record), record.env, cpu_name(record))
+        kind = (record.roles, peer_name(record), record.env, cpu_name(record), data_size(record))
         return Setting(record.suite, allocator_name(record), record.window, *kind)
 
     @property
@@ -44,6 +46,11 @@ class Setting:
 def peer_name(record: Record) -> str | None:
     """Return the client's stack of a mixed pair; None where one stack is at both ends."""
     return record.peer.stack if record.peer and record.peer.stack != record.stack else None
+
+
+def data_size(record: Record) -> Data:
+    """Return what the sessions sent and received: `full` where it was a full record each too."""
+    return "full" if has_full_records(record) else "short"
 
 
 def cpu_name(record: Record) -> str:

@@ -5,12 +5,13 @@ A rest is memory that does not come from where that pair's does: tables that gro
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Phase, PhaseSites, StackDepth
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import session_cost
 from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables, remove_tables
-from tlsmem.stats.remainders import harness_options, repeats_exactly
+from tlsmem.stats.remainders import repeats_exactly
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.rss_accounts import row_name_cells, row_name_columns
@@ -151,7 +152,7 @@ SHORT = {key: heading for key, heading in FIGURES.items() if key not in ("live_b
 
 def why(run: Record, accounts: Sequence[Reconciliation]) -> str | None:
     """What rests are, where it is known."""
-    return TABLE_NOTE if are_process_wide_tables(accounts, repeats_exactly(harness_options(run))) else None
+    return TABLE_NOTE if are_process_wide_tables(accounts, repeats_exactly(harness_arguments(run))) else None
 
 
 def figures(one: Reconciliation, shown: Iterable[str], why: str | None = None) -> Iterator[Cell]:

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
-DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "knobs": "knobs {}"}
-DEFAULTS = {"tickets": "0", "store": "off", "knobs": "default"}  # as in docs/records.md
+DECLARED = {"certs": "{}", "tickets": "{} tickets", "store": "store {}", "options": "options {}"}
 
 
 SETTING_ASPECTS = (
@@ -20,6 +20,7 @@ SETTING_ASPECTS = (
     "roles",
     "env",
     "cpu",
+    "data",
 )  # not the peer: mixed pairs are in a table of their own
 
 
@@ -42,7 +43,7 @@ def describe_common_settings(selection: Selection) -> str:
     """What columns_of leaves out: equal in all settings. The laboratory and its whole CPU go without saying."""
     equal = [name for name in SETTING_ASPECTS if not selection.varies(name)]
     said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
-    return ", ".join(text for text in said if text not in ("env lab", "cpu all")).capitalize()
+    return ", ".join(text for text in said if text not in ("env lab", "cpu all", "data short")).capitalize()
 
 
 def processes_by_holder(setting: Setting) -> dict[str, Process]:
@@ -52,8 +53,8 @@ def processes_by_holder(setting: Setting) -> dict[str, Process]:
 
 def options(record: Record) -> str:
     """Certificates and resumption, as given to the harness."""
-    given = DEFAULTS | dict(word.split("=", 1) for word in record.argv if "=" in word)
-    said = [text.format(given[name].rsplit("/", 1)[-1]) for name, text in DECLARED.items() if name in given]
+    given = harness_arguments(record)
+    said = [text.format(given[name]) for name, text in DECLARED.items()]
     return ", ".join(said)
 
 

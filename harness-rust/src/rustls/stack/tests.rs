@@ -17,7 +17,7 @@ fn suite(protocol: &'static CStr, cipher: &'static CStr) -> Suite {
         tickets: 0,
         store: false,
         resume: false,
-        knobs: c"default".into(),
+        options: c"default".into(),
     }
 }
 

@@ -1,0 +1,52 @@
+"""Suites in other configurations than their own: `tls13-rsa-aes256+low-memory`, `+tickets-library`, `+tickets-2`.
+
+A variant is a suite like any other, made when it is asked for. Standard library only."""
+
+import re
+from typing import Any, TypeGuard
+
+LIBRARY = "library"  # of tickets: as many as the library issues unless it is told otherwise
+LOW_MEMORY = "low-memory"  # of options
+VARIANT = re.compile(
+    rf"(?P<base>[^+]+)(?P<options>\+{LOW_MEMORY})?(\+tickets-(?P<tickets>{LIBRARY}|0|[1-9][0-9]{{0,8}}))?"
+)
+
+
+def is_ticket_count(value: object) -> TypeGuard[int | str]:
+    """Return whether a suite may have this value of `tickets`."""
+    return value == LIBRARY or (type(value) is int and value >= 0)
+
+
+def name_variant(base: str, options: str = "default", tickets: int | str | None = None) -> str:
+    """Return the variant's name; without settings the suite's own."""
+    return base + f"+{LOW_MEMORY}" * (options == LOW_MEMORY) + (f"+tickets-{tickets}" if tickets is not None else "")
+
+
+def split_variant(name: str) -> tuple[str, dict[str, int | str]]:
+    """Return the suite's own name and the settings that differ: `options` and `tickets`.
+
+    Raises KeyError when the name is not formed so."""
+    found = VARIANT.fullmatch(name)
+    if not found:
+        raise KeyError(name)
+    settings: dict[str, int | str] = {"options": LOW_MEMORY} if found["options"] else {}
+    if tickets := found["tickets"]:
+        settings["tickets"] = tickets if tickets == LIBRARY else int(tickets)
+    return found["base"], settings
+
+
+class Suites(dict[str, Any]):
+    """Suites by name, as tables or as models; a variant is there too, but is not one of the names that are listed."""
+
+    def __missing__(self, name: str) -> Any:
+        base, settings = split_variant(name)
+        if not settings or not dict.__contains__(self, base):
+            raise KeyError(name)
+        suite = self[base]
+        return {**suite, **settings} if isinstance(suite, dict) else suite.model_copy(update=settings)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and self[name] is not None
+        except KeyError:
+            return False
