@@ -305,7 +305,8 @@ check-go:
 	@tools/dev/check_go.py tests
 
 # A worker a CPU: which process stood still at a time limit is only seen where the others come to run.
-PYTEST := .venv/bin/python -m pytest -n auto --dist loadfile
+# Without cached bytecode each process of pytest rewrites the asserts of all tests: seconds of each CPU.
+PYTEST := PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist loadfile
 check-python: build/tests/faulty
 	@echo 'check: Python tests'
 	@$(PYTEST) -m 'not slow'

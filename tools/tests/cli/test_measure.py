@@ -20,7 +20,7 @@ MISBEHAVIOUR |= {"refuse": "unsupported", "obey": "measured", "orphan": "measure
 
 def test_what_misbehaves_is_recorded_with_its_reason_and_the_campaign_goes_on(project, snapshot):
     stacks = project.install(*MISBEHAVIOUR)
-    done = project.measure("--heap=0", "--timeout=5", stacks=stacks, n=2)
+    done = project.measure("--heap=0", "--timeout=3", stacks=stacks, n=2)
     runs = {run.stack.partition("@")[0]: run for run in project.recorded()}
     assert {behaviour: run.status for behaviour, run in runs.items()} == MISBEHAVIOUR
     assert {behaviour: run.reason for behaviour, run in runs.items()} == snapshot(name="reasons")

@@ -136,21 +136,23 @@ def ran_text(whole: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("# Nothing\n", "there is no query: a block that begins with ```sql"),
-        ("```sql\nSELECT stak FROM 'data/*/null.jsonl'\n```\n", "the query that begins \"SELECT stak FROM 'data/"),
-        ("```sql\n-- later\n```\n\n| x |\n", "the query that begins '-- later' asks nothing, and a table stands below"),
-        ("```sql\n\n\nSELEC '\x1b[31m';\n```\n", "the query that begins \"SELEC '\\x1b[31m';\": Parser Error: "),
-        ("```sql\nSELEC 1;\n```\n\n| x |\n", "the query that begins 'SELEC 1;': Parser Error: "),
+        "# Nothing\n",
+        "```sql\nSELECT stak FROM 'data/*/null.jsonl'\n```\n",
+        "```sql\n-- later\n```\n\n| x |\n",
+        "```sql\n\n\nSELEC '\x1b[31m';\n```\n",
+        "```sql\nSELEC 1;\n```\n\n| x |\n",
     ],
+    ids=["no query", "no such file", "a comment alone", "escape sequence", "no SQL"],
 )
-def test_what_cannot_be_asked_is_one_sentence_and_changes_nothing(tmp_path, text, said):
+def test_what_cannot_be_asked_is_one_sentence_and_changes_nothing(tmp_path, text, snapshot):
     page = tmp_path / "page.md"
     page.write_text(text)
     refused = ran(page)
     assert refused.returncode == 1 and refused.stdout == "" and refused.stderr.count("\n") == 1
-    assert refused.stderr.startswith(f"query: {page}: {said}") and page.read_text() == text
+    assert re.sub(r"(?<= Error: ).*", "", refused.stderr) == snapshot  # the rest is DuckDB's words
+    assert page.read_text() == text
 
 
 def test_a_page_that_is_not_there_is_one_sentence(tmp_path):

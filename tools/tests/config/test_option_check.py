@@ -20,6 +20,11 @@ def refusal(**options):
     return str(refused.value)
 
 
+def as_options(*words: str) -> dict[str, str]:
+    """NAME=VALUE as it is given to make."""
+    return dict(word.split("=", 1) for word in words)
+
+
 def make(*arguments, **environment):
     return subprocess.run(
         ["make", "-s", *arguments], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True
@@ -57,19 +62,16 @@ def test_n_must_be_a_positive_even_number(n):
     assert f"N={n}" in refusal(N=n)
 
 
-def test_an_unknown_stack_names_the_nearest_and_where_all_are():
-    said = refusal(STACKS="openssl@3.5.5 opensl@3.5.5")
-    assert "no stack opensl@3.5.5" in said and "did you mean openssl@3.5.5" in said and "memtest/stacks.toml" in said
+@pytest.mark.parametrize(
+    "option",
+    ["STACKS=openssl@3.5.5 opensl@3.5.5", "SUITES=tls13-rsa-aes25", "ALLOCATOR=jemaloc", "STACK=null@c"],
+)
+def test_an_unknown_name_gets_the_nearest_and_where_all_are(option, snapshot):
+    assert refusal(**as_options(option)) == snapshot
 
 
-def test_suites_and_allocators_likewise():
-    assert "did you mean tls13-rsa-aes256" in refusal(SUITES="tls13-rsa-aes25")
-    assert "did you mean jemalloc" in refusal(ALLOCATOR="jemaloc")
-    assert "option STACK " in refusal(STACK="null@c") and "did you mean STACKS or TICKETS?" in refusal(STACK="null@c")
-
-
-def test_a_name_far_from_all_gets_no_guess():
-    assert "did you mean" not in refusal(STACKS="qqqqqqqq")
+def test_a_name_far_from_all_gets_no_guess(snapshot):
+    assert refusal(STACKS="qqqqqqqq") == snapshot
 
 
 def test_lists_are_separated_by_spaces_or_commas():
@@ -148,12 +150,11 @@ def test_options_reach_the_commands_that_take_them(target, options, command):
     assert any(all(part in line for part in command) for line in lines)
 
 
-def test_an_option_that_a_target_does_not_take_is_refused():
+def test_an_option_that_a_target_does_not_take_is_refused(snapshot):
     done = subprocess.run(
         [ROOT / "tools/names.py", "--goal", "bench-loop", "N=4", "STACKS=null@c"], capture_output=True, text=True
     )
-    assert done.returncode == 2
-    assert done.stderr == "memtest: N is no option of `make bench-loop`; it takes STACKS, REPEATS\n"
+    assert (done.returncode, done.stderr) == (2, snapshot)
 
 
 def test_make_hands_a_name_of_any_shape_on_as_it_is():
@@ -180,43 +181,33 @@ def test_a_bare_make_lists_every_target_and_option():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    "option",
     [
-        ({"N": "-2"}, "N=-2 is negative; the least is 2"),
-        ({"HEAP": "-1"}, "HEAP=-1 is negative; the least is 0"),
-        ({"N": "1000000002"}, "N=1000000002 is too large; the most is 1000000000"),
-        ({"N": "9" * 13}, "N=9999999999999 is too large; the most is 1000000000"),
-        ({"WINDOW": "1000000001"}, "WINDOW=1000000001 is too large; the most is 1000000000"),
-        ({"REPEATS": "1001"}, "REPEATS=1001 is too large; the most is 1000"),
-        ({"n": "10"}, "no option n among those of `make help`; did you mean N or ENV?"),
-        ({"OUT": "-x"}, "OUT='-x' begins with a dash or holds a line break; it names a directory"),
-        ({"OUT": "a\nb"}, "OUT='a\\nb' begins with a dash or holds a line break; it names a directory"),
+        "N=-2",
+        "HEAP=-1",
+        "N=1000000002",
+        "N=9999999999999",
+        "WINDOW=1000000001",
+        "REPEATS=1001",
+        "n=10",
+        "OUT=-x",
+        "OUT=a\nb",
     ],
 )
-def test_a_sentence_says_what_is_so(options, said):
-    assert refusal(**options) == said
+def test_a_sentence_says_what_is_so(option, snapshot):
+    assert refusal(**as_options(option)) == snapshot
 
 
-MIXED = {"CLIENT": "null@c", "SERVER": "null@rust"}
+@pytest.mark.parametrize("option", ["CLIENT=null@c", "SERVER=null@c"])
+def test_a_mixed_pair_needs_both_ends(option, snapshot):
+    assert refusal(**as_options(option)) == snapshot
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"CLIENT": "null@c"}, "CLIENT needs SERVER too: a mixed pair has two ends"),
-        ({"SERVER": "null@c"}, "SERVER needs CLIENT too: a mixed pair has two ends"),
-        (MIXED | {"STACKS": "null@c"}, "CLIENT and SERVER name the stacks; leave STACKS out"),
-        (MIXED | {"ROLES": "together"}, "CLIENT and SERVER are a process each; leave ROLES=together out"),
-        (MIXED | {"SERVER": "openssl@3.5.5"}, "a null stack speaks no TLS: give it another as its peer"),
-        (MIXED | {"SERVER": "null@c null@c"}, "SERVER=null@c null@c is more than one; it is one stack"),
-        (
-            MIXED | {"KEEP": "client"},
-            "KEEP=client frees the peers within one process; with two there is nothing to free",
-        ),
-    ],
+    "option", ["STACKS=null@c", "ROLES=together", "SERVER=openssl@3.5.5", "SERVER=null@c null@c", "KEEP=client"]
 )
-def test_ends_that_do_not_go_together(options, said):
-    assert refusal(**options) == said
+def test_ends_that_do_not_go_together(option, snapshot):
+    assert refusal(**as_options("CLIENT=null@c", "SERVER=null@rust", option)) == snapshot
 
 
 def test_a_null_stack_is_one_by_its_table(monkeypatch):
@@ -232,18 +223,19 @@ def test_a_null_stack_is_one_by_its_table(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("target", "options", "said"),
+    ("target", "option"),
     [
-        ("profile", "STACKS=null@c", "STACKS is no option of `make profile`; did you mean STACK?"),
-        ("mem", "STACK=null@c", "STACK is no option of `make mem`; did you mean STACKS or TICKETS?"),
-        ("profile", "STACK=null@d", "STACK: no stack null@d among those of memtest/stacks.toml; did you mean null@c"),
-        ("profile", "SUITE=a,b", "SUITE=a,b is more than one; a profile is of one run"),
-        ("profile", "TOOL=dhta", "TOOL=dhta must be sites, heaptrack, massif or dhat; did you mean dhat?"),
+        ("profile", "STACKS=null@c"),
+        ("mem", "STACK=null@c"),
+        ("profile", "STACK=null@d"),
+        ("profile", "SUITE=a,b"),
+        ("profile", "TOOL=dhta"),
     ],
 )
-def test_the_options_of_a_profile_are_its_own(target, options, said):
-    done = make(target, options)
-    assert done.returncode == 2 and done.stderr.startswith(f"memtest: {said}") and not done.stdout
+def test_the_options_of_a_profile_are_its_own(target, option, snapshot):
+    done = make(target, option)
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.splitlines()[0] == snapshot  # make itself says more
 
 
 def test_the_options_of_one_target_are_listed_with_its_defaults():
@@ -268,17 +260,9 @@ def test_what_is_kept_and_split_processes_do_not_go_together():
     option_check.check_options({"CLIENT": "null@c", "SERVER": "null@rust", "ROLES": "split", "ENV": "both"})
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        ("ROLES", "together or split"),
-        ("KEEP", "client or server"),
-        ("ENV", "lab, deployed or both"),
-        ("FRESH", "0 or 1"),
-    ],
-)
-def test_a_choice_names_what_there_is(option, said):
-    assert refusal(**{option: "no"}) == f"{option}=no must be {said}"
+@pytest.mark.parametrize("option", ["ROLES", "KEEP", "ENV", "FRESH"])
+def test_a_choice_names_what_there_is(option, snapshot):
+    assert refusal(**{option: "no"}) == snapshot
 
 
 def test_the_most_is_accepted():
@@ -286,24 +270,22 @@ def test_the_most_is_accepted():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    "options",
     [
-        ({"STACKS": "all null@c"}, "STACKS=all null@c: all is every stack already; leave the others out"),
-        (
-            {"STACKS": "openssl@path"},
-            "openssl@path needs PREFIX=DIRECTORY: where the library that it is linked with is",
-        ),
-        ({"CLIENT": "openssl@3.5.5", "SERVER": "openssl@path"}, "openssl@path needs PREFIX=DIRECTORY"),
-        ({"STACKS": "openssl@3.5.5", "PREFIX": "/"}, "PREFIX=/ is for openssl@path only: name it as a stack, or leave"),
-        ({"PREFIX": "/"}, "PREFIX=/ is for openssl@path only"),
-        ({"STACKS": "openssl@path", "PREFIX": __file__}, f"PREFIX={__file__} is a file; it must be a directory"),
-        ({"STACKS": "openssl@path", "PREFIX": "/no/such"}, "PREFIX=/no/such is not there; it is where your library"),
-        ({"STACKS": "openssl@path", "PREFIX": ""}, "PREFIX is empty; it names a directory"),
-        ({"SUITES": "all"}, "SUITES: no suite all among those of memtest/suites.toml"),
+        ["STACKS=all null@c"],
+        ["STACKS=openssl@path"],
+        ["CLIENT=openssl@3.5.5", "SERVER=openssl@path"],
+        ["STACKS=openssl@3.5.5", "PREFIX=/"],
+        ["PREFIX=/"],
+        ["STACKS=openssl@path", "PREFIX=/dev/null"],
+        ["STACKS=openssl@path", "PREFIX=/no/such"],
+        ["STACKS=openssl@path", "PREFIX="],
+        ["SUITES=all"],
     ],
+    ids=" ".join,
 )
-def test_all_stacks_and_the_prefix_of_one(options, said):
-    assert refusal(**options).startswith(said)
+def test_all_stacks_and_the_prefix_of_one(options, snapshot):
+    assert refusal(**as_options(*options)) == snapshot
 
 
 def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
@@ -320,7 +302,7 @@ def test_all_are_all_but_what_needs_a_prefix_that_is_not_given():
     ("key", "there_is_none"),
     [("suites", "tls13-rsa-aes256-qp"), ("stacks", "openssl@3.5.6"), ("allocators", "jemaloc")],
 )
-def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none):
+def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key, there_is_none, snapshot):
     tables = {
         kind: toml_tables.read_tables(kind)
         for kind in ("stacks", "suites", "allocators", "campaigns", "cpus", "buckets")
@@ -328,8 +310,7 @@ def test_a_campaign_that_names_what_there_is_not_is_found_first(monkeypatch, key
     tables["campaigns"]["law"][key].append(there_is_none)
     for module in (option_check, option_kinds, toml_tables):
         monkeypatch.setattr(module, "read_tables", tables.get)
-    said = f"memtest/campaigns.toml: [law]: {key}: no {key[:-1]} {there_is_none} among those of memtest/{key}.toml"
-    assert refusal().startswith(f"{said}; did you mean ")
+    assert refusal() == snapshot
 
 
 def test_make_takes_no_line_break_for_a_command():
@@ -350,16 +331,10 @@ def test_a_table_may_say_only_in_what_it_differs(tmp_path, monkeypatch):
     assert toml_tables.read_tables("stacks")["c"] == {"needs": ["x"], "driver": "d"}
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ('[a]\nlike = "z"\n', "[a]: like: there is no table z"),
-        ('[a]\nlike = "b"\n[b]\nlike = "a"\n', "[b]: like: a is like this one in turn"),
-    ],
-)
-def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, what):
+@pytest.mark.parametrize("text", ['[a]\nlike = "z"\n', '[a]\nlike = "b"\n[b]\nlike = "a"\n'], ids=["none", "itself"])
+def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, snapshot):
     (tmp_path / "stacks.toml").write_text(text)
     monkeypatch.setattr(toml_tables, "DEFINITIONS", tmp_path)
     with pytest.raises(ValueError) as refused:
         toml_tables.read_tables("stacks")
-    assert what in str(refused.value)
+    assert str(refused.value) == snapshot

@@ -1,5 +1,6 @@
 """The gate with real processes: a baseline, what has not changed is held, 16 bytes more of a client are found."""
 
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -8,6 +9,7 @@ import pytest
 
 from tests.gate.test_budget import text_of
 from tests.support import forked_command
+from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
 from tlsmem.cli.gate import parser
 from tlsmem.gate import judge
@@ -52,7 +54,7 @@ def install(project, stack: str, program: bytes) -> None:
     stacks.write_text(before + like)
 
 
-def test_sixteen_bytes_more_of_a_client_session_are_found_and_named(project, gate, tmp_path, capsys):
+def test_sixteen_bytes_more_of_a_client_session_are_found_and_named(project, gate, tmp_path, capsys, snapshot):
     install(project, "null@c", null(tmp_path))
     made = gate(text_of(BYTES, BLOCKS, baseline="base"), "--new-baseline", "base")
     assert (made.returncode, made.stdout) == (0, 'base: 3 runs; in BUDGET.toml: baseline = "base"\n')
@@ -66,9 +68,9 @@ def test_sixteen_bytes_more_of_a_client_session_are_found_and_named(project, gat
     found = gate(text_of(BYTES | grown, BLOCKS | grown, baseline="base"), "--junit", "gate.xml")
     assert found.returncode == 3
     assert found.stderr.endswith("gate: 3 of 4 budgets are held; 1 exceeded\n")
-    named = "[[budget]] 1: null@grown, none: client session, established, heap: 4,088 B, at most 4,072 B"
-    assert f"gate: {named} (+0 B against 4,072 B): 16 B more than the limit\n" in found.stderr
-    assert "null@grown, none: client session, established: call sites that grew" in found.stdout
+    exceeded = [line for line in found.stderr.splitlines() if "[[budget]]" in line]
+    assert exceeded == snapshot(name="exceeded") and re.findall(r"[\d,]+(?= B)", exceeded[0])[-1] == "16"
+    assert drop_table_rows(found.stdout) == snapshot(name="tables")
     assert "|         16 |           0 | session_new < client_session_new" in found.stdout
     (failure,) = ElementTree.parse(project.root / "gate.xml").iter("failure")
     assert "  +16 B, +0 blocks: session_new < client_session_new" in failure.text
@@ -85,10 +87,9 @@ def holding(project, capsys) -> None:
 
 
 @pytest.mark.parametrize("behaviour, status", [("crash", 1), ("refuse", 3)])
-def test_what_a_run_comes_to_is_the_exit_status(project, gate, behaviour, status):
+def test_what_a_run_comes_to_is_the_exit_status(project, gate, behaviour, status, snapshot):
     (stack,) = project.install(behaviour)
     done = gate(text_of(PRETENDER | {"stack": stack}))
     assert done.returncode == status, done.stderr
-    assert ("cannot be judged: failed: killed by SIGSEGV" in done.stderr) == (behaviour == "crash")
-    assert ("cannot be judged: unsupported: pretender: no TLS at all" in done.stderr) == (behaviour == "refuse")
+    assert [line for line in done.stderr.splitlines() if "cannot be judged" in line] == snapshot
     assert "Traceback" not in done.stderr

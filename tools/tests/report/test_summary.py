@@ -25,12 +25,16 @@ def words(recordings) -> str:
     return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", str(summary_section.section(recordings).html)))
 
 
-def test_it_says_the_ends_and_openssl_beside_rustls(three):
-    said = words(three)
-    assert f"6.2 to 50.8 KiB of live heap an established server session keeps in {SUITE}" in said
-    assert f"the least with {RUSTLS}, the most with {OPENSSL}, of 3 stacks" in said
-    assert f"8.1 times as much is kept by {OPENSSL} as by {RUSTLS}: 50.8 and 6.2 KiB" in said
-    assert "at the peak of the handshake they hold 80.1 and 10.9 KiB" in said
+def findings(recordings) -> str:
+    """What is said below the machine, which differs."""
+    return words(recordings).removeprefix(f"Measured on {recordings[0].about_machine}")
+
+
+def test_it_says_the_ends_and_openssl_beside_rustls(three, snapshot):
+    said = findings(three)
+    for figures in ("6.2 to 50.8 KiB", "8.1 times", "50.8 and 6.2 KiB", "80.1 and 10.9 KiB"):
+        assert figures in said
+    assert said == snapshot
 
 
 def test_bars_are_of_the_widest_peak_the_smallest_first(three):
@@ -74,11 +78,10 @@ def test_nearly_as_many_stacks_of_tls_1_3_come_before_older_suites(tmp_path):
     assert ranking.best_ranking(read(tmp_path / "few", few)).setting.suite == OLDER
 
 
-def test_handshakes_a_second_of_the_slowest_and_the_fastest_server(tmp_path):
+def test_handshakes_a_second_of_the_slowest_and_the_fastest_server(tmp_path, snapshot):
     stacks = [OPENSSL, RUSTLS]
-    said = words(read(tmp_path, synthetic_timed.campaign(stacks, [SUITE])))
-    assert f"2,000 to 2,500 a second full handshakes one server thread makes in {SUITE}" in said
-    assert f"the fewest with {OPENSSL}, the most with {RUSTLS}, of 2 stacks timed" in said
+    said = findings(read(tmp_path, synthetic_timed.campaign(stacks, [SUITE])))
+    assert "2,000 to 2,500 a second" in said and said == snapshot
     assert "a second" not in words(read(tmp_path / "one", synthetic_timed.campaign(stacks[:1], [SUITE])))
 
 

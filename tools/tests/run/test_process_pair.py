@@ -61,25 +61,25 @@ def test_stacks_are_numbered_through(pair):
 
 
 @pytest.mark.parametrize(
-    ("client", "server", "status", "reason"),
+    ("client", "server", "status"),
     [
-        ("obey", "crash", "failed", "the server's process: killed by SIGSEGV: no word on stderr"),
-        ("crash", "obey", "failed", "the client's process: killed by SIGSEGV: no word on stderr"),
-        ("fail", "obey", "failed", "the client's process: exit 1: memtest: pretender: handshakes incomplete"),
-        ("obey", "flood", "failed", "the server's process: killed: it printed more than 16 MiB"),
-        ("obey", "refuse", "unsupported", "the server's process: pretender: no TLS at all"),
-        ("refuse", "refuse", "unsupported", "pretender: no TLS at all"),
-        ("silent", "obey", "failed", "the client's process: no end line, so no measurement"),
-        ("obey", "garbage", "failed", "the server's process: line 12 of its output is not as in docs/records.md"),
-        ("obey", "weak", "failed", "cipher: the client says C, but the server says NULL"),
-        ("resumed", "obey", "failed", "resumed: the client says True, but the server says False"),
-        ("hang", "crash", "failed", "the server's process: killed by SIGSEGV"),
+        ("obey", "crash", "failed"),
+        ("crash", "obey", "failed"),
+        ("fail", "obey", "failed"),
+        ("obey", "flood", "failed"),
+        ("obey", "refuse", "unsupported"),
+        ("refuse", "refuse", "unsupported"),
+        ("silent", "obey", "failed"),
+        ("obey", "garbage", "failed"),
+        ("obey", "weak", "failed"),
+        ("resumed", "obey", "failed"),
+        ("hang", "crash", "failed"),
     ],
 )
-def test_the_reason_names_the_process_that_failed_first(pair, client, server, status, reason):
+def test_the_reason_names_the_process_that_failed_first(pair, client, server, status, snapshot):
     def ended_in_time() -> bool:
         outcome = pair(client, server)
-        assert (outcome.status, outcome.reason[: len(reason)]) == (status, reason)
+        assert (outcome.status, outcome.reason) == (status, snapshot(name="reason"))
         return outcome.elapsed_ns < 2e9  # a start, and at most a second more than the process that failed
 
     assert any(ended_in_time() for _ in range(3))  # three tries: the machine may be busy
@@ -87,17 +87,11 @@ def test_the_reason_names_the_process_that_failed_first(pair, client, server, st
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("client", "server", "reason"),
-    [
-        ("obey", "hang", "the server's process: killed at the time limit of 3 s"),
-        ("hang", "obey", "the client's process: killed at the time limit of 3 s"),
-        ("stop", "obey", "the client's process: killed at the time limit of 3 s: it had been stopped by a signal"),
-        ("obey", "stop", "the server's process: killed at the time limit of 3 s: it had been stopped by a signal"),
-        ("hang", "hang", "killed at the time limit of 3 s"),
-    ],
+    ("client", "server"),
+    [("obey", "hang"), ("hang", "obey"), ("stop", "obey"), ("obey", "stop"), ("hang", "hang")],
 )
-def test_at_the_time_limit_the_one_that_stood_still_is_named(pair, client, server, reason):
-    assert pair(client, server, limit_s=3).reason == reason
+def test_at_the_time_limit_the_one_that_stood_still_is_named(pair, client, server, snapshot):
+    assert pair(client, server, limit_s=3).reason == snapshot
 
 
 def test_what_cannot_be_started_ends_the_other(pair, tmp_path):

@@ -150,18 +150,12 @@ def recounted(recording) -> None:
 
 
 FAULTS = {
-    "edited": (edited, "null@c.jsonl.zst: was changed after it was sealed"),
-    "missing": (lambda one: (one / "null@c.jsonl.zst").unlink(), "null@c.jsonl.zst: missing: manifest.json has it"),
-    "cut": (
-        lambda one: (one / "null@c.jsonl.zst").write_bytes((one / "null@c.jsonl.zst").read_bytes()[:-9]),
-        "null@c.jsonl.zst: the sealed recording is damaged or cut off",
-    ),
-    "more": (
-        lambda one: (one / "more.jsonl.zst").write_bytes((one / "null@c.jsonl.zst").read_bytes()),
-        "more.jsonl.zst: manifest.json does not have it",
-    ),
-    "counts": (recounted, "manifest.json: records is not that of the records"),
-    "manifest": (lambda one: (one / "manifest.json").write_text("{"), "not the manifest of a sealed recording"),
+    "edited": edited,
+    "missing": lambda one: (one / "null@c.jsonl.zst").unlink(),
+    "cut": lambda one: (one / "null@c.jsonl.zst").write_bytes((one / "null@c.jsonl.zst").read_bytes()[:-9]),
+    "more": lambda one: (one / "more.jsonl.zst").write_bytes((one / "null@c.jsonl.zst").read_bytes()),
+    "counts": recounted,
+    "manifest": lambda one: (one / "manifest.json").write_text("{"),
 }
 
 
@@ -171,12 +165,10 @@ def command(*words) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_verify_says_one_sentence_a_failure(recording, name):
+def test_verify_says_one_sentence_a_failure(recording, name, snapshot):
     seal_recording.seal(recording)
-    change, said = FAULTS[name]
-    change(recording)
-    (failure,) = list(seal_recording.verify(recording))
-    assert said in failure and "\n" not in failure
+    FAULTS[name](recording)
+    assert list(seal_recording.verify(recording)) == snapshot
 
 
 def test_the_commands_seal_and_verify(recording):
