@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, PositiveInt
 
 from tlsmem.config.campaigns import Definition
+from tlsmem.config.suite_variants import LIBRARY
 
 SWITCHES = ("store", "tickets", "resume")  # keys of a suite that are a feature when they are on
 FULL = "full"  # the feature of a suite whose handshakes are full ones
@@ -31,9 +32,9 @@ class Expectations(Definition):
     group_from: Literal["session", "offer"] = "session"
     heap_varies: str = ""  # why two equal runs differ
 
-    def refusal_of(self, features: frozenset[str], tickets: int = 0) -> str | None:
+    def refusal_of(self, features: frozenset[str], tickets: int | str = 0) -> str | None:
         """The key and entry that say that a suite with these features is refused; None where nothing does."""
-        if self.most_tickets and tickets > self.most_tickets:
+        if self.most_tickets and tickets != LIBRARY and int(tickets) > self.most_tickets:
             return f"most_tickets = {self.most_tickets}"
         entry = next((entry for entry in self.refuses or () if features.issuperset(entry.split())), None)
         return entry and f'refuses = "{entry}"'

@@ -8,6 +8,7 @@ from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Campaign, Stack, Suite
 from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
+from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
 from tlsmem.config.timed_matrix import probe_run
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import describe_missing, is_built, unavailable_reason
@@ -15,6 +16,7 @@ from tlsmem.run.runner import Runner
 from tlsmem.run.validate import Outcome
 
 TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
+VARIED = ["tls12-rsa-aes256", "tls13-rsa-aes256"]  # suites that are asked for with low memory and the library's tickets
 
 
 def verify(runner: Runner, cpus: list[int], named: str, prefix: str | None) -> int:
@@ -62,5 +64,7 @@ def everything(stacks: list[str]) -> list[Run]:
     kinds = {"scenario": "memory", "allocators": [SYSTEM], "windows": ["all"]}
     runs = campaign_runs(Campaign(stacks=stacks, suites=full, n=2, sessions=["1"], **kinds))
     tls = [name for name in stacks if known[name].tls]
+    kinds |= {"options": ["default", LOW_MEMORY], "tickets": [LIBRARY], "data": "full"}
+    runs += campaign_runs(Campaign(stacks=tls, suites=VARIED, n=2, sessions=["1"], **kinds)) if tls else []
     runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
     return runs + [probe_run(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]
