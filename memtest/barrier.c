@@ -43,7 +43,7 @@ static void swap(const void *mine, void *theirs, size_t size)
 
 /* What both must have been started with, each as in argv: certificates may lie in a directory of each one's own. Other
  * languages have the same terms in the same order. */
-enum { TERMS = 13, TERM_BYTES = 128 };
+enum { TERMS = 14, TERM_BYTES = 128 };
 typedef char terms[TERMS][TERM_BYTES];
 
 static void terms_write(terms mine)
@@ -60,9 +60,13 @@ static void terms_write(terms mine)
     snprintf(*term++, TERM_BYTES, "cipher=%s", suite->cipher);
     snprintf(*term++, TERM_BYTES, "group=%s", suite->group);
     snprintf(*term++, TERM_BYTES, "auth=%s", suite->auth);
-    snprintf(*term++, TERM_BYTES, "tickets=%d", suite->tickets);
+    if (suite->tickets == TICKETS_LIBRARY)
+        snprintf(*term++, TERM_BYTES, "tickets=library");
+    else
+        snprintf(*term++, TERM_BYTES, "tickets=%d", suite->tickets);
     snprintf(*term++, TERM_BYTES, "store=%s", suite->store ? "on" : "off");
-    snprintf(*term++, TERM_BYTES, "knobs=%s", suite->knobs);
+    snprintf(*term++, TERM_BYTES, "options=%s", suite->options);
+    snprintf(*term++, TERM_BYTES, "data=%s", run.full_records ? "full" : "short");
 }
 
 /* The first meeting. Under other arguments the two would part somewhere later, and neither could say why. */

@@ -38,7 +38,7 @@ const struct memtest_place memtest_layout[] = {
     FIELD(suite, tickets),
     FIELD(suite, store),
     FIELD(suite, resume),
-    FIELD(suite, knobs),
+    FIELD(suite, options),
     STRUCT(negotiated),
     FIELD(negotiated, protocol),
     FIELD(negotiated, cipher),

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -45,14 +46,20 @@ const termBytes = 128
 
 // terms are what both must have been started with, each as in argv, in the order of memtest/barrier.c: certificates may
 // lie in a directory of each one's own.
-func terms() [13]string {
+func terms() [14]string {
 	suite := &run.suite
-	until, mark, store := "", 0, "off"
+	until, mark, tickets, store, data := "", 0, "library", "off", "short"
 	if run.until != nil {
 		until = *run.until
 	}
 	if run.marks {
 		mark = 1
+	}
+	if suite.Tickets != TicketsLibrary {
+		tickets = strconv.Itoa(suite.Tickets)
+	}
+	if run.fullRecords {
+		data = "full"
 	}
 	if suite.Store {
 		store = "on"
@@ -68,9 +75,10 @@ func terms() [13]string {
 		"cipher=" + suite.Cipher,
 		"group=" + suite.Group,
 		"auth=" + suite.Auth,
-		fmt.Sprint("tickets=", suite.Tickets),
+		"tickets=" + tickets,
 		"store=" + store,
-		"knobs=" + suite.Knobs,
+		"options=" + suite.Options,
+		"data=" + data,
 	}
 }
 

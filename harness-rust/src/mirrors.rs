@@ -42,7 +42,7 @@ layout! {
         name, version, supports, context_new, session_new, resume, handshake, write, read, negotiated, release,
         session_free, context_free, sealer_new, seal, sealer_free, mallctl
     }
-    Suite as "suite" { protocol, cipher, group, certs, auth, tickets, store, resume, knobs }
+    Suite as "suite" { protocol, cipher, group, certs, auth, tickets, store, resume, options }
     Negotiated as "negotiated" { protocol, cipher, group, resumed, peer_verified }
 }
 

@@ -57,7 +57,9 @@ def test_a_process_at_work_sees_that_the_other_has_ended(program, joined):  # no
     """Not only where they meet: here the other has been at every meeting before it ended."""
     wires, mine, its = joined
     terms = ["role=server", "sessions=20", "window=10", "threads=1", "until=", "marks=0", *NONE[:3], "auth=none"]
-    sent = b"".join(term.encode().ljust(128, b"\0") for term in [*terms, "tickets=0", "store=off", "knobs=default"])
+    sent = b"".join(
+        term.encode().ljust(128, b"\0") for term in [*terms, "tickets=0", "store=off", "options=default", "data=short"]
+    )
     its.send(sent + b"\1" * 100)
     its.shutdown(socket.SHUT_WR)  # what is sent to it is still taken
     done = finish(start(program, "client", wires, mine, "sessions=20", *NONE))
@@ -70,7 +72,13 @@ def test_a_process_at_work_sees_that_the_other_has_ended(program, joined):  # no
 DIFFERENT = [
     *[("sessions", 20, 40), ("sessions", 40, 20), ("window", 3, 5), ("threads", 1, 4), ("until", "idle", "closed")],
     *[("marks", 0, 1), ("cipher", "none", "other"), ("group", "none", "other"), ("auth", "none", "server")],
-    *[("tickets", 0, 2), ("store", "off", "on"), ("knobs", "default", "best")],
+    *[
+        ("tickets", 0, 2),
+        ("tickets", "library", 2),
+        ("data", "short", "full"),
+        ("store", "off", "on"),
+        ("options", "default", "low-memory"),
+    ],
 ]
 
 
