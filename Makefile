@@ -295,7 +295,7 @@ check-c: $(TESTS) build/tests/faulty
 check-rust:
 	@echo 'check: Rust tests'
 	@$(CARGO) test -q --locked --manifest-path harness-rust/Cargo.toml
-	@$(CARGO) test -q --locked --manifest-path $(RUSTLS) --features aws-lc
+	@$(CARGO) test -q --locked --manifest-path $(RUSTLS) --features aws-lc,jemalloc-rust
 	@for manifest in $(filter-out $(RUSTLS),$(EVERY_RUSTLS)); do \
 	    $(CARGO) test -q --locked --manifest-path $$manifest --features ring; \
 	done
@@ -334,8 +334,8 @@ $(addprefix build/tests/test_,wire threads histogram session_store): build/tests
 build/tests/test_heapmeter: memtest/tests/test_heapmeter.c Makefile | build/tests
 	@gcc $(FLAGS) -fno-builtin -Wno-use-after-free -Imemtest $< -o $@ -lcmocka -ldl -lpthread
 
-build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/libmemtest.a Makefile | build/tests
-	@gcc $(FLAGS) -Imemtest $< build/core/libmemtest.a -o $@ -ldl -lpthread
+build/tests/faulty: memtest/tests/faulty.c harness-c/drivers/null.c build/core/libmemtest.a memtest/wrapped.flags Makefile | build/tests
+	@gcc $(FLAGS) -Imemtest $< build/core/libmemtest.a @memtest/wrapped.flags -o $@ -ldl -lpthread
 
 build/core build/tests:
 	@mkdir -p $@

@@ -5,9 +5,10 @@
 #include "core.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 static bool alone(void)
@@ -40,27 +41,47 @@ static void swap(const void *mine, void *theirs, size_t size)
     must(recv(run.barrier_fd, theirs, size, MSG_WAITALL), size);
 }
 
-static void same(const char *key, uint64_t mine, uint64_t theirs)
+/* What both must have been started with, each as in argv: certificates may lie in a directory of each one's own. Other
+ * languages have the same terms in the same order. */
+enum { TERMS = 14, TERM_BYTES = 128 };
+typedef char terms[TERMS][TERM_BYTES];
+
+static void terms_write(terms mine)
 {
-    if (mine != theirs)
-        die("the %s's process was started with %s=%" PRIu64 ", this one with %s=%" PRIu64, peer(), key, theirs, key,
-            mine);
+    const struct suite *suite = &run.suite;
+    char(*term)[TERM_BYTES] = mine;
+    snprintf(*term++, TERM_BYTES, "role=%s", run.holds[ROLE_CLIENT] ? "client" : "server");
+    snprintf(*term++, TERM_BYTES, "sessions=%zu", run.sessions);
+    snprintf(*term++, TERM_BYTES, "window=%zu", run.window);
+    snprintf(*term++, TERM_BYTES, "threads=%zu", run.threads);
+    snprintf(*term++, TERM_BYTES, "until=%s", run.until ? run.until : "");
+    snprintf(*term++, TERM_BYTES, "marks=%d", run.marks);
+    snprintf(*term++, TERM_BYTES, "protocol=%s", suite->protocol);
+    snprintf(*term++, TERM_BYTES, "cipher=%s", suite->cipher);
+    snprintf(*term++, TERM_BYTES, "group=%s", suite->group);
+    snprintf(*term++, TERM_BYTES, "auth=%s", suite->auth);
+    if (suite->tickets == TICKETS_LIBRARY)
+        snprintf(*term++, TERM_BYTES, "tickets=library");
+    else
+        snprintf(*term++, TERM_BYTES, "tickets=%d", suite->tickets);
+    snprintf(*term++, TERM_BYTES, "store=%s", suite->store ? "on" : "off");
+    snprintf(*term++, TERM_BYTES, "options=%s", suite->options);
+    snprintf(*term++, TERM_BYTES, "data=%s", run.full_records ? "full" : "short");
 }
 
 /* The first meeting. Under other arguments the two would part somewhere later, and neither could say why. */
 void peer_must_agree(void)
 {
-    struct {
-        uint64_t sessions, window, threads, client;
-    } mine = {run.sessions, run.window, run.threads, run.holds[ROLE_CLIENT]}, theirs;
+    static terms mine, theirs;
     if (alone())
         return;
-    swap(&mine, &theirs, sizeof mine);
-    if (mine.client == theirs.client)
-        die("the other process was started with role=%s too", mine.client ? "client" : "server");
-    same("sessions", mine.sessions, theirs.sessions);
-    same("window", mine.window, theirs.window);
-    same("threads", mine.threads, theirs.threads);
+    terms_write(mine);
+    swap(mine, theirs, sizeof mine);
+    if (!strcmp(mine[0], theirs[0]))
+        die("the other process was started with %s too", mine[0]);
+    for (int i = 1; i < TERMS; i++) /* names without regard to case, as those of what was negotiated */
+        if (strncasecmp(mine[i], theirs[i], TERM_BYTES))
+            die("the %s's process was started with %.*s, this one with %s", peer(), TERM_BYTES, theirs[i], mine[i]);
 }
 
 bool meet(enum role role, bool value)

@@ -135,6 +135,10 @@ extern struct heapmeter heapmeter;
 void books_open(void);  /* dies when the books of the one that malloc is do not see malloc */
 void books_print(void); /* their part of a phase line; to be called when the RSS has been read */
 
+/* allocations.c: those that got no memory, of the harness or, under the heap meter, of the process. */
+uint64_t allocations_failed(void);
+void allocations_must_succeed(void); /* before anything is said to be measured, or to be lacking */
+
 /* record.c: NDJSON on stdout, as docs/records.md has it. */
 void note(const char *sentence); /* goes into the run line */
 void record_open(void);

@@ -106,7 +106,12 @@ struct driver {
 /* The program: argv to exit status (0 measured, 1 failed, 2 usage, 77 unsupported). See docs/records.md. */
 int memtest_main(int argc, char **argv, const struct driver *driver);
 
-/* sizeof struct driver, struct suite, struct negotiated: other languages mirror them and compare. */
-extern const size_t memtest_sizes[3];
+/* The size of each struct above that has fields, as "suite", and where each field is in it, as "suite.cipher"; the last
+ * has no name. Other languages mirror the structs, and compare all of it before they call memtest_main. */
+struct memtest_place {
+    const char *name;
+    size_t bytes;
+};
+extern const struct memtest_place memtest_layout[];
 
 #endif

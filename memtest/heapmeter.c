@@ -69,29 +69,23 @@ static void block_back(struct header *header, struct header old)
     *header = old;
 }
 
-static void *too_large(void)
-{
-    errno = ENOMEM;
-    return NULL;
-}
-
 EXPORT void *malloc(size_t size)
 {
     if (size > MOST)
-        return too_large();
+        return page_count_failure();
     char *block =
         next_found() ? next.malloc(size + sizeof(struct header)) : bootstrap_new(size + sizeof(struct header));
-    return block ? block_in(block + sizeof(struct header), size, 4, TAGGED) : NULL;
+    return block ? block_in(block + sizeof(struct header), size, 4, TAGGED) : page_count_failure();
 }
 
 EXPORT void *calloc(size_t count, size_t each)
 {
     size_t size;
     if (__builtin_mul_overflow(count, each, &size) || size > MOST)
-        return too_large();
+        return page_count_failure();
     char *block =
         next_found() ? next.calloc(1, size + sizeof(struct header)) : bootstrap_new(size + sizeof(struct header));
-    return block ? block_in(block + sizeof(struct header), size, 4, TAGGED) : NULL;
+    return block ? block_in(block + sizeof(struct header), size, 4, TAGGED) : page_count_failure();
 }
 
 EXPORT void free(void *user)
@@ -112,7 +106,7 @@ static void *move(void *user, struct header old, size_t size, const uintptr_t *f
 {
     char *block = next.malloc(size + sizeof(struct header));
     if (!block)
-        return NULL;
+        return page_count_failure();
     memcpy(block + sizeof(struct header), user, old.size < size ? old.size : size);
     free(user);
     return block_in(block + sizeof(struct header), size, 4, (struct origin){old.pair, old.role, frame});
@@ -127,20 +121,22 @@ EXPORT void *realloc(void *user, size_t size)
         return NULL;
     }
     if (size > MOST)
-        return too_large();
+        return page_count_failure();
     struct header *header = (struct header *)user - 1, old;
-    if (!is_bootstrap(user) && header->magic != BLOCK_MAGIC)
-        return next.realloc(user, size);
+    if (!is_bootstrap(user) && header->magic != BLOCK_MAGIC) {
+        void *moved = next.realloc(user, size);
+        return moved ? moved : page_count_failure();
+    }
     old = *header;
     if (!next_found())
-        return too_large();
+        return page_count_failure();
     if (is_bootstrap(user) || old.lead_log2 != 4)
         return move(user, old, size, HERE);
     block_out(header); /* the old size goes before the new one comes: no peak that was not there */
     char *block = next.realloc(header, size + sizeof(struct header));
     if (!block) {
         block_back(header, old);
-        return NULL;
+        return page_count_failure();
     }
     return block_in(block + sizeof(struct header), size, 4, (struct origin){old.pair, old.role, HERE});
 }
@@ -151,12 +147,12 @@ EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
     void *block;
     if (alignment < sizeof(void *) || (alignment & (alignment - 1)))
         return EINVAL;
-    if (lead > MOST || size > MOST - lead || !next_found())
+    if (lead > MOST || size > MOST - lead || !next_found() || next.posix_memalign(&block, lead, size + lead)) {
+        page_count_failure();
         return ENOMEM;
-    int error = next.posix_memalign(&block, lead, size + lead);
-    if (!error)
-        *result = block_in((char *)block + lead, size, __builtin_ctzl(lead), TAGGED);
-    return error;
+    }
+    *result = block_in((char *)block + lead, size, __builtin_ctzl(lead), TAGGED);
+    return 0;
 }
 
 /* Just what was requested: whoever uses more than that would write past what is counted. */

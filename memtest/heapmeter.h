@@ -41,6 +41,7 @@ struct heapmeter_page {
     struct {
         uint64_t live_bytes, live_blocks, cumulative_bytes, cumulative_blocks;
     } inherited; /* what the total began with: the parent's, after a fork; nothing in a program that was started */
+    uint64_t failures; /* allocations that got no memory, from the next allocator or of the meter itself */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
 

@@ -48,6 +48,7 @@ void *bootstrap_new(size_t size);
 void page_start(void);
 uint8_t page_count_in(uint8_t role, uint64_t size); /* returns the phase, for the block's header */
 void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
+void *page_count_failure(void);                                   /* NULL, with errno as it is for that */
 void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
 
 /* heapmeter_sites.c. A frame is where a function keeps its caller's frame pointer, and after that its return address;

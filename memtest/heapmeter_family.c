@@ -2,6 +2,8 @@
  * next in line may have its own, which would pass the meter by. Among them C++'s operators, by their mangled names:
  * size_t is m, std::align_val_t is St11align_val_t. */
 #define _GNU_SOURCE
+#include "heapmeter_block.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -11,16 +13,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void *too_large(void)
-{
-    errno = ENOMEM;
-    return NULL;
-}
-
 EXPORT void *reallocarray(void *user, size_t count, size_t each)
 {
     size_t size;
-    return __builtin_mul_overflow(count, each, &size) ? too_large() : realloc(user, size);
+    return __builtin_mul_overflow(count, each, &size) ? page_count_failure() : realloc(user, size);
 }
 
 /* As glibc does, an alignment that is no power of two is raised to the next. */
@@ -49,7 +45,7 @@ EXPORT void *valloc(size_t size)
 EXPORT void *pvalloc(size_t size)
 {
     size_t unit = getpagesize();
-    return size > PTRDIFF_MAX ? too_large() : aligned_alloc(unit, (size + unit - 1) / unit * unit);
+    return size > PTRDIFF_MAX ? page_count_failure() : aligned_alloc(unit, (size + unit - 1) / unit * unit);
 }
 
 /* A free by another name: allocators have it, and libraries use it when it is there (aws-lc does). */

@@ -64,6 +64,13 @@ void page_count_out(uint8_t role, uint8_t phase, uint64_t size)
     add(&page->origin[role][phase].live_blocks, -1);
 }
 
+void *page_count_failure(void)
+{
+    add(&page->failures, 1);
+    errno = ENOMEM;
+    return NULL;
+}
+
 static void peaks_reset(struct heapmeter_page *of)
 {
     for (int role = 0; role <= HEAP_TOTAL; role++) {
@@ -92,6 +99,7 @@ EXPORT const struct heapmeter_page *heapmeter_page(void)
 static void page_open(const struct heapmeter_page *counted)
 {
     char path[64];
+    const int before = errno; /* as the program would have it at its start, or after a fork */
     snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
     unlink(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -100,6 +108,7 @@ static void page_open(const struct heapmeter_page *counted)
         shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
+    errno = before;
     if (shared == MAP_FAILED)
         return;
     *shared = *counted;
@@ -124,6 +133,7 @@ static void fork_child(void)
     before_fork.inherited.live_blocks = total->live_blocks;
     before_fork.inherited.cumulative_bytes = total->cumulative_bytes;
     before_fork.inherited.cumulative_blocks = total->cumulative_blocks;
+    before_fork.failures = 0;
     peaks_reset(&before_fork);
     page = &before_fork;
     page_open(&before_fork);

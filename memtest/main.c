@@ -3,6 +3,7 @@
 #include "core.h"
 #include "sites.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +21,6 @@ struct run run = {
     .size = 1 << 20,
 };
 
-const size_t memtest_sizes[3] = {sizeof(struct driver), sizeof(struct suite), sizeof(struct negotiated)};
-
 _Noreturn void die(const char *format, ...)
 {
     static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER; /* once locked it stays so: the first has the word */
@@ -32,6 +31,8 @@ _Noreturn void die(const char *format, ...)
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
+    if (allocations_failed())
+        fprintf(stderr, " (allocations that were refused memory before: %" PRIu64 ")", allocations_failed());
     fputc('\n', stderr);
     _exit(1);
 }
@@ -80,6 +81,7 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
     const char *reason = refusal(driver, &run.suite);
     record_run();
     if (reason) {
+        allocations_must_succeed(); /* else the reason may be that */
         record_unsupported(reason);
         fprintf(stderr, "memtest: %s: %s\n", driver->name, reason);
         return 77;

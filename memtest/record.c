@@ -156,6 +156,7 @@ void record_end(const struct negotiated result[2])
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
+    allocations_must_succeed();
     printf("{\"record\":\"end\",\"status\":\"measured\",\"negotiated\":");
     if (result)
         negotiated(result);

@@ -106,6 +106,13 @@ void openssl_resume(void *ssl, void *from)
     openssl_check(SSL_set_session(ssl, SSL_get_session(from)), "SSL_set_session");
 }
 
+/* Why the peer was not verified. Verification that gets no memory ends without a verdict. */
+static const char *chain_fault(SSL *ssl)
+{
+    long verdict = SSL_get_verify_result(ssl);
+    return verdict == X509_V_OK ? "no verdict, as when memory is out" : X509_verify_cert_error_string(verdict);
+}
+
 /* Ends the run unless the library only waits for the other end. */
 static bool waits(SSL *ssl, int result, const char *what)
 {
@@ -113,7 +120,7 @@ static bool waits(SSL *ssl, int result, const char *what)
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
         return true;
     if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_CERTIFICATE_VERIFY_FAILED)
-        die("%s: the peer's chain: %s", what, X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
+        die("%s: the peer's chain: %s", what, chain_fault(ssl));
     openssl_check(false, what);
     return false;
 }

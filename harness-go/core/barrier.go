@@ -1,8 +1,10 @@
 package core
 
 import (
-	"encoding/binary"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -40,28 +42,65 @@ func swap(mine, theirs []byte) {
 	swapMust(done, len(theirs), err)
 }
 
+const termBytes = 128
+
+// terms are what both must have been started with, each as in argv, in the order of memtest/barrier.c: certificates may
+// lie in a directory of each one's own.
+func terms() [14]string {
+	suite := &run.suite
+	until, mark, tickets, store, data := "", 0, "library", "off", "short"
+	if run.until != nil {
+		until = *run.until
+	}
+	if run.marks {
+		mark = 1
+	}
+	if suite.Tickets != TicketsLibrary {
+		tickets = strconv.Itoa(suite.Tickets)
+	}
+	if run.fullRecords {
+		data = "full"
+	}
+	if suite.Store {
+		store = "on"
+	}
+	return [...]string{
+		"role=" + (1 - peerRole()).String(),
+		fmt.Sprint("sessions=", run.sessions),
+		fmt.Sprint("window=", run.window),
+		fmt.Sprint("threads=", run.threads),
+		"until=" + until,
+		fmt.Sprint("marks=", mark),
+		"protocol=" + suite.Protocol,
+		"cipher=" + suite.Cipher,
+		"group=" + suite.Group,
+		"auth=" + suite.Auth,
+		"tickets=" + tickets,
+		"store=" + store,
+		"options=" + suite.Options,
+		"data=" + data,
+	}
+}
+
 // peerMustAgree is the first meeting. Under other arguments the two would part somewhere later, and neither could say why.
 func peerMustAgree() {
 	if run.alone() {
 		return
 	}
-	client := uint64(0)
-	if run.holds[Client] {
-		client = 1
+	mine := terms()
+	var sent, received [len(mine) * termBytes]byte
+	for i := range mine {
+		mine[i] = mine[i][:min(len(mine[i]), termBytes-1)]
+		copy(sent[i*termBytes:], mine[i])
 	}
-	keys := [...]string{"sessions", "window", "threads", "role"}
-	values := [...]uint64{uint64(run.sessions), uint64(run.window), uint64(run.threads), client}
-	var mine, theirs [8 * len(values)]byte
-	for i, value := range values {
-		binary.NativeEndian.PutUint64(mine[8*i:], value)
-	}
-	swap(mine[:], theirs[:])
-	if binary.NativeEndian.Uint64(theirs[8*3:]) == client {
-		Die("the other process was started with role=%s too", 1-peerRole())
-	}
-	for i, key := range keys[:3] {
-		if other := binary.NativeEndian.Uint64(theirs[8*i:]); other != values[i] {
-			Die("the %s's process was started with %s=%d, this one with %s=%d", peerRole(), key, other, key, values[i])
+	swap(sent[:], received[:])
+	for i, term := range mine {
+		theirs, _, _ := strings.Cut(string(received[i*termBytes:(i+1)*termBytes]), "\x00")
+		switch same := strings.EqualFold(term, theirs); {
+		case i == 0 && same:
+			Die("the other process was started with %s too", term)
+		case i > 0 && !same:
+			Die("the %s's process was started with %s, this one with %s", peerRole(), theirs, term)
 		}
 	}
 }

@@ -1,29 +1,29 @@
-//! The one adapter between the core and the traits of this crate: with [`given`], the only unsafe Rust of the project.
+//! The one adapter between the core and the traits of this crate: with the files in `driver/`, the only unsafe Rust of the
+//! project.
 //!
 //! It allocates the block that C holds of a context or a session, inside of the calls that make them, and else nothing:
 //! every other byte that the heap meter sees is the stack's.
 
-use crate::mirrors::{die, memtest_main, memtest_sizes, CDriver};
+use crate::mirrors::{die, memtest_main, CDriver};
 use crate::{Driver, Negotiated, Sealer, Session, Suite, SEAL_TAG_BYTES};
-use std::ffi::{c_char, c_int, c_void, CString};
+use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::Relaxed};
 use std::{marker::PhantomData, panic, ptr, slice};
 
 mod given;
+mod layout;
 
 pub use given::{Text, Wire};
 
 /// The program: exit status 0 measured, 1 failed, 2 usage, 77 unsupported.
 pub fn run<D: Driver>() -> i32 {
     panic::set_hook(Box::new(|panic| fail(panic.to_string().replace('\n', " "))));
-    let mirrors = [size_of::<CDriver>(), size_of::<Suite>(), size_of::<Negotiated>()];
-    let core = unsafe { memtest_sizes };
-    if mirrors != core {
+    if let Some(difference) = layout::difference() {
         // Not by fail(): the core does not know yet whose failure it is.
-        let name = D::NAME.to_string_lossy();
-        eprintln!("memtest: {name}: driver, suite and negotiated are {mirrors:?} bytes here, {core:?} in the core");
+        eprintln!("memtest: {}: memtest/driver.h and its mirrors in Rust: {difference}", D::NAME.to_string_lossy());
         return 1;
     }
+    // SAFETY: argc and argv are the process's own, and the table lives as long.
     unsafe { memtest_main(ARGC.load(Relaxed), ARGV.load(Relaxed), &Adapter::<D>::TABLE) }
 }
 
@@ -58,18 +58,57 @@ fn tagged<T>(role: Role, value: Result<T, String>) -> *mut c_void {
     Box::into_raw(Box::new(Tagged { role, value: or_fail(value) })).cast()
 }
 
-/// Gives an expression the block behind a pointer from C, as the type that its tag names.
+/// The role of a block behind a pointer from C.
+///
+/// # Safety
+/// The pointer is of `tagged`, and not freed.
+unsafe fn role_of(pointer: *mut c_void) -> Role {
+    // SAFETY: the first word of a Tagged of whatever type, which is repr(C).
+    unsafe { *pointer.cast::<Role>() }
+}
+
+/// The value in a block behind a pointer from C.
+///
+/// # Safety
+/// The pointer is of `tagged` with a `T`, and not freed; as driver.h has it, no other thread has this block meanwhile.
+unsafe fn value_of<'a, T>(pointer: *mut c_void) -> &'a mut T {
+    // SAFETY: as the caller says.
+    unsafe { &mut (*pointer.cast::<Tagged<T>>()).value }
+}
+
+/// The same of a context, which several threads may use at once.
+///
+/// # Safety
+/// As of `value_of`; a context is not changed until it is freed.
+unsafe fn shared_value_of<'a, T>(pointer: *mut c_void) -> &'a T {
+    // SAFETY: as the caller says.
+    unsafe { &(*pointer.cast::<Tagged<T>>()).value }
+}
+
+/// # Safety
+/// As of `value_of`; it is the last time that the pointer is used.
+unsafe fn free<T>(pointer: *mut c_void) {
+    // SAFETY: `tagged` made it of a Box of this type.
+    drop(unsafe { Box::from_raw(pointer.cast::<Tagged<T>>()) });
+}
+
+/// Gives an expression the value of a session behind a pointer from C, as the type that its role has.
 macro_rules! with {
-    ($pointer:ident as $client:ty | $server:ty, $block:ident => $expression:expr) => {
-        match *$pointer.cast::<Role>() {
-            Role::Client => with!($pointer as $client, $block => $expression),
-            Role::Server => with!($pointer as $server, $block => $expression),
+    ($pointer:ident, $value:ident => $expression:expr) => {
+        // SAFETY: a session of session_new, which the core gives to one thread at a time, and until session_free.
+        match unsafe { role_of($pointer) } {
+            Role::Client => {
+                // SAFETY: as above; its role is its type's.
+                let $value = unsafe { value_of::<D::Client>($pointer) };
+                $expression
+            }
+            Role::Server => {
+                // SAFETY: as above; its role is its type's.
+                let $value = unsafe { value_of::<D::Server>($pointer) };
+                $expression
+            }
         }
     };
-    ($pointer:ident as $type:ty, $block:ident => $expression:expr) => {{
-        let $block = &mut *$pointer.cast::<Tagged<$type>>();
-        $expression
-    }};
 }
 
 struct Adapter<D>(PhantomData<D>);
@@ -92,7 +131,7 @@ impl<D: Driver> Adapter<D> {
         sealer_new: if D::Sealer::EXISTS { Some(Self::sealer_new) } else { None },
         seal: if D::Sealer::EXISTS { Some(Self::seal) } else { None },
         sealer_free: if D::Sealer::EXISTS { Some(Self::sealer_free) } else { None },
-        mallctl: D::MALLCTL,
+        mallctl: if D::JEMALLOC.is_some() { Some(Self::mallctl) } else { None },
     };
 
     unsafe extern "C" fn version() -> *const c_char {
@@ -111,45 +150,71 @@ impl<D: Driver> Adapter<D> {
     }
 
     unsafe extern "C" fn session_new(context: *mut c_void, wire: Wire) -> *mut c_void {
-        match *context.cast::<Role>() {
-            Role::Client => tagged(Role::Client, D::Client::session_new(&(*context.cast::<Tagged<_>>()).value, wire)),
-            Role::Server => tagged(Role::Server, D::Server::session_new(&(*context.cast::<Tagged<_>>()).value, wire)),
+        // SAFETY: of context_new, and not freed before its sessions.
+        match unsafe { role_of(context) } {
+            Role::Client => {
+                // SAFETY: as above; its role is its type's.
+                let context = unsafe { shared_value_of::<Context<D::Client>>(context) };
+                tagged(Role::Client, D::Client::session_new(context, wire))
+            }
+            Role::Server => {
+                // SAFETY: as above; its role is its type's.
+                let context = unsafe { shared_value_of::<Context<D::Server>>(context) };
+                tagged(Role::Server, D::Server::session_new(context, wire))
+            }
         }
     }
 
     unsafe extern "C" fn resume(session: *mut c_void, from: *mut c_void) {
-        let from = &(*from.cast::<Tagged<D::Client>>()).value;
-        or_fail(with!(session as D::Client, s => s.value.resume(from)));
+        // SAFETY: two clients of session_new, both this thread's, and not the same one.
+        let (session, from) = unsafe { (value_of::<D::Client>(session), shared_value_of::<D::Client>(from)) };
+        or_fail(session.resume(from));
     }
 
     unsafe extern "C" fn handshake(session: *mut c_void) -> bool {
-        or_fail(with!(session as D::Client | D::Server, s => s.value.handshake()))
+        or_fail(with!(session, it => it.handshake()))
     }
 
     unsafe extern "C" fn write(session: *mut c_void, bytes: *const u8, size: usize) -> usize {
-        let bytes = slice::from_raw_parts(bytes, size);
-        or_fail(with!(session as D::Client | D::Server, s => s.value.write(bytes)))
+        // SAFETY: the core's own buffer, which it does not change meanwhile.
+        let bytes = unsafe { slice::from_raw_parts(bytes, size) };
+        or_fail(with!(session, it => it.write(bytes)))
     }
 
     unsafe extern "C" fn read(session: *mut c_void, bytes: *mut u8, size: usize) -> usize {
-        let bytes = slice::from_raw_parts_mut(bytes, size);
-        or_fail(with!(session as D::Client | D::Server, s => s.value.read(bytes)))
+        // SAFETY: the core's own buffer, which was written before, and which it does not touch meanwhile.
+        let bytes = unsafe { slice::from_raw_parts_mut(bytes, size) };
+        or_fail(with!(session, it => it.read(bytes)))
     }
 
     unsafe extern "C" fn negotiated(session: *mut c_void, result: *mut Negotiated) {
-        result.write(or_fail(with!(session as D::Client | D::Server, s => s.value.negotiated())));
+        let negotiated = or_fail(with!(session, it => it.negotiated()));
+        // SAFETY: a struct negotiated of the core's, which Negotiated mirrors.
+        unsafe { result.write(negotiated) }
     }
 
     unsafe extern "C" fn release(session: *mut c_void) {
-        with!(session as D::Client | D::Server, s => s.value.release());
+        with!(session, it => it.release());
     }
 
     unsafe extern "C" fn session_free(session: *mut c_void) {
-        with!(session as D::Client | D::Server, s => drop(Box::from_raw(s)));
+        // SAFETY: of session_new; the core forgets it. Its role is its type's.
+        unsafe {
+            match role_of(session) {
+                Role::Client => free::<D::Client>(session),
+                Role::Server => free::<D::Server>(session),
+            }
+        }
     }
 
     unsafe extern "C" fn context_free(context: *mut c_void) {
-        with!(context as Context<D::Client> | Context<D::Server>, c => drop(Box::from_raw(c)));
+        // SAFETY: of context_new; its sessions are freed, and the core forgets it. Its role is its type's.
+        unsafe {
+            match role_of(context) {
+                Role::Client => free::<Context<D::Client>>(context),
+                Role::Server => free::<Context<D::Server>>(context),
+            }
+        }
     }
 
     unsafe extern "C" fn sealer_new(suite: &Suite) -> *mut c_void {
@@ -157,12 +222,38 @@ impl<D: Driver> Adapter<D> {
     }
 
     unsafe extern "C" fn seal(sealer: *mut c_void, bytes: *mut u8, size: usize) {
-        let tag = &mut *bytes.add(size).cast::<[u8; SEAL_TAG_BYTES]>();
-        or_fail((*sealer.cast::<D::Sealer>()).seal(slice::from_raw_parts_mut(bytes, size), tag));
+        // SAFETY: of sealer_new; the record is the core's own, with room for the tag behind it.
+        let (sealer, bytes, tag) = unsafe {
+            let tag = &mut *bytes.add(size).cast::<[u8; SEAL_TAG_BYTES]>();
+            (&mut *sealer.cast::<D::Sealer>(), slice::from_raw_parts_mut(bytes, size), tag)
+        };
+        or_fail(sealer.seal(bytes, tag));
     }
 
     unsafe extern "C" fn sealer_free(sealer: *mut c_void) {
-        drop(Box::from_raw(sealer.cast::<D::Sealer>()));
+        // SAFETY: of sealer_new; the core forgets it.
+        drop(unsafe { Box::from_raw(sealer.cast::<D::Sealer>()) });
+    }
+
+    /// mallctl(3), but for what the stack reads itself.
+    unsafe extern "C" fn mallctl(
+        name: *const c_char,
+        old: *mut c_void,
+        old_size: *mut usize,
+        new: *mut c_void,
+        new_size: usize,
+    ) -> c_int {
+        let Some(jemalloc) = &D::JEMALLOC else { fail("brings no jemalloc".into()) };
+        // SAFETY: the core gives names that end in a zero.
+        match (jemalloc.figure)(unsafe { CStr::from_ptr(name) }) {
+            // SAFETY: as the core calls, there is room for a size_t, or nowhere to write to.
+            Some(figure) => unsafe { old.cast::<usize>().as_mut() }.map_or(0, |old| {
+                *old = figure;
+                0
+            }),
+            // SAFETY: jemalloc's own function, called as the core called this one.
+            None => unsafe { (jemalloc.mallctl)(name, old, old_size, new, new_size) },
+        }
     }
 }
 
@@ -173,6 +264,7 @@ fn or_fail<T>(result: Result<T, String>) -> T {
 }
 
 fn fail(sentence: String) -> ! {
+    // SAFETY: two strings that end in a zero, the first of which says that there is one more.
     unsafe { die(c"%s".as_ptr(), c_string(sentence).as_ptr()) }
 }
 

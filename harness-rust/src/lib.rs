@@ -60,6 +60,15 @@ impl From<Option<&'static CStr>> for Name {
 /// jemalloc's mallctl(3).
 pub type Mallctl = unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
 
+/// A jemalloc that a stack brings along, as the core asks it.
+pub struct Jemalloc {
+    /// A statistic by the name that mallctl(3) has for it, as "stats.allocated"; "epoch" brings them up to date first.
+    /// `None`: not a statistic, or it cannot be read.
+    pub figure: fn(&CStr) -> Option<usize>,
+    /// All that is not a statistic.
+    pub mallctl: Mallctl,
+}
+
 /// A TLS stack.
 pub trait Driver {
     const NAME: &'static CStr;
@@ -69,8 +78,8 @@ pub trait Driver {
     const RELEASES: bool = false;
     /// Its clients can resume what an earlier session got.
     const RESUMES: bool = false;
-    /// The control function of a jemalloc that the stack brings along: the core reads its books, and trims it.
-    const MALLCTL: Option<Mallctl> = None;
+    /// The jemalloc that the stack brings along: the core reads its statistics, and trims it.
+    const JEMALLOC: Option<Jemalloc> = None;
 
     /// `Err`: this stack cannot do the suite, and why in a few words; the run then exits 77.
     fn supports(suite: &Suite) -> Result<(), String>;

@@ -1,7 +1,8 @@
-//! The core in Rust's terms, by hand: `driver::run` compares the sizes before it relies on them.
+//! The core in Rust's terms, by hand: `driver::run` compares where all fields are before it relies on them.
 
 use crate::{Mallctl, Negotiated, Suite, Wire};
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::offset_of;
 
 /// `struct driver` of driver.h, field by field.
 #[repr(C)]
@@ -25,8 +26,36 @@ pub struct CDriver {
     pub mallctl: Option<Mallctl>,
 }
 
+macro_rules! layout {
+    ($($mirror:ident as $name:literal { $($field:ident),* })*) => {
+        /// The size of each mirror, and where each field is in it, by the names and in the order of memtest/layout.c.
+        pub const LAYOUT: &[(&str, usize)] = &[$(
+            ($name, size_of::<$mirror>()),
+            $((concat!($name, ".", stringify!($field)), offset_of!($mirror, $field)),)*
+        )*];
+        $(const _: fn($mirror) = |$mirror { $($field: _),* }| (); /* a field that is left out does not compile */)*
+    };
+}
+
+layout! {
+    CDriver as "driver" {
+        name, version, supports, context_new, session_new, resume, handshake, write, read, negotiated, release,
+        session_free, context_free, sealer_new, seal, sealer_free, mallctl
+    }
+    Suite as "suite" { protocol, cipher, group, certs, auth, tickets, store, resume, options }
+    Negotiated as "negotiated" { protocol, cipher, group, resumed, peer_verified }
+}
+
+/// `struct memtest_place` of driver.h.
+#[repr(C)]
+pub struct Place {
+    pub name: *const c_char,
+    pub bytes: usize,
+}
+
 extern "C" {
-    pub static memtest_sizes: [usize; 3];
+    /// The first of many; the last has no name.
+    pub static memtest_layout: Place;
     pub fn wire_write(wire: *mut c_void, bytes: *const c_void, size: usize) -> usize;
     pub fn wire_read(wire: *mut c_void, bytes: *mut c_void, size: usize) -> usize;
     pub fn die(format: *const c_char, ...) -> !;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "../../harness-c/drivers/null.c"
 
+#include <stdint.h>
 #include <sys/mman.h>
 
 enum { LEAK_BYTES = 64, PAGE_BYTES = 4096 };
@@ -14,6 +15,7 @@ struct state {
 };
 static struct state *states[2]; /* by role */
 static void *volatile lost;     /* so that no allocation is optimised away */
+static volatile size_t more_than_there_is = PTRDIFF_MAX;
 
 /* Of the calling thread's pair: its client offered a session, and it is resumed. */
 static _Thread_local bool resumes;
@@ -66,6 +68,8 @@ static bool faulty_handshake(void *session)
         abort();
     if (fault_is("reallocates"))
         reallocate(session);
+    if (fault_is("goes on without memory"))
+        lost = malloc(more_than_there_is);
     return driver.handshake(session) && !(fault_is("falls back") && ++calls > 2 && calls % 3 == 0);
 }
 

@@ -137,6 +137,7 @@ CAUGHT = {
     "other cipher": "negotiated cipher NULL-MD5, the suite asks for none",
     "other group": "negotiated group P-192, the suite asks for none",
     "resumed": "resumed a session, the suite asks for a full handshake",
+    "goes on without memory": "went on although memory was refused",
     "verified": "verified its peer, the suite asks for auth=none",
 }
 

@@ -27,6 +27,7 @@ static void (*role)(int, uint32_t);
 static void (*phase)(const char *);
 static const struct heapmeter_page *(*page)(void);
 static struct heapmeter_count before;
+static int errno_of_main = -1;
 static void *volatile kept; /* so that no allocation is optimised away */
 
 static int find_meter(void **state)
@@ -188,6 +189,7 @@ static void what_cannot_be_had_counts_nothing(void **state)
 {
     (void)state;
     volatile size_t too_many = PTRDIFF_MAX;
+    uint64_t failures = page()->failures;
     void *block = kept = malloc(1);
     errno = 0;
     assert_null(malloc(too_many));
@@ -207,9 +209,12 @@ static void what_cannot_be_had_counts_nothing(void **state)
     assert_int_equal(posix_memalign((void **)&kept, 24, 1), EINVAL);
     assert_int_equal(posix_memalign((void **)&kept, 64, too_many), ENOMEM);
     LIVE_IS(1, 1);
+    assert_int_equal(page()->failures - failures, 7); /* all of these, but for the alignment that is none */
     free(block);
     free(NULL);
+    assert_null(realloc(malloc(1), 0)); /* a free */
     LIVE_IS(0, 0);
+    assert_int_equal(page()->failures - failures, 7);
 }
 
 static void the_peak_is_of_the_phase_and_keeps_its_blocks(void **state)
@@ -345,9 +350,17 @@ static void the_page_is_readable_from_outside(void **state)
     free(kept);
 }
 
+static void a_program_starts_without_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(errno_of_main, 0);
+}
+
 int main(void)
 {
+    errno_of_main = errno;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_starts_without_an_error),
         cmocka_unit_test_setup(requested_bytes_are_counted_not_usable_ones, begin),
         cmocka_unit_test_setup(calloc_counts_and_zeroes, begin),
         cmocka_unit_test_setup(realloc_drops_the_old_size_before_it_adds_the_new_one, begin),

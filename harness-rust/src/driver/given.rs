@@ -19,6 +19,7 @@ impl Deref for Text {
     type Target = str;
 
     fn deref(&self) -> &str {
+        // SAFETY: the core's strings are argv's and literals: they end in a zero, and stay.
         let text = unsafe { CStr::from_ptr(self.0) };
         text.to_str().unwrap_or_else(|_| fail(format!("{text:?} is not UTF-8")))
     }
@@ -29,17 +30,19 @@ impl Deref for Text {
 #[repr(transparent)]
 pub struct Wire(*mut c_void);
 
-/// An end is its session's, which is one thread's at a time.
+// SAFETY: an end is its session's, which is one thread's at a time.
 unsafe impl Send for Wire {}
 
 impl Wire {
     /// Takes all bytes as one datagram, or none: returns their number, or 0 when the wire is full (would block).
     pub fn write(self, bytes: &[u8]) -> usize {
+        // SAFETY: the wire is the core's, which outlives all sessions; the bytes are read only.
         unsafe { wire_write(self.0, bytes.as_ptr().cast(), bytes.len()) }
     }
 
     /// Gives up to `bytes.len()` bytes of what arrived, as a stream; 0 when nothing is there (would block).
     pub fn read(self, bytes: &mut [u8]) -> usize {
+        // SAFETY: as of write; no more bytes than these are written.
         unsafe { wire_read(self.0, bytes.as_mut_ptr().cast(), bytes.len()) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{offer, sealer, Client, Server, RELEASES, SAVES};
 #[cfg(feature = "jemalloc-rust")]
-use memtest_driver::Mallctl;
+use memtest_driver::Jemalloc;
 use memtest_driver::{Driver, Suite};
 use std::ffi::CStr;
 
@@ -10,6 +10,21 @@ use std::ffi::CStr;
 #[cfg(feature = "jemalloc-rust")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+#[cfg(feature = "jemalloc-rust")]
+fn jemalloc_figure(name: &CStr) -> Option<usize> {
+    use tikv_jemalloc_ctl::{epoch, stats};
+    match name.to_bytes() {
+        b"epoch" => epoch::advance().ok()?.try_into().ok(),
+        b"stats.allocated" => stats::allocated::read().ok(),
+        b"stats.active" => stats::active::read().ok(),
+        b"stats.metadata" => stats::metadata::read().ok(),
+        b"stats.resident" => stats::resident::read().ok(),
+        b"stats.mapped" => stats::mapped::read().ok(),
+        b"stats.retained" => stats::retained::read().ok(),
+        _ => None,
+    }
+}
 
 pub struct Rustls;
 
@@ -23,10 +38,10 @@ impl Driver for Rustls {
     /// What a client got is kept by its context, and offered unasked: [`crate::resumption`].
     const RESUMES: bool = true;
 
-    /// As it is in C, and not tikv-jemalloc-ctl: that crate wraps this function, has no way to call for a purge, and the
-    /// core reads the books of a preloaded jemalloc by the same calls.
+    /// Statistics are read through tikv-jemalloc-ctl. That crate purges no arena and flushes no thread's cache but by
+    /// functions as unsafe as mallctl itself, so the core's calls for these go there as they are.
     #[cfg(feature = "jemalloc-rust")]
-    const MALLCTL: Option<Mallctl> = Some(tikv_jemalloc_sys::mallctl);
+    const JEMALLOC: Option<Jemalloc> = Some(Jemalloc { figure: jemalloc_figure, mallctl: tikv_jemalloc_sys::mallctl });
 
     fn supports(suite: &Suite) -> Result<(), String> {
         offer(suite)?;

@@ -23,6 +23,7 @@ from tlsmem.config.definitions import Stack, TreeSource, stacks, tree_place
 # The compiler takes this for the name of the directory it runs in, so that no object names the clone. No flag could
 # say so: OpenSSL writes its flags, with the path in them, into the library.
 HERE = {"PWD": "/proc/self/cwd"}
+WRAPPED_FLAGS = "memtest/wrapped.flags"  # the core counts allocations that fail: memtest/allocations.c
 FOLLOW_PWD = ("cmake", "configure")  # they go to where PWD says from elsewhere, and take {maps}
 
 
@@ -214,7 +215,7 @@ def link(name: str, stack: Stack, built: BuiltLibrary, binary: Path, root: Path,
     inputs = [root / "harness-c/main.c", *driver_files(stack, root)]
     command = [
         *driver_command(stack, built.cflags, root),
-        *(*map(str, inputs), str(root / "build/core/libmemtest.a")),
+        *(*map(str, inputs), str(root / "build/core/libmemtest.a"), f"@{root / WRAPPED_FLAGS}"),
         *(*built.libraries, "-ldl", "-lpthread", "-o", str(binary)),
     ]
     commands.run(command, log, f"{name}: driver", root)

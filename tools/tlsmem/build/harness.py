@@ -84,6 +84,7 @@ class Harness:
 
     def made_of(self, library: c_stack.BuiltLibrary | None) -> dict:
         core = [self.root / "build/core/libmemtest.a", *(self.root / "memtest").glob("*.h")]
+        core.append(self.root / c_stack.WRAPPED_FLAGS)
         if library:
             families = (self.root / "harness-c/families").glob("*.h") if self.stack.family else ()
             ours = [self.root / "harness-c/main.c", *c_stack.driver_files(self.stack, self.root), *families]

@@ -13,6 +13,7 @@ ENTRANCE = re.compile(r"(client|server)_(context_(?:new|free)|session_(?:new|fre
 
 ALLOCATORS = (  # functions that allocate for others; who called them is what a reader looks for
     r"(__GI_)?(__libc_|__)?(malloc|calloc|realloc|memalign|aligned_alloc|posix_memalign|str(n)?dup)",
+    r"__wrap_(\w*alloc|\w*memalign|reallocarray)",  # the core's: memtest/allocations.c
     r"CRYPTO_(\w*alloc|memdup|str(n)?dup)",
     r"(\w+_)?OPENSSL_(\w*alloc|memdup|str(n)?dup)",  # aws-lc's have a prefix
     r"__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)",

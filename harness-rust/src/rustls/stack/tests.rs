@@ -81,3 +81,25 @@ fn a_client_that_resumes_by_id_asks_for_no_ticket() {
         assert_eq!(asks, expected, "store={store}");
     }
 }
+
+/// What the crate reads is what mallctl(3) says at the same moment, of each figure that the core asks for.
+#[cfg(feature = "jemalloc-rust")]
+#[test]
+#[allow(unsafe_code)]
+fn jemallocs_statistics_are_those_of_mallctl() {
+    let jemalloc = Rustls::JEMALLOC.unwrap();
+    let block = std::hint::black_box(vec![1_u8; 12_345_678]);
+    (jemalloc.figure)(c"epoch").unwrap(); // until the next one, jemalloc's statistics stand still
+    for name in
+        [c"stats.allocated", c"stats.active", c"stats.metadata", c"stats.resident", c"stats.mapped", c"stats.retained"]
+    {
+        let (mut bytes, mut size) = (0_usize, size_of::<usize>());
+        let old = (&raw mut bytes).cast();
+        // SAFETY: as mallctl(3) has it: room for a size_t, whose size is said.
+        let error = unsafe { (jemalloc.mallctl)(name.as_ptr(), old, &mut size, std::ptr::null_mut(), 0) };
+        assert_eq!((error, size), (0, size_of::<usize>()), "{name:?}");
+        assert_eq!((jemalloc.figure)(name), Some(bytes), "{name:?}");
+    }
+    assert!((jemalloc.figure)(c"stats.allocated").unwrap() >= block.len());
+    assert_eq!((jemalloc.figure)(c"arena.4096.purge"), None); // left to mallctl
+}
