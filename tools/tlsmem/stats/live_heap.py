@@ -15,7 +15,7 @@ from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remain
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.remainders import HeapPair
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, SeriesFigures, Setting
 from tlsmem.stats.session_cost import HeapCost, Quotient
 
 TOTAL = "total"  # beside the roles: a pair, with all that the process holds for it
@@ -77,16 +77,10 @@ def missing_phase(phase: str) -> Missing:
 
 
 @dataclass(frozen=True)
-class SessionHeap:
+class SessionHeap(SeriesFigures):
     """What one more session of the role adds to the live heap; of TOTAL, one more pair."""
 
-    series: Series
     role: str
-
-    @property
-    def setting(self) -> Setting:
-        """The setting of the series."""
-        return self.series.setting
 
     @cached_property
     def pair(self) -> HeapPair:
@@ -148,15 +142,10 @@ def live_bytes(run: Record, role: str, phase: str) -> int:
 
 
 @dataclass(frozen=True)
-class ProcessTables:
+class ProcessTables(SeriesFigures):
     """What the process keeps besides sessions: process-wide tables that grow with their number."""
 
-    series: Series
     role: str
-
-    @property
-    def setting(self) -> Setting:
-        return self.series.setting
 
     @cached_property
     def pair(self) -> HeapPair:

@@ -109,6 +109,23 @@ class Series:
         return firsts[small], firsts[large]
 
 
+@dataclass(frozen=True)
+class SeriesFigures:
+    """Figures of one series, or a row of a table about it: with the stack and the setting that name it."""
+
+    series: Series
+
+    @property
+    def stack(self) -> str:
+        """The stack of the series; of a mixed pair the server's."""
+        return self.series.stack
+
+    @property
+    def setting(self) -> Setting:
+        """The setting of the series."""
+        return self.series.setting
+
+
 def limit_to_common_sessions(several: Iterable[Series]) -> list[Series]:
     """Return the series with their RSS runs at those N only that all series with RSS runs share.
 

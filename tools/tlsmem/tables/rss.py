@@ -63,7 +63,7 @@ def interval_cell(interval: Interval) -> Cell:
     return Cell(f"{interval.low:,.0f} to {interval.high:,.0f}", interval.rounded())
 
 
-def of_line(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
+def line_value(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
     """What is taken of a row's line where it has one."""
     return lambda row: row.line if isinstance(row.line, Missing) else take(row.line)
 
@@ -73,18 +73,18 @@ PROCESS = Column("process", "process", left=True, value=lambda row: row.holder)
 AT = Column("at", "RSS", left=True, value=lambda row: row.at)
 COLUMNS = (  # {} stands for what the slope is per
     Column("slope_bytes_per_{}", "bytes per {}", value=lambda row: row.line, form=slope_cell),
-    Column("intercept_bytes", "at no sessions", value=of_line(lambda line: line.intercept), form=mebibyte_cell),
+    Column("intercept_bytes", "at no sessions", value=line_value(lambda line: line.intercept), form=mebibyte_cell),
     Column(
         "increments_bytes_per_{}",
         "per {}, from N to next N",
-        value=of_line(lambda line: line.increments),
+        value=line_value(lambda line: line.increments),
         form=increments_cell,
     ),
     Column(
-        "largest_residual", "largest residual, bytes", value=of_line(lambda line: line.residual), form=residual_cell
+        "largest_residual", "largest residual, bytes", value=line_value(lambda line: line.residual), form=residual_cell
     ),
-    Column("spread", "spread of repeats", value=of_line(lambda line: line.spread), form=spread_cell),
-    Column("interval_bytes_per_{}", "95 % interval", value=of_line(lambda line: line.interval), form=interval_cell),
+    Column("spread", "spread of repeats", value=line_value(lambda line: line.spread), form=spread_cell),
+    Column("interval_bytes_per_{}", "95 % interval", value=line_value(lambda line: line.interval), form=interval_cell),
 )
 
 

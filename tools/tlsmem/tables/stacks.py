@@ -18,7 +18,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import RssLine, fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, SeriesFigures, Setting
 from tlsmem.tables.c10k import mebibytes, origin_cell
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_common_settings, setting_columns
@@ -42,19 +42,10 @@ class EstablishedHeap(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StackRow:
+class StackRow(SeriesFigures):
     """A role of a stack in a setting, with what one more session costs."""
 
-    series: Series
     role: Role
-
-    @property
-    def stack(self) -> str:
-        return self.series.stack
-
-    @property
-    def setting(self) -> Setting:
-        return self.series.setting
 
     @cached_property
     def heap(self) -> SessionHeap | RuntimeHeap:
