@@ -9,8 +9,9 @@ import duckdb
 
 from tlsmem.base import markdown_embedding
 from tlsmem.base.paths import ROOT
+from tlsmem.base.printable import printable_text
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, printable_text
+from tlsmem.tables.table import Cell, Column, Table
 
 QUERY = re.compile(r"```sql\n(?P<text>.*?)```\n(?P<found>\n(?:\|[^\n]*\n)+)?", re.DOTALL)
 
@@ -33,7 +34,7 @@ def grid(relation: duckdb.DuckDBPyRelation) -> str:
 def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
     """The page with what its queries find now. ValueError with a sentence when there are none, or one cannot be run."""
 
-    def renewed(block: re.Match) -> str:
+    def renewed(block: re.Match[str]) -> str:
         first = block["text"].strip().partition("\n")[0]
         try:
             relation = database.sql(block["text"])

@@ -15,8 +15,9 @@ import rich.table
 import rich.text
 
 from tlsmem.base import stdout
+from tlsmem.base.printable import printable_text
 from tlsmem.config.choices import JSON, MARKDOWN, TABLE
-from tlsmem.tables.table import MISSING, Cell, Column, Table, printable_text
+from tlsmem.tables.table import MISSING, Cell, Column, Table
 
 UNBREAKABLE_COLUMNS = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names
 LEAST = 12  # of a column of texts whose words must be broken
@@ -34,11 +35,12 @@ def widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int) 
 
 def leasts(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     """First only headings are broken, then texts, then figures and names too; last the words of texts."""
-    for breaks in (
+    stages: tuple[Callable[[Column], bool], ...] = (
         lambda _: False,
         lambda column: column.left and column.key not in UNBREAKABLE_COLUMNS,
         lambda _: True,
-    ):
+    )
+    for breaks in stages:
         least = [
             max([word(column.heading), *map(word if breaks(column) else longest, texts)])
             for column, texts in zip(columns, cells, strict=True)
