@@ -10,6 +10,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records
 from tlsmem.stats import bends, repeats, session_cost
 from tlsmem.stats.repeats import RepeatChange
+from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.selection import select
 from tlsmem.tables import nonlinearity
 from tlsmem.tables.mixed_pairs import change_cell
@@ -40,7 +41,7 @@ def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
         for stack in selection.stacks if setting.roles == "together" else ():
             runs = selection.series(stack, setting).full("rss")
             each = repeats.group_by_repeat([run for run in runs if run.sessions <= session_cost.C10K])
-            for _, quantity, _ in nonlinearity.places(runs) if len(each) > 1 else ():
+            for quantity in map(rss_quantity, nonlinearity.LINES.values()) if len(each) > 1 else ():
                 lines = [session_cost.fit_line(session_cost.medians(one, quantity)).slope for one in each]
                 assert not any(RepeatChange((a,), (b,)).beyond_spread for a, b in permutations(lines, 2))
                 together = session_cost.values_by_sessions([run for one in each for run in one], quantity)

@@ -238,7 +238,7 @@ def null_pages(judged: RunGroup) -> Iterator[str]:
 def blind_books(judged: RunGroup) -> Iterator[str]:
     """An allocator that tells of less than was requested of it."""
     runs = judged.series.full("rss")
-    asked = requested_per_pair(judged.selection, judged.stack, judged.setting, judged.process)
+    asked = requested_per_pair(judged.selection, judged.series)
     if isinstance(asked, Missing) or why_no_line(judged.series):
         return
     if any(

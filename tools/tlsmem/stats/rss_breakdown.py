@@ -9,13 +9,12 @@ from typing import NamedTuple
 from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
-from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series
 
 UNREQUESTED = Missing(
     "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
@@ -131,16 +130,16 @@ def break_down(runs: Sequence[Record]) -> RssBreakdown:
 def account_for_rss(selection: Selection, series: Series) -> RssAccount | Missing:
     if why := why_no_breakdown(series):
         return why
-    requested = requested_per_pair(selection, series.stack, series.setting, series.process)
+    requested = requested_per_pair(selection, series)
     return RssAccount(requested, break_down(series.full("rss")))
 
 
-def requested_per_pair(selection: Selection, stack: str, setting: Setting, process: Process) -> Fraction | Missing:
+def requested_per_pair(selection: Selection, series: Series) -> Fraction | Missing:
     """Live heap, exactly, from the heap runs on the system's allocator: requested bytes do not depend on it."""
-    runs = selection.series(stack, setting, process).runs("rss")
-    if why := allocator_statistics.unmetered_reason(runs):
+    if why := allocator_statistics.unmetered_reason(series.runs("rss")):
         return Missing(why)
-    pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
+    metered = replace(series.setting, allocator=SYSTEM, env="lab")
+    pair = selection.series(series.stack, metered, series.process).heap_pair()
     if not pair:
         return UNREQUESTED
     quotient = session_cost.live_cost(*pair, "total", ESTABLISHED).bytes

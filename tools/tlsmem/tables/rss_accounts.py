@@ -3,28 +3,26 @@
 A column is one entry of COLUMNS: what it takes of an account (stats/rss_breakdown.py), and how that is written."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from tlsmem.schema.roles import Process
 from tlsmem.stats.exact_slope import ESTABLISHED
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rss
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, SeriesFigures
 from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
 
 HAS_REQUESTED = "all that is held: requested is not known apart"
 
 
-class AccountRow(NamedTuple):
-    series: Series
-    account: RssAccount | Missing
+@dataclass(frozen=True)
+class AccountRow(SeriesFigures):
+    """A process of a stack in a setting, with what one more pair adds to its RSS."""
 
-    @property
-    def setting(self) -> Setting:
-        return self.series.setting
+    account: RssAccount | Missing
 
 
 def bytes_cell(value: Fraction, sign: str = "") -> Cell:
@@ -36,28 +34,33 @@ def allocator_cell(part: AllocatorPart) -> Cell:
     return with_note(bytes_cell(part.amount), HAS_REQUESTED if part.has_requested else None)
 
 
-def processes_with_rss(selection: Selection) -> Iterator[tuple[str, Setting, Process, Series]]:
+def processes_with_rss(selection: Selection) -> Iterator[Series]:
     """Every process of every stack in every setting, where there are RSS runs."""
     for setting in selection.settings:
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
                 series = selection.series(stack, setting, process)
                 if series.with_meter("rss"):
-                    yield stack, setting, process, series
+                    yield series
 
 
-def of_account(take: Callable[[RssAccount], Any]) -> Callable[[AccountRow], Any]:
+def account_value(take: Callable[[RssAccount], Any]) -> Callable[[AccountRow], Any]:
     """What is taken of a row's account where it has one."""
     return lambda row: row.account if isinstance(row.account, Missing) else take(row.account)
 
 
 def bytes_column(key: str, heading: str, take: Callable[[RssAccount], Fraction | Missing]) -> Column:
-    return Column(key, heading, value=of_account(take), form=bytes_cell)
+    return Column(key, heading, value=account_value(take), form=bytes_cell)
 
 
 COLUMNS = (
     bytes_column("requested_bytes", "requested", lambda account: account.requested),
-    Column("allocator_bytes", "+ allocator", value=of_account(lambda account: account.allocator), form=allocator_cell),
+    Column(
+        "allocator_bytes",
+        "+ allocator",
+        value=account_value(lambda account: account.allocator),
+        form=allocator_cell,
+    ),
     bytes_column("untouched_bytes", "− untouched", lambda account: account.breakdown.untouched),
     bytes_column("outside_bytes", "+ outside", lambda account: account.outside),
     bytes_column("file_bytes", "+ file", lambda account: account.breakdown.file),
@@ -102,6 +105,5 @@ def accounts(selection: Selection) -> Table:
     )
     table = Table("accounts", "What RSS is made of", caption, [*row_name_columns(selection), *COLUMNS])
     if has_allocator_statistics(selection):
-        processes = (series for *_, series in processes_with_rss(selection))
-        table.add_rows(AccountRow(series, account_for_rss(selection, series)) for series in processes)
+        table.add_rows(AccountRow(one, account_for_rss(selection, one)) for one in processes_with_rss(selection))
     return table
