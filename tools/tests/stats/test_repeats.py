@@ -14,7 +14,7 @@ from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.selection import select
 from tlsmem.tables import nonlinearity
 from tlsmem.tables.mixed_pairs import change_cell
-from tlsmem.tables.peaks_and_model import peaks
+from tlsmem.tables.peaks import peak_table
 
 # Bytes per pair: the slopes of rustls with aws-lc in TLS 1.2, as five repeats had them.
 UNSTEADY = (18143.6, 18405.6, 17896.9, 17917.4, 18124.4)
@@ -56,7 +56,7 @@ def test_peaks_measured_once_say_that_a_spread_is_assumed():
     def rows(*factors: float):
         runs = [synthetic.scaled(synthetic.record(STACK, SUITE, 100), one, at) for at, one in enumerate(factors, 1)]
         other = [synthetic.scaled(run, 1.02, run.repeat).model_copy(update={"stack": OTHER}) for run in runs]
-        cell = peaks(select([*runs, *other])).rows[0][-1]
+        cell = peak_table(select([*runs, *other])).rows[0][-1]
         return cell.text, cell.note
 
     assert rows(1.0) == ("no change", repeats.SINGLE_RUN_NOTE)

@@ -43,6 +43,11 @@ class Setting:
         return {role: role if self.roles == "split" else "both" for role in kept}
 
 
+def is_one_process(setting: Setting) -> bool:
+    """Return whether one process holds both ends of all sessions."""
+    return setting.roles == "together"
+
+
 def peer_name(record: Record) -> str | None:
     """Return the client's stack of a mixed pair; None where one stack is at both ends."""
     return record.peer.stack if record.peer and record.peer.stack != record.stack else None

@@ -7,9 +7,8 @@ from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series
+from tlsmem.stats.series import Series, is_one_process
 from tlsmem.stats.session_cost import KIB
-from tlsmem.tables.peaks_and_model import is_one_process
 from tlsmem.tables.published import load_published_peaks
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 

@@ -11,7 +11,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
 from tlsmem.stats.session_cost import MIB
-from tlsmem.tables.peaks_and_model import kib_cell
+from tlsmem.tables.peaks import kib_cell
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
 
