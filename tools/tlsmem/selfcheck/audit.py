@@ -17,6 +17,7 @@ from tlsmem.stats.bends import PAGE
 from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import find_tables, remove_tables
+from tlsmem.stats.reconciliation import Reconciliation, are_process_wide_tables, reconcile
 from tlsmem.stats.remainders import explain_remainder, keeps_state, repeats_exactly
 from tlsmem.stats.role_sums import check_split_sums
 from tlsmem.stats.rss_breakdown import requested_per_pair
@@ -24,7 +25,6 @@ from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
-from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, reconcile
 from tlsmem.tables.table import format_bytes_in_blocks
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables

@@ -48,11 +48,6 @@ def roles_and_processes(setting: Setting) -> dict[str, Process]:
     return setting.processes | ({TOTAL: "both"} if setting.roles == "together" else {})
 
 
-def is_same_stack_pair(setting: Setting) -> bool:
-    """Return whether one stack is at both ends; mixed pairs are in a table of their own."""
-    return setting.peer is None
-
-
 def why_no_heap_cost(series: Series) -> str:
     """Return why heap runs give no cost per session: there are none, or at one N only."""
     metered = series.runs("heap")

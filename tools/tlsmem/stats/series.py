@@ -48,6 +48,11 @@ def is_one_process(setting: Setting) -> bool:
     return setting.roles == "together"
 
 
+def is_same_stack_pair(setting: Setting) -> bool:
+    """Return whether one stack is at both ends; mixed pairs are in a table of their own."""
+    return setting.peer is None
+
+
 def peer_name(record: Record) -> str | None:
     """Return the client's stack of a mixed pair; None where one stack is at both ends."""
     return record.peer.stack if record.peer and record.peer.stack != record.stack else None

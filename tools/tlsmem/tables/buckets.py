@@ -10,8 +10,8 @@ from tlsmem.profile.buckets.rules import OTHER, find_bucket
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import PEAK, LiveHeap, Profile
-from tlsmem.stats.live_heap import is_same_stack_pair
 from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell, text_cell
 

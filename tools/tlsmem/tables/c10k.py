@@ -9,7 +9,7 @@ from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Setting
+from tlsmem.stats.series import Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.peaks import kib_cell
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
@@ -59,7 +59,7 @@ COLUMNS = (
 
 def c10k(selection: Selection) -> Table:
     """Of processes that hold both ends, and of those that are all clients or all servers, split or kept."""
-    selection = selection.where(lambda setting: setting.peer is None)
+    selection = selection.where(is_same_stack_pair)
     caption = (
         "Peak RSS of one process with 10,000 sessions, what it has at no sessions included. "
         f"1 MiB is 1,048,576 bytes. {describe_common_settings(selection)}."

@@ -14,11 +14,10 @@ from tlsmem.stats.live_heap import (
     ProcessTables,
     SessionHeap,
     SplitExcess,
-    is_same_stack_pair,
     roles_and_processes,
 )
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table

@@ -11,7 +11,7 @@ from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import QUOTIENT, RSS_PHASES, Residual, RssLine, fit_rss
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Setting
+from tlsmem.stats.series import Setting, is_one_process, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, with_note
@@ -104,7 +104,7 @@ def rows(selection: Selection) -> Iterator[RssRow]:
 
 
 def rss_costs(selection: Selection) -> Table:
-    selection = selection.where(lambda setting: setting.roles == "together")
+    selection = selection.where(is_one_process)
     caption = (
         "The line through (sessions, RSS) by least squares; a pair is two sessions. "
         f"{describe_common_settings(selection)}."
@@ -117,7 +117,7 @@ def rss_costs(selection: Selection) -> Table:
 
 def role_costs(selection: Selection) -> Table:
     """A process of N sessions of a pair's two has N/2 of its role: bytes per pair are its bytes per session."""
-    selection = selection.where(lambda setting: setting.roles != "together" and setting.peer is None)
+    selection = selection.where(lambda setting: not is_one_process(setting) and is_same_stack_pair(setting))
     caption = (
         "Clients or servers in a process of their own: the line through (sessions of the process, its RSS) by least "
         "squares. Split: both at once; keep: one that frees each window's peers. "

@@ -12,7 +12,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rss
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
-from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
+from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
 
 HAS_REQUESTED = "all that is held: requested is not known apart"
@@ -86,7 +86,11 @@ def row_name_columns(selection: Selection) -> list[Column]:
 
 
 def row_name_cells(selection: Selection, series: Series) -> list[Cell]:
-    return [*setting_cells(selection, series.setting), text_cell(name_stacks(series)), text_cell(series.process)]
+    return [
+        *(column.cell(series) for column in setting_columns(selection)),
+        text_cell(name_stacks(series)),
+        text_cell(series.process),
+    ]
 
 
 def name_stacks(series: Series) -> str:

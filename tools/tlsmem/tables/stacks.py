@@ -13,12 +13,12 @@ from tlsmem.run.validate import strip_suite
 from tlsmem.schema.roles import Role
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
-from tlsmem.stats.live_heap import SessionHeap, is_same_stack_pair
+from tlsmem.stats.live_heap import SessionHeap
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import RssLine, fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, SeriesFigures, Setting
+from tlsmem.stats.series import Series, SeriesFigures, Setting, is_same_stack_pair
 from tlsmem.tables.c10k import mebibytes, origin_cell
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_common_settings, setting_columns
