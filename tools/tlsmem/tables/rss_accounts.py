@@ -13,7 +13,7 @@ from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rs
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
 from tlsmem.tables.settings import describe_common_settings, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
+from tlsmem.tables.table import Cell, Column, Table, with_note
 
 HAS_REQUESTED = "all that is held: requested is not known apart"
 
@@ -78,25 +78,17 @@ def has_allocator_statistics(selection: Selection) -> bool:
 
 def row_name_columns(selection: Selection) -> list[Column]:
     """The columns that name a row: setting, stack, process. The row has a series and its setting."""
-    return [
-        *setting_columns(selection),
-        Column("stack", "stack", left=True, value=lambda row: name_stacks(row.series)),
-        Column("process", "process", left=True, usual="both", value=lambda row: row.series.process),
-    ]
-
-
-def row_name_cells(selection: Selection, series: Series) -> list[Cell]:
-    return [
-        *(column.cell(series) for column in setting_columns(selection)),
-        text_cell(name_stacks(series)),
-        text_cell(series.process),
-    ]
+    return [*setting_columns(selection), STACK, PROCESS]
 
 
 def name_stacks(series: Series) -> str:
     """The stack is that of the process; of a mixed pair both are named."""
     ends = {series.stack, series.setting.peer or series.stack} - {series.owner}
     return " with ".join([series.owner, *ends])
+
+
+STACK = Column("stack", "stack", left=True, value=lambda row: name_stacks(row.series))
+PROCESS = Column("process", "process", left=True, usual="both", value=lambda row: row.series.process)
 
 
 def accounts(selection: Selection) -> Table:
