@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tlsmem.base import markdown_embedding
 from tlsmem.config import choices, definitions, toml_tables
@@ -13,20 +15,41 @@ from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 BLANK = Cell("", None)
-HEADINGS = {"stack": "stack", "what": "what it is", "source": "source", "licence": "licence", "compiler": "compiler"}
+STACK = Column("stack", "stack", left=True, value=lambda row: row.name)
 
 
-def state(name: str) -> Cell:
+class AbilityRow(NamedTuple):
+    """A stack with what it can do, by suite; nothing is known of a stack that is not built."""
+
+    name: str
+    abilities: Mapping[tuple[str, str], Ability]  # by stack and suite
+
+    @property
+    def licence(self) -> str:
+        return definitions.stacks()[self.name].licence
+
+
+def built_cell(name: str) -> Cell:
     if is_built(name):
         return text_cell("yes")
     reason = unavailable_reason(name)
     return Cell("unavailable", "unavailable", reason) if reason else text_cell("no")
 
 
-def does(ability: Ability | None) -> Cell:
-    if not ability:
-        return BLANK
-    return Cell(ability.does, ability.does, ability.reason)
+def ability_cell(ability: Ability | None) -> Cell:
+    return Cell(ability.does, ability.does, ability.reason) if ability else BLANK
+
+
+def ability_value(suite: str) -> Callable[[AbilityRow], Ability | None]:
+    return lambda row: row.abilities.get((row.name, suite))
+
+
+def ability_columns(suites: Sequence[str]) -> Iterator[Column]:
+    yield STACK
+    yield Column("built", "built", left=True, value=lambda row: row.name, form=built_cell)
+    for suite in suites:
+        yield Column(suite, suite.replace("-", " "), left=True, value=ability_value(suite), form=ability_cell)
+    yield Column("licence", "licence", left=True, value=lambda row: row.licence)
 
 
 def what_they_can(stacks: list[str]) -> Table:
@@ -36,17 +59,13 @@ def what_they_can(stacks: list[str]) -> Table:
         read_manifest(stack)  # another binary than it describes is an exit
     suites = [suite for suite in definitions.suites() if suite != "none"]
     found = stack_abilities.find_abilities(there, suites)
-    columns = [Column("stack", "stack", left=True), Column("built", "built", left=True)]
-    columns += [Column(suite, suite.replace("-", " "), left=True) for suite in suites]
     caption = (
         "Built: here; of a stack that is not, nothing is known, and tools/build.py STACK builds it. A column for each "
         "suite of memtest/suites.toml, with blanks in place of dashes: the harness was asked, and made one handshake. "
         "A stack without TLS does the suite none alone."
     )
-    table = Table("stacks", "Stacks and what they can do", caption, [*columns, Column("licence", "licence", left=True)])
-    for stack in stacks:
-        cells = [does(found.get((stack, suite))) for suite in suites]
-        table.rows.append([text_cell(stack), state(stack), *cells, text_cell(definitions.stacks()[stack].licence)])
+    table = Table("stacks", "Stacks and what they can do", caption, [*ability_columns(suites)])
+    table.add_rows(AbilityRow(stack, found) for stack in stacks)
     return table
 
 
@@ -72,14 +91,25 @@ def compiler(stack: Stack) -> str:
     return {"c": stack.compiler, "rust": f"rustc, {stack.compiler}", "go": "go"}[stack.harness]
 
 
+class SourceRow(NamedTuple):
+    name: str
+    stack: Stack
+
+
+SOURCE_COLUMNS = (
+    STACK,
+    Column("what", "what it is", left=True, value=lambda row: row.stack.what),
+    Column("source", "source", left=True, value=lambda row: origin(row.stack)),
+    Column("licence", "licence", left=True, value=lambda row: row.stack.licence),
+    Column("compiler", "compiler", left=True, value=lambda row: compiler(row.stack)),
+)
+
+
 def sources(stacks: list[str]) -> Table:
-    columns = [Column(key, heading, left=True) for key, heading in HEADINGS.items()]
     caption = "From memtest/stacks.toml, where each source is pinned by its SHA-256 too."
-    table = Table("sources", "Stacks and where they come from", caption, columns)
+    table = Table("sources", "Stacks and where they come from", caption, [*SOURCE_COLUMNS])
     known = definitions.stacks()
-    for name in stacks:
-        one = known[name]
-        table.rows.append([*map(text_cell, (name, one.what, origin(one), one.licence, compiler(one)))])
+    table.add_rows(SourceRow(name, known[name]) for name in stacks)
     return table
 
 
