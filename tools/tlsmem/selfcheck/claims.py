@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tlsmem.config import definitions, matrix
 from tlsmem.schema.records import Record
+from tlsmem.selfcheck.audit import describe_split_difference
 from tlsmem.stats import memory_model, role_sums, session_cost
 from tlsmem.stats.comparability import select_comparable
 from tlsmem.stats.missing import Missing
@@ -127,7 +128,11 @@ def check_separate_roles(selection: Selection) -> Iterator[ClaimRow]:
                 role_sums.live_by_role(selection, stack, one, ends[0]) for one in role_sums.reference_settings(setting)
             ):
                 off = role_sums.check_setting(selection, stack, setting)
-                text = off[0] if off else f"equal at the end of {len(ends)} phase{'s' * (len(ends) > 1)}"
+                text = (
+                    describe_split_difference(off)
+                    if off
+                    else f"equal at the end of {len(ends)} phase{'s' * (len(ends) > 1)}"
+                )
                 claim = f"live heap of roles, {setting.roles}"
                 yield row(claim, stack, setting.suite, text, "as together, to the byte", not off)
 

@@ -12,10 +12,12 @@ from tlsmem.stats.live_heap import (
     HeapFigure,
     ProcessFigure,
     ProcessTables,
+    Remainder,
     SessionHeap,
     SplitExcess,
     roles_and_processes,
 )
+from tlsmem.stats.remainders import Cause
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
@@ -24,6 +26,12 @@ from tlsmem.tables.table import Cell, Column, Table
 
 ROLE_NAMES = {"client": "client", "server": "server", TOTAL: "pair"}
 LEFTOVER = "a + r/n: r bytes or blocks are left over n sessions, so sessions are not all alike"
+CAUSES: dict[Cause, str] = {
+    "resumption": "resumption state: tickets, or a store that grows",
+    "signature": "DER signature length: ECDSA",
+    "blinding": "what blinds a server's RSA key: once a process, as long as random numbers make it",
+    "unknown": "not known",
+}
 CAPTION = (
     "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role adds; "
     "a pair is a client and a server with all that the process holds for them. "
@@ -35,10 +43,16 @@ def heap_cell(figure: HeapFigure | ProcessFigure) -> Cell:
 
 
 def session_cell(figure: HeapFigure) -> Cell:
-    size, blocks, why = figure
+    size, blocks, remainder = figure
     data = quotient_data("bytes", size) | quotient_data("blocks", blocks) | {"over_sessions": size.sessions}
     is_uneven = size.remainder or blocks.remainder
-    return Cell(f"{size} ({blocks})", data, ": ".join(filter(None, (LEFTOVER, why))) if is_uneven else None)
+    note = f"{LEFTOVER}: {describe_remainder(remainder)}" if remainder else LEFTOVER
+    return Cell(f"{size} ({blocks})", data, note if is_uneven else None)
+
+
+def describe_remainder(remainder: Remainder) -> str:
+    cause, interval = CAUSES[remainder.cause], remainder.interval
+    return f"{cause}; {interval.low:,.2f} to {interval.high:,.2f} over repeats" if interval else cause
 
 
 def process_cell(figure: ProcessFigure) -> Cell:
