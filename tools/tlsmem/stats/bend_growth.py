@@ -32,14 +32,17 @@ class Growth(NamedTuple):
 
 
 def large_block_bytes(phase: Phase) -> int:
+    """Return the bytes of glibc's blocks that are a mapping each; 0 without allocator statistics."""
     return phase.allocator["glibc"][LARGE_BLOCKS] if phase.allocator else 0
 
 
 def has_large_blocks(phase: Phase) -> bool:
+    """Return whether the phase has this figure."""
     return LARGE_BLOCKS in (phase.allocator or {}).get("glibc", {})
 
 
 def has_live_bytes(phase: Phase) -> bool:
+    """Return whether all allocators of the process have a figure of live memory."""
     return allocator_statistics.unknown_reason(LIVE_FIELDS, phase) is None
 
 

@@ -28,11 +28,14 @@ class SessionStep:
 
     @property
     def pairs(self) -> int:
+        """The pairs that the step adds."""
         return self.high // 2 - self.low // 2
 
 
 @dataclass(frozen=True)
 class Bend:
+    """A step whose increment differs from the usual one."""
+
     step: SessionStep
     usual: SessionStep
     excess: float  # bytes per pair beyond the usual increment

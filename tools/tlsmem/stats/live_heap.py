@@ -76,6 +76,7 @@ def why_no_phase_cost(runs: Iterable[Record], setting: Setting, phase: str) -> M
 
 
 def missing_phase(phase: str) -> Missing:
+    """Return that runs did not reach the phase."""
     return Missing(f"these runs have no phase `{phase}`")
 
 

@@ -32,14 +32,17 @@ class Reconciliation:
 
     @property
     def rest_bytes(self) -> int:
+        """Bytes that the pair times all pairs does not explain."""
         return self.live_bytes - self.pair_bytes * self.pairs
 
     @property
     def rest_blocks(self) -> int:
+        """Blocks that the pair times all pairs does not explain."""
         return self.live_blocks - self.pair_blocks * self.pairs
 
     @property
     def unexplained(self) -> TableSize:
+        """Bytes and blocks of the rest."""
         return TableSize(self.rest_bytes, self.rest_blocks)
 
     @property
@@ -59,6 +62,7 @@ def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Re
 
 
 def is_reconciled(run: Record, phase: str) -> bool:
+    """Return whether the phase has an account: all its pairs have the sessions of the phase."""
     return phase not in (BEFORE, AFTER) and (run.window == "all" or not phase.startswith(OF_WINDOW))
 
 
@@ -69,6 +73,7 @@ def sites_of(phase: Phase) -> PhaseSites:
 
 
 def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Reconciliation:
+    """Return the account of a phase; `before` is the phase at whose end the account opens."""
     sites = sites_of(phase)
     live = [site.bytes for site in sites.live], [site.blocks for site in sites.live]
     now, then = live_in_sessions(phase), live_in_sessions(before)

@@ -38,6 +38,7 @@ class RssBreakdown:
 
     @property
     def total(self) -> Fraction:
+        """The sum of the parts: equal to `rss`."""
         return self.held - self.untouched + self.outside + self.file + self.shmem
 
     @property
@@ -47,6 +48,8 @@ class RssBreakdown:
 
 
 class AllocatorPart(NamedTuple):
+    """What the allocator holds beyond requested, in bytes per pair."""
+
     amount: Fraction
     has_requested: bool  # the amount is all that is held, since requested is not known apart
 
@@ -61,6 +64,7 @@ class RssAccount:
 
     @property
     def is_coarse(self) -> bool:
+        """Whether the allocator seems to hold less than was requested, so its figures cannot be used."""
         return self.breakdown.held < (0 if isinstance(self.requested, Missing) else self.requested)
 
     @property
@@ -74,23 +78,28 @@ class RssAccount:
 
     @property
     def outside(self) -> Fraction | Missing:
+        """Private memory that is not the allocator's."""
         return COARSE if self.is_coarse else self.breakdown.outside
 
 
 def vm_data_bytes(phase: Phase) -> int:
+    """Return VmData in bytes, of a phase that has it."""
     assert phase.vm_data_bytes is not None
     return phase.vm_data_bytes
 
 
 def untouched_bytes(phase: Phase) -> int:
+    """Return the private memory that is not resident, in bytes, of a phase with VmData."""
     return vm_data_bytes(phase) - phase.rss_anon_bytes
 
 
 def outside_allocator_bytes(phase: Phase) -> int:
+    """Return the private memory that no allocator obtained, in bytes, of a phase with VmData."""
     return vm_data_bytes(phase) - allocator_statistics.obtained_bytes(phase)
 
 
 def walked_bytes(phase: Phase) -> int:
+    """Return RSS by a walk of the page tables, in bytes, of a phase that has it."""
     assert phase.rollup_rss_bytes is not None
     return phase.rollup_rss_bytes
 
@@ -128,6 +137,7 @@ def break_down(runs: Sequence[Record]) -> RssBreakdown:
 
 
 def account_for_rss(selection: Selection, series: Series) -> RssAccount | Missing:
+    """Return the account of a process; `selection` has the heap runs that say what was requested."""
     if why := why_no_breakdown(series):
         return why
     requested = requested_per_pair(selection, series)

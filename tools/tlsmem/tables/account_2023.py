@@ -30,6 +30,7 @@ class LadderStep:
 
 
 def openssl_ladder(suite: str, tickets: int) -> list[LadderStep]:
+    """Return the steps of OpenSSL in a suite, of which it sent so many tickets then."""
     plain, over_bios, chain = "openssl@3.2.0", "openssl+membio@3.2.0", f"{suite}-chain3"
     return [
         LadderStep("ours", plain, suite, None),
@@ -41,6 +42,7 @@ def openssl_ladder(suite: str, tickets: int) -> list[LadderStep]:
 
 
 def rustls_ladder(suite: str) -> list[LadderStep]:
+    """Return the steps of rustls in a suite."""
     stack = "rustls+aws-lc+jemalloc-rust@0.22.0"
     return [
         LadderStep("ours", stack, suite, None),
@@ -60,10 +62,12 @@ def phases_until(run: Record, last: str | None) -> list[Phase]:
 
 
 def resident(rung: LadderStep) -> Callable[[Record], int]:
+    """Return the quantity peak RSS up to the step's last phase, in bytes."""
     return lambda run: max(phase.peak_rss_bytes for phase in phases_until(run, rung.last))
 
 
 def requested(rung: LadderStep) -> Callable[[Record], int]:
+    """Return the quantity peak live heap up to the step's last phase, in bytes."""
     return lambda run: max(session_cost.heap_of(phase, "total").peak_bytes for phase in phases_until(run, rung.last))
 
 
@@ -105,10 +109,12 @@ class AccountLine(NamedTuple):
 
 
 def amount(value: float | None, why: str) -> float | Missing:
+    """Return the value; Missing for this reason where it is None."""
     return Missing(why) if value is None else value
 
 
 def difference(value: float | None, before: float | None, why: str) -> float | Missing:
+    """Return the difference; Missing for this reason where one of the two is None."""
     return Missing(why) if value is None or before is None else value - before
 
 
@@ -142,10 +148,12 @@ def last_lines(first: LadderStep, reached: float | None, published: float | None
 
 
 def slope_cell(value: float | None) -> Cell:
+    """Whole bytes; an empty cell where the line has no slope."""
     return text_cell("") if value is None else Cell(f"{value:,.0f}", round(value, 1))
 
 
 def added_cell(value: float | PublishedShare | None) -> Cell:
+    """Signed bytes, or a share in percent; an empty cell where the line has neither."""
     if isinstance(value, PublishedShare):
         return Cell(f"{100 * value.share:+.1f} % of it", round(value.share, 4))
     return text_cell("") if value is None else Cell(f"{value:+,.0f}", round(value, 1))

@@ -79,20 +79,24 @@ def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
 
 
 def without_rules(profiles: Sequence[Profile]) -> str:
+    """Name the families of stacks that have no rules."""
     missing = {BucketSums(one).family for one in profiles} - set(rules.families())
     said = " memtest/buckets.toml has no rules for {}, so all is `{}`."
     return "".join(said.format(family, OTHER) for family in sorted(missing))
 
 
 def run_aspect(profile: Profile, key: str) -> str:
+    """Return an aspect of the profile's run; the file's name where the run is not known."""
     return str(getattr(profile.run, key)) if profile.run else profile.file
 
 
 def aspect_value(key: str) -> Callable[[BucketRow], str]:
+    """Return a function that takes the aspect of a row."""
     return lambda row: run_aspect(row.sums.profile, key)
 
 
 def moment_columns(blocks: bool) -> Iterator[Column]:
+    """Yield a column for each moment, and one that names the fullest."""
     for key, heading in (BEFORE | {MOST: MOST} | AFTER).items():
         yield Column(key, heading, value=figure_value(key), form=partial(figure_cell, blocks=blocks))
         if key == MOST:
@@ -100,6 +104,7 @@ def moment_columns(blocks: bool) -> Iterator[Column]:
 
 
 def figure_value(key: str) -> Callable[[BucketRow], BucketFigure | float | Missing]:
+    """Return a function that takes a row's figure in the column of this key."""
     return lambda row: row.figures[key]
 
 
@@ -123,10 +128,12 @@ def rows(sums: BucketSums, role: Owner) -> Iterator[BucketRow]:
 
 
 def covered_share(live: Mapping[str, LiveHeap], total: LiveHeap) -> float | Missing:
+    """Return the share of the bytes that a rule knows the purpose of, 0 to 1."""
     return 1 - live.get(OTHER, LiveHeap(0, 0)).bytes / total.bytes if total.bytes else NOTHING_LIVE
 
 
 def figure_cell(figure: BucketFigure | float, blocks: bool) -> Cell:
+    """Bytes of one session, or a share."""
     return share_cell(figure) if isinstance(figure, float) else live_cell(figure, blocks)
 
 
@@ -161,4 +168,5 @@ def profiles_from_selection(selection: Selection) -> Iterator[Profile]:
 
 
 def bucket_table_from_selection(selection: Selection) -> Table:
+    """The table of the largest sites run of every stack in each setting."""
     return bucket_table(list(profiles_from_selection(selection)))

@@ -23,6 +23,8 @@ DOUBTS = {
 
 
 class C10kRow(NamedTuple):
+    """A process of a stack in a setting."""
+
     stack: str
     setting: Setting
     holder: str  # whose sessions stay in the process
@@ -30,14 +32,17 @@ class C10kRow(NamedTuple):
 
 
 def holder_cell(holder: str) -> Cell:
+    """Whose sessions the process has, and how many."""
     return Cell(HELD[holder], holder)
 
 
 def mebibytes(figure: C10kFigure) -> float:
+    """Return the figure in MiB, to three decimals."""
     return round(figure.bytes / MIB, 3)
 
 
 def origin_cell(figure: C10kFigure) -> Cell:
+    """Whether it was measured, with a note where the line may not lead to what would be."""
     origin = text_cell("measured" if figure.is_measured else "from the fit")
     doubt = DOUBTS[figure.doubt].format(figure.most_sessions) if figure.doubt else None
     return with_note(with_note(origin, doubt), RETURNED_MEMORY_NOTE if figure.gave_back_memory else None)

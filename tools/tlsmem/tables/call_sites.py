@@ -58,6 +58,7 @@ class LargestSites(NamedTuple):
 
 
 def find_largest(run: Record, role: Role, phase: str) -> LargestSites:
+    """Return the largest call sites of a role. Raises ValueError when the phase is missing."""
     sizes, blocks = live_by_site(run, role, phase)
     largest = [site for site, _ in sizes.most_common()]
     shown = []
@@ -100,6 +101,8 @@ def list_sites(run: Record, role: Role, phase: str = AT) -> Iterator[SiteFigure]
 
 @dataclass(frozen=True)
 class SiteRow(SeriesFigures):
+    """A call site of a role."""
+
     role: Role
     site: SiteFigure
 
@@ -128,6 +131,7 @@ def call_sites(selection: Selection) -> Table:
 
 
 def rows(selection: Selection) -> Iterator[SiteRow]:
+    """Yield the call sites of the largest sites run of each series, role by role."""
     for setting in selection.settings:
         for stack in selection.stacks:
             for role, process in setting.processes.items():

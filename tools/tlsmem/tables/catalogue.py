@@ -63,10 +63,12 @@ def build(
 
 
 def has_many_stacks(selection: Selection) -> bool:
+    """Return whether the stacks are too many to stand side by side."""
     return len(selection.stacks) > FEW
 
 
 def default_tables(selection: Selection) -> list[str]:
+    """Return the names of the tables that are shown when nobody asks, in their order."""
     if has_many_stacks(selection):
         return ["settings", "stacks"]
     where_they_tell = {

@@ -33,6 +33,7 @@ def grid(relation: duckdb.DuckDBPyRelation) -> str:
 
 
 def query_cell(value: object) -> Cell:
+    """A value as DuckDB prints it; NULL is empty."""
     return text_cell("" if value is None else str(value))
 
 

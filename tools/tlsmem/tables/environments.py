@@ -74,6 +74,7 @@ def values_cell(scaled: ScaledValues) -> Cell:
 
 
 def ratio_cell(ratio: RepeatRatio) -> Cell:
+    """The ratio and its interval; `no change` within the spread of repeats."""
     data, differs = {"ratio": round(ratio.value, 5)}, ratio.change.beyond_spread
     if not ratio.interval:
         return Cell(f"{ratio.value:.3f}" if differs else "no change", data, f"no interval: {SINGLE_RUN_NOTE}")
@@ -101,6 +102,8 @@ def environment_columns(envs: Sequence[Env]) -> Iterator[Column]:
 
 
 def scaled_value(env: Env) -> Callable[[EnvironmentRow], ScaledValues | Missing]:
+    """Return a function that takes a row's values in this environment."""
+
     def take(row: EnvironmentRow) -> ScaledValues | Missing:
         values = row.values[env]
         if isinstance(values, Missing):
@@ -111,6 +114,7 @@ def scaled_value(env: Env) -> Callable[[EnvironmentRow], ScaledValues | Missing]
 
 
 def ratio_value(env: Env) -> Callable[[EnvironmentRow], RepeatRatio | Missing]:
+    """Return a function that takes a row's ratio of this environment to the laboratory."""
     return lambda row: find_ratio(row.values[LAB], row.values[env])
 
 

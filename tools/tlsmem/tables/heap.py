@@ -39,10 +39,12 @@ CAPTION = (
 
 
 def heap_cell(figure: HeapFigure | ProcessFigure) -> Cell:
+    """Bytes and blocks, of a session or of a process."""
     return process_cell(figure) if isinstance(figure, ProcessFigure) else session_cell(figure)
 
 
 def session_cell(figure: HeapFigure) -> Cell:
+    """Bytes and blocks per session, with what is left over and why."""
     size, blocks, remainder = figure
     data = quotient_data("bytes", size) | quotient_data("blocks", blocks) | {"over_sessions": size.sessions}
     is_uneven = size.remainder or blocks.remainder
@@ -51,11 +53,13 @@ def session_cell(figure: HeapFigure) -> Cell:
 
 
 def describe_remainder(remainder: Remainder) -> str:
+    """Say why sessions are not all alike."""
     cause, interval = CAUSES[remainder.cause], remainder.interval
     return f"{cause}; {interval.low:,.2f} to {interval.high:,.2f} over repeats" if interval else cause
 
 
 def process_cell(figure: ProcessFigure) -> Cell:
+    """Bytes and blocks of process-wide tables."""
     size, blocks, (few, many) = figure
     data = {"bytes": size, "blocks": blocks, "over_sessions": 1}
     note = f"in all, of N = {many:,} less N = {few:,}: {process_tables.TABLE_NOTE}"
@@ -63,16 +67,20 @@ def process_cell(figure: ProcessFigure) -> Cell:
 
 
 def quotient_data(name: str, quotient: Quotient) -> dict[str, int]:
+    """Return the integer part and the remainder, by name."""
     return {name: quotient.integer_part, f"{name}_remainder": quotient.remainder}
 
 
 class HeapRow(NamedTuple):
+    """Sessions of a role, process-wide tables, or the excess of split roles."""
+
     stack: str
     name: str  # of a role, or of what else the row tells
     heap: SessionHeap | ProcessTables | SplitExcess
 
     @property
     def setting(self) -> Setting:
+        """The setting of the figures."""
         return self.heap.setting
 
 
@@ -90,6 +98,7 @@ COLUMNS = (
 
 
 def heap_costs(selection: Selection) -> Table:
+    """The table `heap`, of pairs of one stack in the controlled environment, where heap is metered."""
     selection = selection.where(
         lambda setting: is_same_stack_pair(setting) and setting.env == "lab"
     )  # there heap is metered

@@ -38,6 +38,7 @@ class Connections:
         self.ends: list[socket.socket] = []
 
     def add(self, count: int) -> None:
+        """Make so many connections more. Raises OSError where there are not enough files or ports."""
         for _ in range(count):
             source = f"127.0.{1 + len(self.ends) // 2 // PORTS}.1"
             client = socket.create_connection(self.listener.getsockname(), source_address=(source, 0))
@@ -61,6 +62,8 @@ def measure_connection_bytes(pairs: int) -> dict[str, float]:
 
 
 class SlabRow(NamedTuple):
+    """A cache of the kernel."""
+
     name: str
     bytes_per_connection: float
 
@@ -88,6 +91,7 @@ def table(pairs: int, found: dict[str, float]) -> Table:
 
 
 def run(given: argparse.Namespace) -> None:
+    """Print the table; exits with a sentence where /proc/slabinfo cannot be read."""
     try:
         render.print_all([table(given.pairs, measure_connection_bytes(given.pairs))], given.format)
     except (OSError, ValueError) as error:

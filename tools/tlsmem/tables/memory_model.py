@@ -37,14 +37,17 @@ def fit_value(figure: Callable[[CheckedModel], Any]) -> Callable[[ModelRow], Any
 
 
 def fixed_cell(size: float) -> Cell:
+    """In KiB; bytes for programs."""
     return Cell(f"{size / KIB:,.0f} KiB", round(size))
 
 
 def term_cell(size: float) -> Cell:
+    """Whole bytes, to a tenth for programs."""
     return Cell(f"{size:,.0f}", round(size, 1))
 
 
 def error_cell(error: ModelError) -> Cell:
+    """The error in percent, with the window that has it."""
     text = f"{round(100 * error.share, 2) + 0.0:+.2f} % at W = {error.window:,}"
     return Cell(text, {"error": error.rounded_share, "sessions": error.sessions, "window": error.window})
 
@@ -63,6 +66,7 @@ COLUMNS = (
 
 
 def memory_model_table(selection: Selection) -> Table:
+    """The table `law`, of processes that hold both ends."""
     selection = selection.where(is_one_process)
     aspects = ("suite", "allocator", *(["env"] if selection.varies("env") else []))
     names = [Column(name, name, left=True, value=partial(setting_aspect, name)) for name in aspects]
@@ -72,6 +76,7 @@ def memory_model_table(selection: Selection) -> Table:
 
 
 def rows(selection: Selection) -> Iterator[ModelRow]:
+    """Yield the model of each quantity, of each stack in the settings that differ in their windows alone."""
     for setting, windows in group_windows(selection.settings).items():
         for stack in selection.stacks:
             runs = [run for one in windows for run in selection.series(stack, one).records]

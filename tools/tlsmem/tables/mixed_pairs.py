@@ -22,6 +22,7 @@ def change_cell(change: RepeatChange) -> Cell:
 
 
 def slope_cell(slope: float) -> Cell:
+    """Whole bytes, to a tenth for programs."""
     return Cell(f"{slope:,.0f}", round(slope, 1))
 
 
@@ -39,6 +40,7 @@ COLUMNS = (
 
 
 def mixed_pair_table(selection: Selection) -> Table:
+    """The table `interop`: a row for each end of every mixed pair."""
     mixed = selection.where(lambda setting: setting.peer is not None)
     caption = (
         "Per session of the role, in a process of its own: live heap in bytes (blocks), and peak RSS of the run in "

@@ -50,10 +50,12 @@ def bend_value(figure: Callable[[Bend], Any]) -> Callable[[BendRow], Any]:
 
 
 def step_cell(step: SessionStep) -> Cell:
+    """The two N of the step."""
     return Cell(f"{step.low:,} to {step.high:,}", {"from": step.low, "to": step.high})
 
 
 def growth_cell(growth: Growth | None) -> Cell:
+    """What grew, and by how many bytes."""
     if not growth:
         return text_cell("not known")
     if growth.is_table:
@@ -93,6 +95,7 @@ def has_bends(selection: Selection) -> bool:
 
 
 def nonlinearity_table(selection: Selection) -> Table:
+    """The table `bends`, of every process with RSS runs."""
     caption = (
         "Where the increment from one N to the next differs from the usual one (the middle of all) by more than the "
         f"repeats of both lie apart; of runs made once by more than {100 * ASSUMED_SPREAD:g} % of "

@@ -26,14 +26,17 @@ class PeakRow(NamedTuple):
 
 
 def kib_cell(value: float) -> Cell:
+    """Bytes as whole KiB."""
     return Cell(f"{value / KIB:,.0f}", round(value / KIB, 3))
 
 
 def peak_cell(peak: PeakFigure) -> Cell:
+    """The median of the repeats in KiB."""
     return with_note(kib_cell(peak.bytes), RETURNED_MEMORY_NOTE if peak.gave_back_memory else None)
 
 
 def percent_cell(change: RepeatChange) -> Cell:
+    """The change in percent; `no change` within the spread of repeats."""
     percent = 100 * change.share
     if change.beyond_spread:
         return Cell(f"{percent:+.1f} %", round(percent, 3))
@@ -54,10 +57,12 @@ def stack_columns(stacks: Sequence[str]) -> Iterator[Column]:
 
 
 def peak_value(stack: str) -> Callable[[PeakRow], PeakFigure | Missing]:
+    """Return a function that takes the stack's peak of a row."""
     return lambda row: row.peaks[stack]
 
 
 def change_value(before: str, after: str) -> Callable[[PeakRow], RepeatChange | Missing]:
+    """Return a function that takes a row's change from one stack to another."""
     return lambda row: compare_peaks(row.peaks[before], row.peaks[after])
 
 
@@ -75,6 +80,7 @@ def peak_table(selection: Selection, sessions: Sequence[int] | None = None) -> T
 
 
 def rows(selection: Selection, sessions: Sequence[int] | None) -> Iterator[PeakRow]:
+    """Yield a row a setting and number of sessions, of these or of all (None)."""
     for setting in selection.settings:
         every = {stack: selection.series(stack, setting) for stack in selection.stacks}
         counts = {run.sessions for series in every.values() for run in series.with_meter("rss")}

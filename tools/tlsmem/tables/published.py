@@ -56,6 +56,7 @@ def stack_name(row: dict[str, str]) -> str:
 
 @cache
 def load_published_peaks() -> PublishedPeaks:
+    """Return the published peaks of our suites, from FILE."""
     with FILE.open(newline="") as file:
         rows = list(csv.DictReader(file))
     found = {}
@@ -87,6 +88,7 @@ COLUMNS = (
 
 
 def published_peak_table(selection: Selection) -> Table:
+    """The table `published`, of processes that hold both ends."""
     selection = selection.where(lambda setting: is_one_process(setting) and setting.env == "lab")
     caption = (
         "Peak RSS of a process with N/2 clients and N/2 servers; medians of repeats. "

@@ -42,6 +42,7 @@ class ReconciliationRow(SeriesFigures):
 
     @property
     def slope(self) -> Quotient | Missing:
+        """Bytes that one more pair keeps in heap runs."""
         return self.account.slope or NEEDS_HEAP_RUNS
 
     def deepest(self, role: Role) -> int | Missing:
@@ -51,6 +52,7 @@ class ReconciliationRow(SeriesFigures):
 
 
 def rest_cell(row: ReconciliationRow) -> Cell:
+    """Bytes and blocks of the rest, with a note where it is process-wide tables."""
     size, blocks = row.account.unexplained
     text = format_bytes_in_blocks(size, blocks) if blocks else f"{size:,}"
     return Cell(text, {"bytes": size, "blocks": blocks}, TABLE_NOTE if blocks and row.has_tables else None)
@@ -104,6 +106,7 @@ def iterate_sites_runs(selection: Selection) -> Iterator[tuple[Series, Record]]:
 
 
 def make_summary_row(series: Series, run: Record) -> ReconciliationRow:
+    """Return the row of the phase with the most live heap."""
     accounts = reconcile(run, series.heap_pair())
     most = max(accounts, key=lambda one: one.live_bytes)  # the first of equals
     depths = [sites_of(phase).stack_bytes for phase in session_cost.phases_of(run) if phase.phase != BEFORE]
@@ -111,6 +114,7 @@ def make_summary_row(series: Series, run: Record) -> ReconciliationRow:
 
 
 def rows_by_phase(series: Series, run: Record) -> Iterator[ReconciliationRow]:
+    """Yield a row a phase of the run."""
     accounts = reconcile(run, series.heap_pair())
     tables = has_tables(run, accounts)
     for one in accounts:
@@ -119,4 +123,5 @@ def rows_by_phase(series: Series, run: Record) -> Iterator[ReconciliationRow]:
 
 
 def has_tables(run: Record, accounts: Sequence[Reconciliation]) -> bool:
+    """Return whether the rests of the run are process-wide tables."""
     return are_process_wide_tables(accounts, repeats_exactly(harness_arguments(run)))

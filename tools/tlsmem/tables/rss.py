@@ -18,6 +18,8 @@ from tlsmem.tables.table import Cell, Column, Table, with_note
 
 
 class RssRow(NamedTuple):
+    """A line of a process of a stack in a setting."""
+
     stack: str
     setting: Setting
     holder: str  # whose sessions stay in the process
@@ -26,6 +28,7 @@ class RssRow(NamedTuple):
 
 
 def slope_cell(line: RssLine) -> Cell:
+    """Whole bytes, to a tenth for programs."""
     note = QUOTIENT.reason if line.is_quotient else None
     cell = Cell(f"{line.slope:,.0f}", round(line.slope, 1), note)
     return with_note(cell, RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
@@ -43,23 +46,28 @@ def slope_interval_cell(line: RssLine) -> Cell:
 
 
 def mebibyte_cell(size: float) -> Cell:
+    """MiB; bytes for programs."""
     return Cell(f"{size / MIB:,.2f} MiB", round(size))
 
 
 def increments_cell(steps: tuple[float, ...]) -> Cell:
+    """The least and the largest; all for programs, in bytes."""
     return Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps))
 
 
 def residual_cell(residual: Residual) -> Cell:
+    """Bytes, and percent of the value that it is off."""
     data = {"bytes": round(residual.bytes), "share": round(residual.share, 6)}
     return Cell(f"{residual.bytes:+,.0f} ({100 * residual.share:+.3f} %)", data)
 
 
 def spread_cell(spread: float) -> Cell:
+    """Percent; a share for programs."""
     return Cell(f"{100 * spread:.3f} %", round(spread, 6))
 
 
 def interval_cell(interval: Interval) -> Cell:
+    """Both ends in bytes."""
     return Cell(f"{interval.low:,.0f} to {interval.high:,.0f}", interval.rounded())
 
 
@@ -89,6 +97,7 @@ COLUMNS = (  # {} stands for what the slope is per
 
 
 def columns_per(unit: str) -> Iterator[Column]:
+    """Yield the columns, with what the slope is per in their names."""
     for column in COLUMNS:
         yield replace(column, key=column.key.format(unit), heading=column.heading.format(unit))
 
@@ -104,6 +113,7 @@ def rows(selection: Selection) -> Iterator[RssRow]:
 
 
 def rss_costs(selection: Selection) -> Table:
+    """The table `rss`, of processes that hold both ends."""
     selection = selection.where(is_one_process)
     caption = (
         "The line through (sessions, RSS) by least squares; a pair is two sessions. "

@@ -31,6 +31,7 @@ def bytes_cell(value: Fraction, sign: str = "") -> Cell:
 
 
 def allocator_cell(part: AllocatorPart) -> Cell:
+    """Bytes, with a note where requested bytes are among them."""
     return with_note(bytes_cell(part.amount), HAS_REQUESTED if part.has_requested else None)
 
 
@@ -50,6 +51,7 @@ def account_value(take: Callable[[RssAccount], Any]) -> Callable[[AccountRow], A
 
 
 def bytes_column(key: str, heading: str, take: Callable[[RssAccount], Fraction | Missing]) -> Column:
+    """A column of an amount of the account."""
     return Column(key, heading, value=account_value(take), form=bytes_cell)
 
 
@@ -92,6 +94,7 @@ PROCESS = Column("process", "process", left=True, usual="both", value=lambda row
 
 
 def accounts(selection: Selection) -> Table:
+    """The table `accounts`, of every process with RSS runs and allocator statistics."""
     caption = (
         f"Bytes that one more pair adds, in a process of one role one more session, at `{ESTABLISHED}`: slopes by "
         "least squares through the means of RSS runs; requested is "

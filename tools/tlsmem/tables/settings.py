@@ -60,17 +60,20 @@ def distinct_cell(values: Iterable[str]) -> Cell:
 
 
 def allocator_as_used(record: Record) -> str:
+    """Return the allocator with its version; the C library's where it is the system's."""
     version = record.allocator.version or (record.machine.libc if record.allocator.name == "system" else "")
     return f"{allocator_name(record)} {version}".strip()
 
 
 def describe_machine(record: Record) -> str:
+    """Return the machine's CPU, memory and system, in one line."""
     machine = record.machine
     hardware = f"{machine.cpu}, {machine.cpus} CPUs, {machine.memory_bytes / 2**30:.1f} GiB"
     return f"{hardware}, {machine.os}, Linux {machine.kernel}"
 
 
 def dates(records: Iterable[Record]) -> str:
+    """Return the day of the runs, or the first and the last."""
     days = sorted({record.started_at[:10] for record in records})
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 

@@ -26,10 +26,12 @@ class AbilityRow(NamedTuple):
 
     @property
     def licence(self) -> str:
+        """As stacks.toml has it."""
         return definitions.stacks()[self.name].licence
 
 
 def built_cell(name: str) -> Cell:
+    """Whether it is built here, or why it cannot be."""
     if is_built(name):
         return text_cell("yes")
     reason = unavailable_reason(name)
@@ -37,14 +39,17 @@ def built_cell(name: str) -> Cell:
 
 
 def ability_cell(ability: Ability | None) -> Cell:
+    """What the stack does; an empty cell where that is not known."""
     return Cell(ability.does, ability.does, ability.reason) if ability else BLANK
 
 
 def ability_value(suite: str) -> Callable[[AbilityRow], Ability | None]:
+    """Return a function that takes a row's ability in the suite."""
     return lambda row: row.abilities.get((row.name, suite))
 
 
 def ability_columns(suites: Sequence[str]) -> Iterator[Column]:
+    """Yield a column for each suite between those of the stack."""
     yield STACK
     yield Column("built", "built", left=True, value=lambda row: row.name, form=built_cell)
     for suite in suites:
@@ -70,6 +75,7 @@ def what_they_can(stacks: list[str]) -> Table:
 
 
 def origin(stack: Stack) -> str:
+    """Return where the stack's source comes from."""
     if not stack.tls:
         return "this repository"
     if stack.prefix:
@@ -82,16 +88,20 @@ def origin(stack: Stack) -> str:
 
 
 def describe_package(source: Source) -> str:
+    """Return the package with its version."""
     if source.crate:
         return f"crate {source.crate} {source.version}"
     return f"Debian's source package {source.debian} {source.version} ({source.suite})"
 
 
 def compiler(stack: Stack) -> str:
+    """Return the compilers of the stack."""
     return {"c": stack.compiler, "rust": f"rustc, {stack.compiler}", "go": "go"}[stack.harness]
 
 
 class SourceRow(NamedTuple):
+    """A stack as stacks.toml has it."""
+
     name: str
     stack: Stack
 
@@ -106,6 +116,7 @@ SOURCE_COLUMNS = (
 
 
 def sources(stacks: list[str]) -> Table:
+    """The table of where each stack comes from."""
     caption = "From memtest/stacks.toml, where each source is pinned by its SHA-256 too."
     table = Table("sources", "Stacks and where they come from", caption, [*SOURCE_COLUMNS])
     known = definitions.stacks()
@@ -114,6 +125,7 @@ def sources(stacks: list[str]) -> Table:
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Print the table that was asked for, or write it into a page; exits with a sentence where that fails."""
     definitions.check_definitions()
     table = (sources if given.sources else what_they_can)(toml_tables.expand_stacks(given.stacks, "any"))
     if not given.into:

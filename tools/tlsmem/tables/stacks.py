@@ -37,6 +37,8 @@ NEEDS_SPLIT_ROLES = "of a process for each role (make mem ROLES=split)"
 
 
 class EstablishedHeap(NamedTuple):
+    """Live heap when established."""
+
     figure: LiveFigure
     lent_bytes: float | None  # what of it is not the library's own: known of stacks with a sites run
 
@@ -49,18 +51,22 @@ class StackRow(SeriesFigures):
 
     @cached_property
     def heap(self) -> SessionHeap | RuntimeHeap:
+        """Live heap, by the meter that sees it."""
         return heap_of_role(self.series, self.role)
 
     @cached_property
     def created(self) -> LiveFigure | Missing:
+        """Live heap at the end of `sessions`."""
         return self.heap.live("sessions")
 
     @cached_property
     def peak(self) -> LiveFigure | Missing:
+        """Live heap at its peak."""
         return self.heap.peak
 
     @cached_property
     def established(self) -> LiveFigure | Missing:
+        """Live heap at the end of `established`."""
         return self.heap.live("established")
 
     @property
@@ -78,6 +84,7 @@ class StackRow(SeriesFigures):
 
     @property
     def c10k(self) -> C10kFigure | Missing:
+        """Peak RSS at 10,000 sessions of the role."""
         return self.why_no_process or find_c10k(self.series)
 
     @property
@@ -106,18 +113,22 @@ def live_cell(figure: LiveFigure) -> Cell:
 
 
 def lent_note(heap: EstablishedHeap) -> str | None:
+    """Say what of the heap the caller owns."""
     return None if heap.lent_bytes is None else OWNED.format(heap.lent_bytes)
 
 
 def established_cell(heap: EstablishedHeap) -> Cell:
+    """Bytes, with a note of what the caller owns."""
     return with_note(live_cell(heap.figure), lent_note(heap))
 
 
 def rss_cell(line: RssLine) -> Cell:
+    """The slope and its interval."""
     return with_note(slope_interval_cell(line), RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
 
 
 def c10k_cell(figure: C10kFigure) -> Cell:
+    """MiB, marked where it is from the fit."""
     origin, size = origin_cell(figure), mebibytes(figure)
     text = f"{'' if figure.is_measured else '≈ '}{size:,.0f}"
     return Cell(text, {"mib": size, "origin": origin.value}, origin.note)
@@ -160,6 +171,7 @@ def describe_unmeasured(selection: Selection) -> list[str]:
 
 
 def stack_table(selection: Selection) -> Table:
+    """The table `stacks`, of pairs of one stack in the controlled environment."""
     selection = selection.where(lambda setting: is_same_stack_pair(setting) and setting.env == "lab")
     columns = [*setting_columns(selection), ROLE, STACK, *COLUMNS]
     caption = f"{CAPTION} {describe_common_settings(selection)}."

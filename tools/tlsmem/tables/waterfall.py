@@ -24,6 +24,7 @@ class WaterfallRow(SeriesFigures):
 
 
 def stage_column(key: str, heading: str, amount: Callable[[MemoryStages], Amount]) -> Column:
+    """A column of a stage: bytes."""
     return Column(key, heading, value=lambda row: amount(row.stages), form=bytes_cell)
 
 
@@ -45,6 +46,7 @@ COLUMNS = (  # stages, each with the step to the next behind it
 
 
 def waterfall(selection: Selection) -> Table:
+    """The table `waterfall`, of every process with RSS runs and allocator statistics."""
     caption = (
         f"Bytes per pair, in a process of one role per session, at `{ESTABLISHED}`: requested from "
         "heap runs, exact; the "
