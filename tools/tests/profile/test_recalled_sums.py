@@ -78,4 +78,4 @@ def test_largest_call_sites_are_those_of_the_parsed_record(parsed):
         for old, new in zip(parsed, load(), strict=True):
             for role in ("client", "server"):
                 ends = (old, new) if old.roles == "together" else (old.of_process(role), new.of_process(role))
-                assert len({repr(list(call_sites.rows(one, role))) for one in ends}) == 1
+                assert len({repr(list(call_sites.list_sites(one, role))) for one in ends}) == 1

@@ -10,10 +10,11 @@ from tlsmem.base.paths import ROOT
 from tlsmem.schema import read_records
 from tlsmem.stats import bends, repeats, session_cost
 from tlsmem.stats.repeats import RepeatChange
+from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.selection import select
 from tlsmem.tables import nonlinearity
 from tlsmem.tables.mixed_pairs import change_cell
-from tlsmem.tables.peaks_and_model import peaks
+from tlsmem.tables.peaks import peak_table
 
 # Bytes per pair: the slopes of rustls with aws-lc in TLS 1.2, as five repeats had them.
 UNSTEADY = (18143.6, 18405.6, 17896.9, 17917.4, 18124.4)
@@ -40,7 +41,7 @@ def test_single_repeats_of_a_recording_say_no_more_than_all(recording: Path):
         for stack in selection.stacks if setting.roles == "together" else ():
             runs = selection.series(stack, setting).full("rss")
             each = repeats.group_by_repeat([run for run in runs if run.sessions <= session_cost.C10K])
-            for _, quantity, _ in nonlinearity.places(runs) if len(each) > 1 else ():
+            for quantity in map(rss_quantity, nonlinearity.LINES.values()) if len(each) > 1 else ():
                 lines = [session_cost.fit_line(session_cost.medians(one, quantity)).slope for one in each]
                 assert not any(RepeatChange((a,), (b,)).beyond_spread for a, b in permutations(lines, 2))
                 together = session_cost.values_by_sessions([run for one in each for run in one], quantity)
@@ -55,7 +56,7 @@ def test_peaks_measured_once_say_that_a_spread_is_assumed():
     def rows(*factors: float):
         runs = [synthetic.scaled(synthetic.record(STACK, SUITE, 100), one, at) for at, one in enumerate(factors, 1)]
         other = [synthetic.scaled(run, 1.02, run.repeat).model_copy(update={"stack": OTHER}) for run in runs]
-        cell = peaks(select([*runs, *other])).rows[0][-1]
+        cell = peak_table(select([*runs, *other])).rows[0][-1]
         return cell.text, cell.note
 
     assert rows(1.0) == ("no change", repeats.SINGLE_RUN_NOTE)

@@ -3,9 +3,11 @@
 import pytest
 
 from tests.support import synthetic
+from tlsmem.selfcheck.audit import describe_split_difference
 from tlsmem.stats import session_cost
 from tlsmem.stats.role_sums import check_split_sums
 from tlsmem.stats.selection import select, select_campaign
+from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.c10k import c10k
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.rss import role_costs, rss_costs
@@ -143,15 +145,20 @@ def test_roles_that_add_up_need_no_word(kind):
 
 
 def test_a_role_that_costs_more_apart_is_told_by_its_phase():
+    (found,) = check_split_sums([*TOGETHER, *metered(9000, roles="split")])
+    assert (found.stack, found.setting.roles, found.phase) == (STACK, "split", "contexts")
+    assert found.roles == [("client", (Quotient(9000, 900), Quotient(0, 900)), (Quotient(0, 450), Quotient(0, 450)))]
     where = f"split: {STACK}, {SUITE}, split, at the end of `contexts`"
-    said = [f"{where}: live per session of the client 10 B in 0 blocks, not 0 B in 0"]
-    assert check_split_sums([*TOGETHER, *metered(9000, roles="split")]) == said
+    sentence = f"{where}: live per session of the client 10 B in 0 blocks, not 0 B in 0"
+    assert describe_split_difference(found) == sentence
 
 
 def test_a_role_that_is_kept_must_cost_what_it_costs_apart():
-    found = check_split_sums([*metered(roles="split"), *metered(9000, roles="keep-client", window=10)])
-    said = "live per session of the client 64,010 B in 240 blocks, not 64,000 B in 240"
-    assert found == [f"split: {STACK}, {SUITE}, keep-client, at the end of `established`: {said}"]
+    (found,) = check_split_sums([*metered(roles="split"), *metered(9000, roles="keep-client", window=10)])
+    assert (found.setting.roles, found.phase) == ("keep-client", "established")
+    assert describe_split_difference(found).endswith(
+        "live per session of the client 64,010 B in 240 blocks, not 64,000 B in 240"
+    )
 
 
 def test_lengths_of_signatures_are_no_difference():

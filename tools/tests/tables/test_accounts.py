@@ -148,7 +148,7 @@ def test_a_single_n_is_a_hole_with_the_reason():
 
 def test_from_requested_to_resident():
     row = row_of(waterfall.waterfall(select([*rss_runs(), *heap_runs()])), stack=STACK)
-    said = [row[key].text for key, _ in waterfall.STAGE_COLUMNS]
+    said = [row[column.key].text for column in waterfall.COLUMNS]
     assert said == ["116,000", "+4,000", "120,000", "+30,000", "150,000", "-20,000", "130,000"]
 
 

@@ -42,3 +42,10 @@ def test_a_table_says_what_it_needs_of_runs_that_have_it_not_and_of_no_others(ta
             with pytest.raises(ValueError, match=f"no table {table} of these runs: .*{re.escape(sentence)}"):
                 catalogue.build(selection, [table])
     assert [*NEEDS] == [*catalogue.MAKERS]
+
+
+@pytest.mark.parametrize("name", catalogue.MAKERS)
+def test_every_column_says_what_it_takes_of_a_row(name):
+    """So that a column is one entry. repr is what a column without `value` has."""
+    table = catalogue.MAKERS[name](select(synthetic.campaign([STACK, OTHER], [SUITE])))
+    assert table.columns and [column.key for column in table.columns if column.value is repr] == []

@@ -9,7 +9,7 @@ from tests.support import synthetic
 from tlsmem.stats import bootstrap
 from tlsmem.stats.selection import select
 from tlsmem.tables.environments import environment_table
-from tlsmem.tables.peaks_and_model import peaks
+from tlsmem.tables.peaks import peak_table
 
 STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
 LAB = (1.0, 1.001, 0.999, 1.0, 1.0)
@@ -94,6 +94,6 @@ def test_one_environment_has_nothing_beside_it(factors):
 
 def test_environments_are_rows_of_their_own_elsewhere():
     both = select(synthetic.environments([STACK], SUITE, {"lab": (1.0,), "deployed": (1.05,)}))
-    rows = texts(peaks(both, [100]), "env", f"{STACK} peak_rss_kib")
+    rows = texts(peak_table(both, [100]), "env", f"{STACK} peak_rss_kib")
     assert rows == [("lab", "17,056"), ("deployed", "17,909")]
     assert not both.left_out

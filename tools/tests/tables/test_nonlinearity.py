@@ -1,14 +1,19 @@
 """Lines that bend are told from lines whose repeats lie apart."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import synthetic
 from tests.tables.test_accounts import End, run
-from tlsmem.stats.bends import find_bends
+from tlsmem.stats.bend_growth import find_growth, known_parts
+from tlsmem.stats.bends import find_bends, find_rss_bends
 from tlsmem.stats.selection import select
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables import nonlinearity
+from tlsmem.tables.rss_accounts import processes_with_rss
 
 COUNTS = (1000, 2000, 4000, 8000)
 
@@ -104,6 +109,13 @@ def test_a_table_that_grows_with_n_is_named_from_heap_runs():
     assert set(said(records)) == {"a table of the server's context grew by 10,485,760 B of live heap"}
 
 
+def test_the_bytes_that_grew_are_a_number():
+    (series,) = processes_with_rss(select(recorded(live=10 * MIB)))
+    (bend,) = find_rss_bends(series, "established")
+    assert find_growth(series, bend, "established") == ("live", pytest.approx(10 * MIB / 1000), 1000)
+    assert find_growth(series, replace(bend, excess=21 * MIB / 1000), "established") is None, "it is less than half"
+
+
 def test_a_straight_line_has_no_row():
     assert [row[-5].text for row in nonlinearity.nonlinearity_table(select(recorded())).rows] == []
 
@@ -116,4 +128,4 @@ def test_two_n_are_a_dash_with_the_reason():
 def test_books_without_the_figure_of_large_blocks_have_no_such_part():
     for book, there in (({"arena_bytes": 1}, False), ({"arena_bytes": 1, "hblkhd_bytes": 1}, True)):
         told = run(100, End(0, 0, 0, 0, 1, 1, 0), {"allocator": {"glibc": book}})
-        assert (set(nonlinearity.MAPPED) <= set(nonlinearity.parts([told], "established"))) is there
+        assert ("large_blocks" in known_parts([told], "established")) is there

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.support.synthetic import record
 from tlsmem.schema.records import Record
 from tlsmem.selfcheck import audit
+from tlsmem.stats.reconciliation import Reconciliation, reconcile
 from tlsmem.stats.selection import select
 from tlsmem.tables import reconciliation
 
@@ -43,7 +44,7 @@ def heap_runs(extra: int = 0) -> tuple[Record, Record]:
 
 
 def test_an_account_closes_with_a_rest_of_nothing():
-    accounts = {one.phase: one for one in reconciliation.reconcile(sites_run(), heap_runs())}
+    accounts = {one.phase: one for one in reconcile(sites_run(), heap_runs())}
     at = accounts["established"]
     assert (at.pair_bytes, at.pairs, at.live_bytes, at.rest_bytes) == (116_000, 50, 5_800_000, 0)
     assert (str(at.slope), at.off_slope) == ("116,000", 0)
@@ -59,7 +60,7 @@ def test_what_grows_beside_the_pair_is_the_rest(more):
     for phase in grown[1:]:
         phase["heap"]["client"]["live_bytes"] += more
     run = Record.model_validate(run.model_dump(by_alias=True) | {"phases": grown})
-    for one in reconciliation.reconcile(run):
+    for one in reconcile(run):
         assert one.rest_bytes == more
         assert one.pair_bytes * one.pairs + one.rest_bytes == one.live_bytes
 
@@ -105,7 +106,7 @@ def test_a_pair_that_costs_more_in_heap_runs_is_a_sentence():
 
 
 def test_with_a_window_only_phases_of_all_pairs_are_judged():
-    phases = [one.phase for one in reconciliation.reconcile(sites_run(window=10))]
+    phases = [one.phase for one in reconcile(sites_run(window=10))]
     assert phases == ["established", "payload", "reply", "idle", "closed", "trimmed"]
 
 
@@ -117,7 +118,7 @@ def texts(table) -> list[dict[str, str]]:
 def test_the_table_has_a_row_per_phase():
     rows = texts(reconciliation.reconciliation_table(select([sites_run(alike=49), *heap_runs()])))
     row = next(row for row in rows if row["phase"] == "established")
-    assert [row[key] for key in reconciliation.FIGURES][1:] == [
+    assert [row[column.key] for column in reconciliation.COLUMNS[1:-2]] == [
         "116,000",
         "50",
         "0",
@@ -137,13 +138,16 @@ def test_the_short_table_has_the_phase_where_most_is_live_and_the_deepest_stack(
     (row,) = texts(
         reconciliation.reconciliation_summary_table(select([run.model_copy(update={"phases": reread(run, phases)})]))
     )
-    assert [row[key] for key in reconciliation.SHORT] == ["server 1", "146,000", "50", "0 B in 100 blocks", "50", "50"]
+    figures = [row[column.key] for column in reconciliation.SHORT_COLUMNS[:-2]]
+    assert figures == ["server 1", "146,000", "50", "0 B in 100 blocks", "50", "50"]
     assert (row["client_stack_bytes"], row["server_stack_bytes"]) == ("8,000", "–")
 
 
 def test_a_pair_that_differs_is_not_rounded_away():
-    one = reconciliation.Reconciliation("established", 50_000, 50_000, 49_999, 1, 1, 50_000, 50_000, None)
-    assert [cell.text for cell in reconciliation.figures(one, ["alike", "identical"])] == ["50,000", "49,999"]
+    one = Reconciliation("established", 50_000, 50_000, 49_999, 1, 1, 50_000, 50_000, None)
+    row = reconciliation.ReconciliationRow(None, one, False, [])
+    columns = {column.key: column for column in reconciliation.COLUMNS}
+    assert [columns[key].cell(row).text for key in ("alike", "identical")] == ["50,000", "49,999"]
 
 
 def reread(run: Record, phases: list[dict]):

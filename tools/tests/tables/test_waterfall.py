@@ -7,7 +7,7 @@ from tlsmem.stats.allocator_statistics import COARSE_NOTE
 from tlsmem.stats.selection import select
 from tlsmem.tables import waterfall
 
-STEPS = [key for key, _ in waterfall.STAGE_COLUMNS]
+STEPS = [column.key for column in waterfall.COLUMNS]
 
 
 def glibc(held: int, usable: int) -> dict:

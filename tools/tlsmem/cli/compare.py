@@ -12,10 +12,10 @@ import sys
 
 from tlsmem.base import venv
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.printable import printable_text
 from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import ASPECTS
 from tlsmem.config.option_parser import CommandParser, make_parser
-from tlsmem.tables.table import printable_text
 
 EXAMPLES = """examples:
   tools/compare.py data/local/2026-01-31-some-cpu data/local/2026-02-28-some-cpu

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tlsmem.base import markdown_embedding
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.printable import printable_text
 from tlsmem.compare import comparison, comparison_output, two_sides
 from tlsmem.compare.comparison import Comparison, FigureFilter
 from tlsmem.compare.exits import Usage
@@ -14,7 +15,6 @@ from tlsmem.config import choices
 from tlsmem.config.choices import ALL_PHASES, COMPARED_STAGES, PEAK
 from tlsmem.schema import recording_files
 from tlsmem.schema.records import Record
-from tlsmem.tables.table import printable_text
 
 
 def requested_figures(given: argparse.Namespace) -> FigureFilter:

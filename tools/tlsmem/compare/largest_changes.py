@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, zip_longest
 
+from tlsmem.base.printable import printable_text
 from tlsmem.compare.comparison import HANDSHAKE, ComparedFigure, Comparison
 from tlsmem.compare.figure_places import TIMED_METERS, Place, describe_owner, readable_phase
 from tlsmem.compare.site_changes import CallSiteExplainer, describe_changes
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import Change
 from tlsmem.stats.repeats import ASSUMED_SPREAD
-from tlsmem.tables.table import printable_text
 
 MOST = 5
 EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"

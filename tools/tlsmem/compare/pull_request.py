@@ -7,13 +7,14 @@ from dataclasses import replace
 import rich.console
 import rich.text
 
+from tlsmem.base.printable import printable_text
 from tlsmem.compare import comparison_tables, largest_changes
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
 from tlsmem.stats.change import CHANGED, UNKNOWN
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Table, printable_text
+from tlsmem.tables.table import Cell, Table
 
 SHORT, LONG = 8, 60  # rows, or sentences, that are not folded; rows from which on those without a change are left out
 OTHERS = "{} rows without a change are left out; --format csv and json have them."

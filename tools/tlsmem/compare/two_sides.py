@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.printable import printable_text
 from tlsmem.compare import declared_settings
 from tlsmem.compare.exits import Usage
 from tlsmem.config.choices import NARROWED
@@ -12,7 +13,6 @@ from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, locate
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import ASPECTS
-from tlsmem.tables.table import printable_text
 
 
 def loaded(file: str, stacks: Sequence[str]) -> list[Record]:

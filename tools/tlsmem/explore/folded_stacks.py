@@ -5,12 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from tlsmem.base.printable import printable_text
 from tlsmem.explore import profile_selection
 from tlsmem.explore.profile_selection import Pattern
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.tables import render
-from tlsmem.tables.table import printable_text
 
 NO_CALLSTACK = "[no call stack]"
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tlsmem.base.printable import printable_text
 from tlsmem.explore import profile_selection
-from tlsmem.explore.short_function_names import printable_text
 from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live

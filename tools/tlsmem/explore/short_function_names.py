@@ -1,7 +1,7 @@
 """Names of functions, short enough for a column: without paths of modules, generics and arguments."""
 
+from tlsmem.base.printable import printable_text
 from tlsmem.profile.frames import Frame
-from tlsmem.tables.table import printable_text
 
 OPEN, CLOSE = "<(", ">)"
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tlsmem.base.printable import printable_text
 from tlsmem.compare import pull_request
 from tlsmem.explore import profile_output
 from tlsmem.gate import verdict_table
@@ -12,7 +13,6 @@ from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.grown_call_sites import Growth
 from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
 from tlsmem.tables import render
-from tlsmem.tables.table import printable_text
 
 SUITE = "tls-memtest budgets"
 Explained = dict[Growth, list[Ruling]]

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding, paths, stdout
+from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import BuildFailed
 from tlsmem.gate import (
     baselines,
@@ -25,7 +26,6 @@ from tlsmem.gate.budget import Budget, BudgetError, Budgets
 from tlsmem.gate.budget_figure import Recording
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.tables import render
-from tlsmem.tables.table import printable_text
 
 HELD, FAILED, USAGE, EXCEEDED = 0, 1, 2, 3
 

@@ -5,6 +5,7 @@ import math
 import signal
 import sys
 
+from tlsmem.base.printable import printable_text
 from tlsmem.plan import (
     assumptions,
     find_model,
@@ -25,7 +26,7 @@ from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
 from tlsmem.schema import recording_files
 from tlsmem.tables import table_command
-from tlsmem.tables.table import Table, printable_text
+from tlsmem.tables.table import Table
 
 QUIET = Demand()  # nobody in the handshake, nothing in flight
 SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment

@@ -12,7 +12,6 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
-from tlsmem.tables import peaks_and_model
 
 WHOLE = 16_384  # bytes of data in the largest record
 SYSTEM = "system"
@@ -124,7 +123,7 @@ def fit_pair(selection: Selection) -> tuple[ConnectionModel, Series] | None:
     found = blank(selection, "both", peak, None, fit_slope(wide, RSS_AT_ESTABLISHED, 2), ("client", "server"))
     windows = find_settings(selection, SYSTEM, "together")
     runs = [run for one in windows for run in selection.series(selection.stacks[0], one).runs("rss")]
-    fitted, *_ = peaks_and_model.split_fit_and_check(runs)
+    fitted, *_ = memory_model.split_fit_and_check(runs)
     measured = memory_model.fit_memory_model(
         [(run.sessions, memory_model.pairs_at_once(run), memory_model.handshake_peak_rss(run)) for run in fitted]
     )

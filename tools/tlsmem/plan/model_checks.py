@@ -19,7 +19,6 @@ from tlsmem.plan.connection_model import (
 from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.selection import Selection, select_campaign
-from tlsmem.tables import peaks_and_model
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
 
 
@@ -48,7 +47,7 @@ def check_pairs(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Check
     fitted, keys, of = None, set(), ()
     chosen = {path: select_runs(recordings.load_stack(path, stack), stack, suite) for path in among}
     for selection in filter(None, chosen.values()):
-        runs, *_ = peaks_and_model.split_fit_and_check(select_campaign(together(selection), "law"))
+        runs, *_ = memory_model.split_fit_and_check(select_campaign(together(selection), "law"))
         points = [(run.sessions, memory_model.pairs_at_once(run), memory_model.handshake_peak_rss(run)) for run in runs]
         if fitted := memory_model.fit_memory_model(points):
             keys, of = {run.key for run in runs}, machine_identity(runs[0])
@@ -93,7 +92,7 @@ NARROWER = "fewer at once than 1 % of the pairs: not what the law is claimed for
 
 
 def claimed(one: Check) -> bool:
-    return one.window >= peaks_and_model.MIN_WINDOW_SHARE * one.sessions / 2
+    return one.window >= memory_model.MIN_WINDOW_SHARE * one.sessions / 2
 
 
 def estimate_table(stacks: Sequence[str], suite: str, among: Sequence[Path]) -> Table:

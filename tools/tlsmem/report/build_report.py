@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tlsmem.base import stdout
 from tlsmem.base.paths import ROOT
+from tlsmem.base.printable import printable_text
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.config.choices import FILES, HTML, REPORT_TEXTS
 from tlsmem.explore import profile_output
@@ -27,7 +28,6 @@ from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section
 from tlsmem.schema import recording_files
 from tlsmem.tables import render
-from tlsmem.tables.table import printable_text
 
 MAKERS = (
     summary_section,

@@ -13,10 +13,11 @@ from tlsmem.schema.harness_output import Process
 from tlsmem.schema.records import Record
 from tlsmem.stats import allocator_statistics, process_tables, session_cost
 from tlsmem.stats.live_heap import why_no_heap_cost
-from tlsmem.stats.remainders import explain_remainder
+from tlsmem.stats.remainders import Cause, find_cause
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.tables.environments import LAB
+from tlsmem.tables.heap import CAUSES
 
 BASE, LAST = "contexts", "closed"  # figures are above the one; what comes after the other is nobody's session
 PAIR = "pair"
@@ -117,8 +118,12 @@ def live(selection: Selection, at: StackInSuite, role: str, names: Sequence[str]
         "from": " and ".join(f"{run.sessions:,}" for run in pair),
         "live": [amounts(one) for one in kept],
         "peak": [amounts(one) for one in most],
-        "notes": [one and explain_remainder(pair, own, one) for one in kept],
+        "notes": [one and describe_cause(find_cause(pair, own, one)) for one in kept],
     }
+
+
+def describe_cause(cause: Cause | None) -> str | None:
+    return cause and CAUSES[cause]
 
 
 def unmetered(series: Series) -> str:

@@ -22,7 +22,7 @@ from tlsmem.stats.session_cost import KIB
 from tlsmem.tables import waterfall
 from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.table import MISSING, Table
-from tlsmem.tables.waterfall import STAGE_COLUMNS
+from tlsmem.tables.waterfall import COLUMNS
 
 TITLE = "From requested to resident"
 THERE = {"facecolor": "#56B4E9", "edgecolor": INK, "linewidth": 0.5}
@@ -101,8 +101,10 @@ def describe_stage(row: dict, at: int, between: Sequence[str]) -> tuple[str, ...
     return f"{now:,.0f}", f"{abs(step):,} {'more' if step > 0 else 'less'}: {between[at - 1]}" if step else "as much"
 
 
-STAGES = dict(STAGE_COLUMNS[::2])  # what is reached, by column; between two of them stands what the step adds
-BETWEEN = [name for _, name in STAGE_COLUMNS[1::2]]
+STAGES = {
+    column.key: column.heading for column in COLUMNS[::2]
+}  # what is reached, by column; between two of them stands what the step adds
+BETWEEN = [column.heading for column in COLUMNS[1::2]]
 OF_THESE = "of these "
 BESIDE = ("suite", "stack", "books", "allocator")  # what has a choice of its own, or a bar of its own
 USUAL = {"window": "all", "env": "lab", "cpu": "all"}  # goes without saying
@@ -168,7 +170,7 @@ def chart_rows(table: Table, recording: str) -> Iterator[dict]:
     """Names, and what is known of each stage: bytes per pair or session, or why not. Of two allocators in a process
     their sum; each by itself is in the table."""
     keys = [column.key for column in table.columns]
-    first = keys.index(STAGE_COLUMNS[0][0])
+    first = keys.index(COLUMNS[0].key)
     for row in table.rows:
         named = {key: cell.text for key, cell in zip(keys[:first], row[:first], strict=True)}
         if named["books"].startswith(OF_THESE):

@@ -17,14 +17,14 @@ from tlsmem.stats.bends import PAGE
 from tlsmem.stats.exact_slope import ESTABLISHED, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import find_tables, remove_tables
-from tlsmem.stats.remainders import explain_remainder, keeps_state, repeats_exactly
-from tlsmem.stats.role_sums import check_split_sums
+from tlsmem.stats.reconciliation import Reconciliation, are_process_wide_tables, reconcile
+from tlsmem.stats.remainders import find_cause, keeps_state, repeats_exactly
+from tlsmem.stats.role_sums import SplitDifference, check_split_sums
 from tlsmem.stats.rss_breakdown import requested_per_pair
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import MIB, Quotient
-from tlsmem.tables.reconciliation import Reconciliation, are_process_wide_tables, reconcile
 from tlsmem.tables.table import format_bytes_in_blocks
 
 SHARE = 0.01  # of live heap; a larger rest is an error, and in a suite that repeats exactly any but a library's tables
@@ -127,7 +127,16 @@ def findings(records: Iterable[Record]) -> list[str]:
     """Of the newest comparable runs. What records cannot tell (schema 1 has no phase `freed`) is not judged."""
     records = list(records)
     found = [sentence for one in group_runs(select(records)) for judge in JUDGES for sentence in judge(one)]
-    return list(dict.fromkeys([*found, *check_split_sums(records)]))
+    return list(dict.fromkeys([*found, *map(describe_split_difference, check_split_sums(records))]))
+
+
+def describe_split_difference(found: SplitDifference) -> str:
+    """Each role that differs as `server 52,000 B in 150 blocks, not 51,936 B in 149`."""
+    roles = []
+    for role, (size, blocks), (reference, reference_blocks) in found.roles:
+        roles.append(f"{role} {size} B in {blocks} blocks, not {reference} B in {reference_blocks}")
+    where = f"{found.stack}, {found.setting.suite}, {found.setting.roles}, at the end of `{found.phase}`"
+    return f"split: {where}: live per session of the {'; of the '.join(roles)}"
 
 
 def amount(of_bytes: Quotient, of_blocks: Quotient) -> str:
@@ -196,7 +205,7 @@ def unevens(judged: RunGroup) -> Iterator[str]:
     for role in judged.roles:
         for name in names[names.index(begin) : names.index(end)]:
             cost = session_cost.live_cost(*pair, role, name)
-            if explain_remainder(pair, role, cost) == "not known":
+            if find_cause(pair, role, cost) == "unknown":
                 yield f"uneven: {judged}: {amount(cost.bytes, cost.blocks)} per {role} session are live in `{name}`"
                 break
 
@@ -238,7 +247,7 @@ def null_pages(judged: RunGroup) -> Iterator[str]:
 def blind_books(judged: RunGroup) -> Iterator[str]:
     """An allocator that tells of less than was requested of it."""
     runs = judged.series.full("rss")
-    asked = requested_per_pair(judged.selection, judged.stack, judged.setting, judged.process)
+    asked = requested_per_pair(judged.selection, judged.series)
     if isinstance(asked, Missing) or why_no_line(judged.series):
         return
     if any(

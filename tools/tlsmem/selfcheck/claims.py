@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from tlsmem.config import definitions, matrix
 from tlsmem.schema.records import Record
+from tlsmem.selfcheck.audit import describe_split_difference
 from tlsmem.stats import memory_model, role_sums, session_cost
 from tlsmem.stats.comparability import select_comparable
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection, Series, run_from_record, select, select_campaign
-from tlsmem.tables import peaks_and_model
+from tlsmem.tables.memory_model import error_cell
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 CAMPAIGNS = ("repeat", "law", "large", "split", "keep")
@@ -107,14 +109,14 @@ def established(chosen: list[Series]) -> Iterator[ClaimRow]:
 def lawful(chosen: list[Series]) -> Iterator[ClaimRow]:
     runs = [run for series in chosen for run in series.records]
     names = (chosen[0].stack, chosen[0].setting.suite)
-    for claim, quantity, column, limit in (
-        ("law of memory, live heap", "live heap", 3, LAW_HEAP),
-        ("law of memory, RSS", "RSS", 3, LAW_RSS),
-        (NARROW, "RSS", 4, LAW_RSS),
+    heap, rss = (memory_model.fit_and_check(runs, quantity) for quantity in ("live heap", "RSS"))
+    for claim, error, limit in (
+        ("law of memory, live heap", heap if isinstance(heap, Missing) else heap.error, LAW_HEAP),
+        ("law of memory, RSS", rss if isinstance(rss, Missing) else rss.error, LAW_RSS),
+        (NARROW, rss if isinstance(rss, Missing) else rss.narrow_error, LAW_RSS),
     ):
-        check = peaks_and_model.model_cells(runs, quantity)[column]
-        if check.value:
-            yield row(claim, *names, check.text, f"{100 * limit:g} %", abs(check.value["error"]) <= limit)
+        if not isinstance(error, Missing):
+            yield row(claim, *names, error_cell(error).text, f"{100 * limit:g} %", abs(error.rounded_share) <= limit)
 
 
 def check_separate_roles(selection: Selection) -> Iterator[ClaimRow]:
@@ -126,7 +128,11 @@ def check_separate_roles(selection: Selection) -> Iterator[ClaimRow]:
                 role_sums.live_by_role(selection, stack, one, ends[0]) for one in role_sums.reference_settings(setting)
             ):
                 off = role_sums.check_setting(selection, stack, setting)
-                text = off[0] if off else f"equal at the end of {len(ends)} phase{'s' * (len(ends) > 1)}"
+                text = (
+                    describe_split_difference(off)
+                    if off
+                    else f"equal at the end of {len(ends)} phase{'s' * (len(ends) > 1)}"
+                )
                 claim = f"live heap of roles, {setting.roles}"
                 yield row(claim, stack, setting.suite, text, "as together, to the byte", not off)
 

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, median_low
 
+from tlsmem.schema.records import Record
+from tlsmem.stats import session_cost
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.repeats import ASSUMED_SPREAD
+from tlsmem.stats.rss_line import rss_quantity
+from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import KIB
 
 PAGE = 4 * KIB
@@ -23,14 +28,27 @@ class SessionStep:
 
     @property
     def pairs(self) -> int:
+        """The pairs that the step adds."""
         return self.high // 2 - self.low // 2
 
 
 @dataclass(frozen=True)
 class Bend:
+    """A step whose increment differs from the usual one."""
+
     step: SessionStep
     usual: SessionStep
     excess: float  # bytes per pair beyond the usual increment
+
+    @property
+    def excess_bytes(self) -> float:
+        """The excess of all pairs of the step."""
+        return self.excess * self.step.pairs
+
+    @property
+    def spread(self) -> float:
+        """Bytes per pair that the repeats of both steps explain."""
+        return self.step.spread + self.usual.spread
 
 
 def steps(points: Mapping[int, Sequence[int]]) -> list[SessionStep]:
@@ -60,4 +78,20 @@ def find_bends(points: Mapping[int, Sequence[int]]) -> list[Bend]:
         return []
     reference = median_step(found)
     odd = (Bend(step, reference, step.increment - reference.increment) for step in found)
-    return [bend for bend in odd if abs(bend.excess) > bend.step.spread + reference.spread]
+    return [bend for bend in odd if abs(bend.excess) > bend.spread]
+
+
+def why_no_bends(series: Series) -> Missing | None:
+    """Return why the lines through the RSS runs cannot be judged; None where they can."""
+    counts = {run.sessions for run in series.full("rss")}
+    return Missing("two increments need three N") if len(counts) < 3 else None
+
+
+def find_rss_bends(series: Series, phase: str | None) -> list[Bend]:
+    """Return the bends of the line through RSS at the end of the phase, or through the peak of the run (None)."""
+    return find_bends(session_cost.values_by_sessions(series.full("rss"), rss_quantity(phase)))
+
+
+def find_peak_phase(runs: Sequence[Record]) -> str:
+    """Return the phase in which the run with the most sessions has its peak RSS. `runs` are by increasing sessions."""
+    return max(runs[-1].phases, key=lambda phase: phase.peak_rss_bytes).phase

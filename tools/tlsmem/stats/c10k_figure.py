@@ -11,6 +11,8 @@ Doubt = Literal["garbage", "bends"]
 
 
 class C10kFigure(NamedTuple):
+    """Peak RSS in bytes of a process with 10,000 sessions, and how it is known."""
+
     bytes: float
     is_measured: bool  # or else it is from the fit
     doubt: Doubt | None  # why the line may not lead to what would be measured
@@ -19,6 +21,7 @@ class C10kFigure(NamedTuple):
 
 
 def find_c10k(series: Series) -> C10kFigure | Missing:
+    """Return the figure of the process, from the RSS runs; Missing without a line and without a run at 10,000."""
     runs = series.full("rss")
     points = session_cost.medians(runs, session_cost.peak_rss)
     found = session_cost.c10k({sessions // series.share: peak for sessions, peak in points.items()})

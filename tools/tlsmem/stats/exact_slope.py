@@ -27,4 +27,5 @@ def slope_per_pair(runs: Iterable[Record], quantity: session_cost.Quantity) -> F
 
 
 def quantity_at_end(measure: PhaseQuantity, phase: str = ESTABLISHED) -> session_cost.Quantity:
+    """Return the quantity of a run that `measure` returns for its phase of this name, in the unit of `measure`."""
     return lambda record: measure(session_cost.phase_of(record, phase))

@@ -12,10 +12,11 @@ from tlsmem.base import phase_names
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, bootstrap, process_tables, remainders, role_sums, session_cost
+from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.remainders import HeapPair
+from tlsmem.stats.remainders import Cause, HeapPair
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, SeriesFigures, Setting
 from tlsmem.stats.session_cost import HeapCost, Quotient
 
 TOTAL = "total"  # beside the roles: a pair, with all that the process holds for it
@@ -27,12 +28,19 @@ NO_PAYLOAD = Missing("without its peer a session exchanges no payload")
 PEAKS_APART = Missing("peaks of two processes need not come at the same time")
 
 
+class Remainder(NamedTuple):
+    """Why sessions are not all alike, and the interval of the slope, in bytes, where repeats vary."""
+
+    cause: Cause
+    interval: Interval | None = None
+
+
 class HeapFigure(NamedTuple):
-    """Bytes and blocks per session. `remainder` says why sessions are not all alike, as far as that is known."""
+    """Bytes and blocks per session; `remainder` where sessions are not all alike."""
 
     bytes: Quotient
     blocks: Quotient
-    remainder: str | None = None
+    remainder: Remainder | None = None
 
 
 class ProcessFigure(NamedTuple):
@@ -46,11 +54,6 @@ class ProcessFigure(NamedTuple):
 def roles_and_processes(setting: Setting) -> dict[str, Process]:
     """Return the process that holds each role; also of TOTAL where one process holds both ends."""
     return setting.processes | ({TOTAL: "both"} if setting.roles == "together" else {})
-
-
-def is_same_stack_pair(setting: Setting) -> bool:
-    """Return whether one stack is at both ends; mixed pairs are in a table of their own."""
-    return setting.peer is None
 
 
 def why_no_heap_cost(series: Series) -> str:
@@ -73,20 +76,15 @@ def why_no_phase_cost(runs: Iterable[Record], setting: Setting, phase: str) -> M
 
 
 def missing_phase(phase: str) -> Missing:
+    """Return that runs did not reach the phase."""
     return Missing(f"these runs have no phase `{phase}`")
 
 
 @dataclass(frozen=True)
-class SessionHeap:
+class SessionHeap(SeriesFigures):
     """What one more session of the role adds to the live heap; of TOTAL, one more pair."""
 
-    series: Series
     role: str
-
-    @property
-    def setting(self) -> Setting:
-        """The setting of the series."""
-        return self.series.setting
 
     @cached_property
     def pair(self) -> HeapPair:
@@ -107,7 +105,7 @@ class SessionHeap:
         if why := why_no_phase_cost(self.pair, self.setting, phase):
             return why
         cost = session_cost.live_cost(*self.pair, self.role, phase)
-        return HeapFigure(cost.bytes, cost.blocks, self.describe_remainder(cost))
+        return HeapFigure(cost.bytes, cost.blocks, self.find_remainder(cost))
 
     @cached_property
     def peak_cost(self) -> HeapCost | Missing:
@@ -124,22 +122,22 @@ class SessionHeap:
         cost = self.peak_cost
         if isinstance(cost, Missing):
             return cost
-        remainder = remainders.explain_peak_remainder(self.pair, self.role, cost)
-        return HeapFigure(cost.bytes, cost.blocks, remainder)
+        cause = remainders.find_peak_cause(self.pair, self.role, cost)
+        return HeapFigure(cost.bytes, cost.blocks, Remainder(cause) if cause else None)
 
     @property
     def peak_phase(self) -> str | Missing:
         """The phase of that peak."""
         return self.peak_cost if isinstance(self.peak_cost, Missing) else self.peak_cost.phase
 
-    def describe_remainder(self, cost: HeapCost) -> str | None:
-        """Return why the cost is not a whole number, with the interval of its slope where repeats vary; else None."""
-        name = remainders.explain_remainder(self.pair, self.role, cost)
-        if not name:
+    def find_remainder(self, cost: HeapCost) -> Remainder | None:
+        """Return why the cost is not a whole number of bytes and of blocks; None where it is."""
+        cause = remainders.find_cause(self.pair, self.role, cost)
+        if not cause:
             return None
         quantity = partial(live_bytes, role=self.role, phase=cost.phase)
-        found = bootstrap.slope_interval(session_cost.values_by_sessions(self.series.runs("heap"), quantity))
-        return f"{name}; {found.low:,.2f} to {found.high:,.2f} over repeats" if found else name
+        values = session_cost.values_by_sessions(self.series.runs("heap"), quantity)
+        return Remainder(cause, bootstrap.slope_interval(values))
 
 
 def live_bytes(run: Record, role: str, phase: str) -> int:
@@ -148,15 +146,10 @@ def live_bytes(run: Record, role: str, phase: str) -> int:
 
 
 @dataclass(frozen=True)
-class ProcessTables:
+class ProcessTables(SeriesFigures):
     """What the process keeps besides sessions: process-wide tables that grow with their number."""
 
-    series: Series
     role: str
-
-    @property
-    def setting(self) -> Setting:
-        return self.series.setting
 
     @cached_property
     def pair(self) -> HeapPair:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Literal
 
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
@@ -10,7 +11,9 @@ from tlsmem.stats.session_cost import HeapCost
 
 SIGNATURE_BYTES = 16  # a session: DER signatures differ by less; as the heap meter has it for pairs
 BLINDING_BYTES = 16  # a process: what blinds an RSA key is random; BoringSSL of API 21 keeps it in 264 or in 280 bytes
-BLINDING_NOTE = "what blinds a server's RSA key: once a process, as long as random numbers make it"
+# Resumption state: tickets, or a store that grows. Signature: DER signatures of ECDSA vary in length. Blinding: what
+# blinds a server's RSA key, once a process, is as long as random numbers make it.
+Cause = Literal["resumption", "signature", "blinding", "unknown"]
 HeapPair = tuple[Record, Record]  # heap runs, the smaller first
 Figure = Callable[[Record, str, str], int]  # of a run, a role and a phase
 
@@ -29,14 +32,14 @@ def repeats_exactly(options: Mapping[str, object]) -> bool:
     return certs.startswith(("rsa", "none")) and str(options["tickets"]) == "0" and options["store"] == "off"
 
 
-def explain_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | None:
+def find_cause(pair: HeapPair, role: str, cost: HeapCost) -> Cause | None:
     """Return why sessions are not all alike at the end of the phase; None when the cost is a whole number.
 
-    `cost` is the role's cost from the two runs. The reason may be `not known`."""
-    return describe_remainder(pair, role, cost, 0)
+    `cost` is the role's cost from the two runs."""
+    return find_cause_by_figure(pair, role, cost, 0)
 
 
-def explain_peak_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | None:
+def find_peak_cause(pair: HeapPair, role: str, cost: HeapCost) -> Cause | None:
     """Return why sessions are not all alike at the peak of the phase; None when the cost is a whole number.
 
     At the peak the temporary memory of one session adds to the live heap of all."""
@@ -44,7 +47,7 @@ def explain_peak_remainder(pair: HeapPair, role: str, cost: HeapCost) -> str | N
     names = [phase.phase for phase in session_cost.phases_of(small)]
     at = names.index(cost.phase)
     ends = [live_bytes(small, role, name) for name in names[max(at - 1, 0) : at + 1]]
-    return describe_remainder(pair, role, cost, peak_bytes(small, role, cost.phase) - max(ends), peak_bytes)
+    return find_cause_by_figure(pair, role, cost, peak_bytes(small, role, cost.phase) - max(ends), peak_bytes)
 
 
 def live_bytes(run: Record, role: str, phase: str) -> int:
@@ -57,16 +60,16 @@ def peak_bytes(run: Record, role: str, phase: str) -> int:
     return session_cost.heap_of(session_cost.phase_of(run, phase), role).peak_bytes
 
 
-def describe_remainder(
+def find_cause_by_figure(
     pair: HeapPair, role: str, cost: HeapCost, passing: int, figure: Figure = live_bytes
-) -> str | None:
+) -> Cause | None:
     """Return why sessions are not all alike by this figure of a phase; None when the cost is a whole number.
 
     `passing`: bytes of the figure that are temporary, and the same in both runs."""
     if not cost.bytes.remainder and not cost.blocks.remainder:
         return None
     if keeps_state(pair[0]):
-        return "resumption state: tickets, or a store that grows"
+        return "resumption"
     few, many = (
         Fraction(figure(run, role, cost.phase) - passing - live_bytes(run, role, "contexts"), run.sessions // 2)
         for run in pair
@@ -74,10 +77,10 @@ def describe_remainder(
     within = abs(many - few) <= SIGNATURE_BYTES * (2 if role == "total" else 1)
     certs = harness_arguments(pair[0])["certs"]
     if "ecdsa" in certs and not cost.blocks.remainder and within:
-        return "DER signature length: ECDSA"
+        return "signature"
     if "rsa" in certs and role != "client" and not cost.blocks.remainder and once(pair, role, many - few):
-        return BLINDING_NOTE
-    return "not known"
+        return "blinding"
+    return "unknown"
 
 
 def once(pair: HeapPair, role: str, more: Fraction) -> bool:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection, select
-from tlsmem.stats.series import Setting
+from tlsmem.stats.series import Setting, is_one_process, is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
 
 KEPT = "established"  # the phase in which a run that frees the peers holds what others do; it has no payload after it
@@ -63,12 +64,28 @@ def exceeds(one: Quotient, other: Quotient) -> bool:
     return abs(off.amount) >= off.sessions if one.remainder or other.remainder else off.amount != 0
 
 
-def between(this: Figures, other: Figures) -> Iterator[str]:
-    """Yield each role that differs, as `server 52,000 B in 150 blocks, not 51,936 B in 149`."""
-    for role in this.keys() & other.keys():
-        if any(exceeds(*both) for both in zip(this[role], other[role], strict=True)):
-            (size, blocks), (whole, whole_blocks) = this[role], other[role]
-            yield f"{role} {size} B in {blocks} blocks, not {whole} B in {whole_blocks}"
+class RoleDifference(NamedTuple):
+    """Live bytes and blocks per session of a role, and those of the reference, from which they differ."""
+
+    role: Role
+    live: tuple[Quotient, Quotient]
+    reference: tuple[Quotient, Quotient]
+
+
+class SplitDifference(NamedTuple):
+    """The first phase of a stack in a setting whose roles have another live heap than in the reference setting."""
+
+    stack: str
+    setting: Setting
+    phase: str
+    roles: list[RoleDifference]
+
+
+def find_differences(this: Figures, reference: Figures) -> Iterator[RoleDifference]:
+    """Yield each role that differs, in order of their names."""
+    for role in sorted(this.keys() & reference.keys()):
+        if any(exceeds(*both) for both in zip(this[role], reference[role], strict=True)):
+            yield RoleDifference(role, this[role], reference[role])
 
 
 def comparable_phases(selection: Selection, stack: str, setting: Setting) -> list[str]:
@@ -89,25 +106,23 @@ def reference_settings(setting: Setting) -> list[Setting]:
     return [replace(setting, roles=roles, window=width) for roles in ("split", "together") for width in windows]
 
 
-def check_split_sums(records: Iterable[Record]) -> list[str]:
-    """Return a sentence for each stack and setting whose roles have another live heap apart than together, with the
-    first phase where they do. The list is empty when all agree, or nothing can be compared.
+def check_split_sums(records: Iterable[Record]) -> list[SplitDifference]:
+    """Return each stack and setting whose roles have another live heap apart than together.
+
+    The list is empty when all agree, or nothing can be compared.
 
     Each role is compared, not only their sum. Roles kept without their peers are compared with a split run first."""
     selection = select(records)
-    said = []
-    for setting in selection.settings:
-        if setting.roles != "together" and setting.peer is None:
-            said += [one for stack in selection.stacks for one in check_setting(selection, stack, setting)]
-    return said
+    settings = [one for one in selection.settings if not is_one_process(one) and is_same_stack_pair(one)]
+    found = (check_setting(selection, stack, setting) for setting in settings for stack in selection.stacks)
+    return [one for one in found if one]
 
 
-def check_setting(selection: Selection, stack: str, setting: Setting) -> list[str]:
-    """Return the sentence of `check_split_sums` for one stack and setting, or an empty list."""
+def check_setting(selection: Selection, stack: str, setting: Setting) -> SplitDifference | None:
+    """Return the difference of one stack in one setting; None where there is none."""
     for phase in comparable_phases(selection, stack, setting):
         known = (live_by_role(selection, stack, one, phase) for one in reference_settings(setting))
         those = next(filter(None, known), {})
-        if off := sorted(between(live_by_role(selection, stack, setting, phase), those)):
-            where = f"{stack}, {setting.suite}, {setting.roles}, at the end of `{phase}`"
-            return [f"split: {where}: live per session of the {'; of the '.join(off)}"]
-    return []
+        if roles := list(find_differences(live_by_role(selection, stack, setting, phase), those)):
+            return SplitDifference(stack, setting, phase, roles)
+    return None

@@ -9,13 +9,12 @@ from typing import NamedTuple
 from tlsmem.config.run import SYSTEM
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
-from tlsmem.schema.roles import Process
 from tlsmem.stats import allocator_statistics, session_cost
 from tlsmem.stats.exact_slope import ESTABLISHED, PhaseQuantity, quantity_at_end, slope_per_pair
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series
 
 UNREQUESTED = Missing(
     "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
@@ -39,6 +38,7 @@ class RssBreakdown:
 
     @property
     def total(self) -> Fraction:
+        """The sum of the parts: equal to `rss`."""
         return self.held - self.untouched + self.outside + self.file + self.shmem
 
     @property
@@ -48,6 +48,8 @@ class RssBreakdown:
 
 
 class AllocatorPart(NamedTuple):
+    """What the allocator holds beyond requested, in bytes per pair."""
+
     amount: Fraction
     has_requested: bool  # the amount is all that is held, since requested is not known apart
 
@@ -62,6 +64,7 @@ class RssAccount:
 
     @property
     def is_coarse(self) -> bool:
+        """Whether the allocator seems to hold less than was requested, so its figures cannot be used."""
         return self.breakdown.held < (0 if isinstance(self.requested, Missing) else self.requested)
 
     @property
@@ -75,23 +78,28 @@ class RssAccount:
 
     @property
     def outside(self) -> Fraction | Missing:
+        """Private memory that is not the allocator's."""
         return COARSE if self.is_coarse else self.breakdown.outside
 
 
 def vm_data_bytes(phase: Phase) -> int:
+    """Return VmData in bytes, of a phase that has it."""
     assert phase.vm_data_bytes is not None
     return phase.vm_data_bytes
 
 
 def untouched_bytes(phase: Phase) -> int:
+    """Return the private memory that is not resident, in bytes, of a phase with VmData."""
     return vm_data_bytes(phase) - phase.rss_anon_bytes
 
 
 def outside_allocator_bytes(phase: Phase) -> int:
+    """Return the private memory that no allocator obtained, in bytes, of a phase with VmData."""
     return vm_data_bytes(phase) - allocator_statistics.obtained_bytes(phase)
 
 
 def walked_bytes(phase: Phase) -> int:
+    """Return RSS by a walk of the page tables, in bytes, of a phase that has it."""
     assert phase.rollup_rss_bytes is not None
     return phase.rollup_rss_bytes
 
@@ -129,18 +137,19 @@ def break_down(runs: Sequence[Record]) -> RssBreakdown:
 
 
 def account_for_rss(selection: Selection, series: Series) -> RssAccount | Missing:
+    """Return the account of a process; `selection` has the heap runs that say what was requested."""
     if why := why_no_breakdown(series):
         return why
-    requested = requested_per_pair(selection, series.stack, series.setting, series.process)
+    requested = requested_per_pair(selection, series)
     return RssAccount(requested, break_down(series.full("rss")))
 
 
-def requested_per_pair(selection: Selection, stack: str, setting: Setting, process: Process) -> Fraction | Missing:
+def requested_per_pair(selection: Selection, series: Series) -> Fraction | Missing:
     """Live heap, exactly, from the heap runs on the system's allocator: requested bytes do not depend on it."""
-    runs = selection.series(stack, setting, process).runs("rss")
-    if why := allocator_statistics.unmetered_reason(runs):
+    if why := allocator_statistics.unmetered_reason(series.runs("rss")):
         return Missing(why)
-    pair = selection.series(stack, replace(setting, allocator=SYSTEM, env="lab"), process).heap_pair()
+    metered = replace(series.setting, allocator=SYSTEM, env="lab")
+    pair = selection.series(series.stack, metered, series.process).heap_pair()
     if not pair:
         return UNREQUESTED
     quotient = session_cost.live_cost(*pair, "total", ESTABLISHED).bytes

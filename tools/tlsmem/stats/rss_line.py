@@ -33,6 +33,8 @@ class Residual(NamedTuple):
 
 @dataclass(frozen=True)
 class RssLine:
+    """The line through (sessions, RSS); slope, increments and interval are bytes per pair."""
+
     slope: float
     intercept: float  # bytes of the process
     increments: tuple[float, ...]  # from each N to the next

@@ -15,6 +15,8 @@ from tlsmem.stats.series import Series
 
 
 class RuntimeFigure(NamedTuple):
+    """Live heap by a runtime's own figure."""
+
     slope: Fraction  # bytes per session
     is_peak: bool = False  # the most at the end of any phase: nothing is known of within
 
@@ -46,6 +48,7 @@ class RuntimeHeap:
 
     @property
     def peak(self) -> RuntimeFigure | Missing:
+        """The largest cost at the end of any phase."""
         return self.slopes if isinstance(self.slopes, Missing) else RuntimeFigure(max(self.slopes.values()), True)
 
 

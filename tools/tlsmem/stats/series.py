@@ -43,6 +43,16 @@ class Setting:
         return {role: role if self.roles == "split" else "both" for role in kept}
 
 
+def is_one_process(setting: Setting) -> bool:
+    """Return whether one process holds both ends of all sessions."""
+    return setting.roles == "together"
+
+
+def is_same_stack_pair(setting: Setting) -> bool:
+    """Return whether one stack is at both ends; mixed pairs are in a table of their own."""
+    return setting.peer is None
+
+
 def peer_name(record: Record) -> str | None:
     """Return the client's stack of a mixed pair; None where one stack is at both ends."""
     return record.peer.stack if record.peer and record.peer.stack != record.stack else None
@@ -107,6 +117,23 @@ class Series:
             return None
         small, large = sorted(firsts)[:2]
         return firsts[small], firsts[large]
+
+
+@dataclass(frozen=True)
+class SeriesFigures:
+    """Figures of one series, or a row of a table about it: with the stack and the setting that name it."""
+
+    series: Series
+
+    @property
+    def stack(self) -> str:
+        """The stack of the series; of a mixed pair the server's."""
+        return self.series.stack
+
+    @property
+    def setting(self) -> Setting:
+        """The setting of the series."""
+        return self.series.setting
 
 
 def limit_to_common_sessions(several: Iterable[Series]) -> list[Series]:

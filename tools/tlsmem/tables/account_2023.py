@@ -1,17 +1,20 @@
-"""Why the figures of 2023 differ from ours: what their programs did and ours does not, taken in one by one."""
+"""Why the figures of 2023 differ from ours: what their programs did and ours does not, taken in one by one.
 
-from collections.abc import Callable
+A column is one entry of COLUMNS: what it takes of a line of an account, and how that is written."""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tlsmem.schema.harness_output import Phase
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series
+from tlsmem.stats.series import Series, is_one_process
 from tlsmem.stats.session_cost import KIB
-from tlsmem.tables.peaks_and_model import is_one_process
 from tlsmem.tables.published import load_published_peaks
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 FEWEST = 1_000  # sessions: fewer are told by what a process has anyway
 
@@ -27,6 +30,7 @@ class LadderStep:
 
 
 def openssl_ladder(suite: str, tickets: int) -> list[LadderStep]:
+    """Return the steps of OpenSSL in a suite, of which it sent so many tickets then."""
     plain, over_bios, chain = "openssl@3.2.0", "openssl+membio@3.2.0", f"{suite}-chain3"
     return [
         LadderStep("ours", plain, suite, None),
@@ -38,6 +42,7 @@ def openssl_ladder(suite: str, tickets: int) -> list[LadderStep]:
 
 
 def rustls_ladder(suite: str) -> list[LadderStep]:
+    """Return the steps of rustls in a suite."""
     stack = "rustls+aws-lc+jemalloc-rust@0.22.0"
     return [
         LadderStep("ours", stack, suite, None),
@@ -57,10 +62,12 @@ def phases_until(run: Record, last: str | None) -> list[Phase]:
 
 
 def resident(rung: LadderStep) -> Callable[[Record], int]:
+    """Return the quantity peak RSS up to the step's last phase, in bytes."""
     return lambda run: max(phase.peak_rss_bytes for phase in phases_until(run, rung.last))
 
 
 def requested(rung: LadderStep) -> Callable[[Record], int]:
+    """Return the quantity peak live heap up to the step's last phase, in bytes."""
     return lambda run: max(session_cost.heap_of(phase, "total").peak_bytes for phase in phases_until(run, rung.last))
 
 
@@ -82,69 +89,96 @@ def find_series(selection: Selection, rung: LadderStep) -> Series | None:
     return selection.series(rung.stack, settings[0]) if settings else None
 
 
-def cell(value: float | None, why: str, sign: str = "") -> Cell:
-    return missing_cell(why) if value is None else Cell(f"{value:{sign},.0f}", round(value, 1))
+class PublishedShare(NamedTuple):
+    """What is not accounted for, as a share of the published figure."""
+
+    share: float
 
 
-def difference_cell(value: float | None, before: float | None, first: bool, why: str) -> Cell:
-    if first:
-        return text_cell("")
-    return cell(None if value is None or before is None else value - before, why, "+")
+Amount = float | Missing | None  # bytes per session; None: the line has no such figure
 
 
-def ladder_rows(selection: Selection, ladder: list[LadderStep]) -> list[list[Cell]]:
+class AccountLine(NamedTuple):
+    """A line of an account: a step, what is left over, or what was published."""
+
+    first: LadderStep
+    what: str
+    rss: Amount = None
+    added: Amount | PublishedShare = None
+    added_heap: Amount = None
+
+
+def amount(value: float | None, why: str) -> float | Missing:
+    """Return the value; Missing for this reason where it is None."""
+    return Missing(why) if value is None else value
+
+
+def difference(value: float | None, before: float | None, why: str) -> float | Missing:
+    """Return the difference; Missing for this reason where one of the two is None."""
+    return Missing(why) if value is None or before is None else value - before
+
+
+def account_lines(selection: Selection, ladder: list[LadderStep]) -> Iterator[AccountLine]:
     """Each rung, what is left over, and what was published."""
-    made: list[list[Cell]] = []
-    before: tuple[float | None, float | None] = (None, None)
+    rss_before = heap_before = None
     counts: set[int] = set()
     for number, rung in enumerate(ladder):
         series = find_series(selection, rung)
         runs, metered = (series.runs("rss"), series.runs("heap")) if series else ([], [])
         why = series.reason("rss") if series and not runs else "not measured at two N of 1,000 and more"
-        counts = counts or {run.sessions for run in runs}
-        rss, heap = (
-            slope(session_cost.medians(runs, resident(rung))),
-            slope(session_cost.medians(metered, requested(rung))),
-        )
         unmetered = "no heap runs: its jemalloc is none that the heap meter sees" if "jemalloc" in rung.stack else why
-        last = [
-            cell(rss, why),
-            difference_cell(rss, before[0], not number, why),
-            difference_cell(heap, before[1], not number, unmetered),
-        ]
-        made.append([text_cell(ladder[0].suite), text_cell(ladder[0].stack), text_cell(rung.what), *last])
-        before = rss, heap
-    return made + ends(ladder[0], before[0], published_slope(ladder[0], counts))
+        counts = counts or {run.sessions for run in runs}
+        rss = slope(session_cost.medians(runs, resident(rung)))
+        heap = slope(session_cost.medians(metered, requested(rung)))
+        line = AccountLine(ladder[0], rung.what, amount(rss, why))
+        if number:
+            added, added_heap = difference(rss, rss_before, why), difference(heap, heap_before, unmetered)
+            line = line._replace(added=added, added_heap=added_heap)
+        yield line
+        rss_before, heap_before = rss, heap
+    yield from last_lines(ladder[0], rss_before, published_slope(ladder[0], counts))
 
 
-def ends(first: LadderStep, reached: float | None, published: float | None) -> list[list[Cell]]:
-    head = [text_cell(first.suite), text_cell(first.stack)]
-    left = None if reached is None or published is None else published - reached
-    why = "the line above it is not measured"
-    share = (
-        text_cell("")
-        if left is None or published is None
-        else Cell(f"{100 * left / published:+.1f} % of it", round(left / published, 4))
-    )
-    return [
-        [*head, text_cell("not accounted for"), text_cell(""), cell(left, why, "+"), text_cell("")],
-        [*head, text_cell("published"), cell(published, "not published at two N of these"), share, text_cell("")],
-    ]
+def last_lines(first: LadderStep, reached: float | None, published: float | None) -> Iterator[AccountLine]:
+    """What is left over, and what was published."""
+    left = difference(published, reached, "the line above it is not measured")
+    yield AccountLine(first, "not accounted for", added=left)
+    share = None if isinstance(left, Missing) or published is None else PublishedShare(left / published)
+    yield AccountLine(first, "published", amount(published, "not published at two N of these"), share)
+
+
+def slope_cell(value: float | None) -> Cell:
+    """Whole bytes; an empty cell where the line has no slope."""
+    return text_cell("") if value is None else Cell(f"{value:,.0f}", round(value, 1))
+
+
+def added_cell(value: float | PublishedShare | None) -> Cell:
+    """Signed bytes, or a share in percent; an empty cell where the line has neither."""
+    if isinstance(value, PublishedShare):
+        return Cell(f"{100 * value.share:+.1f} % of it", round(value.share, 4))
+    return text_cell("") if value is None else Cell(f"{value:+,.0f}", round(value, 1))
+
+
+COLUMNS = (
+    Column("suite", "suite", left=True, value=lambda line: line.first.suite),
+    Column("stack", "stack", left=True, value=lambda line: line.first.stack),
+    Column("what", "and as then", left=True, value=lambda line: line.what),
+    Column("rss_bytes_per_session", "RSS, bytes per session", value=lambda line: line.rss, form=slope_cell),
+    Column("added_bytes", "RSS adds", value=lambda line: line.added, form=added_cell),
+    Column("added_heap_bytes", "live heap adds", value=lambda line: line.added_heap, form=added_cell),
+)
 
 
 def account_2023_table(selection: Selection) -> Table:
     """Ladders of stacks without runs have no rows."""
     selection = selection.where(lambda setting: is_one_process(setting) and setting.env == "lab")
-    columns = [Column(name, name, left=True) for name in ("suite", "stack")]
-    columns += [Column("what", "and as then", left=True), Column("rss_bytes_per_session", "RSS, bytes per session")]
-    columns += [Column("added_bytes", "RSS adds"), Column("added_heap_bytes", "live heap adds")]
     caption = (
         "Slopes of the peak over N from 1,000 on, bytes per session; each has what those above it have, too. RSS is "
         "what is resident, live heap what is requested: they differ by what nobody touches, and what is used again."
     )
-    table = Table("account", "From ours to what was published in 2023", caption, columns, headed=2)
-    there = {one.stack for one in selection.records}
+    table = Table("account", "From ours to what was published in 2023", caption, [*COLUMNS], headed=2)
+    stacks = {one.stack for one in selection.records}
     for ladder in LADDERS:
-        if ladder[0].stack in there and any(one.suite == ladder[0].suite for one in selection.settings):
-            table.rows += ladder_rows(selection, ladder)
+        if ladder[0].stack in stacks and any(one.suite == ladder[0].suite for one in selection.settings):
+            table.add_rows(account_lines(selection, ladder))
     return table

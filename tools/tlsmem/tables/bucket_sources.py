@@ -27,6 +27,7 @@ def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = N
 
 
 def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterator[Profile]:
+    """Yield the largest sites run of each stack. Raises ValueError where there is none."""
     found = list(buckets.profiles_from_selection(select(read_records.load(path), stacks, suites)))
     if not found:
         raise ValueError(f"{path}: no sites run; `make mem` records them")

@@ -1,28 +1,31 @@
-"""A session's bytes by what they are for, by role and phase: the table of buckets, of any heap profile."""
+"""A session's bytes by what they are for, by role and phase: the table of buckets, of any heap profile.
+
+The columns of figures are made by `moment_columns`: a row has a figure by the key of each, and `figure_cell` writes
+it."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
-from tlsmem.profile.buckets.reasons import explain_pairs
-from tlsmem.profile.buckets.rules import OTHER, find_bucket
+from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import PEAK, LiveHeap, Profile
-from tlsmem.stats.live_heap import is_same_stack_pair
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, quotient_cell, text_cell
+from tlsmem.tables.table import MISSING, Cell, Column, Table, quotient_cell
 
-__all__ = ["bucket_table", "bucket_table_from_selection", "explain_pairs", "find_bucket", "profiles_from_selection"]
-
-MOST = "most"  # the column of the moment at which most is live, which is another one for each role
+MOST = "most"  # the moment at which most is live, which is another one for each role
 BEFORE, AFTER = (
     {"sessions": "created"},
-    {"established": "established", "reply": "after 1 KiB each way"},
+    {"established": "established", "reply": "after 1 KiB each way", "idle": "idle", "closed": "closed"},
 )
-AFTER |= {"idle": "idle", "closed": "closed"}
 VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles differ in it
 TITLE = "A session's bytes by bucket"
 CAPTION = (
@@ -32,64 +35,111 @@ CAPTION = (
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
 
 
+NO_MOMENT = Missing("the profile has no such moment")
+NOTHING_LIVE = Missing("nothing is live")
+
+
+class BucketFigure(NamedTuple):
+    """What all sessions of a role hold, and how many they are."""
+
+    held: LiveHeap
+    sessions: int
+
+
+@dataclass(frozen=True)
+class BucketRow:
+    """A bucket of a role, all that the role holds, or the share of it that a rule knows the purpose of."""
+
+    sums: BucketSums
+    role: Owner
+    name: str
+    fullest: str | None  # the moment of MOST
+    figures: Mapping[str, BucketFigure | float | Missing]  # a share is a float; by the key of the column
+
+
 def bucket_table(profiles: Sequence[Profile], blocks: bool = False) -> Table:
     """Rows by stack, role and bucket; `total` is what the sessions hold, whatever the rules say. With `blocks` cells
     are `bytes (blocks)`; their values have both always."""
     varying = [key for key in VARYING if len({run_aspect(profile, key) for profile in profiles}) > 1]
     stacks = {BucketSums(profile).stack for profile in profiles}
-    of_one = stacks.pop() if len(stacks) == 1 else None
-    named = [Column(key, key, left=True) for key in varying]
-    named += [Column("stack", "stack", left=True, usual=of_one)]  # then it stands in the title
-    named += [Column(key, key, left=True) for key in ("role", "bucket")]
-    most = [Column(MOST, "most"), Column(f"{MOST}_in", "most in", left=True, usual=PEAK)]
-    columns = [*named, *phase_columns(BEFORE), *most, *phase_columns(AFTER)]
+    single = stacks.pop() if len(stacks) == 1 else None
+    names = [Column(key, key, left=True, value=aspect_value(key)) for key in varying]
+    # Where there is one stack, it stands in the title.
+    names.append(Column("stack", "stack", left=True, usual=single, value=lambda row: row.sums.stack))
+    names.append(Column("role", "role", left=True, value=lambda row: row.role))
+    names.append(Column("bucket", "bucket", left=True, value=lambda row: row.name))
     peak = any(PEAK in BucketSums(profile).moments for profile in profiles)
     caption = CAPTION.format(" and (blocks)" if blocks else "", AT_PEAK if peak else AT_FULLEST)
-    made = Table("buckets", TITLE + (f": {of_one}" if of_one else ""), caption + without_rules(profiles), columns)
-    for profile in profiles:
-        sums = BucketSums(profile)
-        names = [text_cell(run_aspect(profile, key)) for key in varying] + [text_cell(sums.stack)]
+    title = TITLE + (f": {single}" if single else "")
+    made = Table("buckets", title, caption + without_rules(profiles), [*names, *moment_columns(blocks)])
+    for sums in map(BucketSums, profiles):
         for role in sums.roles():
-            made.rows += [[*names, text_cell(role), *row] for row in rows(sums, role, blocks)]
+            made.add_rows(rows(sums, role))
     return made
 
 
 def without_rules(profiles: Sequence[Profile]) -> str:
+    """Name the families of stacks that have no rules."""
     missing = {BucketSums(one).family for one in profiles} - set(rules.families())
     said = " memtest/buckets.toml has no rules for {}, so all is `{}`."
     return "".join(said.format(family, OTHER) for family in sorted(missing))
 
 
-def phase_columns(headings: dict[str, str]) -> list[Column]:
-    return [Column(key, heading) for key, heading in headings.items()]
-
-
 def run_aspect(profile: Profile, key: str) -> str:
+    """Return an aspect of the profile's run; the file's name where the run is not known."""
     return str(getattr(profile.run, key)) if profile.run else profile.file
 
 
-def rows(sums: BucketSums, role: Owner, blocks: bool) -> Iterator[list[Cell]]:
-    """Bucket, figures. Buckets that hold nothing at any of the moments have no row, but `other` has."""
-    fullest = sums.fullest(role)
-    moments = [*BEFORE, fullest, *AFTER]
-    found = [sums.live_by_bucket(name, role) if name in sums.moments else None for name in moments]
-    wholes = [sums.live_total(name, role) if name in sums.moments else None for name in moments]
+def aspect_value(key: str) -> Callable[[BucketRow], str]:
+    """Return a function that takes the aspect of a row."""
+    return lambda row: run_aspect(row.sums.profile, key)
 
-    def row(name: str, cells: list[Cell]) -> list[Cell]:
-        return [text_cell(name), *cells[: len(BEFORE) + 1], text_cell(fullest or "–"), *cells[len(BEFORE) + 1 :]]
+
+def moment_columns(blocks: bool) -> Iterator[Column]:
+    """Yield a column for each moment, and one that names the fullest."""
+    for key, heading in (BEFORE | {MOST: MOST} | AFTER).items():
+        yield Column(key, heading, value=figure_value(key), form=partial(figure_cell, blocks=blocks))
+        if key == MOST:
+            yield Column(f"{MOST}_in", "most in", left=True, usual=PEAK, value=lambda row: row.fullest or MISSING)
+
+
+def figure_value(key: str) -> Callable[[BucketRow], BucketFigure | float | Missing]:
+    """Return a function that takes a row's figure in the column of this key."""
+    return lambda row: row.figures[key]
+
+
+def rows(sums: BucketSums, role: Owner) -> Iterator[BucketRow]:
+    """Buckets that hold nothing at any of the moments have no row, but `other` has."""
+    fullest = sums.fullest(role)
+    moments = {key: key for key in (*BEFORE, *AFTER)} | {MOST: fullest}
+    recorded = {key: moment for key, moment in moments.items() if moment in sums.moments}
+    live = {key: sums.live_by_bucket(moment, role) for key, moment in recorded.items()}
+    totals = {key: sums.live_total(moment, role) for key, moment in recorded.items()}
+
+    def row(name: str, figures: Mapping[str, BucketFigure | float | Missing]) -> BucketRow:
+        return BucketRow(sums, role, name, fullest, {key: figures.get(key, NO_MOMENT) for key in moments})
 
     for bucket in rules.buckets():
-        held = [None if of is None else of.get(bucket, LiveHeap(0, 0)) for of in found]
-        if bucket == OTHER or any(one and one.bytes for one in held):
-            yield row(bucket, [figure(one, sums.sessions, blocks) for one in held])
-    yield row("total", [figure(one, sums.sessions, blocks) for one in wholes])
-    yield row("covered", [covered(of, whole) for of, whole in zip(found, wholes, strict=True)])
+        held = {key: buckets.get(bucket, LiveHeap(0, 0)) for key, buckets in live.items()}
+        if bucket == OTHER or any(one.bytes for one in held.values()):
+            yield row(bucket, {key: BucketFigure(one, sums.sessions) for key, one in held.items()})
+    yield row("total", {key: BucketFigure(one, sums.sessions) for key, one in totals.items()})
+    yield row("covered", {key: covered_share(live[key], total) for key, total in totals.items()})
 
 
-def figure(held: LiveHeap | None, sessions: int, blocks: bool) -> Cell:
+def covered_share(live: Mapping[str, LiveHeap], total: LiveHeap) -> float | Missing:
+    """Return the share of the bytes that a rule knows the purpose of, 0 to 1."""
+    return 1 - live.get(OTHER, LiveHeap(0, 0)).bytes / total.bytes if total.bytes else NOTHING_LIVE
+
+
+def figure_cell(figure: BucketFigure | float, blocks: bool) -> Cell:
+    """Bytes of one session, or a share."""
+    return share_cell(figure) if isinstance(figure, float) else live_cell(figure, blocks)
+
+
+def live_cell(figure: BucketFigure, blocks: bool) -> Cell:
     """Of one session; in hundredths where it is not whole, which is to be seen."""
-    if held is None:
-        return missing_cell("the profile has no such moment")
+    held, sessions = figure
 
     def each(amount: int) -> str:
         return quotient_cell(amount, sessions).text
@@ -103,11 +153,8 @@ def figure(held: LiveHeap | None, sessions: int, blocks: bool) -> Cell:
     return Cell(f"{each(held.bytes)} ({each(held.blocks)})" if blocks else each(held.bytes), value)
 
 
-def covered(found: dict[str, LiveHeap] | None, whole: LiveHeap | None) -> Cell:
+def share_cell(share: float) -> Cell:
     """Never rounded up: 100.0 % is all."""
-    if whole is None or not whole.bytes:
-        return missing_cell("the profile has no such moment" if whole is None else "nothing is live")
-    share = 1 - (found[OTHER].bytes if found and OTHER in found else 0) / whole.bytes
     return Cell(f"{math.floor(share * 1000) / 10:.1f} %", share)
 
 
@@ -121,4 +168,5 @@ def profiles_from_selection(selection: Selection) -> Iterator[Profile]:
 
 
 def bucket_table_from_selection(selection: Selection) -> Table:
+    """The table of the largest sites run of every stack in each setting."""
     return bucket_table(list(profiles_from_selection(selection)))

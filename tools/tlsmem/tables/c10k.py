@@ -9,9 +9,9 @@ from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Setting
+from tlsmem.stats.series import Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB
-from tlsmem.tables.peaks_and_model import kib_cell
+from tlsmem.tables.peaks import kib_cell
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
 
@@ -23,6 +23,8 @@ DOUBTS = {
 
 
 class C10kRow(NamedTuple):
+    """A process of a stack in a setting."""
+
     stack: str
     setting: Setting
     holder: str  # whose sessions stay in the process
@@ -30,14 +32,17 @@ class C10kRow(NamedTuple):
 
 
 def holder_cell(holder: str) -> Cell:
+    """Whose sessions the process has, and how many."""
     return Cell(HELD[holder], holder)
 
 
 def mebibytes(figure: C10kFigure) -> float:
+    """Return the figure in MiB, to three decimals."""
     return round(figure.bytes / MIB, 3)
 
 
 def origin_cell(figure: C10kFigure) -> Cell:
+    """Whether it was measured, with a note where the line may not lead to what would be."""
     origin = text_cell("measured" if figure.is_measured else "from the fit")
     doubt = DOUBTS[figure.doubt].format(figure.most_sessions) if figure.doubt else None
     return with_note(with_note(origin, doubt), RETURNED_MEMORY_NOTE if figure.gave_back_memory else None)
@@ -59,7 +64,7 @@ COLUMNS = (
 
 def c10k(selection: Selection) -> Table:
     """Of processes that hold both ends, and of those that are all clients or all servers, split or kept."""
-    selection = selection.where(lambda setting: setting.peer is None)
+    selection = selection.where(is_same_stack_pair)
     caption = (
         "Peak RSS of one process with 10,000 sessions, what it has at no sessions included. "
         f"1 MiB is 1,048,576 bytes. {describe_common_settings(selection)}."

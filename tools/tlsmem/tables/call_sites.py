@@ -1,7 +1,11 @@
-"""The call stacks that hold one pair's live heap: the largest of each role, and all others in one row."""
+"""The call stacks that hold one pair's live heap: the largest of each role, and all others in one row.
 
+A column is one entry of COLUMNS: what it takes of a call site, and how that is written."""
+
+import itertools
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -14,9 +18,10 @@ from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.selection import Selection
-from tlsmem.tables.rss_accounts import row_name_cells
+from tlsmem.stats.series import SeriesFigures
+from tlsmem.tables.rss_accounts import STACK
 from tlsmem.tables.settings import setting_columns
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, integer_cell
 
 AT = "established"
 ROWS = 10  # of a role
@@ -53,6 +58,7 @@ class LargestSites(NamedTuple):
 
 
 def find_largest(run: Record, role: Role, phase: str) -> LargestSites:
+    """Return the largest call sites of a role. Raises ValueError when the phase is missing."""
     sizes, blocks = live_by_site(run, role, phase)
     largest = [site for site, _ in sizes.most_common()]
     shown = []
@@ -74,27 +80,61 @@ def recall_largest(run: Record, role: Role, phase: str) -> LargestSites:
     return LargestSites(*memo.recall("largest sites", [digest, role, phase, FRAMES, ROWS], code, compute))
 
 
-def rows(run: Record, role: Role, phase: str = AT) -> Iterator[list[Cell]]:
-    """Bytes, blocks, phase, callers; the last row is the sum of those that are not shown."""
+class SiteFigure(NamedTuple):
+    """Bytes and blocks live of one pair, with the phase that allocated them, and who called the allocator."""
+
+    bytes: int
+    blocks: int
+    since: str
+    callers: str
+    callers_in_full: str  # with the places in source files
+
+
+def list_sites(run: Record, role: Role, phase: str = AT) -> Iterator[SiteFigure]:
+    """The largest of a role; the last is the sum of those that are not shown."""
     found = recall_largest(run, role, phase)
-    for size, count, since, short, whole in found.shown:
-        yield [integer_cell(size), integer_cell(count), text_cell(since), Cell(short, whole)]
+    yield from itertools.starmap(SiteFigure, found.shown)
     if found.others:
-        others = text_cell(f"{found.others:,} other{'s'[: found.others > 1]}")
-        yield [integer_cell(found.bytes_of_others), integer_cell(found.blocks_of_others), text_cell("any"), others]
+        others = f"{found.others:,} other{'s'[: found.others > 1]}"
+        yield SiteFigure(found.bytes_of_others, found.blocks_of_others, "any", others, others)
+
+
+@dataclass(frozen=True)
+class SiteRow(SeriesFigures):
+    """A call site of a role."""
+
+    role: Role
+    site: SiteFigure
+
+
+COLUMNS = (
+    Column("role", "role", left=True, value=lambda row: row.role),
+    Column("bytes", "bytes", value=lambda row: row.site.bytes, form=integer_cell),
+    Column("blocks", "blocks", value=lambda row: row.site.blocks, form=integer_cell),
+    Column("since", "allocated in", left=True, value=lambda row: row.site.since),
+    Column(
+        "callers",
+        "by",
+        left=True,
+        value=lambda row: row.site,
+        form=lambda site: Cell(site.callers, site.callers_in_full),
+    ),
+)
 
 
 def call_sites(selection: Selection) -> Table:
     """Of the largest sites run of every stack in each setting."""
-    named = [*setting_columns(selection), Column("stack", "stack", left=True), Column("role", "role", left=True)]
-    figures = [Column("bytes", "bytes"), Column("blocks", "blocks"), Column("since", "allocated in", left=True)]
-    columns = [*named, *figures, Column("callers", "by", left=True)]
+    columns = [*setting_columns(selection), STACK, *COLUMNS]
     table = Table("call-sites", "What a session's memory was allocated by", CAPTION.format(AT, ROWS), columns)
+    table.add_rows(rows(selection))
+    return table
+
+
+def rows(selection: Selection) -> Iterator[SiteRow]:
+    """Yield the call sites of the largest sites run of each series, role by role."""
     for setting in selection.settings:
         for stack in selection.stacks:
             for role, process in setting.processes.items():
                 series = selection.series(stack, setting, process)
                 for run in series.runs("sites")[-1:]:
-                    named_by = row_name_cells(selection, series)[:-1]  # the role says which process it is
-                    table.rows += [[*named_by, text_cell(role), *row] for row in rows(run, role)]
-    return table
+                    yield from (SiteRow(series, role, site) for site in list_sites(run, role))

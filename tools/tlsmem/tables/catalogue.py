@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 
 from tlsmem.config.table_names import NEEDS
 from tlsmem.stats.selection import Selection
-from tlsmem.tables import buckets, c10k, peaks_and_model
+from tlsmem.stats.series import is_one_process
+from tlsmem.tables import buckets, c10k
 from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
+from tlsmem.tables.memory_model import memory_model_table
 from tlsmem.tables.mixed_pairs import mixed_pair_table
 from tlsmem.tables.nonlinearity import has_bends, nonlinearity_table
+from tlsmem.tables.peaks import peak_table
 from tlsmem.tables.published import published_peak_table
 from tlsmem.tables.reconciliation import reconciliation_summary_table, reconciliation_table
 from tlsmem.tables.rss import role_costs, rss_costs
@@ -23,7 +26,7 @@ from tlsmem.tables.waterfall import waterfall
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
     "settings": settings,
     "stacks": stack_table,
-    "peaks": peaks_and_model.peaks,
+    "peaks": peak_table,
     "published": published_peak_table,
     "account": account_2023_table,
     "heap": heap_costs,
@@ -39,7 +42,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "closings": reconciliation_table,
     "buckets": buckets.bucket_table_from_selection,
     "call-sites": call_sites,
-    "law": peaks_and_model.memory_model_table,
+    "law": memory_model_table,
 }
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 
@@ -51,7 +54,7 @@ def build(
     these N, or of all.
 
     ValueError when one that was asked for has no rows."""
-    makers = MAKERS | {"peaks": lambda chosen: peaks_and_model.peaks(chosen, sessions)}
+    makers = MAKERS | {"peaks": lambda chosen: peak_table(chosen, sessions)}
     made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
     for table in made:
         if names and not table.rows:
@@ -60,14 +63,16 @@ def build(
 
 
 def has_many_stacks(selection: Selection) -> bool:
+    """Return whether the stacks are too many to stand side by side."""
     return len(selection.stacks) > FEW
 
 
 def default_tables(selection: Selection) -> list[str]:
+    """Return the names of the tables that are shown when nobody asks, in their order."""
     if has_many_stacks(selection):
         return ["settings", "stacks"]
     where_they_tell = {
-        "law": selection.where(peaks_and_model.is_one_process).varies("window"),
+        "law": selection.where(is_one_process).varies("window"),
         "bends": has_bends(selection),
     }
     where_they_tell |= dict.fromkeys(["stacks", "published", "account"], False)  # for who asks; others tell all of few

@@ -3,14 +3,16 @@
 import re
 import signal
 import sys
+from operator import itemgetter
 from pathlib import Path
 
 import duckdb
 
 from tlsmem.base import markdown_embedding
 from tlsmem.base.paths import ROOT
+from tlsmem.base.printable import printable_text
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, printable_text
+from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 QUERY = re.compile(r"```sql\n(?P<text>.*?)```\n(?P<found>\n(?:\|[^\n]*\n)+)?", re.DOTALL)
 
@@ -23,17 +25,22 @@ def open_database(root: Path = ROOT) -> duckdb.DuckDBPyConnection:
 def grid(relation: duckdb.DuckDBPyRelation) -> str:
     """In Markdown, numbers on the right."""
     numeric = [str(one).startswith(("BIGINT", "HUGEINT", "INTEGER", "DOUBLE", "DECIMAL")) for one in relation.types]
-    columns = [Column(name, name, left=not right) for name, right in zip(relation.columns, numeric, strict=True)]
-    rows = [["" if value is None else str(value) for value in row] for row in relation.fetchall()]
-    return render.format_markdown_grid(
-        Table("query", "", "", columns, [[Cell(text, text) for text in row] for row in rows])
-    )
+    names = enumerate(zip(relation.columns, numeric, strict=True))
+    columns = [Column(name, name, not right, value=itemgetter(at), form=query_cell) for at, (name, right) in names]
+    found = Table("query", "", "", columns)
+    found.add_rows(relation.fetchall())
+    return render.format_markdown_grid(found)
+
+
+def query_cell(value: object) -> Cell:
+    """A value as DuckDB prints it; NULL is empty."""
+    return text_cell("" if value is None else str(value))
 
 
 def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
     """The page with what its queries find now. ValueError with a sentence when there are none, or one cannot be run."""
 
-    def renewed(block: re.Match) -> str:
+    def renewed(block: re.Match[str]) -> str:
         first = block["text"].strip().partition("\n")[0]
         try:
             relation = database.sql(block["text"])

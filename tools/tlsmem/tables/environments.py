@@ -1,62 +1,71 @@
-"""The laboratory beside what is deployed: the same runs in several environments, by the median of their repeats."""
+"""The laboratory beside what is deployed: the same runs in several environments, by the median of their repeats.
+
+The columns of an environment are made by `environment_columns`: what they take of a row's values
+(stats/repeat_quantity.py), and how that is written."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from tlsmem.schema.harness_output import Env
 from tlsmem.stats import bootstrap, repeats, session_cost
-from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
-from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity, why_no_such_phase
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.repeat_quantity import RepeatQuantity, RepeatRatio, Values, find_ratio
+from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE
+from tlsmem.stats.rss_line import RSS_PHASES, rss_quantity
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, limit_to_common_sessions
+from tlsmem.stats.series import Series, Setting, is_one_process, is_same_stack_pair, limit_to_common_sessions
 from tlsmem.stats.session_cost import MIB
-from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_cells, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
+from tlsmem.tables.table import Cell, Column, Table
 
 LAB: Env = "lab"
 
 
-@dataclass(frozen=True)
-class RssQuantity:
-    """Of RSS: `of` has its value in each repeat."""
+class NamedQuantity(NamedTuple):
+    """A quantity of RSS as the table has it."""
 
     name: str
-    unit: float  # bytes
+    quantity: RepeatQuantity
+    unit: float = MIB  # bytes
+    form: str = ",.1f"
+
+
+class ScaledValues(NamedTuple):
+    """The values of the repeats in a quantity's unit."""
+
+    values: Values
     form: str
-    of: Callable[[Series], Sequence[float]]
-    phase: str | None = None
-    sessions: int | None = None  # None: it takes a line
-
-    def hole(self, series: Series) -> Cell:
-        runs = series.runs("rss", self.sessions)
-        if why := why_no_such_phase(series, self.phase):
-            return missing_cell(why.reason)
-        return missing_cell("too few N for a line" if runs else series.reason("rss", self.sessions))
-
-    def values(self, series: Series) -> Sequence[float]:
-        return [] if why_no_such_phase(series, self.phase) else self.of(series)
 
 
-def figures(selection: Selection, unit_of_slope: str) -> Iterator[RssQuantity]:
+class EnvironmentRow(NamedTuple):
+    """A quantity of a process, with its values in each environment."""
+
+    setting: Setting  # in the laboratory
+    quantity: NamedQuantity
+    stack: str
+    holder: str  # whose sessions stay in the process
+    values: dict[Env, Values | Missing]
+
+
+def list_quantities(selection: Selection, unit_of_slope: str) -> Iterator[NamedQuantity]:
     """All RSS that other tables have: slopes, what is there at no sessions, each N, and the C10K figure."""
     for name, phase in RSS_PHASES.items():
         slopes = partial(repeats.slopes, quantity=rss_quantity(phase))
-        yield RssQuantity(f"{name}, bytes per {unit_of_slope}", 1, ",.0f", slopes, phase)
-    none = partial(repeats.intercepts, quantity=session_cost.peak_rss)
-    yield RssQuantity("peak at no sessions, MiB", MIB, ",.2f", none)
+        yield NamedQuantity(f"{name}, bytes per {unit_of_slope}", RepeatQuantity(slopes, phase), 1, ",.0f")
+    intercepts = partial(repeats.intercepts, quantity=session_cost.peak_rss)
+    yield NamedQuantity("peak at no sessions, MiB", RepeatQuantity(intercepts), form=",.2f")
     for sessions in selection.sessions():
         peaks = partial(repeats.peaks, sessions=sessions)
-        yield RssQuantity(f"peak at N = {sessions:,}, MiB", MIB, ",.1f", peaks, sessions=sessions)
-    yield RssQuantity("C10K peak, MiB", MIB, ",.1f", repeats.c10ks)
+        yield NamedQuantity(f"peak at N = {sessions:,}, MiB", RepeatQuantity(peaks, sessions=sessions))
+    yield NamedQuantity("C10K peak, MiB", RepeatQuantity(repeats.c10ks))
 
 
-def figure_cell(figure: RssQuantity, series: Series) -> Cell:
+def values_cell(scaled: ScaledValues) -> Cell:
     """The median, and the range of the repeats."""
-    values, form = [value / figure.unit for value in figure.values(series)], figure.form
-    if not values:
-        return figure.hole(series)
+    values, form = scaled
     low, middle, high = min(values), statistics.median(values), max(values)
     data = {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3), "repeats": len(values)}
     if len(values) == 1:
@@ -64,56 +73,84 @@ def figure_cell(figure: RssQuantity, series: Series) -> Cell:
     return Cell(f"{middle:{form}} ({low:{form}} to {high:{form}})", data)
 
 
-def ratio_cell(before: Sequence[float], after: Sequence[float]) -> Cell:
-    if not before or not after:
-        return missing_cell("nothing to compare with")
-    if min(*before, *after) <= 0:
-        return missing_cell("a ratio takes figures above nought")
-    change, found = RepeatChange(tuple(before), tuple(after)), bootstrap.ratio_interval(before, after)
-    data = {"ratio": round(1 + change.share, 5)}
-    if not found:
-        return Cell(
-            f"{1 + change.share:.3f}" if change.beyond_spread else "no change", data, f"no interval: {SINGLE_RUN_NOTE}"
-        )
-    data |= {"low": round(found.low, 5), "high": round(found.high, 5)}
-    if not change.beyond_spread:
+def ratio_cell(ratio: RepeatRatio) -> Cell:
+    """The ratio and its interval; `no change` within the spread of repeats."""
+    data, differs = {"ratio": round(ratio.value, 5)}, ratio.change.beyond_spread
+    if not ratio.interval:
+        return Cell(f"{ratio.value:.3f}" if differs else "no change", data, f"no interval: {SINGLE_RUN_NOTE}")
+    low, high = ratio.interval.low, ratio.interval.high
+    data |= {"low": round(low, 5), "high": round(high, 5)}
+    if not differs:
         return Cell("no change", data, WITHIN_SPREAD_NOTE)
-    return Cell(f"{1 + change.share:.3f} ({found.low:.3f} to {found.high:.3f})", data)
+    return Cell(f"{ratio.value:.3f} ({low:.3f} to {high:.3f})", data)
 
 
-def row(figure: RssQuantity, series: dict[Env, Series]) -> list[Cell]:
-    """The figure in each environment, then its ratio to the laboratory's for each other."""
-    if figure.sessions is None:
-        series = dict(zip(series, limit_to_common_sessions(series.values()), strict=True))
-    values = {env: figure.values(one) for env, one in series.items()}
-    ratios = [ratio_cell(values[LAB], values[env]) for env in series if env != LAB]
-    return [*(figure_cell(figure, one) for one in series.values()), *ratios]
+NAMES = (
+    Column("quantity", "RSS", left=True, value=lambda row: row.quantity.name),
+    Column("stack", "stack", left=True, value=lambda row: row.stack),
+    Column("process", "process", left=True, usual="both", value=lambda row: row.holder),
+)
+
+
+def environment_columns(envs: Sequence[Env]) -> Iterator[Column]:
+    """A column for each environment, then the ratio of each other to the laboratory."""
+    for env in envs:
+        yield Column(env, env, value=scaled_value(env), form=values_cell)
+    for env in envs:
+        if env != LAB:
+            yield Column(f"{env}_to_{LAB}", f"{env} to {LAB}", value=ratio_value(env), form=ratio_cell)
+
+
+def scaled_value(env: Env) -> Callable[[EnvironmentRow], ScaledValues | Missing]:
+    """Return a function that takes a row's values in this environment."""
+
+    def take(row: EnvironmentRow) -> ScaledValues | Missing:
+        values = row.values[env]
+        if isinstance(values, Missing):
+            return values
+        return ScaledValues(tuple(value / row.quantity.unit for value in values), row.quantity.form)
+
+    return take
+
+
+def ratio_value(env: Env) -> Callable[[EnvironmentRow], RepeatRatio | Missing]:
+    """Return a function that takes a row's ratio of this environment to the laboratory."""
+    return lambda row: find_ratio(row.values[LAB], row.values[env])
 
 
 def environment_table(selection: Selection) -> Table:
     """Rows of a setting by figure, so that the stacks of each stand beside each other."""
-    selection = selection.where(lambda setting: setting.peer is None)
+    selection = selection.where(is_same_stack_pair)
     envs = list(dict.fromkeys(setting.env for setting in selection.settings))
     elsewhere = {replace(setting, env=LAB) for setting in selection.settings if setting.env != LAB}
     in_lab = selection.where(lambda setting: setting in elsewhere)
-    names = [Column("quantity", "RSS", left=True), Column("stack", "stack", left=True)]
-    names.append(Column("process", "process", left=True, usual="both"))
-    columns = [*setting_columns(in_lab), *names, *(Column(env, env) for env in envs)]
-    columns += [Column(f"{env}_to_{LAB}", f"{env} to {LAB}") for env in envs if env != LAB]
     caption = (
         "Lab: address randomisation and huge pages off, one thread, one CPU. Deployed: randomisation on, huge pages as "
         "the host has them, four threads that accept and free on different arenas, not pinned; deployed-thp: the same "
         "with huge pages always. Median (range of repeats); ratio of medians, and its "
         f"{100 * bootstrap.CONFIDENCE:.0f} % interval. {describe_common_settings(in_lab)}."
     )
+    columns = [*setting_columns(in_lab), *NAMES, *environment_columns(envs)]
     table = Table("deployed", "As deployed", caption, columns)
     for setting in in_lab.settings:
-        beside = {env: replace(setting, env=env) for env in envs}
-        of_setting = selection.where(set(beside.values()).__contains__)
-        for figure in figures(of_setting, "pair" if setting.roles == "together" else "session"):
-            for stack in of_setting.stacks:
-                for holder, process in processes_by_holder(setting).items():
-                    series = {env: selection.series(stack, one, process) for env, one in beside.items()}
-                    named = map(text_cell, (figure.name, stack, holder))
-                    table.rows.append([*setting_cells(in_lab, setting), *named, *row(figure, series)])
+        table.add_rows(rows(selection, setting, envs))
     return table
+
+
+def rows(selection: Selection, setting: Setting, envs: Sequence[Env]) -> Iterator[EnvironmentRow]:
+    """Of a setting in the laboratory, and of the same in the other environments."""
+    beside = {env: replace(setting, env=env) for env in envs}
+    here = selection.where(set(beside.values()).__contains__)
+    for quantity in list_quantities(here, "pair" if is_one_process(setting) else "session"):
+        for stack in here.stacks:
+            for holder, process in processes_by_holder(setting).items():
+                series = {env: selection.series(stack, one, process) for env, one in beside.items()}
+                values = find_values(quantity.quantity, series)
+                yield EnvironmentRow(setting, quantity, stack, holder, values)
+
+
+def find_values(quantity: RepeatQuantity, series: dict[Env, Series]) -> dict[Env, Values | Missing]:
+    """Lines are through the N that all environments have."""
+    if quantity.sessions is None:
+        series = dict(zip(series, limit_to_common_sessions(series.values()), strict=True))
+    return {env: quantity.find_values(one) for env, one in series.items()}

@@ -12,19 +12,26 @@ from tlsmem.stats.live_heap import (
     HeapFigure,
     ProcessFigure,
     ProcessTables,
+    Remainder,
     SessionHeap,
     SplitExcess,
-    is_same_stack_pair,
     roles_and_processes,
 )
+from tlsmem.stats.remainders import Cause
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table
 
 ROLE_NAMES = {"client": "client", "server": "server", TOTAL: "pair"}
 LEFTOVER = "a + r/n: r bytes or blocks are left over n sessions, so sessions are not all alike"
+CAUSES: dict[Cause, str] = {
+    "resumption": "resumption state: tickets, or a store that grows",
+    "signature": "DER signature length: ECDSA",
+    "blinding": "what blinds a server's RSA key: once a process, as long as random numbers make it",
+    "unknown": "not known",
+}
 CAPTION = (
     "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role adds; "
     "a pair is a client and a server with all that the process holds for them. "
@@ -32,17 +39,27 @@ CAPTION = (
 
 
 def heap_cell(figure: HeapFigure | ProcessFigure) -> Cell:
+    """Bytes and blocks, of a session or of a process."""
     return process_cell(figure) if isinstance(figure, ProcessFigure) else session_cell(figure)
 
 
 def session_cell(figure: HeapFigure) -> Cell:
-    size, blocks, why = figure
+    """Bytes and blocks per session, with what is left over and why."""
+    size, blocks, remainder = figure
     data = quotient_data("bytes", size) | quotient_data("blocks", blocks) | {"over_sessions": size.sessions}
     is_uneven = size.remainder or blocks.remainder
-    return Cell(f"{size} ({blocks})", data, ": ".join(filter(None, (LEFTOVER, why))) if is_uneven else None)
+    note = f"{LEFTOVER}: {describe_remainder(remainder)}" if remainder else LEFTOVER
+    return Cell(f"{size} ({blocks})", data, note if is_uneven else None)
+
+
+def describe_remainder(remainder: Remainder) -> str:
+    """Say why sessions are not all alike."""
+    cause, interval = CAUSES[remainder.cause], remainder.interval
+    return f"{cause}; {interval.low:,.2f} to {interval.high:,.2f} over repeats" if interval else cause
 
 
 def process_cell(figure: ProcessFigure) -> Cell:
+    """Bytes and blocks of process-wide tables."""
     size, blocks, (few, many) = figure
     data = {"bytes": size, "blocks": blocks, "over_sessions": 1}
     note = f"in all, of N = {many:,} less N = {few:,}: {process_tables.TABLE_NOTE}"
@@ -50,16 +67,20 @@ def process_cell(figure: ProcessFigure) -> Cell:
 
 
 def quotient_data(name: str, quotient: Quotient) -> dict[str, int]:
+    """Return the integer part and the remainder, by name."""
     return {name: quotient.integer_part, f"{name}_remainder": quotient.remainder}
 
 
 class HeapRow(NamedTuple):
+    """Sessions of a role, process-wide tables, or the excess of split roles."""
+
     stack: str
     name: str  # of a role, or of what else the row tells
     heap: SessionHeap | ProcessTables | SplitExcess
 
     @property
     def setting(self) -> Setting:
+        """The setting of the figures."""
         return self.heap.setting
 
 
@@ -77,6 +98,7 @@ COLUMNS = (
 
 
 def heap_costs(selection: Selection) -> Table:
+    """The table `heap`, of pairs of one stack in the controlled environment, where heap is metered."""
     selection = selection.where(
         lambda setting: is_same_stack_pair(setting) and setting.env == "lab"
     )  # there heap is metered

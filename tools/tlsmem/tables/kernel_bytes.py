@@ -9,10 +9,12 @@ import select
 import socket
 import sys
 import time
+from itertools import starmap
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, text_cell
+from tlsmem.tables.table import Cell, Column, Table
 
 SLABS = Path("/proc/slabinfo")
 PORTS = 20_000  # connections from one address: Linux has some 28,000 ports for them
@@ -36,6 +38,7 @@ class Connections:
         self.ends: list[socket.socket] = []
 
     def add(self, count: int) -> None:
+        """Make so many connections more. Raises OSError where there are not enough files or ports."""
         for _ in range(count):
             source = f"127.0.{1 + len(self.ends) // 2 // PORTS}.1"
             client = socket.create_connection(self.listener.getsockname(), source_address=(source, 0))
@@ -58,18 +61,37 @@ def measure_connection_bytes(pairs: int) -> dict[str, float]:
     return {name: (size - before.get(name, 0)) / (2 * pairs) for name, size in slabs().items()}
 
 
+class SlabRow(NamedTuple):
+    """A cache of the kernel."""
+
+    name: str
+    bytes_per_connection: float
+
+
+COLUMNS = (
+    Column("slab", "slab", left=True, value=lambda row: row.name),
+    Column(
+        "bytes",
+        "bytes a connection",
+        value=lambda row: row.bytes_per_connection,
+        form=lambda size: Cell(f"{size:,.0f}", round(size, 1)),
+    ),
+)
+
+
 def table(pairs: int, found: dict[str, float]) -> Table:
+    """Bytes by slab, the largest first; the small ones in one row."""
     caption = f"{2 * pairs:,} ends of {pairs:,} loopback connections, Linux {platform.release()}, {platform.machine()}."
-    columns = [Column("slab", "slab", left=True), Column("bytes", "bytes a connection")]
-    made = Table("kernel", "Kernel memory of an idle TCP connection", caption, columns)
+    made = Table("kernel", "Kernel memory of an idle TCP connection", caption, [*COLUMNS])
     large = {name: size for name, size in found.items() if abs(size) >= SHOWN}
     rows = dict(sorted(large.items(), key=lambda one: -one[1]))
     rows |= {"others": sum(found.values()) - sum(large.values()), "all": sum(found.values())}
-    made.rows = [[text_cell(name), Cell(f"{size:,.0f}", round(size, 1))] for name, size in rows.items()]
+    made.add_rows(starmap(SlabRow, rows.items()))
     return made
 
 
 def run(given: argparse.Namespace) -> None:
+    """Print the table; exits with a sentence where /proc/slabinfo cannot be read."""
     try:
         render.print_all([table(given.pairs, measure_connection_bytes(given.pairs))], given.format)
     except (OSError, ValueError) as error:

@@ -1,14 +1,21 @@
-"""Our peak RSS beside what was published, of the same stacks, suites and numbers of sessions."""
+"""Our peak RSS beside what was published, of the same stacks, suites and numbers of sessions.
+
+A column is one entry of COLUMNS: what it takes of a row, and how that is written."""
 
 import csv
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.peak_figure import PeakFigure, find_peak
 from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting, is_one_process
 from tlsmem.stats.session_cost import KIB
-from tlsmem.tables.peaks_and_model import is_one_process, peak_cell
-from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, text_cell
+from tlsmem.tables.peaks import SESSIONS, peak_cell
+from tlsmem.tables.settings import describe_common_settings, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, integer_cell
 
 FILE = ROOT / "data/published/memory.csv"
 SUITES = {  # by protocol and cipher as published
@@ -18,7 +25,29 @@ SUITES = {  # by protocol and cipher as published
 PublishedPeaks = dict[tuple[str, str, int], tuple[int, str]]  # stack, suite and sessions to KiB and the date
 
 
-def stack_of(row: dict[str, str]) -> str:
+class PublishedRow(NamedTuple):
+    """A stack at an N that was published, beside our figure."""
+
+    setting: Setting
+    stack: str
+    sessions: int
+    kib: int
+    date: str
+    ours: PeakFigure | Missing
+
+    @property
+    def difference_kib(self) -> float | Missing:
+        """Ours less the published figure."""
+        return self.ours if isinstance(self.ours, Missing) else self.ours.bytes / KIB - self.kib
+
+    @property
+    def difference_per_session(self) -> float | Missing:
+        """The same in bytes, over all sessions."""
+        difference = self.difference_kib
+        return difference if isinstance(difference, Missing) else difference * KIB / self.sessions
+
+
+def stack_name(row: dict[str, str]) -> str:
     """As stacks.toml names it: rustls had jemalloc as Rust's global allocator."""
     variants = [row["provider"]] * bool(row["provider"])
     variants += ["jemalloc-rust"] * (row["allocator"] == "jemalloc")
@@ -27,44 +56,53 @@ def stack_of(row: dict[str, str]) -> str:
 
 @cache
 def load_published_peaks() -> PublishedPeaks:
+    """Return the published peaks of our suites, from FILE."""
     with FILE.open(newline="") as file:
         rows = list(csv.DictReader(file))
     found = {}
     for row in rows:
         if suite := SUITES.get((row["protocol"], row["cipher_suite"])):
-            found[stack_of(row), suite, int(row["sessions"])] = int(row["peak_rss_kib"]), row["date"]
+            found[stack_name(row), suite, int(row["sessions"])] = int(row["peak_rss_kib"]), row["date"]
     return found
 
 
+def signed(digits: int) -> Callable[[float], Cell]:
+    """Whole for people, with so many digits for programs."""
+    return lambda value: Cell(f"{value:+,.0f}", round(value, digits))
+
+
+COLUMNS = (
+    Column("stack", "stack", left=True, value=lambda row: row.stack),
+    SESSIONS,
+    Column("date", "published", left=True, value=lambda row: row.date),
+    Column("published_kib", "published, KiB", value=lambda row: row.kib, form=integer_cell),
+    Column("ours_kib", "ours, KiB", value=lambda row: row.ours, form=peak_cell),
+    Column("difference_kib", "ours less published, KiB", value=lambda row: row.difference_kib, form=signed(3)),
+    Column(
+        "difference_bytes_per_session",
+        "bytes per session",
+        value=lambda row: row.difference_per_session,
+        form=signed(1),
+    ),
+)
+
+
 def published_peak_table(selection: Selection) -> Table:
-    """A row for each stack and N that was published and measured."""
+    """The table `published`, of processes that hold both ends."""
     selection = selection.where(lambda setting: is_one_process(setting) and setting.env == "lab")
-    columns = [*setting_columns(selection), Column("stack", "stack", left=True), Column("sessions", "N")]
-    columns += [Column("date", "published", left=True), Column("published_kib", "published, KiB")]
-    columns += [Column("ours_kib", "ours, KiB"), Column("difference_kib", "ours less published, KiB")]
-    columns += [Column("difference_bytes_per_session", "bytes per session")]
     caption = (
         "Peak RSS of a process with N/2 clients and N/2 servers; medians of repeats. "
         f"{describe_common_settings(selection)}."
     )
-    made = Table("published", "Beside the published figures", caption, columns)
-    for setting in selection.settings:
-        for (stack, suite, count), (size, date) in load_published_peaks().items():
-            if suite == setting.suite and stack in selection.stacks:
-                ours = peak_cell(selection.series(stack, setting), count)
-                head = [
-                    *setting_cells(selection, setting),
-                    text_cell(stack),
-                    Cell(f"{count:,}", count),
-                    text_cell(date),
-                ]
-                made.rows.append([*head, Cell(f"{size:,}", size), ours, *difference_cell(ours, size, count)])
+    made = Table("published", "Beside the published figures", caption, [*setting_columns(selection), *COLUMNS])
+    made.add_rows(rows(selection))
     return made
 
 
-def difference_cell(ours: Cell, size: int, count: int) -> list[Cell]:
-    if ours.value is None:
-        return [ours, ours]
-    off = ours.value - size
-    each = off * KIB / count
-    return [Cell(f"{off:+,.0f}", round(off, 3)), Cell(f"{each:+,.0f}", round(each, 1))]
+def rows(selection: Selection) -> Iterator[PublishedRow]:
+    """Each stack and N that was published and measured."""
+    for setting in selection.settings:
+        for (stack, suite, count), (kib, date) in load_published_peaks().items():
+            if suite == setting.suite and stack in selection.stacks:
+                ours = find_peak(selection.series(stack, setting), count)
+                yield PublishedRow(setting, stack, count, kib, date, ours)

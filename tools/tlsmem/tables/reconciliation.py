@@ -1,141 +1,24 @@
-"""Call stacks against live heap: those of one pair, times all pairs, and a rest, are the live heap of all sessions.
+"""Call stacks against live heap: the tables of accounts, by phase and in short.
 
-A rest is memory that does not come from where that pair's does: tables that grow with N, pairs that are not alike."""
+A column is one entry of COLUMNS: what it takes of an account (stats/reconciliation.py), and how that is written."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.harness_output import Phase, PhaseSites, StackDepth
+from tlsmem.schema.harness_output import StackDepth
 from tlsmem.schema.records import Record
-from tlsmem.schema.roles import ROLES
+from tlsmem.schema.roles import Role
 from tlsmem.stats import session_cost
-from tlsmem.stats.process_tables import TABLE_NOTE, TableSize, are_tables, remove_tables
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.process_tables import TABLE_NOTE
+from tlsmem.stats.reconciliation import BEFORE, Reconciliation, are_process_wide_tables, reconcile, sites_of
 from tlsmem.stats.remainders import repeats_exactly
 from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, SeriesFigures
 from tlsmem.stats.session_cost import Quotient
-from tlsmem.tables.rss_accounts import row_name_cells, row_name_columns
-from tlsmem.tables.table import Cell, Column, Table, format_bytes_in_blocks, integer_cell, missing_cell, text_cell
-
-BEFORE, AFTER = "contexts", "freed"  # the account opens when one ends; at the end of the other the warm-up's blocks go
-OF_WINDOW = ("sessions", "client ", "server ")  # phases of the last window's pairs: with a window others are elsewhere
-
-
-@dataclass(frozen=True)
-class Reconciliation:
-    """pair x pairs + rest = live, in a phase of one process; live is what sessions hold above `contexts`."""
-
-    phase: str
-    pairs: int
-    alike: int
-    identical: int
-    pair_bytes: int
-    pair_blocks: int
-    live_bytes: int
-    live_blocks: int
-    slope: Quotient | None  # bytes that one more pair keeps in heap runs; None without two of them
-
-    @property
-    def rest_bytes(self) -> int:
-        return self.live_bytes - self.pair_bytes * self.pairs
-
-    @property
-    def rest_blocks(self) -> int:
-        return self.live_blocks - self.pair_blocks * self.pairs
-
-    @property
-    def unexplained(self) -> TableSize:
-        return TableSize(self.rest_bytes, self.rest_blocks)
-
-    @property
-    def off_slope(self) -> float | None:
-        """What heap runs have more than this pair, per pair, in bytes."""
-        return None if self.slope is None else self.slope.amount / self.slope.sessions - self.pair_bytes
-
-
-def reconcile(run: Record, heap: tuple[Record, Record] | None = None) -> list[Reconciliation]:
-    """The accounts of a sites run, beside two heap runs of the same stack in the same setting (small, large).
-
-    All of one process. ValueError with a sentence when a phase is missing."""
-    before = session_cost.phase_of(run, BEFORE)
-    phases = [phase for phase in session_cost.phases_of(run) if is_reconciled(run, phase.phase)]
-    alone = heap and remove_tables(heap)
-    return [account(phase, before, alone and slope(alone, phase.phase)) for phase in phases]
-
-
-def is_reconciled(run: Record, phase: str) -> bool:
-    return phase not in (BEFORE, AFTER) and (run.window == "all" or not phase.startswith(OF_WINDOW))
-
-
-def sites_of(phase: Phase) -> PhaseSites:
-    """Return the sites of a phase; every phase of a measured sites run has them."""
-    assert phase.sites
-    return phase.sites
-
-
-def account(phase: Phase, before: Phase, of_heap: Quotient | None) -> Reconciliation:
-    sites = sites_of(phase)
-    live = [site.bytes for site in sites.live], [site.blocks for site in sites.live]
-    now, then = live_in_sessions(phase), live_in_sessions(before)
-    pairs = (sites.pairs, sites.alike, sites.identical)
-    return Reconciliation(phase.phase, *pairs, sum(live[0]), sum(live[1]), now[0] - then[0], now[1] - then[1], of_heap)
-
-
-def live_in_sessions(phase: Phase) -> tuple[int, int]:
-    """Bytes and blocks live in sessions of both roles."""
-    roles = [session_cost.heap_of(phase, role) for role in ROLES]
-    return sum(role.live_bytes for role in roles), sum(role.live_blocks for role in roles)
-
-
-def slope(alone: tuple[Record, Record], phase: str) -> Quotient:
-    """Of heap runs without process-wide tables."""
-    client, server = (session_cost.live_cost(*alone, role, phase).bytes for role in ("client", "server"))
-    return Quotient(client.amount + server.amount, client.sessions)
-
-
-def are_process_wide_tables(accounts: Sequence[Reconciliation], exact: bool) -> bool:
-    """Whether rests are tables of the library's own: by blocks alone where bytes differ from session to session."""
-    rests = [one.unexplained if exact else TableSize(0, one.rest_blocks) for one in accounts]
-    return any(rest.blocks for rest in rests) and are_tables(rests, accounts[0].pairs)
-
-
-def reconciliation_summary_table(selection: Selection) -> Table:
-    """Per stack, setting and process: the phase with the most live heap, and the deepest stack of all phases."""
-    table = Table("sites", f"{TITLE}, where most is live", CAPTION.format("", AT_ANY), columns(selection, SHORT))
-    for name, run, heap in iterate_sites_runs(selection):
-        accounts = reconcile(run, heap)
-        most = max(accounts, key=lambda one: one.live_bytes)  # the first of equals
-        of_phases = [sites_of(phase).stack_bytes for phase in session_cost.phases_of(run) if phase.phase != BEFORE]
-        table.rows.append([*name, *figures(most, SHORT, why(run, accounts)), *deepest(of_phases)])
-    return table
-
-
-def reconciliation_table(selection: Selection) -> Table:
-    """Per stack, setting, process and phase: what one pair's call stacks explain of all sessions' live heap."""
-    table = Table("closings", f"{TITLE}, by phase", CAPTION.format(BESIDE, "of the phase"), columns(selection, FIGURES))
-    for name, run, heap in iterate_sites_runs(selection):
-        accounts = reconcile(run, heap)
-        for one in accounts:
-            depth = sites_of(session_cost.phase_of(run, one.phase)).stack_bytes
-            table.rows.append([*name, *figures(one, FIGURES, why(run, accounts)), *deepest([depth])])
-    return table
-
-
-def iterate_sites_runs(selection: Selection) -> Iterator[tuple[list[Cell], Record, tuple[Record, Record] | None]]:
-    """The largest sites run of every process of every stack in each setting: its name, and the heap runs beside it."""
-    for setting in selection.settings:
-        for stack in selection.stacks:
-            for process in dict.fromkeys(setting.processes.values()):
-                series = selection.series(stack, setting, process)
-                for run in series.runs("sites")[-1:]:
-                    yield row_name_cells(selection, series), run, series.heap_pair()
-
-
-def columns(selection: Selection, shown: Mapping[str, str]) -> list[Column]:
-    figures = [Column(key, heading, left=key == "phase") for key, heading in shown.items()]
-    stacks = [Column(f"{role}_stack_bytes", f"{role} stack") for role in ("client", "server")]
-    return [*row_name_columns(selection), *figures, *stacks]
-
+from tlsmem.tables.rss_accounts import row_name_columns
+from tlsmem.tables.table import Cell, Column, Table, format_bytes_in_blocks, integer_cell
 
 TITLE = "Call stacks against live heap"
 CAPTION = (
@@ -145,36 +28,100 @@ CAPTION = (
 )
 BESIDE = "; beside it what one more pair costs in heap runs"
 AT_ANY = "of any phase after `contexts`"
-FIGURES = {"phase": "phase", "pair_bytes": "the pair", "pairs": "pairs", "rest": "rest", "live_bytes": "live"}
-FIGURES |= {"slope": "slope", "alike": "alike", "identical": "identical"}
-SHORT = {key: heading for key, heading in FIGURES.items() if key not in ("live_bytes", "slope")}
+NEEDS_HEAP_RUNS = Missing("needs two heap runs")
+NO_DEPTH = Missing("no call of this role was painted")
 
 
-def why(run: Record, accounts: Sequence[Reconciliation]) -> str | None:
-    """What rests are, where it is known."""
-    return TABLE_NOTE if are_process_wide_tables(accounts, repeats_exactly(harness_arguments(run))) else None
+@dataclass(frozen=True)
+class ReconciliationRow(SeriesFigures):
+    """An account of a process, and how deep its stacks were."""
+
+    account: Reconciliation
+    has_tables: bool  # the rest is process-wide tables
+    depths: Sequence[StackDepth]
+
+    @property
+    def slope(self) -> Quotient | Missing:
+        """Bytes that one more pair keeps in heap runs."""
+        return self.account.slope or NEEDS_HEAP_RUNS
+
+    def deepest(self, role: Role) -> int | Missing:
+        """Bytes."""
+        sizes = [size for depth in self.depths if (size := getattr(depth, role)) is not None]
+        return max(sizes) if sizes else NO_DEPTH
 
 
-def figures(one: Reconciliation, shown: Iterable[str], why: str | None = None) -> Iterator[Cell]:
+def rest_cell(row: ReconciliationRow) -> Cell:
+    """Bytes and blocks of the rest, with a note where it is process-wide tables."""
+    size, blocks = row.account.unexplained
+    text = format_bytes_in_blocks(size, blocks) if blocks else f"{size:,}"
+    return Cell(text, {"bytes": size, "blocks": blocks}, TABLE_NOTE if blocks and row.has_tables else None)
+
+
+def count_column(key: str, heading: str, count: Callable[[Reconciliation], int]) -> Column:
     """Counts of pairs are counts: a share would be rounded."""
-    for key in shown:
-        if key == "phase":
-            yield text_cell(one.phase)
-        elif key == "slope":
-            yield (
-                missing_cell("needs two heap runs")
-                if one.slope is None
-                else Cell(str(one.slope), one.slope.integer_part)
-            )
-        elif key == "rest":
-            text = format_bytes_in_blocks(one.rest_bytes, one.rest_blocks) if one.rest_blocks else f"{one.rest_bytes:,}"
-            yield Cell(text, {"bytes": one.rest_bytes, "blocks": one.rest_blocks}, why if one.rest_blocks else None)
-        else:
-            yield integer_cell(getattr(one, key))
+    return Column(key, heading, value=lambda row: count(row.account), form=integer_cell)
 
 
-def deepest(depths: Sequence[StackDepth]) -> Iterator[Cell]:
-    """The client's, the server's."""
-    for role in ("client", "server"):
-        sizes = [getattr(depth, role) for depth in depths if getattr(depth, role) is not None]
-        yield integer_cell(max(sizes)) if sizes else missing_cell("no call of this role was painted")
+COLUMNS = (
+    Column("phase", "phase", left=True, value=lambda row: row.account.phase),
+    count_column("pair_bytes", "the pair", lambda account: account.pair_bytes),
+    count_column("pairs", "pairs", lambda account: account.pairs),
+    Column("rest", "rest", value=lambda row: row, form=rest_cell),
+    count_column("live_bytes", "live", lambda account: account.live_bytes),
+    Column("slope", "slope", value=lambda row: row.slope, form=lambda slope: Cell(str(slope), slope.integer_part)),
+    count_column("alike", "alike", lambda account: account.alike),
+    count_column("identical", "identical", lambda account: account.identical),
+    Column("client_stack_bytes", "client stack", value=lambda row: row.deepest("client"), form=integer_cell),
+    Column("server_stack_bytes", "server stack", value=lambda row: row.deepest("server"), form=integer_cell),
+)
+SHORT_COLUMNS = tuple(column for column in COLUMNS if column.key not in ("live_bytes", "slope"))
+
+
+def reconciliation_summary_table(selection: Selection) -> Table:
+    """Per stack, setting and process: the phase with the most live heap, and the deepest stack of all phases."""
+    columns = [*row_name_columns(selection), *SHORT_COLUMNS]
+    table = Table("sites", f"{TITLE}, where most is live", CAPTION.format("", AT_ANY), columns)
+    table.add_rows(make_summary_row(series, run) for series, run in iterate_sites_runs(selection))
+    return table
+
+
+def reconciliation_table(selection: Selection) -> Table:
+    """Per stack, setting, process and phase: what one pair's call stacks explain of all sessions' live heap."""
+    columns = [*row_name_columns(selection), *COLUMNS]
+    table = Table("closings", f"{TITLE}, by phase", CAPTION.format(BESIDE, "of the phase"), columns)
+    for series, run in iterate_sites_runs(selection):
+        table.add_rows(rows_by_phase(series, run))
+    return table
+
+
+def iterate_sites_runs(selection: Selection) -> Iterator[tuple[Series, Record]]:
+    """The largest sites run of every process of every stack in each setting, with its series."""
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            for process in dict.fromkeys(setting.processes.values()):
+                series = selection.series(stack, setting, process)
+                for run in series.runs("sites")[-1:]:
+                    yield series, run
+
+
+def make_summary_row(series: Series, run: Record) -> ReconciliationRow:
+    """Return the row of the phase with the most live heap."""
+    accounts = reconcile(run, series.heap_pair())
+    most = max(accounts, key=lambda one: one.live_bytes)  # the first of equals
+    depths = [sites_of(phase).stack_bytes for phase in session_cost.phases_of(run) if phase.phase != BEFORE]
+    return ReconciliationRow(series, most, has_tables(run, accounts), depths)
+
+
+def rows_by_phase(series: Series, run: Record) -> Iterator[ReconciliationRow]:
+    """Yield a row a phase of the run."""
+    accounts = reconcile(run, series.heap_pair())
+    tables = has_tables(run, accounts)
+    for one in accounts:
+        depth = sites_of(session_cost.phase_of(run, one.phase)).stack_bytes
+        yield ReconciliationRow(series, one, tables, [depth])
+
+
+def has_tables(run: Record, accounts: Sequence[Reconciliation]) -> bool:
+    """Return whether the rests of the run are process-wide tables."""
+    return are_process_wide_tables(accounts, repeats_exactly(harness_arguments(run)))

@@ -19,16 +19,20 @@ Runs = TypeVar("Runs", Selection, TimedSelection)
 
 @dataclass(frozen=True)
 class RecordingContents:
+    """The selections of a recording; None where it has no runs of the kind."""
+
     memory: Selection | None
     timed: TimedSelection | None
 
     @property
     def records(self) -> list[Record]:
+        """All runs that were selected."""
         of_memory = self.memory.records if self.memory else ()
         return [*of_memory, *(self.timed.every_record if self.timed else ())]
 
     @property
     def left_out(self) -> list[str]:
+        """What was left out, in sentences."""
         return [said for kind in (self.memory, self.timed) if kind for said in kind.left_out]
 
     def tables(self, names: Sequence[str] | None, sessions: Sequence[int] | None) -> list[Table]:
@@ -45,6 +49,7 @@ class RecordingContents:
 
 
 def require_runs(kind: Runs | None, names: Sequence[str], needs: dict[str, str]) -> Runs:
+    """Return the selection. Raises ValueError where it is None."""
     if kind is None:
         raise ValueError(f"no table {names[0]} of these runs: it needs {needs[names[0]]}")
     return kind
@@ -80,5 +85,6 @@ def present_filters(records: Sequence[Record], asked: Asked) -> Asked | None:
 
 
 def filter_records(records: Iterable[Record], asked: Asked) -> list[Record]:
+    """Return the runs that have all of what is asked for."""
     given = {name: names for name, names in asked.items() if names}
     return [one for one in records if all(ASPECTS[name][1](one) in names for name, names in given.items())]

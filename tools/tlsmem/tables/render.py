@@ -15,8 +15,9 @@ import rich.table
 import rich.text
 
 from tlsmem.base import stdout
+from tlsmem.base.printable import printable_text
 from tlsmem.config.choices import JSON, MARKDOWN, TABLE
-from tlsmem.tables.table import MISSING, Cell, Column, Table, printable_text
+from tlsmem.tables.table import MISSING, Cell, Column, Table
 
 UNBREAKABLE_COLUMNS = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names
 LEAST = 12  # of a column of texts whose words must be broken
@@ -34,11 +35,12 @@ def widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int) 
 
 def leasts(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     """First only headings are broken, then texts, then figures and names too; last the words of texts."""
-    for breaks in (
+    stages: tuple[Callable[[Column], bool], ...] = (
         lambda _: False,
         lambda column: column.left and column.key not in UNBREAKABLE_COLUMNS,
         lambda _: True,
-    ):
+    )
+    for breaks in stages:
         least = [
             max([word(column.heading), *map(word if breaks(column) else longest, texts)])
             for column, texts in zip(columns, cells, strict=True)
@@ -48,10 +50,12 @@ def leasts(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterato
 
 
 def longest(text: str) -> int:
+    """Return the length of the longest line."""
     return max(map(len, text.split("\n")))
 
 
 def word(text: str) -> int:
+    """Return the length of the longest word."""
     return max(map(len, text.split()), default=0)
 
 
@@ -84,6 +88,7 @@ def matches_hole(first: Cell) -> Callable[[Cell], bool]:
 
 
 def plain(column: Column, cells: Sequence[Cell]) -> bool:
+    """Return whether all cells have the text that goes without saying."""
     return column.usual is not None and all(cell.text == column.usual for cell in cells)
 
 
@@ -122,6 +127,7 @@ def format_markdown_grid(table: Table) -> str:
 
 
 def terminal(table: Table, console: rich.console.Console) -> None:
+    """Draw the table, with notes below it, on a console."""
     table = drop_silent_columns(table)
     columns, rows = group_by_leading_columns(table)
     headed = any(column.heading for column in columns)
@@ -144,6 +150,7 @@ def terminal(table: Table, console: rich.console.Console) -> None:
 
 
 def list_missing_rows(table: Table) -> str:
+    """Return what has no row, as a list in Markdown."""
     return "\n".join(f"- {printable_text(one)}" for one in table.without)
 
 
@@ -164,6 +171,7 @@ def group_by_leading_columns(table: Table) -> tuple[list[Column], list[list[str]
 
 
 def flatten_value(key: str, value: Any) -> dict[str, Any]:
+    """Return the value by key; a dict as several keys."""
     if not isinstance(value, dict):
         return {key: printable_text(value) if isinstance(value, str) else value}
     return {f"{key}_{name}": part for name, part in value.items()}
@@ -186,12 +194,14 @@ def comma_separated(table: Table) -> str:
 
 
 def csv_headings(column: Column, table: Table) -> list[str]:
+    """Return the names of the column in CSV: several where its values are dicts."""
     at = table.columns.index(column)
     values = [row[at].value for row in table.rows if row[at].value is not None]
     return list(dict.fromkeys(name for value in values for name in flatten_value(column.key, value))) or [column.key]
 
 
 def structure(table: Table) -> dict[str, Any]:
+    """Return the table as JSON values."""
     keys = [column.key for column in table.columns]
     rows = [dict(zip(keys, (cell.data() for cell in row), strict=True)) for row in table.rows]
     return {

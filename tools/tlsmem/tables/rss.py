@@ -11,13 +11,15 @@ from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import QUOTIENT, RSS_PHASES, Residual, RssLine, fit_rss
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Setting
+from tlsmem.stats.series import Setting, is_one_process, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, with_note
 
 
 class RssRow(NamedTuple):
+    """A line of a process of a stack in a setting."""
+
     stack: str
     setting: Setting
     holder: str  # whose sessions stay in the process
@@ -26,6 +28,7 @@ class RssRow(NamedTuple):
 
 
 def slope_cell(line: RssLine) -> Cell:
+    """Whole bytes, to a tenth for programs."""
     note = QUOTIENT.reason if line.is_quotient else None
     cell = Cell(f"{line.slope:,.0f}", round(line.slope, 1), note)
     return with_note(cell, RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
@@ -43,27 +46,32 @@ def slope_interval_cell(line: RssLine) -> Cell:
 
 
 def mebibyte_cell(size: float) -> Cell:
+    """MiB; bytes for programs."""
     return Cell(f"{size / MIB:,.2f} MiB", round(size))
 
 
 def increments_cell(steps: tuple[float, ...]) -> Cell:
+    """The least and the largest; all for programs, in bytes."""
     return Cell(f"{min(steps):,.0f} to {max(steps):,.0f}", " ".join(f"{step:.1f}" for step in steps))
 
 
 def residual_cell(residual: Residual) -> Cell:
+    """Bytes, and percent of the value that it is off."""
     data = {"bytes": round(residual.bytes), "share": round(residual.share, 6)}
     return Cell(f"{residual.bytes:+,.0f} ({100 * residual.share:+.3f} %)", data)
 
 
 def spread_cell(spread: float) -> Cell:
+    """Percent; a share for programs."""
     return Cell(f"{100 * spread:.3f} %", round(spread, 6))
 
 
 def interval_cell(interval: Interval) -> Cell:
+    """Both ends in bytes."""
     return Cell(f"{interval.low:,.0f} to {interval.high:,.0f}", interval.rounded())
 
 
-def of_line(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
+def line_value(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
     """What is taken of a row's line where it has one."""
     return lambda row: row.line if isinstance(row.line, Missing) else take(row.line)
 
@@ -73,22 +81,23 @@ PROCESS = Column("process", "process", left=True, value=lambda row: row.holder)
 AT = Column("at", "RSS", left=True, value=lambda row: row.at)
 COLUMNS = (  # {} stands for what the slope is per
     Column("slope_bytes_per_{}", "bytes per {}", value=lambda row: row.line, form=slope_cell),
-    Column("intercept_bytes", "at no sessions", value=of_line(lambda line: line.intercept), form=mebibyte_cell),
+    Column("intercept_bytes", "at no sessions", value=line_value(lambda line: line.intercept), form=mebibyte_cell),
     Column(
         "increments_bytes_per_{}",
         "per {}, from N to next N",
-        value=of_line(lambda line: line.increments),
+        value=line_value(lambda line: line.increments),
         form=increments_cell,
     ),
     Column(
-        "largest_residual", "largest residual, bytes", value=of_line(lambda line: line.residual), form=residual_cell
+        "largest_residual", "largest residual, bytes", value=line_value(lambda line: line.residual), form=residual_cell
     ),
-    Column("spread", "spread of repeats", value=of_line(lambda line: line.spread), form=spread_cell),
-    Column("interval_bytes_per_{}", "95 % interval", value=of_line(lambda line: line.interval), form=interval_cell),
+    Column("spread", "spread of repeats", value=line_value(lambda line: line.spread), form=spread_cell),
+    Column("interval_bytes_per_{}", "95 % interval", value=line_value(lambda line: line.interval), form=interval_cell),
 )
 
 
 def columns_per(unit: str) -> Iterator[Column]:
+    """Yield the columns, with what the slope is per in their names."""
     for column in COLUMNS:
         yield replace(column, key=column.key.format(unit), heading=column.heading.format(unit))
 
@@ -104,7 +113,8 @@ def rows(selection: Selection) -> Iterator[RssRow]:
 
 
 def rss_costs(selection: Selection) -> Table:
-    selection = selection.where(lambda setting: setting.roles == "together")
+    """The table `rss`, of processes that hold both ends."""
+    selection = selection.where(is_one_process)
     caption = (
         "The line through (sessions, RSS) by least squares; a pair is two sessions. "
         f"{describe_common_settings(selection)}."
@@ -117,7 +127,7 @@ def rss_costs(selection: Selection) -> Table:
 
 def role_costs(selection: Selection) -> Table:
     """A process of N sessions of a pair's two has N/2 of its role: bytes per pair are its bytes per session."""
-    selection = selection.where(lambda setting: setting.roles != "together" and setting.peer is None)
+    selection = selection.where(lambda setting: not is_one_process(setting) and is_same_stack_pair(setting))
     caption = (
         "Clients or servers in a process of their own: the line through (sessions of the process, its RSS) by least "
         "squares. Split: both at once; keep: one that frees each window's peers. "

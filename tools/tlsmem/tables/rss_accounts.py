@@ -3,28 +3,26 @@
 A column is one entry of COLUMNS: what it takes of an account (stats/rss_breakdown.py), and how that is written."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from tlsmem.schema.roles import Process
 from tlsmem.stats.exact_slope import ESTABLISHED
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rss
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
-from tlsmem.tables.settings import describe_common_settings, setting_cells, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
+from tlsmem.stats.series import Series, SeriesFigures
+from tlsmem.tables.settings import describe_common_settings, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, with_note
 
 HAS_REQUESTED = "all that is held: requested is not known apart"
 
 
-class AccountRow(NamedTuple):
-    series: Series
-    account: RssAccount | Missing
+@dataclass(frozen=True)
+class AccountRow(SeriesFigures):
+    """A process of a stack in a setting, with what one more pair adds to its RSS."""
 
-    @property
-    def setting(self) -> Setting:
-        return self.series.setting
+    account: RssAccount | Missing
 
 
 def bytes_cell(value: Fraction, sign: str = "") -> Cell:
@@ -33,31 +31,38 @@ def bytes_cell(value: Fraction, sign: str = "") -> Cell:
 
 
 def allocator_cell(part: AllocatorPart) -> Cell:
+    """Bytes, with a note where requested bytes are among them."""
     return with_note(bytes_cell(part.amount), HAS_REQUESTED if part.has_requested else None)
 
 
-def processes_with_rss(selection: Selection) -> Iterator[tuple[str, Setting, Process, Series]]:
+def processes_with_rss(selection: Selection) -> Iterator[Series]:
     """Every process of every stack in every setting, where there are RSS runs."""
     for setting in selection.settings:
         for stack in selection.stacks:
             for process in dict.fromkeys(setting.processes.values()):
                 series = selection.series(stack, setting, process)
                 if series.with_meter("rss"):
-                    yield stack, setting, process, series
+                    yield series
 
 
-def of_account(take: Callable[[RssAccount], Any]) -> Callable[[AccountRow], Any]:
+def account_value(take: Callable[[RssAccount], Any]) -> Callable[[AccountRow], Any]:
     """What is taken of a row's account where it has one."""
     return lambda row: row.account if isinstance(row.account, Missing) else take(row.account)
 
 
 def bytes_column(key: str, heading: str, take: Callable[[RssAccount], Fraction | Missing]) -> Column:
-    return Column(key, heading, value=of_account(take), form=bytes_cell)
+    """A column of an amount of the account."""
+    return Column(key, heading, value=account_value(take), form=bytes_cell)
 
 
 COLUMNS = (
     bytes_column("requested_bytes", "requested", lambda account: account.requested),
-    Column("allocator_bytes", "+ allocator", value=of_account(lambda account: account.allocator), form=allocator_cell),
+    Column(
+        "allocator_bytes",
+        "+ allocator",
+        value=account_value(lambda account: account.allocator),
+        form=allocator_cell,
+    ),
     bytes_column("untouched_bytes", "− untouched", lambda account: account.breakdown.untouched),
     bytes_column("outside_bytes", "+ outside", lambda account: account.outside),
     bytes_column("file_bytes", "+ file", lambda account: account.breakdown.file),
@@ -75,15 +80,7 @@ def has_allocator_statistics(selection: Selection) -> bool:
 
 def row_name_columns(selection: Selection) -> list[Column]:
     """The columns that name a row: setting, stack, process. The row has a series and its setting."""
-    return [
-        *setting_columns(selection),
-        Column("stack", "stack", left=True, value=lambda row: name_stacks(row.series)),
-        Column("process", "process", left=True, usual="both", value=lambda row: row.series.process),
-    ]
-
-
-def row_name_cells(selection: Selection, series: Series) -> list[Cell]:
-    return [*setting_cells(selection, series.setting), text_cell(name_stacks(series)), text_cell(series.process)]
+    return [*setting_columns(selection), STACK, PROCESS]
 
 
 def name_stacks(series: Series) -> str:
@@ -92,7 +89,12 @@ def name_stacks(series: Series) -> str:
     return " with ".join([series.owner, *ends])
 
 
+STACK = Column("stack", "stack", left=True, value=lambda row: name_stacks(row.series))
+PROCESS = Column("process", "process", left=True, usual="both", value=lambda row: row.series.process)
+
+
 def accounts(selection: Selection) -> Table:
+    """The table `accounts`, of every process with RSS runs and allocator statistics."""
     caption = (
         f"Bytes that one more pair adds, in a process of one role one more session, at `{ESTABLISHED}`: slopes by "
         "least squares through the means of RSS runs; requested is "
@@ -102,6 +104,5 @@ def accounts(selection: Selection) -> Table:
     )
     table = Table("accounts", "What RSS is made of", caption, [*row_name_columns(selection), *COLUMNS])
     if has_allocator_statistics(selection):
-        processes = (series for *_, series in processes_with_rss(selection))
-        table.add_rows(AccountRow(series, account_for_rss(selection, series)) for series in processes)
+        table.add_rows(AccountRow(one, account_for_rss(selection, one)) for one in processes_with_rss(selection))
     return table

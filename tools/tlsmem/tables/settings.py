@@ -1,8 +1,8 @@
 """What was held equal: the columns that tell settings apart, and the table that declares them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.harness_output import Process
@@ -35,10 +35,6 @@ def setting_aspect(name: str, row: Any) -> str:
     return str(getattr(row.setting, name))
 
 
-def setting_cells(selection: Selection, setting: Setting) -> list[Cell]:
-    return [text_cell(str(getattr(setting, column.key))) for column in setting_columns(selection)]
-
-
 def describe_common_settings(selection: Selection) -> str:
     """What columns_of leaves out: equal in all settings. The laboratory and its whole CPU go without saying."""
     equal = [name for name in SETTING_ASPECTS if not selection.varies(name)]
@@ -59,39 +55,56 @@ def options(record: Record) -> str:
 
 
 def distinct_cell(values: Iterable[str]) -> Cell:
+    """Each once."""
     return text_cell("; ".join(dict.fromkeys(values)))
 
 
 def allocator_as_used(record: Record) -> str:
+    """Return the allocator with its version; the C library's where it is the system's."""
     version = record.allocator.version or (record.machine.libc if record.allocator.name == "system" else "")
     return f"{allocator_name(record)} {version}".strip()
 
 
 def describe_machine(record: Record) -> str:
+    """Return the machine's CPU, memory and system, in one line."""
     machine = record.machine
     hardware = f"{machine.cpu}, {machine.cpus} CPUs, {machine.memory_bytes / 2**30:.1f} GiB"
     return f"{hardware}, {machine.os}, Linux {machine.kernel}"
 
 
 def dates(records: Iterable[Record]) -> str:
+    """Return the day of the runs, or the first and the last."""
     days = sorted({record.started_at[:10] for record in records})
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
+class SettingsRow(NamedTuple):
+    """A stack with its runs."""
+
+    stack: str
+    runs: list[Record]
+
+
+def distinct_column(key: str, heading: str, describe: Callable[[Record], str]) -> Column:
+    """What the runs of a stack have, each once; runs that do not say are left out."""
+    return Column(key, heading, left=True, value=lambda row: filter(None, map(describe, row.runs)), form=distinct_cell)
+
+
+COLUMNS = (
+    Column("stack", "stack", left=True, value=lambda row: row.stack),
+    distinct_column("library", "library, as reported", lambda run: run.reported or ""),
+    distinct_column("compiler", "compiler", lambda run: run.compiler),
+    distinct_column("allocator", "allocator", allocator_as_used),
+    distinct_column("window", "window", lambda run: str(run.window)),
+    distinct_column("options", "certificates and resumption", options),
+)
+
+
 def settings(selection: Selection) -> Table:
     """One row a stack."""
-    keys = {"stack": "stack", "library": "library, as reported", "compiler": "compiler", "allocator": "allocator"}
-    keys |= {"window": "window", "options": "certificates and resumption"}
-    columns = [Column(key, heading, left=True) for key, heading in keys.items()]
     commits = sorted({record.commit[:12] + (" with changes" if record.dirty else "") for record in selection.records})
     caption = f"{describe_machine(selection.records[0])}; {dates(selection.records)}; commit {', '.join(commits)}."
-    table = Table("settings", "What was measured, and what was held equal", caption, columns)
+    table = Table("settings", "What was measured, and what was held equal", caption, [*COLUMNS])
     for stack in selection.stacks:
-        runs = [record for record in selection.records if record.stack == stack]
-        cells = [
-            distinct_cell(run.reported for run in runs if run.reported),
-            distinct_cell(run.compiler for run in runs),
-        ]
-        cells += [distinct_cell(map(allocator_as_used, runs)), distinct_cell(str(run.window) for run in runs)]
-        table.rows.append([text_cell(stack), *cells, distinct_cell(map(options, runs))])
+        table.add_rows([SettingsRow(stack, [record for record in selection.records if record.stack == stack])])
     return table

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tlsmem.base import markdown_embedding
 from tlsmem.config import choices, definitions, toml_tables
@@ -13,20 +15,46 @@ from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 BLANK = Cell("", None)
-HEADINGS = {"stack": "stack", "what": "what it is", "source": "source", "licence": "licence", "compiler": "compiler"}
+STACK = Column("stack", "stack", left=True, value=lambda row: row.name)
 
 
-def state(name: str) -> Cell:
+class AbilityRow(NamedTuple):
+    """A stack with what it can do, by suite; nothing is known of a stack that is not built."""
+
+    name: str
+    abilities: Mapping[tuple[str, str], Ability]  # by stack and suite
+
+    @property
+    def licence(self) -> str:
+        """As stacks.toml has it."""
+        return definitions.stacks()[self.name].licence
+
+
+def built_cell(name: str) -> Cell:
+    """Whether it is built here, or why it cannot be."""
     if is_built(name):
         return text_cell("yes")
     reason = unavailable_reason(name)
     return Cell("unavailable", "unavailable", reason) if reason else text_cell("no")
 
 
-def does(ability: Ability | None) -> Cell:
-    if not ability:
-        return BLANK
-    return Cell(ability.does, ability.does, ability.reason)
+def ability_cell(ability: Ability | None) -> Cell:
+    """What the stack does; an empty cell where that is not known."""
+    return Cell(ability.does, ability.does, ability.reason) if ability else BLANK
+
+
+def ability_value(suite: str) -> Callable[[AbilityRow], Ability | None]:
+    """Return a function that takes a row's ability in the suite."""
+    return lambda row: row.abilities.get((row.name, suite))
+
+
+def ability_columns(suites: Sequence[str]) -> Iterator[Column]:
+    """Yield a column for each suite between those of the stack."""
+    yield STACK
+    yield Column("built", "built", left=True, value=lambda row: row.name, form=built_cell)
+    for suite in suites:
+        yield Column(suite, suite.replace("-", " "), left=True, value=ability_value(suite), form=ability_cell)
+    yield Column("licence", "licence", left=True, value=lambda row: row.licence)
 
 
 def what_they_can(stacks: list[str]) -> Table:
@@ -36,21 +64,18 @@ def what_they_can(stacks: list[str]) -> Table:
         read_manifest(stack)  # another binary than it describes is an exit
     suites = [suite for suite in definitions.suites() if suite != "none"]
     found = stack_abilities.find_abilities(there, suites)
-    columns = [Column("stack", "stack", left=True), Column("built", "built", left=True)]
-    columns += [Column(suite, suite.replace("-", " "), left=True) for suite in suites]
     caption = (
         "Built: here; of a stack that is not, nothing is known, and tools/build.py STACK builds it. A column for each "
         "suite of memtest/suites.toml, with blanks in place of dashes: the harness was asked, and made one handshake. "
         "A stack without TLS does the suite none alone."
     )
-    table = Table("stacks", "Stacks and what they can do", caption, [*columns, Column("licence", "licence", left=True)])
-    for stack in stacks:
-        cells = [does(found.get((stack, suite))) for suite in suites]
-        table.rows.append([text_cell(stack), state(stack), *cells, text_cell(definitions.stacks()[stack].licence)])
+    table = Table("stacks", "Stacks and what they can do", caption, [*ability_columns(suites)])
+    table.add_rows(AbilityRow(stack, found) for stack in stacks)
     return table
 
 
 def origin(stack: Stack) -> str:
+    """Return where the stack's source comes from."""
     if not stack.tls:
         return "this repository"
     if stack.prefix:
@@ -63,27 +88,44 @@ def origin(stack: Stack) -> str:
 
 
 def describe_package(source: Source) -> str:
+    """Return the package with its version."""
     if source.crate:
         return f"crate {source.crate} {source.version}"
     return f"Debian's source package {source.debian} {source.version} ({source.suite})"
 
 
 def compiler(stack: Stack) -> str:
+    """Return the compilers of the stack."""
     return {"c": stack.compiler, "rust": f"rustc, {stack.compiler}", "go": "go"}[stack.harness]
 
 
+class SourceRow(NamedTuple):
+    """A stack as stacks.toml has it."""
+
+    name: str
+    stack: Stack
+
+
+SOURCE_COLUMNS = (
+    STACK,
+    Column("what", "what it is", left=True, value=lambda row: row.stack.what),
+    Column("source", "source", left=True, value=lambda row: origin(row.stack)),
+    Column("licence", "licence", left=True, value=lambda row: row.stack.licence),
+    Column("compiler", "compiler", left=True, value=lambda row: compiler(row.stack)),
+)
+
+
 def sources(stacks: list[str]) -> Table:
-    columns = [Column(key, heading, left=True) for key, heading in HEADINGS.items()]
+    """The table of where each stack comes from."""
     caption = "From memtest/stacks.toml, where each source is pinned by its SHA-256 too."
-    table = Table("sources", "Stacks and where they come from", caption, columns)
+    table = Table("sources", "Stacks and where they come from", caption, [*SOURCE_COLUMNS])
     known = definitions.stacks()
-    for name in stacks:
-        one = known[name]
-        table.rows.append([*map(text_cell, (name, one.what, origin(one), one.licence, compiler(one)))])
+    table.add_rows(SourceRow(name, known[name]) for name in stacks)
     return table
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Print the table that was asked for, or write it into a page; exits with a sentence where that fails."""
     definitions.check_definitions()
     table = (sources if given.sources else what_they_can)(toml_tables.expand_stacks(given.stacks, "any"))
     if not given.into:

@@ -13,12 +13,12 @@ from tlsmem.run.validate import strip_suite
 from tlsmem.schema.roles import Role
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
-from tlsmem.stats.live_heap import SessionHeap, is_same_stack_pair
+from tlsmem.stats.live_heap import SessionHeap
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import RssLine, fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Series, Setting
+from tlsmem.stats.series import Series, SeriesFigures, Setting, is_same_stack_pair
 from tlsmem.tables.c10k import mebibytes, origin_cell
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_common_settings, setting_columns
@@ -37,39 +37,36 @@ NEEDS_SPLIT_ROLES = "of a process for each role (make mem ROLES=split)"
 
 
 class EstablishedHeap(NamedTuple):
+    """Live heap when established."""
+
     figure: LiveFigure
     lent_bytes: float | None  # what of it is not the library's own: known of stacks with a sites run
 
 
 @dataclass(frozen=True)
-class StackRow:
+class StackRow(SeriesFigures):
     """A role of a stack in a setting, with what one more session costs."""
 
-    series: Series
     role: Role
-
-    @property
-    def stack(self) -> str:
-        return self.series.stack
-
-    @property
-    def setting(self) -> Setting:
-        return self.series.setting
 
     @cached_property
     def heap(self) -> SessionHeap | RuntimeHeap:
+        """Live heap, by the meter that sees it."""
         return heap_of_role(self.series, self.role)
 
     @cached_property
     def created(self) -> LiveFigure | Missing:
+        """Live heap at the end of `sessions`."""
         return self.heap.live("sessions")
 
     @cached_property
     def peak(self) -> LiveFigure | Missing:
+        """Live heap at its peak."""
         return self.heap.peak
 
     @cached_property
     def established(self) -> LiveFigure | Missing:
+        """Live heap at the end of `established`."""
         return self.heap.live("established")
 
     @property
@@ -87,6 +84,7 @@ class StackRow:
 
     @property
     def c10k(self) -> C10kFigure | Missing:
+        """Peak RSS at 10,000 sessions of the role."""
         return self.why_no_process or find_c10k(self.series)
 
     @property
@@ -115,18 +113,22 @@ def live_cell(figure: LiveFigure) -> Cell:
 
 
 def lent_note(heap: EstablishedHeap) -> str | None:
+    """Say what of the heap the caller owns."""
     return None if heap.lent_bytes is None else OWNED.format(heap.lent_bytes)
 
 
 def established_cell(heap: EstablishedHeap) -> Cell:
+    """Bytes, with a note of what the caller owns."""
     return with_note(live_cell(heap.figure), lent_note(heap))
 
 
 def rss_cell(line: RssLine) -> Cell:
+    """The slope and its interval."""
     return with_note(slope_interval_cell(line), RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
 
 
 def c10k_cell(figure: C10kFigure) -> Cell:
+    """MiB, marked where it is from the fit."""
     origin, size = origin_cell(figure), mebibytes(figure)
     text = f"{'' if figure.is_measured else '≈ '}{size:,.0f}"
     return Cell(text, {"mib": size, "origin": origin.value}, origin.note)
@@ -169,6 +171,7 @@ def describe_unmeasured(selection: Selection) -> list[str]:
 
 
 def stack_table(selection: Selection) -> Table:
+    """The table `stacks`, of pairs of one stack in the controlled environment."""
     selection = selection.where(lambda setting: is_same_stack_pair(setting) and setting.env == "lab")
     columns = [*setting_columns(selection), ROLE, STACK, *COLUMNS]
     caption = f"{CAPTION} {describe_common_settings(selection)}."

@@ -15,6 +15,8 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class Cell:
+    """What a row has in a column."""
+
     text: str
     value: Any = None  # a number, a string, a flat dict of these, or None in a hole
     note: str | None = None
@@ -25,10 +27,12 @@ class Cell:
 
 
 def text_cell(text: str) -> Cell:
+    """A text that is also its value."""
     return Cell(text, text)
 
 
 def integer_cell(number: int) -> Cell:
+    """A whole number, with separators for people."""
     return Cell(f"{number:,}", number)
 
 
@@ -39,6 +43,7 @@ def quotient_cell(amount: int, count: int, digits: int = 2) -> Cell:
 
 
 def format_bytes_in_blocks(size: int, blocks: int) -> str:
+    """Return both as words."""
     return f"{size:,} B in {blocks:,} block{'' if blocks == 1 else 's'}"
 
 
@@ -48,10 +53,12 @@ def with_note(cell: Cell, note: str | None) -> Cell:
 
 
 def percent(share: float) -> str:
+    """Return a share, 1 for all, as percent with one decimal."""
     return f"{share:,.1%}".replace("%", " %")
 
 
 def missing_cell(why: str) -> Cell:
+    """A hole, with why there is no value."""
     return Cell(MISSING, None, why)
 
 
@@ -73,11 +80,14 @@ class Column:
     form: Callable[[Any], Cell] = field(default=text_cell, compare=False)
 
     def cell(self, row: Any) -> Cell:
+        """Return the column's cell of a row."""
         return value_cell(self.value(row), self.form)
 
 
 @dataclass
 class Table:
+    """A table with a caption: its columns make the cells of its rows."""
+
     name: str
     title: str
     caption: str  # units, meters, what a reader must know
@@ -96,6 +106,7 @@ class Table:
         return {note: number for number, note in enumerate(found, start=1)}
 
     def texts(self) -> list[list[str]]:
+        """Return the texts of all cells, with the marks of their notes."""
         notes = self.notes()
         mark: dict[str | None, str] = {
             note: " " + str(number).translate(SUPERSCRIPTS) for note, number in notes.items()
@@ -103,6 +114,7 @@ class Table:
         return [[printable_text(cell.text) + mark.get(cell.note, "") for cell in row] for row in self.rows]
 
     def footnotes(self) -> list[str]:
+        """Return the notes, each with its mark."""
         return [
             f"{str(number).translate(SUPERSCRIPTS)} {printable_text(note)}" for note, number in self.notes().items()
         ]

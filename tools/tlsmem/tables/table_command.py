@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tlsmem.base import markdown_embedding
+from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
 from tlsmem.schema import read_records, recording_files
 from tlsmem.schema.records import Record
 from tlsmem.tables import render
-from tlsmem.tables.table import Table, printable_text
+from tlsmem.tables.table import Table
 
 
 def load_recording(recording: Path, where: str) -> list[Record]:

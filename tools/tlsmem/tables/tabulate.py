@@ -18,6 +18,7 @@ def remarks(recording: Path, found: RecordingContents) -> list[str]:
 
 
 def too_little(found: RecordingContents) -> list[str]:
+    """Return sentences about runs that are too few for some figures."""
     measured = [record for record in found.records if record.status == "measured"]
     if not measured:
         return ["no run was measured; the tables show why"]
@@ -38,6 +39,7 @@ def select_process_rows(made: Sequence[tables.Table], process: str) -> list[tabl
 
 
 def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
+    """Raise ValueError where there are no RSS runs of one of these N."""
     counts = selection.sessions() if selection else []
     for sessions in set(wanted or ()) - set(counts):
         there = ", ".join(f"{one}" for one in counts) or "none"

@@ -3,10 +3,10 @@
 import posixpath
 from collections.abc import Callable, Iterator
 
+from tlsmem.base.printable import printable_text
 from tlsmem.explore.diff.match_callstacks import STACK_VERSION
 from tlsmem.profile.heap_profile import BASE, END, PEAK, Profile, profiler_name
 from tlsmem.schema.records import Record
-from tlsmem.tables.table import printable_text
 
 ESTABLISHED = "established"
 USUAL = (ESTABLISHED, PEAK, END)

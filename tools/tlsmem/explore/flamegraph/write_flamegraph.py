@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
+from tlsmem.base.printable import printable_text
 from tlsmem.build import commands, stamps
 from tlsmem.build.commands import BuildFailed
 from tlsmem.build.shared_resources import hold_lock
@@ -17,7 +18,6 @@ from tlsmem.explore.flamegraph import call_tree, profile_page
 from tlsmem.explore.folded_stacks import frame_label
 from tlsmem.profile.frames import Frame, Owner
 from tlsmem.profile.heap_profile import LiveHeap, Profile
-from tlsmem.tables.table import printable_text
 
 CRATE = ROOT / "tools/tlsmem/explore/flamegraph/svg"
 BINARY = ROOT / "build/cargo/release/flamegraph"

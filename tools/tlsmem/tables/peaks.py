@@ -1,0 +1,88 @@
+"""Peak RSS by number of sessions, the stacks side by side.
+
+The columns of a stack are made by `stack_columns`: what they take of a row's peaks (stats/peak_figure.py), and how that
+is written."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.peak_figure import PeakFigure, compare_peaks, find_peak
+from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting, is_one_process
+from tlsmem.stats.session_cost import KIB
+from tlsmem.tables.settings import describe_common_settings, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
+
+
+class PeakRow(NamedTuple):
+    """A number of sessions in a setting, with the peak of each stack."""
+
+    setting: Setting
+    sessions: int
+    peaks: dict[str, PeakFigure | Missing]
+
+
+def kib_cell(value: float) -> Cell:
+    """Bytes as whole KiB."""
+    return Cell(f"{value / KIB:,.0f}", round(value / KIB, 3))
+
+
+def peak_cell(peak: PeakFigure) -> Cell:
+    """The median of the repeats in KiB."""
+    return with_note(kib_cell(peak.bytes), RETURNED_MEMORY_NOTE if peak.gave_back_memory else None)
+
+
+def percent_cell(change: RepeatChange) -> Cell:
+    """The change in percent; `no change` within the spread of repeats."""
+    percent = 100 * change.share
+    if change.beyond_spread:
+        return Cell(f"{percent:+.1f} %", round(percent, 3))
+    return Cell("no change", round(percent, 3), SINGLE_RUN_NOTE if change.once else WITHIN_SPREAD_NOTE)
+
+
+SESSIONS = Column("sessions", "N", value=lambda row: row.sessions, form=integer_cell)
+
+
+def stack_columns(stacks: Sequence[str]) -> Iterator[Column]:
+    """A column for each stack, then one for each against the first."""
+    for stack in stacks:
+        yield Column(f"{stack} peak_rss_kib", f"{stack} KiB", value=peak_value(stack), form=peak_cell)
+    for stack in stacks[1:]:
+        change = change_value(stacks[0], stack)
+        heading = f"{stack} against {stacks[0]}"
+        yield Column(f"{stack} difference_percent", heading, value=change, form=percent_cell)
+
+
+def peak_value(stack: str) -> Callable[[PeakRow], PeakFigure | Missing]:
+    """Return a function that takes the stack's peak of a row."""
+    return lambda row: row.peaks[stack]
+
+
+def change_value(before: str, after: str) -> Callable[[PeakRow], RepeatChange | Missing]:
+    """Return a function that takes a row's change from one stack to another."""
+    return lambda row: compare_peaks(row.peaks[before], row.peaks[after])
+
+
+def peak_table(selection: Selection, sessions: Sequence[int] | None = None) -> Table:
+    """A row a setting and number of sessions: of these, or of all that were measured."""
+    selection = selection.where(is_one_process)
+    caption = (
+        "N sessions are N/2 clients and N/2 servers in one process. Minus: less memory. "
+        f"{describe_common_settings(selection)}."
+    )
+    columns = [*setting_columns(selection), SESSIONS, *stack_columns(selection.stacks)]
+    table = Table("peaks", "Peak RSS of the process", caption, columns)
+    table.add_rows(rows(selection, sessions))
+    return table
+
+
+def rows(selection: Selection, sessions: Sequence[int] | None) -> Iterator[PeakRow]:
+    """Yield a row a setting and number of sessions, of these or of all (None)."""
+    for setting in selection.settings:
+        every = {stack: selection.series(stack, setting) for stack in selection.stacks}
+        counts = {run.sessions for series in every.values() for run in series.with_meter("rss")}
+        for count in sorted(counts & set(sessions or counts)):
+            yield PeakRow(setting, count, {stack: find_peak(series, count) for stack, series in every.items()})
