@@ -93,8 +93,8 @@ def timed_runs(campaign: TimedCampaign) -> list[TimedRun]:
             for stack in campaign.stacks:
                 of = settings if known[stack].tls else settings | {"suite": "none"}
                 count = rounds(suites[of["suite"]], of["size_bytes"])
-                ends = {"rounds": count, "seconds": seconds_per_run()}
-                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=WINDOW_ALL, **ends, **of))
+                of = of | {"rounds": count, "seconds": seconds_per_run()}
+                runs.setdefault(TimedRun(stack=stack, meter="time", repeat=repeat, window=WINDOW_ALL, **of))
     return [*runs, *instruction_runs(run for run in runs if run.suite in campaign.instructions)]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS
 from tlsmem.config import definitions
@@ -93,6 +94,6 @@ def timed(budgets: Iterable[Budget], repeats: int) -> list[Run]:
         wanted = dict.fromkeys((one.place.suite, one.stack) for one in budgets if one.place.meter in meters)
         for suite in dict.fromkeys(suite for suite, _ in wanted):
             stacks = [stack for of, stack in wanted if of == suite]
-            asked = {"stacks": stacks, "suites": [suite], "allocators": [SYSTEM], "sizes": sizes, "repeats": repeats}
-            made += campaign_runs(TimedCampaign(scenario=scenario, **asked))
+            asked: dict[str, Any] = {"stacks": stacks, "suites": [suite], "allocators": [SYSTEM], "sizes": sizes}
+            made += campaign_runs(TimedCampaign(scenario=scenario, repeats=repeats, **asked))
     return made

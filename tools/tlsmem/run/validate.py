@@ -274,7 +274,7 @@ def compare_suite(outcome: Outcome, suite: Suite) -> Iterator[Compared]:
 
 def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]:
     window = "all" if run.window == "all" or run.window >= run.sessions // 2 else run.window
-    pairs = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
+    pairs: list[Compared] = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
     pairs += [("window", window, said.window), ("meter", run.meter, said.meter)]
     pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
     pairs += [("data", run.data, said.data)]

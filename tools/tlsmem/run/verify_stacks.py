@@ -2,6 +2,7 @@
 each does is told line by line and counted. A stack that refuses another suite than stacks.toml expects has failed."""
 
 import sys
+from typing import Any
 
 from tlsmem.base import stdout
 from tlsmem.config import definitions, toml_tables
@@ -61,10 +62,11 @@ def everything(stacks: list[str]) -> list[Run]:
     """Of stacks without TLS, which have one suite, nothing is resumed."""
     known, suites = definitions.stacks(), definitions.suites()
     full = [name for name, suite in suites.items() if suite.resume == "off"]
-    kinds = {"scenario": "memory", "allocators": [SYSTEM], "windows": ["all"]}
-    runs = campaign_runs(Campaign(stacks=stacks, suites=full, n=2, sessions=["1"], **kinds))
     tls = [name for name in stacks if known[name].tls]
-    kinds |= {"options": ["default", LOW_MEMORY], "tickets": [LIBRARY], "data": "full"}
-    runs += campaign_runs(Campaign(stacks=tls, suites=VARIED, n=2, sessions=["1"], **kinds)) if tls else []
+    one_pair: dict[str, Any] = {"scenario": "memory", "n": 2, "sessions": ["1"], "windows": ["all"]}
+    one_pair |= {"allocators": [SYSTEM]}
+    configured: dict[str, Any] = {"options": ["default", LOW_MEMORY], "tickets": [LIBRARY], "data": "full"}
+    runs = campaign_runs(Campaign(stacks=stacks, suites=full, **one_pair))
+    runs += campaign_runs(Campaign(stacks=tls, suites=VARIED, **one_pair, **configured)) if tls else []
     runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
     return runs + [probe_run(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]
