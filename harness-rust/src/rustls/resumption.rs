@@ -11,13 +11,14 @@ use std::sync::Arc;
 /// are kept, one for each client, however many there is room for.
 const SERVER_SESSIONS: usize = 20_480;
 
-/// By default there is a store, and a client resumes whatever is in it unasked.
+/// By default there is a store, and a client resumes whatever is in it unasked: so without `resume` there is none, also
+/// where the server issues the library's own number of tickets, and every handshake is a full one.
 pub fn of_client(suite: &Suite) -> Resumption {
     let tls12 = match suite.store {
         true => Tls12Resumption::SessionIdOnly,
         false => Tls12Resumption::SessionIdOrTickets,
     };
-    match suite.resume || suite.tickets == TICKETS_LIBRARY {
+    match suite.resume {
         true => Resumption::default().tls12_resumption(tls12),
         false => Resumption::disabled(),
     }

@@ -1,6 +1,13 @@
 """Phases of a run, as pictures and pages say them, and in which order they come."""
 
-READABLE_NAMES = {"sessions": "created", "payload": "1 KiB sent", "reply": "1 KiB back"}
+READABLE_NAMES = {
+    "sessions": "created",
+    "payload": "1 KiB sent",
+    "reply": "1 KiB back",
+    "full payload": "16 KiB sent",
+    "full reply": "16 KiB back",
+    "blocked": "waiting in a read",
+}
 
 
 def recorded_name(phase: str | None) -> str | None:
@@ -11,7 +18,7 @@ def recorded_name(phase: str | None) -> str | None:
 def order_key(phase: str) -> tuple[int | str, ...]:
     """Return a key that sorts phases: `sessions`, then client 1, server 1, client 2, ..., then all others."""
     role, _, step = phase.partition(" ")
-    return (1, int(step), role) if step else (0 if phase == "sessions" else 2,)
+    return (1, int(step), role) if step.isdecimal() else (0 if phase == "sessions" else 2,)
 
 
 def is_before_established(phase: str) -> bool:

@@ -7,6 +7,7 @@ SITES = "sites runs, which are of the laboratory and the system's allocator (mak
 NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "settings": "runs",
     "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
+    "in-use": "runs with full records (tools/measure.py deployed-config, or make mem DATA=full)",
     "peaks": f"RSS runs of {TOGETHER}",
     "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
     "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/measure.py 2023-account)",

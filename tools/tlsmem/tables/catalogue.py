@@ -10,6 +10,7 @@ from tlsmem.tables.account_2023 import account_2023_table
 from tlsmem.tables.call_sites import call_sites
 from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
+from tlsmem.tables.in_use import in_use_table
 from tlsmem.tables.memory_model import memory_model_table
 from tlsmem.tables.mixed_pairs import mixed_pair_table
 from tlsmem.tables.nonlinearity import has_bends, nonlinearity_table
@@ -26,6 +27,7 @@ from tlsmem.tables.waterfall import waterfall
 MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which they are shown
     "settings": settings,
     "stacks": stack_table,
+    "in-use": in_use_table,
     "peaks": peak_table,
     "published": published_peak_table,
     "account": account_2023_table,

@@ -1,0 +1,110 @@
+"""What a session of a stack holds as servers run it: at rest, in use, and with the library's ways to hold less.
+
+Bytes are live heap that one more session of the role adds, or the slope of RSS, from runs with full records."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant, split_variant
+from tlsmem.schema.roles import Role
+from tlsmem.stats.live_heap import SessionHeap
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_line import RssLine, fit_rss
+from tlsmem.stats.runtime_heap import LiveFigure, RuntimeHeap, bytes_per_session, heap_of_role
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Series, Setting, is_same_stack_pair
+
+Configuration = Literal["no tickets", "default", "low memory"]
+CONFIGURATIONS: dict[Configuration, tuple[str, str | None]] = {  # options and tickets; None: as the suite has them
+    "no tickets": ("default", None),
+    "default": ("default", LIBRARY),
+    "low memory": (LOW_MEMORY, LIBRARY),
+}
+AT_REST, IN_USE, IDLE = "established", "blocked", "idle"  # phases
+NOT_RECORDED = Missing("not recorded: tools/measure.py deployed-config --stacks STACK")
+
+
+def base_settings(selection: Selection) -> list[Setting]:
+    """Return the settings of runs with full records, each once, by the suite that its variants have in common."""
+    recorded = (one for one in selection.settings if one.data == "full" and is_same_stack_pair(one))
+    bases = (replace(one, suite=split_variant(one.suite)[0]) for one in recorded if not one.roles.startswith("keep"))
+    return list(dict.fromkeys(bases))
+
+
+@dataclass(frozen=True)
+class ConfiguredStack:
+    """A role of a stack in the configurations of a setting."""
+
+    selection: Selection
+    stack: str
+    setting: Setting  # with the suite itself
+    role: Role
+
+    def series(self, configuration: Configuration) -> Series:
+        """Return the runs in the configuration; of none where it is not recorded."""
+        setting = replace(self.setting, suite=name_variant(self.setting.suite, *CONFIGURATIONS[configuration]))
+        return self.selection.series(self.stack, setting, setting.processes[self.role])
+
+    def why_none(self, configuration: Configuration) -> Missing | None:
+        """Return why there is no figure in the configuration; None where there is one."""
+        series = self.series(configuration)
+        if not series.records:
+            return NOT_RECORDED
+        measured = any(one.status == "measured" for one in series.records)
+        return None if measured else Missing(series.reason(series.records[0].meter))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it was measured in any configuration."""
+        return any(not self.why_none(one) for one in CONFIGURATIONS)
+
+    @cached_property
+    def heaps(self) -> dict[Configuration, SessionHeap | RuntimeHeap]:
+        """Live heap in each configuration, by the meter that sees it."""
+        return {one: heap_of_role(self.series(one), self.role) for one in CONFIGURATIONS}
+
+    def live(self, configuration: Configuration, phase: str) -> LiveFigure | Missing:
+        """Return the live heap of a session at the end of the phase."""
+        return self.why_none(configuration) or self.heaps[configuration].live(phase)
+
+    def rss(self, configuration: Configuration, phase: str) -> RssLine | Missing:
+        """Return the slope of RSS over sessions at the end of the phase."""
+        return self.why_none(configuration) or fit_rss(self.series(configuration), phase)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The places of a stack among all: 1 holds the least. None where it has no figure."""
+
+    stack: ConfiguredStack
+    before: int | None  # established, without tickets, nothing written
+    in_use: int | None  # as the library is by default
+    low_memory: int | None  # in use, with the library's ways to hold less; by default where it has none
+
+
+def rank_in_use(selection: Selection, setting: Setting, role: Role) -> list[Place]:
+    """Return each measured stack with its places, those that hold least in use first."""
+    found = [ConfiguredStack(selection, stack, setting, role) for stack in selection.stacks]
+    measured = [one for one in found if one.is_measured]
+
+    def low_memory_bytes(one: ConfiguredStack) -> float:
+        least = bytes_per_session(one.live("low memory", IN_USE))
+        return least if least < float("inf") else bytes_per_session(one.live("default", IN_USE))
+
+    sizes = {
+        "before": {one.stack: bytes_per_session(one.live("no tickets", AT_REST)) for one in measured},
+        "in_use": {one.stack: bytes_per_session(one.live("default", IN_USE)) for one in measured},
+        "low_memory": {one.stack: low_memory_bytes(one) for one in measured},
+    }
+    places = {name: count_smaller(by_stack) for name, by_stack in sizes.items()}
+    ordered = sorted(measured, key=lambda one: sizes["in_use"][one.stack])
+    return [
+        Place(one, *(places[name].get(one.stack) for name in ("before", "in_use", "low_memory"))) for one in ordered
+    ]
+
+
+def count_smaller(sizes: dict[str, float]) -> dict[str, int]:
+    """Return the place of each that has a size: one more than there are smaller ones."""
+    known = {name: size for name, size in sizes.items() if size < float("inf")}
+    return {name: 1 + sum(other < size for other in known.values()) for name, size in known.items()}

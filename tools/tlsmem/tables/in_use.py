@@ -1,0 +1,100 @@
+"""The table `in-use`: every stack as servers run it, those that hold least in use first.
+
+A column is one entry of COLUMNS: what it takes of a Place, and how that is written."""
+
+from collections.abc import Iterator
+
+from tlsmem.stats.configured_stack import (
+    AT_REST,
+    IDLE,
+    IN_USE,
+    Configuration,
+    Place,
+    base_settings,
+    rank_in_use,
+)
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.rss_line import RssLine
+from tlsmem.stats.runtime_heap import LiveFigure
+from tlsmem.stats.selection import Selection
+from tlsmem.tables.rss import slope_interval_cell
+from tlsmem.tables.stacks import live_cell
+from tlsmem.tables.table import Column, Table, integer_cell
+
+CAPTION = (
+    "Bytes of live heap that one more session of the role adds, and RSS: the slope over sessions. In use: 16 KiB were "
+    "sent and received, and the session waits in a read. The library's options are its defaults, and it issues as many "
+    "tickets as it does unless it is told otherwise; low memory: with its documented ways to hold less at rest "
+    "(docs/stacks.md). No tickets: at rest, nothing written yet. {window} The least in use first."
+)
+
+
+def place_of(name: str, place: Place) -> int | Missing:
+    """Return a place, 1 for the least."""
+    number = getattr(place, name)
+    return Missing("it has no figure") if number is None else number
+
+
+def live(configuration: Configuration, phase: str, key: str, heading: str) -> Column:
+    """Return a column of live heap at the end of a phase."""
+
+    def value(place: Place) -> LiveFigure | Missing:
+        return place.stack.live(configuration, phase)
+
+    return Column(key, heading, value=value, form=live_cell)
+
+
+def rss(configuration: Configuration, phase: str, key: str, heading: str) -> Column:
+    """Return a column of RSS at the end of a phase."""
+
+    def value(place: Place) -> RssLine | Missing:
+        return place.stack.rss(configuration, phase)
+
+    return Column(key, heading, value=value, form=slope_interval_cell)
+
+
+COLUMNS = (
+    Column("suite", "suite", left=True, value=lambda place: place.stack.setting.suite),
+    Column("role", "role", left=True, value=lambda place: place.stack.role),
+    Column("stack", "stack", left=True, value=lambda place: place.stack.stack),
+    live("default", IN_USE, "in_use", "in use"),
+    live("low memory", IN_USE, "in_use_low_memory", "in use, low memory"),
+    live("default", AT_REST, "at_rest", "at rest"),
+    live("no tickets", AT_REST, "no_tickets", "no tickets"),
+    live("default", IDLE, "idle", "idle, released"),
+    rss("default", IN_USE, "rss_in_use", "RSS in use"),
+    rss("low memory", IN_USE, "rss_in_use_low_memory", "RSS in use, low memory"),
+    rss("default", AT_REST, "rss_at_rest", "RSS at rest"),
+    Column("place_no_tickets", "place, no tickets", value=lambda place: place_of("before", place), form=integer_cell),
+    Column("place_in_use", "place, in use", value=lambda place: place_of("in_use", place), form=integer_cell),
+)
+
+
+def in_use_table(selection: Selection) -> Table:
+    """The table `in-use`, of runs with full records (DATA=full), a process for each role or one for both."""
+    settings = base_settings(selection)
+    windows = list(dict.fromkeys(str(one.window) for one in settings))
+    made = Table("in-use", "In use, as servers run it", CAPTION.format(window=describe_windows(windows)), [*COLUMNS])
+    made.headed = 3
+    for setting in settings:
+        for role in setting.processes:
+            made.add_rows(rank_in_use(selection, setting, role))
+    if changes := list(describe_changed_places(selection)):
+        made.caption += f" Places that change by three and more: {'; '.join(changes)}."
+    return made
+
+
+def describe_windows(windows: list[str]) -> str:
+    """Say how many handshakes were under way at a time."""
+    said = ["all handshakes at once" if one == "all" else f"{one} handshakes at a time" for one in windows]
+    return f"{' or '.join(said).capitalize()}." if said else ""
+
+
+def describe_changed_places(selection: Selection, at_least: int = 3) -> Iterator[str]:
+    """Say which stacks change places by at least so many: in use against at rest without tickets."""
+    for setting in base_settings(selection):
+        for role in setting.processes:
+            for place in rank_in_use(selection, setting, role):
+                if place.before and place.in_use and abs(place.before - place.in_use) >= at_least:
+                    where = f"{setting.suite}, {role}"
+                    yield f"{place.stack.stack} ({where}): place {place.before} without tickets, {place.in_use} in use"
