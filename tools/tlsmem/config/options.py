@@ -502,7 +502,7 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--cpu",
-        "only all, no-avx512, no-aes or baseline; may be repeated",
+        "only all, no-avx512, no-adx, no-aes or baseline; may be repeated",
         commands=each(*ARE_TABLED, "plot_mem"),
         repeat=True,
     ),
