@@ -93,7 +93,8 @@ def find_differences(old: Sequence[Record], new: Sequence[Record], by: Collectio
             values = [set(map(of, runs)) for runs in (old, new)]
             if None in values[0] | values[1] or values[0] == values[1]:
                 continue
-            found.append(SettingDifference(name, *(flags_apart(values) if name == FLAGS else map(join_values, values))))
+            texts = [[value for value in side if value is not None] for side in values]
+            found.append(SettingDifference(name, *(flags_apart(texts) if name == FLAGS else map(join_values, texts))))
     return found
 
 

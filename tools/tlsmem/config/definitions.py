@@ -212,11 +212,17 @@ BUCKETS = "buckets"  # the table of their meanings, beside the rules of each fam
 MEANINGS = TypeAdapter(dict[str, Annotated[str, Strict()]])
 
 
+def flag(name: str) -> str:
+    if name not in machine_path.FLAGS:
+        raise ValueError(f"{name!r} is no flag of a machine's path{suggest_nearest(name, machine_path.FLAGS)}")
+    return name
+
+
 class HiddenFeatures(Definition):
     """The variables of a process that keep a library from features of the CPU, and the flags that these are."""
 
     variables: dict[str, str] = Field(min_length=1)
-    hides: list[Literal[machine_path.FLAGS]] = Field(min_length=1)
+    hides: list[Annotated[str, AfterValidator(flag)]] = Field(min_length=1)
 
 
 class Mask(RootModel[dict[Cpu, HiddenFeatures]]):
