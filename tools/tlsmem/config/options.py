@@ -579,7 +579,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         metavar="PURPOSE",
     ),
     # heap, kernel_bytes, records, query
-    Option("pid", "a process under the meter", WHOLE, commands=each("heap"), nargs="?", metavar="PID"),
+    Option("pid", "a process that was started under the meter", WHOLE, commands=each("heap"), nargs="?", metavar="PID"),
     Option(
         "--interval",
         "seconds between reports",
