@@ -2,6 +2,7 @@
 
 from tlsmem.config import definitions
 from tlsmem.config.run import EVERY_FEATURE, Run
+from tlsmem.schema.harness_output import Cpu
 from tlsmem.schema.run_origins import CpuFeatures
 
 
@@ -16,7 +17,7 @@ def features(run: Run) -> CpuFeatures | None:
     return CpuFeatures(name=run.cpu, variables=variables, hides=[*hides])
 
 
-def mask(stack: str, cpu: str) -> definitions.HiddenFeatures | None:
+def mask(stack: str, cpu: Cpu) -> definitions.HiddenFeatures | None:
     known = definitions.stacks()[stack].mask
     return definitions.cpus()[known].root.get(cpu) if known else None
 
