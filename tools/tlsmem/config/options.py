@@ -123,7 +123,7 @@ def of_mem(key: str, otherwise: str = "") -> OfCampaign:
     return OfCampaign("mem", key, otherwise)
 
 
-DATED = Words("data/local/DATE-CPU")
+DATED = Words("data/local/DATE-CPU-pPATH")
 ON_TERMINAL = Words("table on a terminal, else markdown")
 NOT_TWO_PROFILES = "a profile is of one run"
 LOOK, HOW = "what to look at", "how; may be combined"

@@ -130,7 +130,7 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
 
 
 def by_age(data: Path, local: Path | None) -> list[Path]:
-    """Recordings by their names, DATE-CPU or DATE-CPU-2, the newest first; of one day the user's own first."""
+    """Recordings by their names, DATE-CPU, DATE-CPU-2 or DATE-CPU-pPATH: the newest first, of a day the user's own."""
     folders = (data, local) if local else (data,)
     dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if is_recording(one)]
 
