@@ -5,6 +5,11 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # names are checked before anything is installed, and that before anything is built
 
+# Compilers' options, LD_PRELOAD and makefiles of stacks split at these.
+ifneq ($(words $(CURDIR))$(findstring :,$(CURDIR)),1)
+$(error memtest: $(CURDIR): there is a space or a colon in this path, and preloading takes neither; move the clone)
+endif
+
 # Options come from the command line only: names like N and OUT leak in from many an environment. Nor do they leak out,
 # into the makes and cargos of the stacks. MEMTEST_CACHE is none: it may come from either, and goes to tools/build.py;
 # BENCH_MULTIPLIER may too, and goes to tools/measure.py.

@@ -60,3 +60,14 @@ def test_verification_without_memory_is_not_said_to_be_fine(undecided, suite):
     done = run(harness, "memory", "sessions=2", *RSA[suite], LD_PRELOAD=undecided)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.endswith("handshake: the peer's chain: no verdict, as when memory is out\n")
+
+
+PROBED = range(8340, 8400)  # calls of openssl@3.5.5 around those that set group and cipher of a context made to ask
+
+
+@pytest.mark.slow
+def test_no_failed_allocation_is_taken_for_what_the_library_cannot_do(failing):
+    harness = built("openssl@3.5.5")
+    suite = ["sessions=2", "aslr=on", *RSA["tls13"]]
+    found = {call: run(harness, "memory", *suite, LD_PRELOAD=str(failing), FAIL_AT=str(call)) for call in PROBED}
+    assert [call for call, done in found.items() if done.returncode != 1] == []

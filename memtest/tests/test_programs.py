@@ -201,7 +201,7 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path):
     with subprocess.Popen(["sleep", "60"]) as other:
         page = Path(f"/dev/shm/heapmeter.{other.pid}")
         try:
-            one_sentence(heap(other.pid), "is not under the heap meter, which must be there from the start")
+            one_sentence(heap(other.pid), "was not started under the heap meter, and cannot be attached to later")
             page.write_bytes(b"x" * 4096)
             one_sentence(heap(other.pid), "not a page of the heap meter")
             page.unlink()

@@ -46,6 +46,27 @@ def test_without_an_environment_one_sentence_says_what_to_do(clone):
     assert done.returncode == 2 and "make setup" in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
+def test_an_environment_that_the_user_may_not_read_is_no_missing_one(clone, tmp_path):
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    (clone / ".venv").symlink_to(private / "venv")
+    for place in (clone, *clone.parents[: len(clone.parents) - 2]):
+        place.chmod(0o755)
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    command = [*other, Path(sys.base_prefix) / "bin/python3", clone / "tools/tool.py"]
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"memtest: {clone / '.venv'}: you may not read the Python packages there")
+
+
+@pytest.mark.parametrize(("columns", "left"), [("0", None), ("00", None), ("", None), ("80", "80"), ("08", "08")])
+def test_a_width_of_nothing_is_unset_since_tables_would_be_empty(monkeypatch, columns, left):
+    monkeypatch.setenv("COLUMNS", columns)
+    venv.activate()
+    assert os.environ.get("COLUMNS") == left
+
+
 def test_an_environment_that_is_half_made_is_none(clone):
     install(clone)
     assert run(clone).returncode == 2

@@ -1,9 +1,12 @@
 """Upstream's archive out of a source package: from an archive of our own, by the apt of this machine."""
 
+import functools
 import hashlib
+import http.server
 import io
 import shutil
 import tarfile
+import threading
 
 import pytest
 
@@ -91,6 +94,41 @@ def test_a_version_that_is_gone_is_not_to_be_had_and_no_other_is_taken(mirror):
     said = str(gone.value)
     assert "trixie has no tiny 1.2.3-1 any more" in said and "it offers 1.2.4-1 and 1.2.5-1 now" in said
     assert "\n" not in said and not any(one.is_dir() for one in mirror.folder.iterdir())
+
+
+def test_an_archive_that_cannot_be_reached_is_a_failure_and_not_a_version_that_is_gone(mirror, tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    (mirror.parts / "a.list").write_text("deb [trusted=yes] http://127.0.0.1:9/debian bookworm main\n")
+    with pytest.raises(BuildFailed) as failed:
+        mirror.get(mirror.source())
+    said = str(failed.value)
+    assert not isinstance(failed.value, Unavailable)
+    assert said.startswith("tiny@1: cannot reach Debian's archive to ask for tiny of trixie: ") and "127.0.0.1" in said
+    assert said.endswith(f"; build again when it can be reached (the whole log: {tmp_path / 'log'})")
+    stack = Stack(harness="c", driver="null", licence="MIT", source=mirror.source(), steps=["true"])
+    with pytest.raises(BuildFailed):
+        harness.build("tiny@1", stack, tmp_path)
+    assert not (tmp_path / "build/harness/tiny@1.unavailable").exists(), "or check would pass over the stack"
+
+
+@pytest.fixture
+def archive_without_suites(mirror):
+    """An archive that answers 404 to everything."""
+    mirror.place.mkdir()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=mirror.place)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        (mirror.parts / "a.list").write_text(f"deb [trusted=yes] http://127.0.0.1:{server.server_port}/debian x main\n")
+        yield mirror
+        server.shutdown()
+        thread.join()
+
+
+def test_a_suite_that_the_archive_has_no_longer_is_gone(archive_without_suites, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with pytest.raises(Unavailable, match=r"^tiny@1: Debian's archive has no trixie any more$"):
+        archive_without_suites.get(archive_without_suites.source())
 
 
 def test_why_is_kept_beside_where_the_harness_would_be_until_it_can_be_had(mirror, tmp_path):

@@ -154,6 +154,41 @@ def test_another_binary_is_another_run(project):
     assert "1 to go" in project.measure("--heap=0", stacks=stacks, n=2).stderr
 
 
+def rewrite_machine(file, **changes):
+    """As if another machine had made these runs."""
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    for fields in found:
+        fields["machine"] |= changes
+        fields["path"] = records.run_path(fields)
+        fields["key"] = records.run_key(fields)
+    file.write_bytes(b"".join(records.Record.model_validate_json(json.dumps(one)).to_json_line() for one in found))
+
+
+def test_runs_of_another_path_are_made_again_and_those_under_another_kernel_are_not(project):
+    stacks = project.install("obey")
+    project.measure("--heap=0", stacks=stacks, n=2)
+    (run,) = project.recorded()
+    file = project.root / "out/obey@1.jsonl"
+    rewrite_machine(file, kernel="another", os="another")
+    assert "1 already recorded" in project.measure("--heap=0", "--list", stacks=stacks, n=2).stdout
+    there = run.machine.path.model_dump()
+    for change in ({"flags": there["flags"] + " avx512f"}, {"libc_build_id": "ab"}, {"xcr0": "0xe7"}):
+        rewrite_machine(file, path=there | change)
+        assert "0 already recorded" in project.measure("--heap=0", "--list", stacks=stacks, n=2).stdout
+    rewrite_machine(file, path=there)
+    assert "1 already recorded" in project.measure("--heap=0", "--list", stacks=stacks, n=2).stdout
+
+
+def test_a_path_that_is_not_the_machines_is_refused(project):
+    stacks = project.install("obey")
+    project.measure("--heap=0", stacks=stacks, n=2)
+    (run,) = project.recorded()
+    other = run.model_copy(update={"path": "0123abcd"})
+    (project.root / "out/obey@1.jsonl").write_bytes(other.to_json_line())
+    with pytest.raises(SystemExit, match=f"line 1: its path is 0123abcd, but its machine's is {run.path}; restore"):
+        project.recorded()
+
+
 def test_list_shows_what_is_there_and_what_would_run(project):
     stacks = project.install("obey")
     project.measure("--heap=0", stacks=stacks, n=2)

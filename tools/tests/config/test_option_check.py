@@ -88,6 +88,26 @@ def test_the_other_options():
     assert "is a file" in refusal(OUT=__file__)
 
 
+def test_a_directory_that_cannot_be_made_or_written_is_refused_before_anything_is_built(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    place = tmp_path / "file/below/it"
+    assert refusal(OUT=str(place)) == f"OUT={place}: {tmp_path / 'file'} is no directory, so none can be made in it"
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
+    assert refusal(OUT=str(tmp_path / "new")) == f"OUT={tmp_path / 'new'}: {tmp_path} is not writable"
+
+
+@pytest.mark.parametrize(
+    ("options", "sessions"),
+    [({"N": "100", "WINDOW": "51"}, 100), ({"WINDOW": "5001"}, 10_000)],
+    ids=["given", "of the campaign"],
+)
+def test_a_window_beyond_all_pairs_is_refused_before_anything_is_built(options, sessions):
+    with pytest.raises(ValueError, match=f"^WINDOW={options['WINDOW']}: N={sessions} is {sessions // 2} pairs; all of"):
+        option_check.check_goal("mem", options)
+    option_check.check_goal("mem", options | {"WINDOW": str(sessions // 2)})
+    option_check.check_goal("mem", options | {"WINDOW": "all"})
+
+
 def test_a_toml_error_names_file_and_line(tmp_path, monkeypatch):
     for kind in "suites", "allocators", "campaigns":
         (tmp_path / f"{kind}.toml").touch()
@@ -102,6 +122,18 @@ def test_a_clone_that_nothing_could_be_preloaded_from_is_refused(monkeypatch, pl
     option_check.check_options({})
     monkeypatch.setattr(option_check, "ROOT", Path(place))
     assert place in refusal() and "move the clone" in refusal()
+
+
+@pytest.mark.parametrize("name", ["a place", "a:place"])
+@pytest.mark.parametrize("target", ["names", "setup", "core", "check-c"])
+def test_make_refuses_such_a_clone_whatever_the_target(tmp_path, name, target):
+    place = tmp_path / name
+    place.mkdir()
+    (place / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    done = subprocess.run(["make", "-n", target], cwd=place, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"memtest: {place}: there is a space or a colon in this path" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_directory_that_no_file_system_can_hold_is_refused():

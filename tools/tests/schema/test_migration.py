@@ -23,6 +23,7 @@ COMMITTED = [
 CAME = {  # with a schema: what of a run, and of its phases, no older line has
     2: (("sites", "cpu_features"), ("phase_minor_faults", "vm_data_bytes", "rollup_rss_bytes", "allocator", "sites")),
     3: (("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions"), ()),
+    6: (("path",), ()),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
+from tlsmem.schema import records
 from tlsmem.stats.comparability import describe_left_out, select_comparable
 from tlsmem.stats.selection import select
 
@@ -90,6 +91,50 @@ def test_no_line_goes_through_runs_that_differ_in_more_than_their_campaign_says(
     said = f"1 run of {STACK} in {SUITE} with other arguments, on another machine or by another meter is left out"
     assert select(runs).left_out == describe_left_out(runs) == (said,)
     assert select_comparable(select_comparable(runs)) == select_comparable(runs)
+
+
+def on_path(**changes):
+    """A run's fields of a machine whose path is recorded: schema 6."""
+    path = {"vendor": "Maker", "family": "25", "model": "1", "xcr0": "0x7", "libc_build_id": "ab", "page_bytes": 4096}
+    path |= {"flags": "avx2 adx"} | {name: value for name, value in changes.items() if name in path or name == "flags"}
+    elsewhere = {name: value for name, value in changes.items() if name not in path}
+    return {"schema": 6, "machine": on(path=path, **elsewhere)}
+
+
+def with_path(record):
+    return record.model_copy(update={"path": records.run_path(record.model_dump())})
+
+
+@pytest.mark.parametrize("change", [{"flags": "avx2"}, {"xcr0": "0xe7"}, {"libc_build_id": "cd"}, {"cpus": 4}], ids=str)
+def test_runs_of_two_paths_are_never_in_one_line(change):
+    """One CPU name, kernel and libc: before the path was recorded these were one machine."""
+    runs = [
+        run(100, NEW, 8, **on_path()),
+        run(1000, NEW, 9, **on_path(**change)),
+        run(5000, NEW, 10, **on_path(**change)),
+    ]
+    assert kept(map(with_path, runs)) == [(1000, "b"), (5000, "b")]
+
+
+def test_a_run_without_a_path_is_in_no_line_with_those_that_have_one():
+    runs = [run(100, NEW, 8), with_path(run(1000, NEW, 9, **on_path()))]
+    assert kept(runs) == [(1000, "b")]
+    assert select(runs).left_out != ()
+
+
+def test_another_kernel_is_no_other_machine_once_the_path_is_recorded():
+    runs = [run(100, NEW, 8, **on_path(kernel="6.2.0")), run(1000, NEW, 9, **on_path())]
+    assert kept(map(with_path, runs)) == [(100, "b"), (1000, "b")]
+    assert len({records.run_key(one.model_dump() | {"sessions": 2, "argv": []}) for one in runs}) == 1
+
+
+def test_a_masked_cpu_has_a_line_of_its_own_beside_the_whole_one():
+    masked = {"cpu_features": {"name": "no-adx", "variables": {"A": "b"}, "hides": ["adx"]}}
+    runs = [with_path(run(n, NEW, 8, **on_path(), **more)) for n in (100, 1000) for more in ({}, masked)]
+    assert len({one.path for one in runs}) == 2
+    found = select(runs)
+    lines = [[one.sessions for one in found.series(STACK, setting).records] for setting in found.settings]
+    assert [setting.cpu for setting in found.settings] == ["all", "no-adx"] and lines == [[100, 1000]] * 2
 
 
 @pytest.mark.parametrize("what", SAME)

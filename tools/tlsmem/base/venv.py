@@ -23,15 +23,31 @@ def activate(root: Path = ROOT) -> None:
 
     Exits with 2 and a sentence when the environment is not there or not complete."""
     sys.excepthook = handle_uncaught
+    forget_zero_columns()
     environment = root / ".venv"
     if Path(sys.prefix).resolve() == environment.resolve():
         return
     python = environment / "bin/python"
     # `ready` is written last: an environment that is half made is none.
-    if not (environment / "ready").exists() or not os.access(python, os.X_OK):
+    try:
+        is_ready = (environment / "ready").exists() and os.access(python, os.X_OK)
+    except PermissionError:
+        print(
+            f"memtest: {environment}: you may not read the Python packages there: have its owner allow it, or run "
+            "`make setup` in a clone of your own",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    if not is_ready:
         print("memtest: the Python packages are not installed: run `make setup` in the repository", file=sys.stderr)
         sys.exit(2)
     os.execv(python, [str(python), *sys.orig_argv[1:]])
+
+
+def forget_zero_columns() -> None:
+    """Take COLUMNS=0 for unset, as terminals without a known width have it: rich would print nothing."""
+    if not os.environ.get("COLUMNS", "").strip("0"):
+        os.environ.pop("COLUMNS", None)
 
 
 def handle_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

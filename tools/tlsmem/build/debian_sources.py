@@ -18,6 +18,7 @@ from tlsmem.config.definitions import Source
 ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.+)")
 KEPT = ("URIs", "Signed-By", "Trusted")  # of an entry; suite and component are ours
 SECURITY = "-security"
+GONE = re.compile(r"^[EW]: Failed to fetch .*\s404\s", re.MULTILINE)  # the archive answers, and has no such suite
 
 
 def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
@@ -28,8 +29,7 @@ def fetch(source: Source, folder: Path, log: Path, title: str) -> Path:
     with tempfile.TemporaryDirectory(prefix="apt-", dir=folder) as made:
         place = Path(made)
         apt = private(place, find_entry(source, title))
-        suite = f"{title}: asking for {source.debian} of {source.suite}"
-        commands.run(["apt-get", *apt, "update"], log, suite, place)
+        update(source, apt, place, log, title)
         insist(source, offered(source, apt), title)
         wanted = ["source", "--download-only", "--tar-only", f"{source.debian}={source.version}"]
         commands.run(["apt-get", *apt, *wanted], log, f"{title}: fetching {source.debian} {source.version}", place)
@@ -55,6 +55,27 @@ def private(place: Path, stanza: str) -> list[str]:
         "APT::Sandbox::User": "root",  # the user _apt may not be let in here
     }
     return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+
+def update(source: Source, apt: list[str], place: Path, log: Path, title: str) -> None:
+    """What the suite offers now. BuildFailed when its archive cannot be reached, Unavailable when it has no such suite.
+
+    Without the error mode apt takes an archive that does not answer for an empty one."""
+    before = log.stat().st_size if log.exists() else 0
+    command = ["apt-get", *apt, "-o", "APT::Update::Error-Mode=any", "update"]
+    try:
+        commands.run(command, log, f"{title}: asking for {source.debian} of {source.suite}", place)
+    except BuildFailed:
+        with log.open("rb") as written:
+            written.seek(before)
+            said = written.read().decode(errors="replace")
+        if GONE.search(said):
+            raise Unavailable(f"{title}: Debian's archive has no {source.suite} any more") from None
+        reasons = re.findall(r"^[EW]: (.+)$", said, re.MULTILINE) or ["apt-get says no reason"]
+        raise BuildFailed(
+            f"{title}: cannot reach Debian's archive to ask for {source.debian} of {source.suite}: {reasons[0]}; "
+            f"build again when it can be reached (the whole log: {log})"
+        ) from None
 
 
 def offered(source: Source, apt: list[str]) -> list[str]:

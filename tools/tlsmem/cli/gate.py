@@ -12,7 +12,7 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """examples:
   tools/gate.py BUDGET.toml                                 measure here and now, and judge
   tools/gate.py BUDGET.toml --junit gate.xml --out runs     for a CI: JUnit XML, and the runs are kept
-  tools/gate.py BUDGET.toml --recording data/local/DATE-CPU judge a recording that is there
+  tools/gate.py BUDGET.toml --recording data/local/mine         judge a recording that is there
   tools/gate.py BUDGET.toml --new-baseline baselines/DATE   record what budgets like "+1%" are held against
   tools/gate.py BUDGET.toml --list                          what would be measured
 

@@ -1,5 +1,6 @@
-"""The heap meter on any program: follow a command and all that it starts, or a process that is already metered.
+"""The heap meter on any program: follow a command and all that it starts, or a process that was started so.
 
+A process that was started without the meter cannot be attached to: start it with `tools/heap.py -- COMMAND`.
 Shown are the bytes and blocks that each program requested: live, at their peak, and in all. With a command the exit
 status is the command's (128 + the signal's number if one ended it), and signals are passed on to it; it is followed
 to its end though nobody reads the reports any more.
@@ -30,7 +31,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     given = asked.parse_args(words)
     given.command = command
     if bool(command) == (given.pid is not None):
-        asked.error("either PID, or -- and a COMMAND")
+        asked.error("either -- and a COMMAND, or PID of a process that was started so")
     return given
 
 

@@ -40,6 +40,8 @@ def check(given: argparse.Namespace) -> None:
     goal = option_check.goal_of_campaign(given.campaign)
     names = (option.name for option, _ in options_of_command("measure") if option.is_variable and option.option_strings)
     options = {name: getattr(given, name.lower()) for name in names if name != "FRESH"}
+    if goal == option_check.MEMORY:
+        options["N"] = options["N"] or str(campaigns[given.campaign]["n"])
     option_check.check_goal_or_exit(goal, options)
 
 

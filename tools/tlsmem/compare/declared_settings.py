@@ -8,10 +8,11 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.schema.harness_arguments import harness_arguments
 from tlsmem.schema.records import Record
 from tlsmem.stats.series import allocator_name, cpu_name, peer_name
-from tlsmem.tables.settings import allocator_as_used
+from tlsmem.tables.settings import NOT_RECORDED, allocator_as_used
 
 VERSION = re.compile(r"\d[\w.]*")
 OWN_STACK = "the same stack"
+FLAGS = "CPU flags"
 
 
 def argument(name: str) -> Callable[[Record], str]:
@@ -34,8 +35,16 @@ def environment(record: Record) -> str:
     return f"{record.env} (randomisation {found.aslr}, huge pages {found.thp})" if found else record.env
 
 
-# By the aspect that allows it to differ, where it is compared by that: `--by stack` is of compilers too.
-ASPECTS_BY_METER: dict[str, dict[str, Callable[[Record], str]]] = {
+PATH_FIELDS = {"XCR0": "xcr0", "libc build": "libc_build_id", "page size": "page_bytes", FLAGS: "flags"}
+
+
+def path_field(name: str) -> Callable[[Record], str | None]:
+    return lambda one: str(getattr(one.machine.path, name)) if one.machine.path else None
+
+
+# By the aspect that allows it to differ, where it is compared by that: `--by stack` is of compilers too. None: what
+# does not count where the path of the run is recorded, or not.
+ASPECTS_BY_METER: dict[str, dict[str, Callable[[Record], str | None]]] = {
     "stack": {"compiler": lambda one: one.compiler, "flags": lambda one: one.flags or "none"},
     "allocator": {"allocator": allocator_as_used},
     "suite": {name: argument(name) for name in ("protocol", "cipher", "group", "certs", "auth", "tickets", "store")},
@@ -45,9 +54,11 @@ ASPECTS_BY_METER: dict[str, dict[str, Callable[[Record], str]]] = {
     "cpu": {"CPU features": cpu_features},
     "machine": {
         "machine": lambda one: f"{one.machine.cpu}, {one.machine.cpus} CPUs",
-        "kernel": lambda one: one.machine.kernel,
-        "system": lambda one: one.machine.os,
-        "libc": lambda one: one.machine.libc,
+        "machine path": lambda one: one.machine.path_name or NOT_RECORDED,
+        **{what: path_field(name) for what, name in PATH_FIELDS.items()},
+        "kernel": lambda one: None if one.machine.path else one.machine.kernel,
+        "system": lambda one: None if one.machine.path else one.machine.os,
+        "libc": lambda one: None if one.machine.path else one.machine.libc,
     },
     "options": {name: argument(name) for name in ("options", "data", "size")},
 }
@@ -79,10 +90,18 @@ def find_differences(old: Sequence[Record], new: Sequence[Record], by: Collectio
     found = []
     for aspect, details in ASPECTS_BY_METER.items():
         for name, of in details.items() if aspect not in allowed else ():
-            sides = [join_values(map(of, runs)) for runs in (old, new)]
-            if sides[0] != sides[1]:
-                found.append(SettingDifference(name, *sides))
+            values = [set(map(of, runs)) for runs in (old, new)]
+            if None in values[0] | values[1] or values[0] == values[1]:
+                continue
+            texts = [[value for value in side if value is not None] for side in values]
+            found.append(SettingDifference(name, *(flags_apart(texts) if name == FLAGS else map(join_values, texts))))
     return found
+
+
+def flags_apart(sides: Sequence[Iterable[str]]) -> list[str]:
+    """The flags that one side has and the other has not."""
+    old, new = ({flag for text in texts for flag in text.split()} for texts in sides)
+    return [" ".join(sorted(ours - others)) or "none of them" for ours, others in ((old, new), (new, old))]
 
 
 def join_values(values: Iterable[str]) -> str:
@@ -106,6 +125,7 @@ def comparison_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
     made = {
         "the toolkit that measured": lambda one: f"{one.commit[:12]}{' with changes' if one.dirty else ''}",
         "the heap meter": lambda one: (one.meter_sha256 or "")[:12],
+        "the kernel": lambda one: one.machine.kernel if one.machine.path else "",
     }
     found = []
     for name, of in made.items():

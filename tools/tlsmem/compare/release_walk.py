@@ -10,9 +10,10 @@ from tlsmem.config.choices import RELEASE_SUITES, STAGE_PHASES
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_output import Role
-from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ROLES
 from tlsmem.stats import process_tables, session_cost
+from tlsmem.stats.comparability import machine_identity
 from tlsmem.stats.live_heap import why_no_heap_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
@@ -119,14 +120,10 @@ def laboratory(setting: Setting) -> bool:
 
 
 def check_one_machine(records: Sequence[Record]) -> None:
-    machines = {tuple(declared(one).values()): describe_machine(one) for one in records}
+    machines = {machine_identity(one.machine): describe_machine(one) for one in records}
     if len(machines) > 1:
         said = "; ".join(dict.fromkeys(machines.values()))
         raise ValueError(f"these runs are of {len(machines)} machines ({said}), and a walk is of one: name a recording")
-
-
-def declared(record: Record) -> dict:
-    return {name: value for name, value in record.machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS}
 
 
 def walk(selection: Selection, suite: str, role: Role, stacks: Sequence[str]) -> ReleaseWalk:

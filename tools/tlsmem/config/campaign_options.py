@@ -27,7 +27,6 @@ def timed(arguments: argparse.Namespace, asked: TimedCampaign) -> TimedCampaign:
 
 
 def apply_memory_options(arguments: argparse.Namespace, asked: Campaign) -> Campaign:
-    """Exits with a sentence when the window is wider than all."""
     turned: dict = {"n": number(arguments.n), "repeats": number(arguments.repeats), "heap": number(arguments.heap)}
     turned |= {"stacks": stacks(arguments), "suites": parse_list(arguments.suites)}
     turned |= {"allocators": parse_list(arguments.allocator), "windows": several(number(arguments.window))}
@@ -37,8 +36,6 @@ def apply_memory_options(arguments: argparse.Namespace, asked: Campaign) -> Camp
     given |= must_be_there(arguments)
     given |= {"sites": None} if turned["heap"] == 0 else {}  # without the heap meter
     asked = asked.model_copy(update=given)
-    if arguments.window and any(window != "all" and window > asked.n // 2 for window in asked.windows):
-        sys.exit(f"memtest: WINDOW={arguments.window}: N={asked.n} is {asked.n // 2} pairs; all of them at once is all")
     return asked.model_copy(update=ends(arguments, asked.n // 2, asked.peers))
 
 

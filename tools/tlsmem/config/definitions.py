@@ -27,6 +27,7 @@ from tlsmem.config.expectations import FULL, SWITCHES, Expectations
 from tlsmem.config.inheritance import resolve_tables
 from tlsmem.config.suite_variants import LIBRARY, Suites, is_ticket_count
 from tlsmem.config.toml_tables import DEFINITIONS, parse_toml, read_tables
+from tlsmem.schema import machine_path
 from tlsmem.schema.harness_output import Cpu, describe_error
 
 PLACEHOLDERS = ("source", "cflags", "maps", "cc", "cxx", "uses", "jobs")  # in, by c_stack.py
@@ -211,8 +212,21 @@ BUCKETS = "buckets"  # the table of their meanings, beside the rules of each fam
 MEANINGS = TypeAdapter(dict[str, Annotated[str, Strict()]])
 
 
-class Mask(RootModel[dict[Cpu, dict[str, str]]]):
-    """How a library is kept from features of the CPU: by what CPU= takes, the variables of its process."""
+def flag(name: str) -> str:
+    if name not in machine_path.FLAGS:
+        raise ValueError(f"{name!r} is no flag of a machine's path{suggest_nearest(name, machine_path.FLAGS)}")
+    return name
+
+
+class HiddenFeatures(Definition):
+    """The variables of a process that keep a library from features of the CPU, and the flags that these are."""
+
+    variables: dict[str, str] = Field(min_length=1)
+    hides: list[Annotated[str, AfterValidator(flag)]] = Field(min_length=1)
+
+
+class Mask(RootModel[dict[Cpu, HiddenFeatures]]):
+    """How a library is kept from features of the CPU, by what CPU= takes."""
 
 
 def read(file: Path, validate: Callable[[object], Kind]) -> dict[str, Kind]:

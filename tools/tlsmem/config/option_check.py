@@ -43,6 +43,7 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
             raise ValueError(f"{name} is no option of `make {goal}`{hint}")
     check_options({**given, **from_environment(taken)}, taken)
     check_resumed(given, goal)
+    check_window(given)
 
 
 def check_goal_or_exit(goal: str, given: Mapping[str, str | None]) -> None:
@@ -132,6 +133,16 @@ def check_resumed(given: Mapping[str, str], goal: str) -> None:
                 raise ValueError(
                     f"{option}: {name} resumes sessions, which only the target handshake does; leave it out"
                 )
+
+
+def check_window(given: Mapping[str, str]) -> None:
+    """ValueError when the window is wider than all pairs; of the target mem's campaign unless N is given."""
+    window = given.get("WINDOW", "all")
+    if window == "all":
+        return
+    sessions = int(given.get("N") or read_tables("campaigns")[MEMORY]["n"])
+    if int(window) > sessions // 2:
+        raise ValueError(f"WINDOW={window}: N={sessions} is {sessions // 2} pairs; all of them at once is all")
 
 
 def goal_of_campaign(campaign: str) -> str:

@@ -149,6 +149,16 @@ class Names(Kind):
         return f"{number} of `{self.file}`{f', or `{ALL_STACKS}`' * self.all_too}"
 
 
+def check_can_be_written(option: str, directory: str) -> None:
+    """Raise ValueError when no files can be written into the directory, or it cannot be made."""
+    place = Path(directory).absolute()
+    nearest = next(one for one in (place, *place.parents) if one.exists())
+    if not nearest.is_dir():
+        raise ValueError(f"{option}={directory}: {nearest} is no directory, so none can be made in it")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ValueError(f"{option}={directory}: {nearest} is not writable")
+
+
 @dataclass(frozen=True)
 class Directory(Kind):
     """One that is there or can be made; `must_exist` says what it is where it must be there."""
@@ -168,6 +178,8 @@ class Directory(Kind):
             raise ValueError(f"{option}={value} is a file; it must be a directory")
         if self.must_exist and not there:
             raise ValueError(f"{option}={value} is not there; it is {self.must_exist}")
+        if not self.must_exist:
+            check_can_be_written(option, value)
 
     def describe(self) -> str:
         return "a directory that is there" if self.must_exist else "a directory"

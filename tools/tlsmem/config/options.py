@@ -123,7 +123,7 @@ def of_mem(key: str, otherwise: str = "") -> OfCampaign:
     return OfCampaign("mem", key, otherwise)
 
 
-DATED = Words("data/local/DATE-CPU")
+DATED = Words("data/local/DATE-CPU-pPATH")
 ON_TERMINAL = Words("table on a terminal, else markdown")
 NOT_TWO_PROFILES = "a profile is of one run"
 LOOK, HOW = "what to look at", "how; may be combined"
@@ -502,7 +502,7 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--cpu",
-        "only all, no-avx512, no-aes or baseline; may be repeated",
+        "only all, no-avx512, no-adx, no-aes or baseline; may be repeated",
         commands=each(*ARE_TABLED, "plot_mem"),
         repeat=True,
     ),
@@ -579,7 +579,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         metavar="PURPOSE",
     ),
     # heap, kernel_bytes, records, query
-    Option("pid", "a process under the meter", WHOLE, commands=each("heap"), nargs="?", metavar="PID"),
+    Option("pid", "a process that was started under the meter", WHOLE, commands=each("heap"), nargs="?", metavar="PID"),
     Option(
         "--interval",
         "seconds between reports",

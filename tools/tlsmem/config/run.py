@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlsmem.config.definitions import Suite
-from tlsmem.schema.harness_output import Data, Env, Meter, Role, Roles, Scenario, Window
+from tlsmem.schema.harness_output import Cpu, Data, Env, Meter, Role, Roles, Scenario, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
 THREADS = 4  # of a run as deployed
-EVERY_FEATURE = "all"  # of the CPU
+EVERY_FEATURE: Cpu = "all"  # of the CPU
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Run:
     roles: Roles = "together"
     peer: str | None = None  # the client's stack, when it is another
     env: Env = "lab"
-    cpu: str = EVERY_FEATURE  # the features of it that the library may use
+    cpu: Cpu = EVERY_FEATURE  # the features of it that the library may use
     scenario: Scenario = "memory"
     data: Data = "short"
 

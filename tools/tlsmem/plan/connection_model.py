@@ -153,7 +153,7 @@ def blank(
 
 def machine_identity(run: Record) -> tuple:
     """What two figures of one machine have in common; its kernel may be another build."""
-    return run.machine.cpu, run.machine.cpus
+    return run.machine.cpu, run.machine.cpus, run.machine.path
 
 
 def live_heap(selection: Selection, roles: Sequence[Role], phase: str) -> float | None:

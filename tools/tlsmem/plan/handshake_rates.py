@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tlsmem.plan import recordings
+from tlsmem.plan.connection_model import machine_identity
 from tlsmem.stats import timed_selection
 from tlsmem.stats.timed_rates import handshakes_with_construction
 from tlsmem.stats.timed_selection import TimedSeries
@@ -75,7 +76,7 @@ def measured_rate(found: Sequence[TimedSeries], role: str, cores: int | None, pa
         raise ValueError(
             f"{recordings.display_name(path)}: the runs of {series.stack} say nothing of the {role}'s time"
         )
-    return HandshakeRate(1 / sum(seconds), cores, series.work.threads, path, (machine.cpu, machine.cpus))
+    return HandshakeRate(1 / sum(seconds), cores, series.work.threads, path, machine_identity(found[0].runs()[0]))
 
 
 def rate_per_core(series: TimedSeries, role: str) -> float | None:

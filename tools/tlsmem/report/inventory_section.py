@@ -9,7 +9,9 @@ from tlsmem.config import definitions, matrix
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable, mark_code
 from tlsmem.run.validate import strip_suite
+from tlsmem.schema.machine_path import FLAGS
 from tlsmem.schema.records import Record
+from tlsmem.schema.run_origins import Machine
 from tlsmem.stats.selection import run_from_record
 from tlsmem.tables.settings import allocator_as_used, dates, distinct_cell, options
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell
@@ -108,8 +110,12 @@ def campaigns(recording: Recording) -> str:
 
 def machines(recordings: Sequence[Recording]) -> Table:
     headings = {"machine": "machine", "cpu": "CPU", "cpus": "CPUs", "memory": "memory", "kernel": "kernel", "os": "OS"}
-    headings |= {"libc": "libc", "thp": "huge pages", "governor": "governor"}
-    caption = "Another kernel, libc or CPU makes another machine, as in the key of a run."
+    headings |= {"libc": "libc", "thp": "huge pages", "governor": "governor", "path": "path", "flags": "CPU flags"}
+    headings |= {"context": "context"}
+    caption = (
+        "Another path makes another machine, as in the key of a run; the context does not. Where no path is recorded, "
+        "another kernel, libc or CPU makes another machine."
+    )
     made = table("machines", "Machines", caption, headings, ("cpus", "memory"))
     for one in {recording.machine: recording for recording in reversed(recordings)}.values():
         machine = one.records[0].machine
@@ -121,10 +127,22 @@ def machines(recordings: Sequence[Recording]) -> Table:
             text_cell(machine.libc),
             text_cell(machine.thp_host),
             governor,
+            *path_cells(machine),
         ]
         made.rows.append([text_cell(one.machine), text_cell(machine.cpu), integer_cell(machine.cpus), memory, *about])
     made.rows.sort(key=lambda row: (len(row[0].text), row[0].text))
     return made
+
+
+def path_cells(machine: Machine) -> list[Cell]:
+    """The name of its path, the flags in it, and its context."""
+    if not machine.path or not machine.context:
+        return [missing_cell("recorded from schema 6 on")] * 3
+    flags = set(machine.path.flags.split())
+    said = f"without {', '.join(flag for flag in FLAGS if flag not in flags) or 'none of them'}"
+    about = machine.context.model_dump()
+    context = "; ".join(f"{name} {value}" for name, value in about.items() if value not in (None, ""))
+    return [text_cell(machine.path_name or ""), Cell(said, machine.path.flags), text_cell(context)]
 
 
 def stacks(recordings: Sequence[Recording]) -> Table:

@@ -13,7 +13,8 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions, matrix
 from tlsmem.schema import recording_files
 from tlsmem.schema.recording_files import is_recording
-from tlsmem.schema.records import UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.schema.records import Record
+from tlsmem.stats.comparability import machine_identity
 from tlsmem.stats.selection import ASPECTS, run_from_record
 from tlsmem.tables import recording_contents, table_command
 from tlsmem.tables.recording_contents import RecordingContents
@@ -73,9 +74,9 @@ def by_machine(loaded: dict[str, list[Record]]) -> Iterator[Recording]:
     letters = letters_by_machine(record for records in loaded.values() for record in records)
     names = unique(loaded)
     for path, records in loaded.items():
-        there = dict.fromkeys(map(machine_identity, records))
+        there = dict.fromkeys(machine_identity(record.machine) for record in records)
         for machine in there:
-            own = [record for record in records if machine_identity(record) == machine]
+            own = [record for record in records if machine_identity(record.machine) == machine]
             letter = letters[machine]
             name = f"{names[path]} on {letter}" if len(there) > 1 else names[path]
             yield Recording(
@@ -89,16 +90,10 @@ def unique(paths: Iterable[str]) -> dict[str, str]:
     return {path: end if ends.count(end) == 1 else path for path, end in zip(paths, ends, strict=True)}
 
 
-def machine_identity(record: Record) -> tuple:
-    """What makes it another machine, as a record's key has it."""
-    return tuple(
-        (name, value) for name, value in record.machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS
-    )
-
-
 def letters_by_machine(records: Iterable[Record]) -> dict[tuple, str]:
     """A, B, ..., Z, AA, ... in the order in which they are met."""
-    return {machine: letters(at) for at, machine in enumerate(dict.fromkeys(map(machine_identity, records)))}
+    identities = dict.fromkeys(machine_identity(record.machine) for record in records)
+    return {machine: letters(at) for at, machine in enumerate(identities)}
 
 
 def letters(number: int) -> str:
@@ -135,7 +130,7 @@ def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]
 
 
 def by_age(data: Path, local: Path | None) -> list[Path]:
-    """Recordings by their names, DATE-CPU or DATE-CPU-2, the newest first; of one day the user's own first."""
+    """Recordings by their names, DATE-CPU, DATE-CPU-2 or DATE-CPU-pPATH: the newest first, of a day the user's own."""
     folders = (data, local) if local else (data,)
     dated = [one for folder in folders for one in folder.glob("[0-9]*-*-*-*") if is_recording(one)]
 

@@ -2,6 +2,7 @@
 
 from tlsmem.config import definitions
 from tlsmem.config.run import EVERY_FEATURE, Run
+from tlsmem.schema.harness_output import Cpu
 from tlsmem.schema.run_origins import CpuFeatures
 
 
@@ -10,13 +11,15 @@ def features(run: Run) -> CpuFeatures | None:
     if run.cpu == EVERY_FEATURE:
         return None
     masks = [mask(stack, run.cpu) for stack in run.stacks]
-    variables = {name: value for one in masks if one for name, value in one.items()}
-    return CpuFeatures(name=run.cpu, variables=variables if all(masks) else {})
+    there = [one for one in masks if one] if all(masks) else []
+    variables = {name: value for one in there for name, value in one.variables.items()}
+    hides = dict.fromkeys(flag for one in there for flag in one.hides)
+    return CpuFeatures(name=run.cpu, variables=variables, hides=[*hides])
 
 
-def mask(stack: str, cpu: str) -> dict[str, str]:
+def mask(stack: str, cpu: Cpu) -> definitions.HiddenFeatures | None:
     known = definitions.stacks()[stack].mask
-    return definitions.cpus()[known].root.get(cpu, {}) if known else {}
+    return definitions.cpus()[known].root.get(cpu) if known else None
 
 
 def missing_mask_reason(run: Run) -> str | None:

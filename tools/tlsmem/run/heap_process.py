@@ -98,6 +98,6 @@ def attach_tree(pid: int) -> heap_tree.ProcessTree:
         sys.exit(f"memtest: {page}: not a page of the heap meter: {getattr(error, 'strerror', None) or error}")
     if not mapped:
         way_out = "start it with: tools/heap.py -- COMMAND"
-        sys.exit(f"memtest: {pid} is not under the heap meter, which must be there from the start; {way_out}")
+        sys.exit(f"memtest: {pid} was not started under the heap meter, and cannot be attached to later; {way_out}")
     dead = {(number, inode) for number, inode in heap_tree.list_pages() if not heap_page.is_alive(number)}
     return heap_tree.ProcessTree(pid, dead)

@@ -22,7 +22,7 @@ from tlsmem.run.validate import Outcome
 from tlsmem.schema import timed_record
 from tlsmem.schema.harness_output import CountedPart, Environment, Model, Thread, describe_error
 from tlsmem.schema.machine import read_machine
-from tlsmem.schema.records import SCHEMA, Record, run_key
+from tlsmem.schema.records import SCHEMA, Record, run_key, run_path
 from tlsmem.schema.run_origins import AllocatorRecord, Machine, Peer, Sha256, SourceRecord
 
 
@@ -73,7 +73,7 @@ class Provenance:
     def declared(self, run: Run) -> dict:
         """The fields of the record that are known before the run."""
         build, features = read_manifest(run.stack), cpu_features.features(run)
-        return {
+        fields = {
             **build.model_dump(),
             "schema": SCHEMA,
             "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter in HEAP_METERS else None,
@@ -91,6 +91,7 @@ class Provenance:
             "argv": argv(run, self.suites[run.suite]),
             "machine": self.machine.model_dump(),
         }
+        return fields | {"path": run_path(fields)}
 
     def allocator(self, run: Run) -> AllocatorRecord:
         return installed(run.allocator, self.allocators[run.allocator])

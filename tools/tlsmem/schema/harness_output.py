@@ -28,7 +28,7 @@ Meter = Literal["rss", "heap", "sites", "time", "instructions"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
 Env = Literal["lab", "deployed", "deployed-thp"]
 Data = Literal["short", "full"]  # payloads of 1 KiB, or full records too
-Cpu = Literal["all", "no-avx512", "no-aes", "baseline"]
+Cpu = Literal["all", "no-avx512", "no-adx", "no-aes", "baseline"]
 Book = Annotated[dict[Annotated[str, Field(pattern="_bytes$")], NonNegativeInt], Field(min_length=1)]
 
 

@@ -5,8 +5,10 @@ import platform
 import re
 from pathlib import Path
 
+from tlsmem.schema import machine_path
+from tlsmem.schema.machine_context import read_context
 from tlsmem.schema.recording_name import cpu_model
-from tlsmem.schema.run_origins import Machine
+from tlsmem.schema.run_origins import Machine, MachinePath
 
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -23,6 +25,8 @@ def read_machine() -> Machine:
         libc=" ".join(platform.libc_ver()),
         governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else None,
         thp_host=parse_selected(THP.read_text()) if THP.exists() else "none",
+        path=MachinePath.model_validate(machine_path.read_path()),
+        context=read_context(),
     )
 
 

@@ -15,7 +15,7 @@ from tlsmem.schema.harness_output import describe_error
 from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.possible_figures import find_impossible
 from tlsmem.schema.recording_files import RESTORE
-from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, Record, run_key
+from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, Record, run_key, run_path
 
 
 def load(recording: Path | str) -> list[Record]:
@@ -106,7 +106,10 @@ UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)
 
 def check_key(record: Record, place: str) -> None:
     """Raise BadRecording when the record's key is not that of its fields, as when one of them was changed."""
-    key = run_key(record.model_dump(include=ALL_KEY_FIELDS))
+    fields = record.model_dump(include=ALL_KEY_FIELDS)
+    if record.path != (path := run_path(fields)):
+        raise BadRecording(f"{place}: its path is {record.path}, but its machine's is {path}; {RESTORE}")
+    key = run_key(fields)
     if record.key != key:
         raise BadRecording(f"{place}: its key is {record.key}, but its fields have the key {key}; {RESTORE}")
 

@@ -27,6 +27,7 @@ from tlsmem.schema.harness_output import (
     Window,
 )
 from tlsmem.schema.harness_output import Phase as Phase  # for those who read records
+from tlsmem.schema.machine_path import THP_OFF, path_digest
 from tlsmem.schema.roles import Process
 from tlsmem.schema.run_origins import AllocatorRecord, CpuFeatures, Machine, Peer, Sha256, SourceRecord
 from tlsmem.schema.timed_record import Instructions, Noise, Timing
@@ -56,23 +57,23 @@ class RecordedCallstacks(Model):
         return self
 
 
-SCHEMA = 5
+SCHEMA = 6
 CHECKSUMS_SINCE = 5  # the schema from which on a line ends in its checksum
 UNDECLARED_MACHINE_FIELDS = (
     "memory_bytes",
     "governor",
     "thp_host",
-)  # of the machine: may change without its being another machine
+)  # of a machine without a path: may change without its being another machine
 
 TIMED = ("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions")
-ABSENT_WHEN_NONE = ("sites", "cpu_features", *TIMED, "checksum")
+ABSENT_WHEN_NONE = ("path", "sites", "cpu_features", *TIMED, "checksum")
 SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
 
 
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2, 3, 4, 5] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4, 5, 6] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
@@ -98,6 +99,7 @@ class Record(Model):
     commit: str
     dirty: bool
     machine: Machine
+    path: str | None = Field(default=None, pattern="^[0-9a-f]{8}$")  # None: not recorded, of schemas before 6
     started_at: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
     elapsed_ns: NonNegativeInt
     status: Literal["measured", "unsupported", "failed"]
@@ -200,18 +202,36 @@ KEY_FIELDS = (
 ALL_KEY_FIELDS = {*KEY_FIELDS, "env", "cpu_features", "peer", "argv", "machine"}
 
 
+def run_path(fields: dict[str, Any]) -> str | None:
+    """Return the name of the path that a run took, from its fields as a record has them.
+
+    That is the machine's path without the CPU features that the library was kept from, and with the huge pages that
+    the process got. None where the machine's is not recorded."""
+    machine, features = fields["machine"], fields.get("cpu_features") or {}
+    if not machine.get("path"):
+        return None
+    thp = {"lab": THP_OFF, "deployed-thp": "always"}.get(fields["env"], machine["thp_host"])
+    return path_digest(machine["path"], machine["cpus"], features.get("hides") or (), thp)
+
+
 def run_key(fields: dict[str, Any]) -> str:
     """Return what identifies a run, from its fields as a record has them: the first 16 digits of a SHA-256.
 
-    The key covers the declared fields, the binary and the machine. It does not cover the CPU that the run is pinned to
-    and the descriptors that it inherits: the slot chooses them, not the campaign."""
+    The key covers the declared fields, the binary and the path; of older schemas, which have no path, the machine. It
+    does not cover the CPU that the run is pinned to and the descriptors that it inherits: the slot chooses them, not
+    the campaign."""
     declared = {name: fields[name] for name in KEY_FIELDS}
     declared |= {"env": fields["env"]} if "env" in fields else {}  # schema 1 has none
     declared |= {"cpu_features": fields["cpu_features"]} if fields.get("cpu_features") else {}
     peer = fields["peer"]
     declared["peer"] = peer and {name: peer[name] for name in ("stack", "binary_sha256")}
     declared["argv"] = [word for word in fields["argv"] if not word.startswith(SLOT_ARGUMENTS)]
-    declared["machine"] = {
-        name: value for name, value in fields["machine"].items() if name not in UNDECLARED_MACHINE_FIELDS
-    }
+    if path := run_path(fields):
+        return digest_fields(declared | {"path": path})
+    machine = {name: value for name, value in fields["machine"].items() if name not in UNDECLARED_MACHINE_FIELDS}
+    return digest_fields(declared | {"machine": machine})
+
+
+def digest_fields(declared: dict[str, Any]) -> str:
+    """Return the start of the SHA-256 of these fields."""
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]

@@ -42,27 +42,38 @@ def select_latest_builds(records: Iterable[Record]) -> list[Record]:
 def conditions(record: Record) -> tuple[tuple[str, ...], MachineFields]:
     """Return what a run's key has besides its declared fields and its binary: the suite's arguments and the machine."""
     varying = ("build/harness/", "sessions=", "window=", *SLOT_ARGUMENTS, *DECLARED_ARGUMENTS)
-    return tuple(word for word in record.argv if not word.startswith(varying)), declared_machine(record.machine)
+    return tuple(word for word in record.argv if not word.startswith(varying)), machine_identity(record.machine)
 
 
 @cache
-def declared_machine(machine: Machine) -> MachineFields:
-    """Return the fields of the machine that make it another machine when they differ."""
-    return tuple((name, value) for name, value in machine.model_dump().items() if name not in UNDECLARED_MACHINE_FIELDS)
+def machine_identity(machine: Machine) -> MachineFields:
+    """Return the fields that tell machines apart: those of the path, and the number of CPUs.
+
+    Where no path is recorded they are those of older schemas, so such a machine is never one with a path."""
+    if machine.path:
+        return ("cpus", machine.cpus), *machine.path.model_dump().items()
+    known = machine.model_dump()
+    return tuple((name, value) for name, value in known.items() if name not in (*UNDECLARED_MACHINE_FIELDS, "context"))
 
 
-def arrangement(record: Record) -> tuple[str, ...]:
-    """Return the arguments that follow from roles and environment, which are declared: equal where those are."""
-    return tuple(word for word in record.argv if word.startswith(DECLARED_ARGUMENTS))
+def arrangement(record: Record) -> tuple[str | None, ...]:
+    """Return the run's path, and the arguments that follow from roles and environment: equal where those are."""
+    return record.path, *(word for word in record.argv if word.startswith(DECLARED_ARGUMENTS))
+
+
+def declared_arrangement(record: Record) -> tuple[str, ...]:
+    """Return what a campaign declares that decides the arrangement."""
+    cpu = record.cpu_features.name if record.cpu_features else ""
+    return record.stack, record.suite, record.roles, record.env, cpu
 
 
 def select_comparable(records: Iterable[Record]) -> list[Record]:
     """Return the runs of each stack's latest build that share conditions, arrangement and meter with the last run.
 
-    Conditions are compared in each suite, arrangements for each roles and environment of it, and builds of the heap
-    meter for each kind of run."""
+    Conditions are compared in each suite, arrangements for each roles, environment and CPU= of it, and builds of the
+    heap meter for each kind of run."""
     alike = select_like_latest(select_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
-    alike = select_like_latest(alike, lambda one: (one.stack, one.suite, one.roles, one.env), arrangement)
+    alike = select_like_latest(alike, declared_arrangement, arrangement)
     return select_like_latest(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
 
 

@@ -2,6 +2,7 @@
 
 Bytes are per pair; in a process of one role, which has half of a run's sessions, they are per session of the role."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,6 +61,16 @@ class RssLine:
 def rss_quantity(phase: str | None) -> Quantity:
     """RSS at the end of the phase, or its peak (None)."""
     return session_cost.rss_at_end(phase) if phase else session_cost.peak_rss
+
+
+def rss_slope(phase: str | None) -> Callable[[Series], float | None]:
+    """Return what takes the slope of a series, per pair: of RSS at the end of the phase, or of its peak (None)."""
+
+    def slope(series: Series) -> float | None:
+        line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity(phase)))
+        return 2 * line.slope if line else None
+
+    return lambda series: None if why_no_such_phase(series, phase) else slope(series)
 
 
 def why_no_such_phase(series: Series, phase: str | None) -> Missing | None:

@@ -11,7 +11,14 @@ from tlsmem.config.run import Run
 from tlsmem.schema.harness_output import Env, Meter, Roles, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ITSELF, Process
-from tlsmem.stats.comparability import describe_dropped, select_comparable, select_latest_builds, sort_by_start
+from tlsmem.stats.comparability import (
+    MachineFields,
+    describe_dropped,
+    machine_identity,
+    select_comparable,
+    select_latest_builds,
+    sort_by_start,
+)
 from tlsmem.stats.series import Series as Series  # for those who read a selection
 from tlsmem.stats.series import Setting as Setting
 from tlsmem.stats.series import cpu_name, data_size, peer_name
@@ -36,6 +43,7 @@ class Selection:
     stacks: tuple[str, ...]
     settings: tuple[Setting, ...]
     left_out: tuple[str, ...] = ()  # sentences: how many runs stand in no line, and why
+    machines: tuple["Selection", ...] = ()  # where several machines made such runs: those of each
 
     def series(self, stack: str, setting: Setting, process: Process = "both") -> Series:
         """Return the runs of a stack in a setting as this process saw them; no runs where there are none.
@@ -65,7 +73,8 @@ class Selection:
         settings = tuple(filter(wanted, self.settings))
         records = tuple(one for one in self.records if Setting.from_record(one) in settings)
         there = {one.stack for one in records}
-        return Selection(records, tuple(one for one in self.stacks if one in there), settings, self.left_out)
+        stacks = tuple(one for one in self.stacks if one in there)
+        return Selection(records, stacks, settings, self.left_out, tuple(one.where(wanted) for one in self.machines))
 
     def sessions(self, meter: Meter = "rss") -> list[int]:
         """Return the numbers of sessions that were run under the meter, in increasing order."""
@@ -162,7 +171,18 @@ def select(
         return asked["suites"].index(setting.suite), setting.allocator, *kind, width
 
     settings = sorted({Setting.from_record(one) for one in kept}, key=place)
-    missing = describe_dropped(
-        *(list(filter(wanted, some)) for some in (records, select_latest_builds(records), alike))
+    of_builds = select_latest_builds(records)
+    missing = describe_dropped(*(list(filter(wanted, some)) for some in (records, of_builds, alike)))
+    machines = tuple(
+        Selection(tuple(runs), tuple(asked["stacks"]), tuple(settings))
+        for runs in split_by_machine(filter(wanted, of_builds))
     )
-    return Selection(tuple(kept), tuple(asked["stacks"]), tuple(settings), missing)
+    return Selection(tuple(kept), tuple(asked["stacks"]), tuple(settings), missing, machines)
+
+
+def split_by_machine(records: Iterable[Record]) -> list[list[Record]]:
+    """Return the newest comparable runs of each machine; none where there is one machine only."""
+    found: dict[MachineFields, list[Record]] = {}
+    for one in records:
+        found.setdefault(machine_identity(one.machine), []).append(one)
+    return [select_newest(select_comparable(runs)) for runs in found.values()] if len(found) > 1 else []

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from tlsmem.schema.harness_arguments import has_full_records
-from tlsmem.schema.harness_output import Data, Env, Meter, Roles, Window
+from tlsmem.schema.harness_output import Cpu, Data, Env, Meter, Roles, Window
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Process, Role
 
@@ -63,7 +63,7 @@ def data_size(record: Record) -> Data:
     return "full" if has_full_records(record) else "short"
 
 
-def cpu_name(record: Record) -> str:
+def cpu_name(record: Record) -> Cpu:
     """Return the name of the CPU features that the library was limited to, or `all`."""
     return record.cpu_features.name if record.cpu_features else "all"
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tlsmem.schema.harness_output import Meter, Scenario
-from tlsmem.schema.records import SLOT_ARGUMENTS, UNDECLARED_MACHINE_FIELDS, Record
+from tlsmem.schema.records import SLOT_ARGUMENTS, Record
 from tlsmem.stats.comparability import (
     DECLARED_ARGUMENTS,
     MachineFields,
-    declared_machine,
     describe_dropped,
+    machine_identity,
     select_latest_builds,
     select_like_latest,
     sort_by_start,
@@ -49,9 +49,9 @@ def describe_left_out(
 def differing(one: Record, other: Record, arguments: Callable[[Record], Iterable[str]]) -> Iterator[str]:
     """Yield the arguments and the machine's values that the one run has and the other has not."""
     yield from (word for word in arguments(one) if word not in set(arguments(other)))
-    ours, others = one.machine.model_dump(), other.machine.model_dump()
-    for name, value in ours.items():
-        if name not in UNDECLARED_MACHINE_FIELDS and value != others[name]:
+    theirs = dict(machine_identity(other.machine))
+    for name, value in machine_identity(one.machine):
+        if name not in theirs or value != theirs[name]:
             yield f"{name} {value}"
 
 
@@ -187,7 +187,7 @@ def line_of(record: Record) -> tuple[str, Work, Meter]:
 
 def conditions(record: Record) -> tuple[tuple[str, ...], MachineFields]:
     """Return what comparable runs share besides: the suite's arguments, the rounds, and the machine."""
-    return arguments(record), declared_machine(record.machine)
+    return arguments(record), machine_identity(record.machine)
 
 
 def arguments(record: Record) -> tuple[str, ...]:

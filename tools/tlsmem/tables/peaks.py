@@ -7,14 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
+from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.peak_figure import PeakFigure, compare_peaks, find_peak
 from tlsmem.stats.repeats import SINGLE_RUN_NOTE, WITHIN_SPREAD_NOTE, RepeatChange
 from tlsmem.stats.selection import Selection
-from tlsmem.stats.series import Setting, is_one_process
+from tlsmem.stats.series import Series, Setting, is_one_process
 from tlsmem.stats.session_cost import KIB
 from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
+
+
+class StackPeak(NamedTuple):
+    """A peak, and how far it lies apart between machines."""
+
+    figure: PeakFigure
+    machines: MachineSpread | Missing
 
 
 class PeakRow(NamedTuple):
@@ -23,6 +31,7 @@ class PeakRow(NamedTuple):
     setting: Setting
     sessions: int
     peaks: dict[str, PeakFigure | Missing]
+    machines: dict[str, MachineSpread | Missing]
 
 
 def kib_cell(value: float) -> Cell:
@@ -33,6 +42,12 @@ def kib_cell(value: float) -> Cell:
 def peak_cell(peak: PeakFigure) -> Cell:
     """The median of the repeats in KiB."""
     return with_note(kib_cell(peak.bytes), RETURNED_MEMORY_NOTE if peak.gave_back_memory else None)
+
+
+def stack_peak_cell(peak: StackPeak) -> Cell:
+    """The peak, with a note where several machines have it."""
+    note = peak.machines.describe() if isinstance(peak.machines, MachineSpread) else None
+    return with_note(peak_cell(peak.figure), note)
 
 
 def percent_cell(change: RepeatChange) -> Cell:
@@ -49,16 +64,21 @@ SESSIONS = Column("sessions", "N", value=lambda row: row.sessions, form=integer_
 def stack_columns(stacks: Sequence[str]) -> Iterator[Column]:
     """A column for each stack, then one for each against the first."""
     for stack in stacks:
-        yield Column(f"{stack} peak_rss_kib", f"{stack} KiB", value=peak_value(stack), form=peak_cell)
+        yield Column(f"{stack} peak_rss_kib", f"{stack} KiB", value=peak_value(stack), form=stack_peak_cell)
     for stack in stacks[1:]:
         change = change_value(stacks[0], stack)
         heading = f"{stack} against {stacks[0]}"
         yield Column(f"{stack} difference_percent", heading, value=change, form=percent_cell)
 
 
-def peak_value(stack: str) -> Callable[[PeakRow], PeakFigure | Missing]:
+def peak_value(stack: str) -> Callable[[PeakRow], StackPeak | Missing]:
     """Return a function that takes the stack's peak of a row."""
-    return lambda row: row.peaks[stack]
+
+    def take(row: PeakRow) -> StackPeak | Missing:
+        peak = row.peaks[stack]
+        return peak if isinstance(peak, Missing) else StackPeak(peak, row.machines[stack])
+
+    return take
 
 
 def change_value(before: str, after: str) -> Callable[[PeakRow], RepeatChange | Missing]:
@@ -85,4 +105,19 @@ def rows(selection: Selection, sessions: Sequence[int] | None) -> Iterator[PeakR
         every = {stack: selection.series(stack, setting) for stack in selection.stacks}
         counts = {run.sessions for series in every.values() for run in series.with_meter("rss")}
         for count in sorted(counts & set(sessions or counts)):
-            yield PeakRow(setting, count, {stack: find_peak(series, count) for stack, series in every.items()})
+            found = {stack: find_peak(series, count) for stack, series in every.items()}
+            machines = {
+                stack: spread_between_machines(selection.machines, series, peak_bytes(count))
+                for stack, series in every.items()
+            }
+            yield PeakRow(setting, count, found, machines)
+
+
+def peak_bytes(sessions: int) -> Callable[[Series], float | None]:
+    """Return a function that takes the peak of a series at this N, in bytes."""
+
+    def take(series: Series) -> float | None:
+        peak = find_peak(series, sessions)
+        return None if isinstance(peak, Missing) else peak.bytes
+
+    return take

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.bootstrap import Interval
+from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.rss_line import QUOTIENT, RSS_PHASES, Residual, RssLine, fit_rss
+from tlsmem.stats.rss_line import QUOTIENT, RSS_PHASES, Residual, RssLine, fit_rss, rss_slope
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_one_process, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB
@@ -25,6 +26,7 @@ class RssRow(NamedTuple):
     holder: str  # whose sessions stay in the process
     at: str  # which RSS
     line: RssLine | Missing
+    machines: MachineSpread | Missing  # of the slope
 
 
 def slope_cell(line: RssLine) -> Cell:
@@ -71,6 +73,12 @@ def interval_cell(interval: Interval) -> Cell:
     return Cell(f"{interval.low:,.0f} to {interval.high:,.0f}", interval.rounded())
 
 
+def machines_cell(spread: MachineSpread) -> Cell:
+    """The spread, and of how many machines it is."""
+    data = {"share": round(spread.share, 6), "machines": spread.machines}
+    return Cell(f"{100 * spread.share:.1f} % of {spread.machines}", data)
+
+
 def line_value(take: Callable[[RssLine], Any]) -> Callable[[RssRow], Any]:
     """What is taken of a row's line where it has one."""
     return lambda row: row.line if isinstance(row.line, Missing) else take(row.line)
@@ -96,9 +104,14 @@ COLUMNS = (  # {} stands for what the slope is per
 )
 
 
-def columns_per(unit: str) -> Iterator[Column]:
+BETWEEN_MACHINES = Column(
+    "between_machines", "between machines", value=lambda row: row.machines, form=machines_cell
+)  # where several are recorded
+
+
+def columns_per(unit: str, selection: Selection) -> Iterator[Column]:
     """Yield the columns, with what the slope is per in their names."""
-    for column in COLUMNS:
+    for column in (*COLUMNS, *[BETWEEN_MACHINES] * bool(selection.machines)):
         yield replace(column, key=column.key.format(unit), heading=column.heading.format(unit))
 
 
@@ -109,7 +122,8 @@ def rows(selection: Selection) -> Iterator[RssRow]:
             for holder, process in processes_by_holder(setting).items():
                 series = selection.series(stack, setting, process)
                 for at, phase in RSS_PHASES.items():
-                    yield RssRow(stack, setting, holder, at, fit_rss(series, phase))
+                    machines = spread_between_machines(selection.machines, series, rss_slope(phase))
+                    yield RssRow(stack, setting, holder, at, fit_rss(series, phase), machines)
 
 
 def rss_costs(selection: Selection) -> Table:
@@ -119,7 +133,7 @@ def rss_costs(selection: Selection) -> Table:
         "The line through (sessions, RSS) by least squares; a pair is two sessions. "
         f"{describe_common_settings(selection)}."
     )
-    columns = [*setting_columns(selection), STACK, AT, *columns_per("pair")]
+    columns = [*setting_columns(selection), STACK, AT, *columns_per("pair", selection)]
     table = Table("rss", "RSS per pair of sessions", caption, columns)
     table.add_rows(rows(selection))
     return table
@@ -133,7 +147,7 @@ def role_costs(selection: Selection) -> Table:
         "squares. Split: both at once; keep: one that frees each window's peers. "
         f"{describe_common_settings(selection)}."
     )
-    columns = [*setting_columns(selection), STACK, PROCESS, AT, *columns_per("session")]
+    columns = [*setting_columns(selection), STACK, PROCESS, AT, *columns_per("session", selection)]
     table = Table("roles", "RSS per session, by role", caption, columns)
     table.add_rows(rows(selection))
     return table

@@ -65,11 +65,14 @@ def allocator_as_used(record: Record) -> str:
     return f"{allocator_name(record)} {version}".strip()
 
 
+NOT_RECORDED = "not recorded"  # the path of machines in older schemas
+
+
 def describe_machine(record: Record) -> str:
     """Return the machine's CPU, memory and system, in one line."""
     machine = record.machine
     hardware = f"{machine.cpu}, {machine.cpus} CPUs, {machine.memory_bytes / 2**30:.1f} GiB"
-    return f"{hardware}, {machine.os}, Linux {machine.kernel}"
+    return f"{hardware}, {machine.os}, Linux {machine.kernel}, path {machine.path_name or NOT_RECORDED}"
 
 
 def dates(records: Iterable[Record]) -> str:

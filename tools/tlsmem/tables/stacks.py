@@ -14,8 +14,9 @@ from tlsmem.schema.roles import Role
 from tlsmem.stats.allocator_statistics import RETURNED_MEMORY_NOTE
 from tlsmem.stats.c10k_figure import C10kFigure, find_c10k
 from tlsmem.stats.live_heap import SessionHeap
+from tlsmem.stats.machine_spread import MachineSpread, spread_between_machines
 from tlsmem.stats.missing import Missing
-from tlsmem.stats.rss_line import RssLine, fit_rss
+from tlsmem.stats.rss_line import RssLine, fit_rss, rss_slope
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures, Setting, is_same_stack_pair
@@ -43,11 +44,17 @@ class EstablishedHeap(NamedTuple):
     lent_bytes: float | None  # what of it is not the library's own: known of stacks with a sites run
 
 
+class EstablishedRss(NamedTuple):
+    line: RssLine
+    machines: MachineSpread | Missing
+
+
 @dataclass(frozen=True)
 class StackRow(SeriesFigures):
     """A role of a stack in a setting, with what one more session costs."""
 
     role: Role
+    machines: tuple[Selection, ...] = ()  # where several machines have runs of it
 
     @cached_property
     def heap(self) -> SessionHeap | RuntimeHeap:
@@ -78,9 +85,12 @@ class StackRow(SeriesFigures):
         return EstablishedHeap(self.established, sum_lent_bytes(self.series, self.role) if is_metered else None)
 
     @property
-    def rss(self) -> RssLine | Missing:
-        """At `established`."""
-        return self.why_no_process or fit_rss(self.series, "established")
+    def rss(self) -> EstablishedRss | Missing:
+        """With how far it lies apart between machines."""
+        line = self.why_no_process or fit_rss(self.series, "established")
+        if isinstance(line, Missing):
+            return line
+        return EstablishedRss(line, spread_between_machines(self.machines, self.series, rss_slope("established")))
 
     @property
     def c10k(self) -> C10kFigure | Missing:
@@ -122,9 +132,10 @@ def established_cell(heap: EstablishedHeap) -> Cell:
     return with_note(live_cell(heap.figure), lent_note(heap))
 
 
-def rss_cell(line: RssLine) -> Cell:
-    """The slope and its interval."""
-    return with_note(slope_interval_cell(line), RETURNED_MEMORY_NOTE if line.gave_back_memory else None)
+def rss_cell(rss: EstablishedRss) -> Cell:
+    """The slope and its interval, and how far it lies apart between machines."""
+    cell = with_note(slope_interval_cell(rss.line), RETURNED_MEMORY_NOTE if rss.line.gave_back_memory else None)
+    return with_note(cell, rss.machines.describe() if isinstance(rss.machines, MachineSpread) else None)
 
 
 def c10k_cell(figure: C10kFigure) -> Cell:
@@ -149,7 +160,8 @@ def rank_by_live_heap(selection: Selection, setting: Setting, role: Role) -> lis
     """Each stack that was measured in this setting: by what is established, the smallest first."""
     stacks = (selection.series(stack, setting, setting.processes[role]) for stack in selection.stacks)
     measured = (series for series in stacks if any(one.status == "measured" for one in series.records))
-    return sorted((StackRow(one, role) for one in measured), key=lambda row: bytes_per_session(row.established))
+    rows = (StackRow(one, role, selection.machines) for one in measured)
+    return sorted(rows, key=lambda row: bytes_per_session(row.established))
 
 
 def unmeasured_stacks(selection: Selection) -> dict[tuple[str, str], list[str]]:
