@@ -70,7 +70,7 @@ def test_no_text_lies_over_another_and_all_are_inside(made):
 
 
 def test_bars_differ_by_language():
-    assert [stacks.language(stack)[0] for stack in (OPENSSL, RUSTLS, GO, "gone@1")] == [
+    assert [stack_colours.stack_language(stack)[0] for stack in (OPENSSL, RUSTLS, GO, "gone@1")] == [
         "C and C++",
         "Rust",
         "Go",

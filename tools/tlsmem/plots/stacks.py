@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tlsmem.config import definitions
-from tlsmem.plots import plot_command
+from tlsmem.plots import in_use, plot_command
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.picture import STYLE, add_title_and_legend, save
+from tlsmem.plots.stack_colours import colour_legend, stack_colour
 from tlsmem.schema.harness_output import Role
+from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import RuntimeFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
@@ -27,7 +28,6 @@ from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 ROW = 0.235  # inches
 WIDE = 190  # characters of a line of what has no bar
 KEPT, PEAK = 1.09, 1.16  # where their columns of figures end, in parts of the scale
-LANGUAGES = {"c": ("C and C++", "#0072B2"), "rust": ("Rust", "#E69F00"), "go": ("Go", "#009E73")}  # by harness
 
 
 def the_one(selection: Selection) -> Setting:
@@ -42,12 +42,6 @@ def the_one(selection: Selection) -> Setting:
     raise ValueError("no pair of one stack was measured in the laboratory")
 
 
-def language(stack: str) -> tuple[str, str]:
-    """With its colour. A stack that is not in stacks.toml any more is of none."""
-    known = definitions.stacks().get(stack)
-    return LANGUAGES[known.harness] if known else ("not known", "#999999")
-
-
 def bar(axes: Axes, at: int, row: StackRow, widest: float) -> None:
     """With its figures in columns on the right."""
     peak, kept = row.peak, row.established
@@ -56,7 +50,7 @@ def bar(axes: Axes, at: int, row: StackRow, widest: float) -> None:
         axes.text(0.004 * widest, at, f"– {kept.reason}", style="italic", **style)
         return
     size = bytes_per_session(kept) / KIB
-    axes.barh(at, size, height=0.7, color=language(row.stack)[1], edgecolor=INK, linewidth=0.5, zorder=2)
+    axes.barh(at, size, height=0.7, color=stack_colour(row.stack), edgecolor=INK, linewidth=0.5, zorder=2)
     axes.text(KEPT * widest, at, f"{size:.1f}", ha="right", weight="bold", **style)
     if not isinstance(peak, Missing):
         end = bytes_per_session(peak) / KIB
@@ -109,10 +103,8 @@ def describe_recording(selection: Selection) -> str:
 
 
 def keys(stacks: list[str]) -> list[Patch | Line2D]:
-    there = dict.fromkeys(map(language, stacks))
-    of_bars = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=name) for name, colour in there]
     mark = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
-    return [*of_bars, Line2D([], [], label="peak", **mark)]
+    return [*colour_legend(stacks), Line2D([], [], label="peak", **mark)]
 
 
 def save_every_suite(selection: Selection, output: Path) -> list[Path]:
@@ -127,6 +119,10 @@ def save_every_suite(selection: Selection, output: Path) -> list[Path]:
 
 
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
+    """Draw sessions in use where there are runs with full records, else established ones."""
+    used = plot_command.select_runs(given, "plot_stacks", roles=given.roles)
+    if base_settings(used):
+        return save(in_use.figure(used, given.role, given.suite), given.output)
     suites = [given.suite] if given.suite else None
     selection = plot_command.select_runs(given, "plot_stacks", suites=suites, roles=given.roles)
     return save(figure(selection, given.role), given.output)

@@ -8,13 +8,15 @@ from functools import partial
 
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES
-from tlsmem.plots import memory, stacks
+from tlsmem.plots import in_use, memory, stacks
 from tlsmem.plots import releases as plot_releases
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture
+from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection, select, select_campaign
 from tlsmem.tables.catalogue import has_many_stacks
 
+IN_USE = "What a server session in use holds"
 EVERY = "What a server session keeps, every stack"
 LIBRARIES = 3  # of a picture of releases
 SUITES = 3  # with a picture of every stack each
@@ -27,10 +29,23 @@ def pictures(recording: Recording, several: bool) -> Iterator[Picture]:
     if not selection or not any(one.status == "measured" for one in selection.records):
         return
     ending, named = (f"-{recording.name}", f", {recording.name}") if several else ("", "")
-    of = every_stack(recording, selection) if has_many_stacks(selection) else side_by_side(recording, selection)
+    if base_settings(selection):
+        of = stacks_in_use(recording, selection)
+    else:
+        of = every_stack(recording, selection) if has_many_stacks(selection) else side_by_side(recording, selection)
     for one in of:
         group = f"{one.group}{named}" if one.group else None
         yield one._replace(name=f"{one.name}{ending}", title=f"{one.title}{named}", group=group)
+
+
+def stacks_in_use(recording: Recording, selection: Selection) -> Iterator[Picture]:
+    """Servers of each suite, by what a session in use holds."""
+    command = f"tools/plot_stacks.py {recording_arguments(recording)} -o in-use --suite"
+    says = "With the library's own options and tickets, and with its ways to hold less. The table has the figures."
+    for suite in dict.fromkeys(setting.suite for setting in base_settings(selection)):
+        title = f"What a server session in use holds in {suite}"
+        draw = partial(in_use.figure, selection, "server", suite)
+        yield Picture(f"in-use-{suite}", title, says, f"{command} {shlex.quote(suite)}", draw, IN_USE, suite)
 
 
 def every_stack(recording: Recording, selection: Selection) -> Iterator[Picture]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tlsmem.config.table_names import NEEDS
+from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import is_one_process
 from tlsmem.tables import buckets, c10k
@@ -72,8 +73,9 @@ def has_many_stacks(selection: Selection) -> bool:
 def default_tables(selection: Selection) -> list[str]:
     """Return the names of the tables that are shown when nobody asks, in their order."""
     if has_many_stacks(selection):
-        return ["settings", "stacks"]
+        return ["settings", "in-use" if base_settings(selection) else "stacks"]
     where_they_tell = {
+        "in-use": bool(base_settings(selection)),
         "law": selection.where(is_one_process).varies("window"),
         "bends": has_bends(selection),
     }

@@ -3,7 +3,9 @@
 A column is one entry of COLUMNS: what it takes of a Place, and how that is written."""
 
 from collections.abc import Iterator
+from typing import TypeVar
 
+from tlsmem.run.validate import strip_suite
 from tlsmem.stats.configured_stack import (
     AT_REST,
     IDLE,
@@ -21,6 +23,7 @@ from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.stacks import live_cell
 from tlsmem.tables.table import Column, Table, integer_cell
 
+T = TypeVar("T")
 CAPTION = (
     "Bytes of live heap that one more session of the role adds, and RSS: the slope over sessions. In use: 16 KiB were "
     "sent and received, and the session waits in a read. The library's options are its defaults, and it issues as many "
@@ -35,11 +38,16 @@ def place_of(name: str, place: Place) -> int | Missing:
     return Missing("it has no figure") if number is None else number
 
 
+def without_suite(figure: T | Missing) -> T | Missing:
+    """Return the figure; a reason why there is none without the suite, which the row names."""
+    return Missing(strip_suite(figure.reason)) if isinstance(figure, Missing) else figure
+
+
 def live(configuration: Configuration, phase: str, key: str, heading: str) -> Column:
     """Return a column of live heap at the end of a phase."""
 
     def value(place: Place) -> LiveFigure | Missing:
-        return place.stack.live(configuration, phase)
+        return without_suite(place.stack.live(configuration, phase))
 
     return Column(key, heading, value=value, form=live_cell)
 
@@ -48,7 +56,7 @@ def rss(configuration: Configuration, phase: str, key: str, heading: str) -> Col
     """Return a column of RSS at the end of a phase."""
 
     def value(place: Place) -> RssLine | Missing:
-        return place.stack.rss(configuration, phase)
+        return without_suite(place.stack.rss(configuration, phase))
 
     return Column(key, heading, value=value, form=slope_interval_cell)
 
