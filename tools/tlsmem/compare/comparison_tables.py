@@ -18,6 +18,7 @@ from tlsmem.compare.site_changes import (
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.timed.cells import describe_gap
 
 SITES = 10  # rows of a role's
 TITLES = {
@@ -111,7 +112,8 @@ def difference_cell(row: ComparedFigure) -> Cell:
     data |= {"verdict": change.verdict}
     if change.low is not None:
         data |= {"low": round(change.low, 4), "high": round(change.high, 4)}
-    return Cell(words(change, unit), data, change.note)
+    note = "; ".join(filter(None, (change.note, change.gap and describe_gap(change.gap))))
+    return Cell(words(change, unit), data, note or None)
 
 
 def words(change: Change, unit: str) -> str:
