@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from tlsmem.compare import largest_changes
+from tlsmem.compare import change_text, largest_changes
 from tlsmem.compare.comparison import SETTINGS, ComparedFigure, Comparison, describe_setting
 from tlsmem.compare.figure_places import TIMED_METERS, readable_phase
 from tlsmem.compare.run_matching import Match
@@ -72,7 +72,7 @@ def place_columns(name: str) -> list[Column]:
 
 def at(name: str, row: ComparedFigure) -> list[Cell]:
     if name == "time":
-        return [text_cell(largest_changes.METER_NAMES[row.place.meter])]
+        return [text_cell(change_text.METER_NAMES[row.place.meter])]
     return [Cell(f"{row.place.sessions:,}", row.place.sessions)] if name in ("peak-rss", "rest") else []
 
 
@@ -95,7 +95,7 @@ def names(match: Match) -> list[Cell]:
 
 
 def number(value: Fraction | float) -> Cell:
-    return Cell(largest_changes.format_number(value), plain(value))
+    return Cell(change_text.format_number(value), plain(value))
 
 
 def plain(value: Fraction | float) -> int | float:
@@ -119,9 +119,9 @@ def difference_cell(row: ComparedFigure) -> Cell:
 def words(change: Change, unit: str) -> str:
     if change.verdict in (SAME, UNKNOWN):
         return change.verdict
-    share = "" if change.share is None else f" ({largest_changes.format_percent(change)})"
+    share = "" if change.share is None else f" ({change_text.format_percent(change)})"
     way = "fewer" if unit == "blocks" and change.amount < 0 else change.direction
-    return f"{largest_changes.format_number(abs(change.amount))} {unit} {way}{share}"
+    return f"{change_text.format_number(abs(change.amount))} {unit} {way}{share}"
 
 
 def blocks(change: Change) -> Cell:

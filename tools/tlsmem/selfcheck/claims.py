@@ -202,11 +202,11 @@ def check_roles(selection: Selection) -> Iterator[Verdict]:
             phases = role_sums.comparable_phases(selection, stack, setting)
             references = role_sums.reference_settings(setting)
             if phases and any(role_sums.live_by_role(selection, stack, one, phases[0]) for one in references):
-                differences = role_sums.check_setting(selection, stack, setting)
+                difference = role_sums.check_setting(selection, stack, setting)
                 equal = f"equal at the end of {len(phases)} phase{'s' * (len(phases) > 1)}"
-                measured = describe_split_difference(differences) if differences else equal
+                measured = describe_split_difference(difference) if difference else equal
                 names = (f"live heap of roles, {setting.roles}", stack, setting.suite)
-                yield Verdict(*names, measured, "as together, to the byte", not differences)
+                yield Verdict(*names, measured, "as together, to the byte", not difference)
 
 
 def check_large_counts(series: Series) -> Iterator[Verdict]:
