@@ -81,7 +81,7 @@ class Board:
         with self.lock:
             tasks = self.estimate.tasks.values()
             ended = sum(task.ended for task in tasks)
-            left = describe_left(self.estimate.left_s(time.monotonic() - self.begin))
+            left = describe_left(self.estimate.remaining_s(time.monotonic() - self.begin))
         return f"{ended} of {len(tasks)} stacks, {left}"
 
 

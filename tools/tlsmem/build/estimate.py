@@ -34,7 +34,7 @@ class Task:
         return not self.ended and not self.told and self.used_s > OVERRUN * self.cpu_s
 
     @property
-    def whole_s(self) -> float:
+    def total_s(self) -> float:
         """CPU seconds that it is expected to take, as far as is known now."""
         return max(self.cpu_s, self.used_s / OVERRUN) if self.overrun else self.cpu_s
 
@@ -43,7 +43,7 @@ class Task:
         """Of 1."""
         if self.ended or not self.cpu_s:
             return float(self.ended)
-        used = self.used_s / self.whole_s
+        used = self.used_s / self.total_s
         return min(self.told, TRUSTED * used) if self.told else used
 
 
@@ -60,10 +60,10 @@ class Estimate:
         alone = [cpu_s / min(self.cpus, self.tasks[name].rate) for name, cpu_s in work_s.items()]
         return max(sum(work_s.values()) / self.cpus, *alone, 0.0)
 
-    def left_s(self, elapsed_s: float) -> float | None:
+    def remaining_s(self, elapsed_s: float) -> float | None:
         """None where most of it is a guess."""
-        finished = {name: task.whole_s * task.done for name, task in self.tasks.items()}
-        remaining = {name: task.whole_s * (1 - task.done) for name, task in self.tasks.items()}
+        finished = {name: task.total_s * task.done for name, task in self.tasks.items()}
+        remaining = {name: task.total_s * (1 - task.done) for name, task in self.tasks.items()}
         guessed = sum(work_s for name, work_s in remaining.items() if self.tasks[name].overrun)
         if guessed > DOUBTFUL * sum(remaining.values()):
             return None
@@ -81,8 +81,8 @@ class Estimate:
 
     def done_part(self) -> float:
         """Of 1, by work."""
-        whole = sum(task.whole_s for task in self.tasks.values())
-        return sum(task.whole_s * task.done for task in self.tasks.values()) / whole if whole else 0.0
+        whole = sum(task.total_s for task in self.tasks.values())
+        return sum(task.total_s * task.done for task in self.tasks.values()) / whole if whole else 0.0
 
 
 def describe_left(seconds: float | None) -> str:

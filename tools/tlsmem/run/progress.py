@@ -63,16 +63,16 @@ class RunBoard:
         self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
             said = describe_outcome(outcome, took_s)
-            left = f" ({describe_left(self.left_s())})" if self.unfinished else ""
+            left = f" ({describe_left(self.remaining_s())})" if self.unfinished else ""
             print(f"{self.count:>4}/{self.total} {run}: {said}{left}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {describe_outcome(outcome)}", markup=False, soft_wrap=True)
 
     def left(self) -> str:
         """Runs done and time left."""
-        return f"{self.count}/{self.total}, {describe_left(self.left_s())}"
+        return f"{self.count}/{self.total}, {describe_left(self.remaining_s())}"
 
-    def left_s(self) -> float | None:
+    def remaining_s(self) -> float | None:
         """By how long runs of each kind took; a kind of which none has ended is taken for an average one.
 
         None while too little has ended to tell."""
