@@ -110,14 +110,14 @@ def kind(run: Run) -> tuple[str, ...]:
     return run.stack, run.peer or "", run.suite, run.meter, run.scenario, run.allocator, run.roles
 
 
-def describe_outcome(outcome: Outcome, whole_s: float | None = None) -> str:
-    """`whole_s`: with its runs under callgrind, which are not in the outcome's time."""
+def describe_outcome(outcome: Outcome, total_s: float | None = None) -> str:
+    """`total_s`: with its runs under callgrind, which are not in the outcome's time."""
     if outcome.status != "measured":
         return f"{outcome.status}: {outcome.reason}"
     if outcome.instructions:
         parts = ((name, outcome.instructions.parts.get(name)) for name in MAIN)
         said = ", ".join(f"{name} {count:,.0f}" for name, count in parts if count is not None)
-        return f"{whole_s or outcome.elapsed_ns / 1e9:.1f} s under callgrind, {said} instructions a round"
+        return f"{total_s or outcome.elapsed_ns / 1e9:.1f} s under callgrind, {said} instructions a round"
     if outcome.threads:
         together = f" (all {len(outcome.threads)} threads)" * (len(outcome.threads) > 1)
         return f"{outcome.elapsed_ns / 1e9:.1f} s, {', '.join(rates(outcome.threads))}{together}"
