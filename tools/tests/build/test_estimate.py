@@ -45,6 +45,23 @@ def test_a_task_that_takes_longer_than_expected_leaves_the_time_unknown_while_it
     assert Estimate({"a": overrun}, cpus=2).remaining_s(60) == 0
 
 
+@pytest.mark.parametrize("actual_s", [550, 600, 650])
+def test_what_was_recorded_here_leaves_the_time_known_within_a_factor_of_two(actual_s):
+    """One silent build, recorded as 600 s: from the first minute on, until a few seconds are left."""
+    estimate = Estimate({"a": Task(600, rate=1, recorded=True)}, cpus=2)
+    for elapsed_s in range(60, actual_s - 60 + 1):
+        estimate.tasks["a"].used_s = elapsed_s
+        factor = estimate.remaining_s(elapsed_s) / (actual_s - elapsed_s)
+        assert 0.5 <= factor <= 2.0, elapsed_s
+
+
+def test_a_task_that_takes_far_longer_than_recorded_is_not_the_one_that_was_recorded():
+    task = Task(100, rate=1, recorded=True, used_s=140)
+    assert Estimate({"a": task}, cpus=1).remaining_s(140) == pytest.approx(14)
+    task.used_s = 151
+    assert Estimate({"a": task}, cpus=1).remaining_s(151) is None
+
+
 def test_what_has_ended_has_nothing_left_and_nothing_is_divided_by_zero():
     assert Estimate({"a": Task(0.0)}, cpus=2).remaining_s(1) == 0
     assert Estimate({"a": Task(0.0)}, cpus=2).done_part() == 0
