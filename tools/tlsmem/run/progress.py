@@ -14,7 +14,8 @@ from tlsmem.run.validate import Outcome
 from tlsmem.schema.harness_output import ThreadLine
 
 START = 100  # what starting a harness takes, in sessions
-ENOUGH = 0.02  # of all work, to tell how long the rest takes
+ENOUGH, ENOUGH_S = 0.02, 30.0  # of all work, or seconds of finished runs, to tell how long the rest takes
+MARGIN = 0.1  # a run takes at least so much longer than it has taken
 MIB = 1024 * 1024
 MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 
@@ -77,7 +78,7 @@ class RunBoard:
 
         None while too little has ended to tell."""
         seconds, done = (sum(column) for column in zip(*self.paces.values(), strict=True)) if self.paces else (0.0, 0)
-        if done < ENOUGH * self.weight:
+        if done < ENOUGH * self.weight and seconds < ENOUGH_S:
             return None
         now, average = time.monotonic(), (seconds, done)
 
@@ -85,7 +86,10 @@ class RunBoard:
             spent_s, finished = self.paces.get(kind(run), average)
             return work(run) * spent_s / finished
 
-        under_way = {run: max(0.0, expected_s(run) - (now - begin)) for run, begin in self.begun.values()}
+        def left_s(run: Run, elapsed_s: float) -> float:
+            return max(expected_s(run) - elapsed_s, MARGIN * elapsed_s)
+
+        under_way = {run: left_s(run, now - begin) for run, begin in self.begun.values()}
         waiting_s = sum(expected_s(run) for run in self.unfinished if run not in under_way)
         return max([(waiting_s + sum(under_way.values())) / self.jobs, *under_way.values()])
 
