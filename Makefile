@@ -31,7 +31,7 @@ options = $(foreach option,$(given),$(option)=$(call quote,$(option)))
 flag = --$(call lower,$1)$(if $(filter $1,$(switches)),,=$(call quote,$1))
 left_out = $(foreach option,$(switches),$(if $(filter 1,$($(option))),,$(option)))
 flags = $(foreach option,$(filter-out $(left_out),$(filter $1,$(given))),$(call flag,$(option)))
-# Each target's name, the options that it takes, and those that are 0 or 1: tools/tlsmem/config/options.py has them all.
+# Each target's name, the options that it takes, and those that are 0 or 1: tools/tlsmem/config/option_variables.py has them all.
 goal :=
 takes :=
 include build/options.mk
@@ -175,7 +175,7 @@ go-writable: # a toolchain that go fetched is read-only, directories too
 
 # What the targets above stand on.
 
-build/options.mk: tools/tlsmem/config/options.py tools/tlsmem/config/option_pages.py
+build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/option_model.py tools/tlsmem/config/option_pages.py
 	@mkdir -p build
 	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
 

@@ -54,7 +54,7 @@ class StepBoard:
 
     def describe(self, running: list[str]) -> str:
         """`check-rust, check-go, 4 of 9 steps done, about 6:10 left`."""
-        left = describe_left(self.estimate.left_s(time.monotonic() - self.begin))
+        left = describe_left(self.estimate.remaining_s(time.monotonic() - self.begin))
         done = sum(task.ended for task in self.estimate.tasks.values())
         return f"{', '.join(running)}, {done} of {len(self.steps)} steps done, {left}"
 

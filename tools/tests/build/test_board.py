@@ -46,6 +46,25 @@ def test_what_was_recorded_is_expected_again_and_scales_what_was_not(now, root):
     assert Board({"b@1": 40}, 2, root, known={"a@1": 60}).describe() == "0 of 1 stacks, about 0:40 left"
 
 
+def test_the_time_left_of_a_silent_build_stays_known_where_it_was_recorded(now, root):
+    durations.write_duration(root, "a@1", 200.0, 200.0)
+    for name, left in (("a@1", "about 0:20 left"), ("b@1", "time left unknown")):
+        board = Board({name: 200}, 1, root)
+        report = Report(board, name)
+        report.begin()
+        now[0] += 190
+        report.update(190.0, 0.0)
+        assert board.describe().endswith(left)
+
+
+def test_a_build_with_its_library_is_recorded_where_both_are(now, root):
+    durations.write_duration(root, "a@1", 20.0, 20.0)
+    board = Board({"a@1": 20}, 2, root, {"a@1": ("below@1", 80)})
+    assert not board.estimate.tasks["a@1"].recorded
+    durations.write_duration(root, "below@1", 80.0, 80.0)
+    assert Board({"a@1": 20}, 2, root, {"a@1": ("below@1", 80)}).estimate.tasks["a@1"].recorded
+
+
 def test_what_has_been_built_is_expected_to_be_so_still_until_a_command_begins(now, root):
     (root / "build/harness/a@1.stamp").touch()
     board = Board({"a@1": 600}, 2, root)

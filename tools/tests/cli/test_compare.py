@@ -16,7 +16,7 @@ from tests.support import planted, synthetic, synthetic_timed
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare as command
-from tlsmem.compare import comparison_output, largest_changes
+from tlsmem.compare import change_text, comparison_output, largest_changes
 from tlsmem.compare.comparison import Comparison, FigureFilter, compare
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.schema import read_records
@@ -72,7 +72,7 @@ def new(tmp_path_factory) -> Path:
 
 def sentences(found: Comparison) -> list[str]:
     explained = CallSiteExplainer(found)
-    return [mover.sentence(explained) for mover in largest_changes.select_largest(found)]
+    return [change_text.describe_large_change(one, explained) for one in largest_changes.select_largest(found)]
 
 
 def read_tables(run: Callable[..., Done], *words: str | Path) -> dict[str, list[dict]]:
@@ -182,8 +182,8 @@ def test_the_same_of_two_suites_is_said_once(snapshot):
     )
     found = compare(before, after)
     assert sentences(found) == snapshot
-    (mover,) = largest_changes.select_largest(found)
-    assert mover.also == ("tls12-rsa-aes256",)
+    (change,) = largest_changes.select_largest(found)
+    assert [row.match.suite for row in change.also] == ["tls12-rsa-aes256"]
 
 
 APART = {  # what NEW's runs have; and what of it is named, with OLD's value and NEW's where they are known
@@ -449,7 +449,7 @@ def test_what_is_not_known_is_not_counted_as_no_change(snapshot):
     before, after = ([run for run in planted.counted() if run.sessions == n] for n in (20, 200))
     found = compare(before, after)
     assert len(found.unknown) == len(found.rows)
-    assert largest_changes.headline(found) == snapshot
+    assert change_text.summarize_comparison(found) == snapshot
 
 
 def test_a_phase_is_named_as_pages_name_it(run, old, new):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import option_check, option_kinds, toml_tables
-from tlsmem.config.options import GOALS, VARIABLES, options_of_goal
+from tlsmem.config.option_model import GOALS
+from tlsmem.config.option_variables import VARIABLES
+from tlsmem.config.options import options_of_goal
 
 
 def refusal(**options):

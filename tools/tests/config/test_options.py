@@ -9,17 +9,10 @@ from tlsmem.base.paths import ROOT
 from tlsmem.build import system_packages
 from tlsmem.config import choices, option_pages
 from tlsmem.config.option_kinds import Build, Directory, Flag, Kind, Library, Names, Number, Numbers, Parsed
+from tlsmem.config.option_model import GOALS, Default, Option, Words
 from tlsmem.config.option_parser import default_text, make_parser
-from tlsmem.config.options import (
-    GOALS,
-    OPTIONS,
-    VARIABLES,
-    Default,
-    Option,
-    Words,
-    options_of_command,
-    options_of_goal,
-)
+from tlsmem.config.option_variables import VARIABLES
+from tlsmem.config.options import OPTIONS, options_of_command, options_of_goal
 from tlsmem.schema.harness_output import Cpu
 
 COMMANDS = option_pages.commands()

@@ -30,7 +30,7 @@ def finish(board: RunBoard, now: list[float], one: Run, seconds: float) -> None:
 
 def test_nothing_is_claimed_before_anything_has_ended(now, capsys):
     board = RunBoard([run("a@1", 900), run("b@1", 900)], 1)
-    assert board.left_s() is None and board.left() == "0/2, time left unknown"
+    assert board.remaining_s() is None and board.left() == "0/2, time left unknown"
 
 
 def test_each_kind_of_run_goes_on_as_it_went_and_others_as_the_average(now, capsys):
@@ -39,7 +39,7 @@ def test_each_kind_of_run_goes_on_as_it_went_and_others_as_the_average(now, caps
     board = RunBoard(runs, 1)
     finish(board, now, runs[0], 4.0)
     finish(board, now, runs[1], 12.0)
-    assert board.left_s() == pytest.approx(40 + 8)
+    assert board.remaining_s() == pytest.approx(40 + 8)
     assert "2/4 b@1" in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -49,9 +49,19 @@ def test_what_runs_has_less_to_go_and_slots_share_the_rest(now, capsys):
     finish(board, now, runs[1], 10.0)
     board.start(0, runs[0])
     now[0] += 5.0
-    assert board.left_s() == pytest.approx(15.0)  # of the longest, and not (15 + 5) / 2
+    assert board.remaining_s() == pytest.approx(15.0)  # of the longest, and not (15 + 5) / 2
     now[0] += 60.0
-    assert board.left_s() == pytest.approx(2.5)
+    assert board.remaining_s() == pytest.approx(6.5)  # it has taken 65 s of an expected 20 s
+
+
+def test_the_time_left_is_known_once_runs_have_taken_half_a_minute_however_little_of_all_that_is(now, capsys):
+    runs = [run("a@1", 200 - START), *(run("a@1", 100_000 - START + repeat) for repeat in range(3))]
+    board = RunBoard(runs, 1)
+    finish(board, now, runs[0], 29.0)
+    assert board.remaining_s() is None
+    board = RunBoard(runs, 1)
+    finish(board, now, runs[0], 30.0)
+    assert board.remaining_s() == pytest.approx(300_003 * 30 / 200)
 
 
 def test_a_line_of_a_campaign_without_a_terminal_has_the_time_left_and_no_escape_codes(now, capsys):

@@ -7,9 +7,9 @@ import pytest
 from tests.support import synthetic_timed
 from tests.support.synthetic_timed import FACTORS
 from tlsmem.schema.records import Record
-from tlsmem.stats import bootstrap, timed_rates, timed_selection, timed_summary
+from tlsmem.stats import bootstrap, timed_rates, timed_selection
 from tlsmem.stats.session_cost import MIB
-from tlsmem.stats.timed_summary import Ratio, RunSpan, Sample
+from tlsmem.stats.timed_summary import Gap, Ratio, RunSpan, Sample
 from tlsmem.tables.table import MISSING, Cell
 from tlsmem.tables.timed import cells
 
@@ -132,12 +132,13 @@ def test_only_neighbours_are_held_against_each_other():
     rated, faster = (2942.0, 3590.0, 3600.0), (3977.0, 3970.0, 3980.0)
     first = made_at(rated, (0, 2, 4))
     beside = Ratio(first, made_at(faster, (1, 3, 5)))
-    assert (beside.value, beside.note) == (pytest.approx(3970 / 3590), None)
+    assert (beside.value, beside.gap) == (pytest.approx(3970 / 3590), None)
     later = Ratio(first, made_at((3977.0, 2000.0, 4000.0), (240, 242, 244)))
     assert later.value == pytest.approx(3977 / 3590)
-    assert later.note.startswith("not made side by side, but 4 min apart: the quotient of the medians")
+    assert later.gap == Gap(0, 3, pytest.approx(239.5))
     assert later.interval == bootstrap.ratio_interval(first.values, later.after.values), "not of pairs"
-    assert cells.ratio_cell(later).note == later.note
+    note = cells.ratio_cell(later).note
+    assert note.startswith("not made side by side, but 4 min apart: the quotient of the medians")
 
 
 def test_a_factor_that_is_not_the_quotient_of_its_neighbours_in_the_table_says_so():
@@ -153,7 +154,7 @@ def test_one_after_the_other_is_not_interleaved_however_short_the_runs():
     first, second = made_at((100.0, 75.0, 100.0), (0, 1, 2)), made_at((110.0, 110.0, 82.5), (3, 4, 5))
     factor = Ratio(first, second)
     assert (factor.value, factor.paired) == (pytest.approx(1.1), [])
-    assert "but 2 s apart" in factor.note
+    assert "but 2 s apart" in cells.describe_gap(factor.gap)
 
 
 def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are_neighbours():
@@ -161,7 +162,8 @@ def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are
     first = made_at((100.0, 50.0, 100.0, 100.0), (0, 2, 4 + day, 6 + day))
     factor = Ratio(first, made_at((120.0, 120.0, 120.0, 120.0), (1, 3 + day, 5 + day, 7 + day)))
     assert (factor.paired, factor.value) == ([1, 3, 4], pytest.approx(1.2))
-    assert factor.note == "of 3 of 4 repeats: the others’ runs were made 24 h apart"
+    assert (factor.gap.paired, factor.gap.shared) == (3, 4)
+    assert cells.describe_gap(factor.gap) == "of 3 of 4 repeats: the others’ runs were made 24 h apart"
     long = made_at((100.0,), (0,), length_s=6), made_at((120.0,), (180,), length_s=6)
     assert cells.ratio_cell(Ratio(*long)).note == "fewer than 3 repeats: no interval", "29 runs may lie between"
 
@@ -170,7 +172,7 @@ def test_a_campaign_that_was_stopped_and_gone_on_with_keeps_the_repeats_that_are
     ("seconds", "text"), [(0.4, "0 s"), (119, "119 s"), (230, "4 min"), (10_000, "3 h"), (400_000, "5 days")]
 )
 def test_a_duration_is_in_a_unit_of_which_there_are_two(seconds, text):
-    assert timed_summary.format_duration(seconds) == text
+    assert cells.format_duration(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ import csv
 
 import pytest
 
+from tests.support import synthetic_timed
+from tlsmem.stats.timed_selection import TimedSeries, Work
+from tlsmem.tables.table import value_cell
 from tlsmem.tables.timed import published
 from tlsmem.tables.timed.published import FULL_AMONG_RESUMED
 
@@ -12,7 +15,10 @@ XEON = "published 2024-10-18, of another machine (Xeon E-2386G)"
 
 
 def beside(stack, suite, part, cpu=EPYC):
-    return published.nearest_published_cell(stack, suite, part, cpu)
+    run = synthetic_timed.record(stack, suite)
+    run = run.model_copy(update={"machine": run.machine.model_copy(update={"cpu": cpu})})
+    series = TimedSeries(stack, Work("handshake", suite), (run,))
+    return value_cell(published.nearest_published(series, part), published.published_cell)
 
 
 def test_every_line_of_both_files_is_read():

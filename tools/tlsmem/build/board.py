@@ -35,6 +35,9 @@ class Board:
             self.cpu_s[name] += expected[library] or UNSAID_S
         here = {name for name in priors if (root / "build/harness" / f"{name}.stamp").is_file()}
         self.estimate = Estimate({name: Task(0.0 if name in here else self.cpu_s[name]) for name in priors}, cpus)
+        recorded = durations.read_durations(root).keys()
+        for name, task in self.estimate.tasks.items():
+            task.recorded = name in recorded and (name not in self.below or self.below[name][0] in recorded)
         self.begun: dict[str, float] = {}
         self.lock = threading.Lock()
 
@@ -81,7 +84,7 @@ class Board:
         with self.lock:
             tasks = self.estimate.tasks.values()
             ended = sum(task.ended for task in tasks)
-            left = describe_left(self.estimate.left_s(time.monotonic() - self.begin))
+            left = describe_left(self.estimate.remaining_s(time.monotonic() - self.begin))
         return f"{ended} of {len(tasks)} stacks, {left}"
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 WINDOW_S = 90.0  # what else the machine does changes: only so much of the past counts
 SECONDS_BETWEEN_SAMPLES = 1.0
 SETTLING_S = 10.0  # time for which the expectation counts as much as what is seen
-OVERRUN = 0.8  # of a task that has used up what was expected and does not tell: how much of it is taken for done
-DOUBTFUL = 0.5  # of the time left: where overrun tasks are more of it, it is not known
+# A silent task takes at least so much more than it has used. What was recorded here is more exact than what is shipped.
+MARGIN, RECORDED_MARGIN = 0.25, 0.1
+RECORDED_LIMIT = 1.5  # times what was recorded: a task that used more is not the one that was recorded
+DOUBTFUL = 0.5  # of the time left: where guesses are more of it, it is not known
 TRUSTED = (
     2.0  # how far a task may tell that it is, in what its CPU time says: another step may follow the one that tells
 )
@@ -27,23 +29,27 @@ class Task:
     used_s: float = 0.0
     told: float = 0.0  # the part that is done, as its output says
     ended: bool = False
+    recorded: bool = False  # `cpu_s` is what it took on this machine
 
     @property
-    def overrun(self) -> bool:
-        """Whether it has used up what was expected, and does not tell how far it is."""
-        return not self.ended and not self.told and self.used_s > OVERRUN * self.cpu_s
+    def is_guess(self) -> bool:
+        """Whether nothing says how much is left: it has used up what was expected, and does not tell how far it is."""
+        limit = RECORDED_LIMIT if self.recorded else 1 / (1 + MARGIN)
+        return not self.ended and not self.told and self.used_s > limit * self.cpu_s
 
     @property
-    def whole_s(self) -> float:
+    def total_s(self) -> float:
         """CPU seconds that it is expected to take, as far as is known now."""
-        return max(self.cpu_s, self.used_s / OVERRUN) if self.overrun else self.cpu_s
+        if self.ended or self.told:
+            return self.cpu_s
+        return max(self.cpu_s, self.used_s * (1 + (RECORDED_MARGIN if self.recorded else MARGIN)))
 
     @property
     def done(self) -> float:
         """Of 1."""
         if self.ended or not self.cpu_s:
             return float(self.ended)
-        used = self.used_s / self.whole_s
+        used = self.used_s / self.total_s
         return min(self.told, TRUSTED * used) if self.told else used
 
 
@@ -60,11 +66,11 @@ class Estimate:
         alone = [cpu_s / min(self.cpus, self.tasks[name].rate) for name, cpu_s in work_s.items()]
         return max(sum(work_s.values()) / self.cpus, *alone, 0.0)
 
-    def left_s(self, elapsed_s: float) -> float | None:
+    def remaining_s(self, elapsed_s: float) -> float | None:
         """None where most of it is a guess."""
-        finished = {name: task.whole_s * task.done for name, task in self.tasks.items()}
-        remaining = {name: task.whole_s * (1 - task.done) for name, task in self.tasks.items()}
-        guessed = sum(work_s for name, work_s in remaining.items() if self.tasks[name].overrun)
+        finished = {name: task.total_s * task.done for name, task in self.tasks.items()}
+        remaining = {name: task.total_s * (1 - task.done) for name, task in self.tasks.items()}
+        guessed = sum(work_s for name, work_s in remaining.items() if self.tasks[name].is_guess)
         if guessed > DOUBTFUL * sum(remaining.values()):
             return None
         return self.slowdown(elapsed_s, self.ideal_s(finished)) * self.ideal_s(remaining)
@@ -81,8 +87,8 @@ class Estimate:
 
     def done_part(self) -> float:
         """Of 1, by work."""
-        whole = sum(task.whole_s for task in self.tasks.values())
-        return sum(task.whole_s * task.done for task in self.tasks.values()) / whole if whole else 0.0
+        whole = sum(task.total_s for task in self.tasks.values())
+        return sum(task.total_s * task.done for task in self.tasks.values()) / whole if whole else 0.0
 
 
 def describe_left(seconds: float | None) -> str:

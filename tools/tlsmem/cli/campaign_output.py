@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.base import stdout
 from tlsmem.base.paths import shorten
@@ -11,16 +12,22 @@ from tlsmem.config.matrix import distinct_values
 from tlsmem.schema import read_records
 from tlsmem.schema.records import Record
 
-Shown = tuple[list[Path], list[str], list[str]]  # pictures, sentences, findings
+
+class CampaignOutput(NamedTuple):
+    """What is shown below a campaign's tables."""
+
+    pictures: list[Path]
+    lines: list[str]
+    findings: list[str]  # what is wrong with the figures
 
 
-def results(plan: Plan, title: str) -> bool:
-    """False with any finding, and without tables, with a sentence."""
+def show_campaign(plan: Plan, title: str) -> bool:
+    """Return whether all is well: False, after a sentence, with any finding, and without tables or pictures."""
     keys = {plan.provenance.key(run) for run in plan.runs}
-    made = [record for record in read_records.load(plan.recording) if record.key in keys]
+    records = [record for record in read_records.load(plan.recording) if record.key in keys]
     show = show_memory_campaign if plan.campaign.scenario == "memory" else show_timed_campaign
     try:
-        pictures, told, found = show(made, plan, title)
+        output = show(records, plan, title)
     except ValueError as error:
         print(f"memtest: {plan.name}: {error}", file=sys.stderr)
         return False
@@ -28,33 +35,35 @@ def results(plan: Plan, title: str) -> bool:
         where = error.filename or plan.recording / title
         print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
         return False
+    pictures = ", ".join(map(shorten, output.pictures))
     with stdout.exit_on_write_error():
-        print(f"\nrecording: {plan.name}\npictures: {', '.join(map(shorten, pictures))}", *told, sep="\n")
-    for finding in found:
+        print(f"\nrecording: {plan.name}\npictures: {pictures}", *output.lines, sep="\n")
+    for finding in output.findings:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
-    return not found
+    return not output.findings
 
 
-def show_memory_campaign(made: list[Record], plan: Plan, title: str) -> Shown:
+def show_memory_campaign(records: list[Record], plan: Plan, title: str) -> CampaignOutput:
     from tlsmem.plots import memory, stacks
     from tlsmem.selfcheck import audit
     from tlsmem.stats.selection import select
     from tlsmem.tables import catalogue, render
 
-    selection = select(made, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
+    selection = select(records, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
     render.print_all(catalogue.build(selection))
-    draw = stacks.save_every_suite if catalogue.has_many_stacks(selection) else memory.draw
+    has_many_stacks = catalogue.has_many_stacks(selection)
+    draw = stacks.save_every_suite if has_many_stacks else memory.draw
     pictures = draw(selection, plan.recording / title)
-    found = audit.findings(made)
-    told = []
-    if any(record.meter == "sites" and record.status == "measured" for record in made):
-        told.append(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
-    if not catalogue.has_many_stacks(selection):
-        told += ["", *campaign_conclusion.sentences(selection)]
-    return pictures, told, found
+    findings = audit.findings(records)
+    lines = []
+    if any(record.meter == "sites" and record.status == "measured" for record in records):
+        lines.append(f"call stacks: tools/tabulate.py {plan.name} --table call-sites")
+    if not has_many_stacks:
+        lines += ["", *campaign_conclusion.sentences(selection)]
+    return CampaignOutput(pictures, lines, findings)
 
 
-def show_timed_campaign(made: list[Record], plan: Plan, title: str) -> Shown:
+def show_timed_campaign(records: list[Record], plan: Plan, title: str) -> CampaignOutput:
     """A noisy machine is no finding, but a warning."""
     from tlsmem.plots.timed import pictures
     from tlsmem.stats.timed_selection import select
@@ -62,8 +71,8 @@ def show_timed_campaign(made: list[Record], plan: Plan, title: str) -> Shown:
     from tlsmem.tables.timed import catalogue
     from tlsmem.tables.timed.warnings import describe_noise
 
-    timed = select(made, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
+    timed = select(records, distinct_values("stack", plan.runs), distinct_values("suite", plan.runs))
     render.print_all(catalogue.build(timed))
-    for warning in describe_noise(made):
+    for warning in describe_noise(records):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
-    return pictures.draw_selected(timed, plan.recording / title), [], []
+    return CampaignOutput(pictures.draw_selected(timed, plan.recording / title), [], [])

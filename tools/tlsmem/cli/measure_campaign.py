@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> None:
     prepare(recording, campaign)
     title = campaign_conclusion.title(given.campaign, campaign, definitions.campaigns()[given.campaign])
     plan = Plan(campaign, recording, runner.provenance, given.fresh)
-    failures, fine = measure(plan, runner, cpus), campaign_output.results(plan, title)
+    failures, fine = measure(plan, runner, cpus), campaign_output.show_campaign(plan, title)
     if failures:
         sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
     sys.exit(0 if fine else 1)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from tlsmem.base import markdown_embedding, repository, stdout
 from tlsmem.config import option_check, option_pages
+from tlsmem.config.option_model import ALL_GOALS
 from tlsmem.config.option_parser import CommandParser, default_text, make_parser
-from tlsmem.config.options import ALL_GOALS, options_of_goal
+from tlsmem.config.options import options_of_goal
 
 EXAMPLES = """examples:
   tools/names.py N=10000 STACKS="openssl@3.5.5 null@c"

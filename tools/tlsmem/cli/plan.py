@@ -7,8 +7,8 @@ import argparse
 import signal
 
 from tlsmem.base import venv
+from tlsmem.config.option_model import PLANS
 from tlsmem.config.option_parser import CommandParser, add_options, make_parser
-from tlsmem.config.options import PLANS
 
 EXAMPLES = """examples:
   tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import rich.console
 
 from tlsmem.base import stdout
-from tlsmem.compare import comparison_tables, largest_changes, pull_request
+from tlsmem.compare import change_text, comparison_tables, largest_changes, pull_request
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.exits import CHANGED, NOTHING, UNCHANGED
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
 from tlsmem.tables import render
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
+from tlsmem.tables.table import Column, Table, integer_cell, text_cell
 
 
 def exit_status(comparison: Comparison) -> int:
@@ -54,17 +54,17 @@ def summary(comparison: Comparison) -> Table:
     worse = sum(row.change.better is False for row in changed)
     counts = [len(comparison.rows), len(changed), worse, len(comparison.unknown), exit_status(comparison)]
     rows = [[*map(text_cell, comparison.labels), *map(integer_cell, counts)]]
-    return Table("summary", "Summary", largest_changes.headline(comparison), columns, rows)
+    return Table("summary", "Summary", change_text.summarize_comparison(comparison), columns, rows)
 
 
 def largest(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     keys = ("suite", "stack", "role", "phase", "meter", "difference", "sentence")
     made = Table("movers", pull_request.LARGEST_TITLE, "By share.", [Column(key, key, left=True) for key in keys])
-    for mover in largest_changes.select_largest(comparison):
-        row = mover.row
+    for change in largest_changes.select_largest(comparison):
+        row = change.row
         place = [text_cell(one) for one in (row.place.suite, row.match.stack, row.place.role, row.place.phase)]
         found = comparison_tables.difference_cell(row)
-        sentence = Cell(mover.sentence(explained), mover.sentence(explained))
+        sentence = text_cell(change_text.describe_large_change(change, explained))
         made.rows.append([*place, text_cell(row.place.meter), found, sentence])
     return made
 

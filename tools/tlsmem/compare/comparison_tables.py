@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from tlsmem.compare import largest_changes
+from tlsmem.compare import change_text, largest_changes
 from tlsmem.compare.comparison import SETTINGS, ComparedFigure, Comparison, describe_setting
 from tlsmem.compare.figure_places import TIMED_METERS, readable_phase
 from tlsmem.compare.run_matching import Match
@@ -18,6 +18,7 @@ from tlsmem.compare.site_changes import (
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.timed.cells import describe_gap
 
 SITES = 10  # rows of a role's
 TITLES = {
@@ -71,7 +72,7 @@ def place_columns(name: str) -> list[Column]:
 
 def at(name: str, row: ComparedFigure) -> list[Cell]:
     if name == "time":
-        return [text_cell(largest_changes.METER_NAMES[row.place.meter])]
+        return [text_cell(change_text.METER_NAMES[row.place.meter])]
     return [Cell(f"{row.place.sessions:,}", row.place.sessions)] if name in ("peak-rss", "rest") else []
 
 
@@ -94,7 +95,7 @@ def names(match: Match) -> list[Cell]:
 
 
 def number(value: Fraction | float) -> Cell:
-    return Cell(largest_changes.format_number(value), plain(value))
+    return Cell(change_text.format_number(value), plain(value))
 
 
 def plain(value: Fraction | float) -> int | float:
@@ -111,15 +112,16 @@ def difference_cell(row: ComparedFigure) -> Cell:
     data |= {"verdict": change.verdict}
     if change.low is not None:
         data |= {"low": round(change.low, 4), "high": round(change.high, 4)}
-    return Cell(words(change, unit), data, change.note)
+    note = "; ".join(filter(None, (change.note, change.gap and describe_gap(change.gap))))
+    return Cell(words(change, unit), data, note or None)
 
 
 def words(change: Change, unit: str) -> str:
     if change.verdict in (SAME, UNKNOWN):
         return change.verdict
-    share = "" if change.share is None else f" ({largest_changes.format_percent(change)})"
+    share = "" if change.share is None else f" ({change_text.format_percent(change)})"
     way = "fewer" if unit == "blocks" and change.amount < 0 else change.direction
-    return f"{largest_changes.format_number(abs(change.amount))} {unit} {way}{share}"
+    return f"{change_text.format_number(abs(change.amount))} {unit} {way}{share}"
 
 
 def blocks(change: Change) -> Cell:

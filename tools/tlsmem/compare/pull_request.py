@@ -8,7 +8,7 @@ import rich.console
 import rich.text
 
 from tlsmem.base.printable import printable_text
-from tlsmem.compare import comparison_tables, largest_changes
+from tlsmem.compare import change_text, comparison_tables, largest_changes
 from tlsmem.compare.comparison import Comparison
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
@@ -27,9 +27,9 @@ LARGEST_TITLE, UNCHANGED = "Largest changes", "No change"
 
 def format_markdown(comparison: Comparison, explained: CallSiteExplainer) -> str:
     found = largest_changes.select_largest(comparison)
-    parts = [f"**{render.escape_html(largest_changes.headline(comparison))}**"]
+    parts = [f"**{render.escape_html(change_text.summarize_comparison(comparison))}**"]
     parts += [format_bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
-    parts += [format_bullets(mover.sentence(explained) for mover in found)] if found else []
+    parts += [format_bullets(change_text.describe_large_change(one, explained) for one in found)] if found else []
     parts += [table(one) for one in comparison_tables.build_tables(comparison, explained)]
     parts += [folded(title, format_bullets(said), len(said)) for title, said in last(comparison).items() if said]
     return "\n\n".join(parts) + "\n"
@@ -49,7 +49,7 @@ def describe_refused(comparison: Comparison) -> list[str]:
     found: dict[tuple, list[str]] = {}
     for match in comparison.refused:
         found.setdefault(match.apart, []).append(f"{match.suite} of {match.stack}")
-    return [f"{'; '.join(map(str, apart))}: {largest_changes.join_suites(of)}" for apart, of in found.items()]
+    return [f"{'; '.join(map(str, apart))}: {change_text.join_suites(of)}" for apart, of in found.items()]
 
 
 def format_bullets(sentences: Iterable[str]) -> str:
@@ -99,8 +99,9 @@ def folded(title: str, text: str, rows: int) -> str:
 
 
 def print_terminal(comparison: Comparison, explained: CallSiteExplainer, console: rich.console.Console) -> None:
-    console.print(rich.text.Text(largest_changes.headline(comparison), style="bold"))
-    sentences = [mover.sentence(explained) for mover in largest_changes.select_largest(comparison)]
+    console.print(rich.text.Text(change_text.summarize_comparison(comparison), style="bold"))
+    found = largest_changes.select_largest(comparison)
+    sentences = [change_text.describe_large_change(one, explained) for one in found]
     for title, said in (first(comparison) | {LARGEST_TITLE: sentences}).items():
         paragraph(title, said, console)
     console.print()

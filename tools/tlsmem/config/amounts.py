@@ -2,6 +2,7 @@
 
 Each function here is the type of an argument: argparse turns its errors into exit 2."""
 
+import math
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
@@ -36,7 +37,7 @@ def number(text: str, units: Mapping[str, int | Fraction], example: str) -> Frac
     return value
 
 
-def whole_number_parser(example: str, units: Mapping[str, int], least: int) -> Callable[[str], int]:
+def make_whole_number_parser(example: str, units: Mapping[str, int], least: int) -> Callable[[str], int]:
     def parsed(text: str) -> int:
         value = number(text, units, example)
         if value.denominator != 1 or value < least:
@@ -46,10 +47,10 @@ def whole_number_parser(example: str, units: Mapping[str, int], least: int) -> C
     return parsed
 
 
-parse_size = whole_number_parser("16GiB", SIZES, 1)
-parse_size_or_zero = whole_number_parser("4096", SIZES, 0)
-parse_count = whole_number_parser("10M", COUNTS, 1)
-some = whole_number_parser("1", COUNTS, 0)
+parse_size = make_whole_number_parser("16GiB", SIZES, 1)
+parse_size_or_zero = make_whole_number_parser("4096", SIZES, 0)
+parse_count = make_whole_number_parser("10M", COUNTS, 1)
+some = make_whole_number_parser("1", COUNTS, 0)
 
 
 def parse_seconds(text: str) -> float:
@@ -86,24 +87,24 @@ def parse_share(text: str) -> Share:
 
 def parse_time_limit(text: str) -> float:
     """Seconds that a run may take."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not value > 0:
+    if not (value := float_or_nan(text)) > 0:
         raise ArgumentTypeError(f"{text!r} is no number of seconds above 0")
     return value
 
 
 def parse_interval(text: str) -> float:
     """Seconds between two reports."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0.01 <= value <= 3600:
+    if not 0.01 <= (value := float_or_nan(text)) <= 3600:
         raise ArgumentTypeError(f"{text}: from 0.01 to 3600 seconds")
     return value
+
+
+def float_or_nan(text: str) -> float:
+    """Not a number, which is in no range, where the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def parse_positive(text: str) -> int:

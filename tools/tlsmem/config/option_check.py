@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.option_kinds import TREE_STACK_NAME, Names
-from tlsmem.config.options import OPTIONS, TIME_MULTIPLIER, TIMED, Option, options_of_goal
+from tlsmem.config.option_model import TIME_MULTIPLIER, TIMED, Option
+from tlsmem.config.options import OPTIONS, options_of_goal
 from tlsmem.config.toml_tables import expand_stacks, read_tables, split_names
 
 MEMORY = "mem"  # the target whose options are meant where none is named

@@ -4,11 +4,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from tlsmem.config.option_kinds import Flag
+from tlsmem.config.option_model import GOALS, Default, Option
 from tlsmem.config.option_parser import default_text
-from tlsmem.config.options import GOALS, OPTIONS, VARIABLES, Default, Option, options_of_command, options_of_goal
+from tlsmem.config.option_variables import VARIABLES
+from tlsmem.config.options import OPTIONS, options_of_command, options_of_goal
 
 WIDTH = 118
-MAKEFILE = "# Which options each target takes: made by tools/names.py --makefile of tools/tlsmem/config/options.py."
+MAKEFILE = "# Which options each target takes: made by tools/names.py --makefile of config/option_variables.py."
 
 
 def help_text(goal: str | None = None) -> str:

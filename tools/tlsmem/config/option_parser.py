@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.option_kinds import Choice, File, Flag, Parsed
-from tlsmem.config.options import Default, OfCampaign, Option, Words, options_of_command
+from tlsmem.config.option_model import Default, OfCampaign, Option, Words
+from tlsmem.config.options import options_of_command
 from tlsmem.config.toml_tables import read_tables
 
 

@@ -13,7 +13,7 @@ from tlsmem.report import inventory_section
 from tlsmem.report.ranking import RANKED_ROLE, StackRanking, best_ranking, newest_releases
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable
-from tlsmem.stats import timed_rates
+from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import LiveFigure, bytes_per_session
 from tlsmem.stats.session_cost import KIB
@@ -21,7 +21,6 @@ from tlsmem.stats.timed_selection import TimedSelection, Work
 from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.stacks import ROUNDED_NOTE, STACK, EstablishedHeap, StackRow, lent_note, live_cell
 from tlsmem.tables.table import Cell, Column, Table, with_note
-from tlsmem.tables.timed.cells import sample_or_missing
 
 NAME = re.compile(r"([\w+.@-]*[@-][\w+.@-]*\w)")
 FAMILIES = ("openssl", "rustls")  # beside each other, where both are there
@@ -160,7 +159,7 @@ def rated(timed: TimedSelection) -> tuple[Work, dict[str, Sample]] | None:
         if work.suite != handshake_kinds.base_suite(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
             continue
         told = {
-            series.stack: sample_or_missing(series, timed_rates.per_second(RANKED_ROLE))
+            series.stack: timed_summary.measure(series, timed_rates.per_second(RANKED_ROLE))
             for series in timed.series_of_work(work)
         }
         made[work] = {stack: figure for stack, figure in told.items() if isinstance(figure, Sample)}

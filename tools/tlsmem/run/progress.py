@@ -14,7 +14,8 @@ from tlsmem.run.validate import Outcome
 from tlsmem.schema.harness_output import ThreadLine
 
 START = 100  # what starting a harness takes, in sessions
-ENOUGH = 0.02  # of all work, to tell how long the rest takes
+ENOUGH, ENOUGH_S = 0.02, 30.0  # of all work, or seconds of finished runs, to tell how long the rest takes
+MARGIN = 0.1  # a run takes at least so much longer than it has taken
 MIB = 1024 * 1024
 MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 
@@ -63,21 +64,21 @@ class RunBoard:
         self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
             said = describe_outcome(outcome, took_s)
-            left = f" ({describe_left(self.left_s())})" if self.unfinished else ""
+            left = f" ({describe_left(self.remaining_s())})" if self.unfinished else ""
             print(f"{self.count:>4}/{self.total} {run}: {said}{left}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {describe_outcome(outcome)}", markup=False, soft_wrap=True)
 
     def left(self) -> str:
         """Runs done and time left."""
-        return f"{self.count}/{self.total}, {describe_left(self.left_s())}"
+        return f"{self.count}/{self.total}, {describe_left(self.remaining_s())}"
 
-    def left_s(self) -> float | None:
+    def remaining_s(self) -> float | None:
         """By how long runs of each kind took; a kind of which none has ended is taken for an average one.
 
         None while too little has ended to tell."""
         seconds, done = (sum(column) for column in zip(*self.paces.values(), strict=True)) if self.paces else (0.0, 0)
-        if done < ENOUGH * self.weight:
+        if done < ENOUGH * self.weight and seconds < ENOUGH_S:
             return None
         now, average = time.monotonic(), (seconds, done)
 
@@ -85,7 +86,10 @@ class RunBoard:
             spent_s, finished = self.paces.get(kind(run), average)
             return work(run) * spent_s / finished
 
-        under_way = {run: max(0.0, expected_s(run) - (now - begin)) for run, begin in self.begun.values()}
+        def left_s(run: Run, elapsed_s: float) -> float:
+            return max(expected_s(run) - elapsed_s, MARGIN * elapsed_s)
+
+        under_way = {run: left_s(run, now - begin) for run, begin in self.begun.values()}
         waiting_s = sum(expected_s(run) for run in self.unfinished if run not in under_way)
         return max([(waiting_s + sum(under_way.values())) / self.jobs, *under_way.values()])
 
@@ -110,14 +114,14 @@ def kind(run: Run) -> tuple[str, ...]:
     return run.stack, run.peer or "", run.suite, run.meter, run.scenario, run.allocator, run.roles
 
 
-def describe_outcome(outcome: Outcome, whole_s: float | None = None) -> str:
-    """`whole_s`: with its runs under callgrind, which are not in the outcome's time."""
+def describe_outcome(outcome: Outcome, total_s: float | None = None) -> str:
+    """`total_s`: with its runs under callgrind, which are not in the outcome's time."""
     if outcome.status != "measured":
         return f"{outcome.status}: {outcome.reason}"
     if outcome.instructions:
         parts = ((name, outcome.instructions.parts.get(name)) for name in MAIN)
         said = ", ".join(f"{name} {count:,.0f}" for name, count in parts if count is not None)
-        return f"{whole_s or outcome.elapsed_ns / 1e9:.1f} s under callgrind, {said} instructions a round"
+        return f"{total_s or outcome.elapsed_ns / 1e9:.1f} s under callgrind, {said} instructions a round"
     if outcome.threads:
         together = f" (all {len(outcome.threads)} threads)" * (len(outcome.threads) > 1)
         return f"{outcome.elapsed_ns / 1e9:.1f} s, {', '.join(rates(outcome.threads))}{together}"

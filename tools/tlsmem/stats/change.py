@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, cast
 
 from tlsmem.stats import repeats, timed_summary
 from tlsmem.stats.repeats import Number
-from tlsmem.stats.timed_summary import RunSpan
+from tlsmem.stats.timed_summary import Gap, RunSpan
 
 QUOTIENT = "of N = {:,} alone: what is above `contexts`, by sessions; a quotient, not a slope"
 
@@ -56,7 +56,8 @@ class Change(NamedTuple):
     """A change from OLD to NEW: `amount` is NEW less OLD in the figure's unit, `share` the same over OLD.
 
     `share` is None where OLD is 0. `better` is None where nothing changed or that is not known. `note` explains a
-    verdict that the figures do not explain. `low` and `high`, of times only, are the interval of NEW over OLD."""
+    verdict that the figures do not explain. Of times only: `low` and `high` are the interval of NEW over OLD, and `gap`
+    says which repeats were not made back to back."""
 
     old: Number
     new: Number
@@ -67,6 +68,7 @@ class Change(NamedTuple):
     note: str | None
     low: float | None = None
     high: float | None = None
+    gap: Gap | None = None
 
     @property
     def changed(self) -> bool:
@@ -135,12 +137,12 @@ def change_in_times(old: Figure, new: Figure) -> Change:
     factor = timed_summary.Ratio(sample(old), sample(new))
     interval = factor.interval
     if not interval:
-        return make_change(old, new, UNKNOWN, timed_summary.FEW_REPEATS_NOTE)
+        return make_change(old, new, UNKNOWN, timed_summary.FEW_REPEATS.reason)
     verdict: Verdict = SAME if interval.low <= 1 <= interval.high else CHANGED
-    found = make_change(old, new, verdict, factor.note or (by_chance(factor) if verdict == CHANGED else None))
+    found = make_change(old, new, verdict, by_chance(factor) if verdict == CHANGED and not factor.gap else None)
     if found.changed and (factor.value > 1) != (found.amount > 0):
         return make_change(old, new, UNKNOWN, OTHER_WAY)
-    return found._replace(share=factor.value - 1, low=interval.low, high=interval.high)
+    return found._replace(share=factor.value - 1, low=interval.low, high=interval.high, gap=factor.gap)
 
 
 def sample(figure: Figure) -> timed_summary.Sample:

@@ -4,8 +4,8 @@ that are open at once, and keep their size. Figures per session leave them out, 
 Told apart from leaks by allocation count: a doubling table reallocates O(log N) times; a leak allocates once per
 session."""
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from tlsmem.schema.harness_output import Phase
@@ -27,6 +27,11 @@ class TableSize(NamedTuple):
     blocks: int
 
 
+EMPTY = TableSize(0, 0)
+TwoSizes = tuple[TableSize, TableSize]  # in the smaller run, and in the larger
+Places = set[tuple[str, str]]  # phases and roles
+
+
 def remaining_heap(run: Record, role: str) -> TableSize:
     """Return what the role has live when all sessions are closed, above what it had at the end of `contexts`.
 
@@ -35,22 +40,21 @@ def remaining_heap(run: Record, role: str) -> TableSize:
     return TableSize(after.live_bytes - before.live_bytes, after.live_blocks - before.live_blocks)
 
 
-def is_table(rest: TableSize, pairs: int) -> bool:
+def is_table(size: TableSize, pairs: int) -> bool:
     """Return whether this can be a table: no more blocks than one that doubled until it had room for all pairs.
 
     An empty remainder is a table too."""
-    return rest.bytes >= 0 and 0 <= rest.blocks <= pairs.bit_length()
+    return size.bytes >= 0 and 0 <= size.blocks <= pairs.bit_length()
 
 
-def are_tables(rests: Sequence[TableSize], pairs: int) -> bool:
+def are_tables(sizes: Sequence[TableSize], pairs: int) -> bool:
     """Return whether remainders, in the order of phases up to `closed`, can be tables: they never shrink."""
-    grows = all(
-        few.bytes <= many.bytes and few.blocks <= many.blocks for few, many in pairwise([TableSize(0, 0), *rests])
-    )
-    return grows and is_table(rests[-1], pairs)
+    steps = pairwise([EMPTY, *sizes])
+    grows = all(few.bytes <= many.bytes and few.blocks <= many.blocks for few, many in steps)
+    return grows and is_table(sizes[-1], pairs)
 
 
-def find_tables(pair: HeapPair) -> dict[str, tuple[TableSize, TableSize]]:
+def find_tables(pair: HeapPair) -> dict[str, TwoSizes]:
     """Return the tables of each role in the smaller and in the larger run, and of `total`, their sum.
 
     Empty where no role's tables grew from one run to the other, where a run did not reach `closed`, and where the suite
@@ -58,60 +62,67 @@ def find_tables(pair: HeapPair) -> dict[str, tuple[TableSize, TableSize]]:
     if keeps_state(pair[0]) or not all("closed" in [phase.phase for phase in run.phases] for run in pair):
         return {}
     few, many = pair
-    held = {role: (remaining_heap(few, role), remaining_heap(many, role)) for role in ROLES}
-    sound = {role: two for role, two in held.items() if two[0] != two[1] and all(map(fits, two, pair))}
-    if not sound:
+    tables: dict[str, TwoSizes] = {}
+    for role in ROLES:
+        small, large = remaining_heap(few, role), remaining_heap(many, role)
+        if small != large and is_table(small, few.sessions // 2) and is_table(large, many.sessions // 2):
+            tables[role] = small, large
+    if not tables:
         return {}
-    return sound | {"total": (sum_sizes(two[0] for two in sound.values()), sum_sizes(two[1] for two in sound.values()))}
+    smaller, larger = zip(*tables.values(), strict=True)
+    return tables | {"total": (sum_sizes(smaller), sum_sizes(larger))}
 
 
-def fits(rest: TableSize, run: Record) -> bool:
-    """Return whether what is left of a run can be a table for its pairs."""
-    return is_table(rest, run.sessions // 2)
-
-
-def sum_sizes(rests: Iterable[TableSize]) -> TableSize:
+def sum_sizes(sizes: Iterable[TableSize]) -> TableSize:
     """Return the sum of at least one size."""
-    return TableSize(*map(sum, zip(*rests, strict=True)))
+    return TableSize(*map(sum, zip(*sizes, strict=True)))
 
 
 def remove_tables(pair: HeapPair) -> HeapPair:
     """Return the heap runs without process-wide tables, in the phases where leaving them out makes sessions alike."""
-    found = find_tables(pair)
-    if not found:
+    tables = find_tables(pair)
+    if not tables:
         return pair
-    names = [phase.phase for phase in pair[1].phases]
-    live, peak = (
-        {name: {role for role, two in found.items() if explains(two, figure(*pair, role, name))} for name in names}
-        for figure in (session_cost.live_cost, session_cost.phase_peak_cost)
-    )
 
-    def without(run: Record, rests: dict[str, TableSize]) -> Record:
-        phases = [less(phase, rests, live[phase.phase], peak[phase.phase]) for phase in run.phases]
-        return run.model_copy(update={"phases": phases})
+    def places(cost: Callable[[Record, Record, str, str], HeapCost]) -> Places:
+        found = product([phase.phase for phase in pair[1].phases], tables)
+        return {(phase, role) for phase, role in found if explains(tables[role], cost(*pair, role, phase))}
 
+    live, peak = places(session_cost.live_cost), places(session_cost.phase_peak_cost)
     few, many = pair
     return (
-        without(few, {role: two[0] for role, two in found.items()}),
-        without(many, {role: two[1] for role, two in found.items()}),
+        subtract(few, {role: small for role, (small, _) in tables.items()}, live, peak),
+        subtract(many, {role: large for role, (_, large) in tables.items()}, live, peak),
     )
 
 
-def explains(rests: tuple[TableSize, TableSize], cost: HeapCost) -> bool:
+def explains(sizes: TwoSizes, cost: HeapCost) -> bool:
     """Return whether the tables are why this cost is not a whole number of bytes or blocks a session."""
-    few, many = rests
-    blocks = Quotient(cost.blocks.amount - (many.blocks - few.blocks), cost.blocks.sessions)
-    uneven = cost.blocks.remainder if few.blocks != many.blocks else cost.bytes.remainder
+    small, large = sizes
+    blocks = Quotient(cost.blocks.amount - (large.blocks - small.blocks), cost.blocks.sessions)
+    uneven = cost.blocks.remainder if small.blocks != large.blocks else cost.bytes.remainder
     return bool(uneven) and not blocks.remainder
 
 
-def less(phase: Phase, rests: dict[str, TableSize], live: set[str], peak: set[str]) -> Phase:
-    """Return the phase without the tables: of the roles in `live` at its end, of those in `peak` at its peak."""
-    heaps = {}
-    for role in live | peak:
-        heap = session_cost.heap_of(phase, role)
-        now, most = (rests[role] if role in roles else TableSize(0, 0) for roles in (live, peak))
-        figures = {"live_bytes": heap.live_bytes - now.bytes, "live_blocks": heap.live_blocks - now.blocks}
-        figures |= {"peak_bytes": heap.peak_bytes - most.bytes, "peak_blocks": heap.peak_blocks - most.blocks}
-        heaps[role] = heap.model_copy(update=figures)
-    return phase.model_copy(update={"heap": phase.heap.model_copy(update=heaps)}) if phase.heap and heaps else phase
+def subtract(run: Record, tables: Mapping[str, TableSize], live: Places, peak: Places) -> Record:
+    """Return the run without the tables: at the ends of the phases in `live`, and at the peaks of those in `peak`."""
+
+    def reduced(phase: Phase) -> Phase:
+        heaps = {}
+        for role, table in tables.items():
+            if (phase.phase, role) in live | peak:
+                heap = session_cost.heap_of(phase, role)
+                at_end = table if (phase.phase, role) in live else EMPTY
+                at_peak = table if (phase.phase, role) in peak else EMPTY
+                figures = {
+                    "live_bytes": heap.live_bytes - at_end.bytes,
+                    "live_blocks": heap.live_blocks - at_end.blocks,
+                    "peak_bytes": heap.peak_bytes - at_peak.bytes,
+                    "peak_blocks": heap.peak_blocks - at_peak.blocks,
+                }
+                heaps[role] = heap.model_copy(update=figures)
+        if not phase.heap or not heaps:
+            return phase
+        return phase.model_copy(update={"heap": phase.heap.model_copy(update=heaps)})
+
+    return run.model_copy(update={"phases": [reduced(phase) for phase in run.phases]})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tlsmem.base import memo
 from tlsmem.base.cache_file import digest_code
+from tlsmem.schema.harness_output import PartName, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
 from tlsmem.schema.timed_record import TimedPart
@@ -22,6 +23,10 @@ SECOND_NS = 10**9
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 
 Quantity = Callable[[Record], float | None]
+MAIN_PARTS: dict[Scenario, tuple[PartName, ...]] = {
+    "throughput": ("send", "receive"),
+    "handshake": ("client", "server"),
+}
 
 
 def parts(record: Record, name: str) -> list[TimedPart]:
@@ -61,9 +66,19 @@ def mebibytes_per_second(name: str) -> Quantity:
     return of
 
 
+def rate(scenario: Scenario, part: str) -> Quantity:
+    """Return the quantity by which runs of a scenario are compared: MiB, or handshakes, per second of the part."""
+    return mebibytes_per_second(part) if scenario == "throughput" else per_second(part)
+
+
 def mean_interval_ns(name: str) -> Quantity:
     """Return the quantity mean length of the part's intervals, in ns."""
     return lambda record: divide(*reversed(sums(record, name, "count", "total_ns")))
+
+
+def mean_interval_us(name: str) -> Quantity:
+    """Return the quantity mean length of the part's intervals, in µs."""
+    return lambda record: divide(mean_interval_ns(name)(record), 1000)
 
 
 def handshakes_with_construction(role: Role) -> Quantity:

@@ -1,20 +1,26 @@
 """Summaries of timed repeats: medians with intervals, and ratios of runs that were made back to back."""
 
 import statistics
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 from tlsmem.schema.records import Record
 from tlsmem.stats import bootstrap
 from tlsmem.stats.bootstrap import Interval
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.session_cost import relative_range
-from tlsmem.stats.timed_rates import Quantity
+from tlsmem.stats.timed_rates import Quantity, rate
+from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 
-WITHIN = 30  # runs as long as the longer of the two: more of a campaign hardly lies between what it compares
+MAX_GAP = 30  # runs as long as the longer of the two: more of a campaign hardly lies between what it compares
 RESOLUTION_S = 1.0  # of a run's start, as it is recorded
-UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
+MIN_REPEATS = 3  # repeats that an interval needs
+FEW_REPEATS = Missing(f"fewer than {MIN_REPEATS} repeats: no interval")
+NO_TIME = Missing("no time passed that the clock could see")
+MAX_DEVIATION = 0.05  # of a ratio from the ratio of the medians, both of which a table shows
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ def are_back_to_back(before: Spans, after: Spans, repeat: int) -> bool:
 
     They did not where one stack had all its repeats before the other."""
     one, other = before[repeat], after[repeat]
-    near = WITHIN * max(one.length_s, other.length_s, RESOLUTION_S)
+    near = MAX_GAP * max(one.length_s, other.length_s, RESOLUTION_S)
     first, last = sorted((one.begin_s, other.begin_s))
     between = (span for spans in (before, after) for span in spans.values() if first < span.begin_s < last)
     return one.gap_s(other) <= near and next(between, None) is None
@@ -59,18 +65,14 @@ def median_gap_s(before: Spans, after: Spans, repeats: list[int]) -> float:
     return statistics.median(before[repeat].gap_s(after[repeat]) for repeat in repeats)
 
 
-def format_duration(seconds: float) -> str:
-    """Return the duration in the largest unit of which it has at least two."""
-    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= 2 * size), UNITS[-1])
-    return f"{round(seconds / size)} {unit}"
+class Gap(NamedTuple):
+    """That repeats of two samples were not all made back to back: `paired` of the `shared` ones were.
 
+    `median_s`: between the two runs of the others, in seconds."""
 
-MIN_REPEATS = 3  # repeats that an interval needs
-FEW_REPEATS_NOTE = f"fewer than {MIN_REPEATS} repeats: no interval"
-APART = "not made side by side, but {} apart: the quotient of the medians; the machine may have changed meanwhile"
-SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
-OFF = 0.05  # of the quotient of the medians
-OFF_NOTE = f"more than {OFF:.0%} off the quotient of the medians, which are of different repeats".replace("%", " %")
+    paired: int
+    shared: int
+    median_s: float
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,12 @@ def sample_from_runs(runs: Iterable[Record], quantity: Quantity) -> Sample | Non
     return Sample(values, tuple(run.repeat for run in runs), tuple(map(RunSpan.from_record, runs)))
 
 
+def measure(series: TimedSeries, quantity: Quantity, otherwise: Missing = NO_TIME) -> Sample | Missing:
+    """Return the quantity of a series; `otherwise` where its runs do not have it, or why there are no runs."""
+    runs = series.runs()
+    return sample_from_runs(runs, quantity) or (otherwise if runs else Missing(series.reason()))
+
+
 @dataclass(frozen=True)
 class Ratio:
     """The ratio of `after` to `before`: the median over the repeats that ran back to back, so that the machine's better
@@ -149,13 +157,12 @@ class Ratio:
         return bool(self.shared) and not self.paired
 
     @property
-    def note(self) -> str | None:
+    def gap(self) -> Gap | None:
         """How many repeats did not run back to back, and how far apart they were made; None where all did."""
         far = [repeat for repeat in self.shared if repeat not in self.paired]
         if not far:
             return None
-        apart = format_duration(median_gap_s(self.before.spans, self.after.spans, far))
-        return SOME_APART.format(len(self.paired), len(self.shared), apart) if self.paired else APART.format(apart)
+        return Gap(len(self.paired), len(self.shared), median_gap_s(self.before.spans, self.after.spans, far))
 
     @cached_property
     def quotients(self) -> tuple[float, ...]:
@@ -177,6 +184,17 @@ class Ratio:
         return bootstrap.ratio_interval(self.before.values, self.after.values) if self.unpaired and enough else None
 
     @property
-    def off(self) -> str | None:
-        """A note where the value is not what a reader gets by dividing the two medians; else None."""
-        return OFF_NOTE if abs(self.value * self.before.median / self.after.median - 1) > OFF else None
+    def deviates(self) -> bool:
+        """Whether the value is not what a reader gets by dividing the two medians."""
+        return abs(self.value * self.before.median / self.after.median - 1) > MAX_DEVIATION
+
+
+def ratios_to_one_thread(timed: TimedSelection, work: Work, part: str) -> Iterator[Ratio]:
+    """Yield the ratio of each stack's rate at this work to that with one thread, where both were measured."""
+    if work.threads == 1:
+        return
+    for stack in timed.stacks:
+        series = timed.series(stack, replace(work, threads=1)), timed.series(stack, work)
+        alone, ours = (sample_from_runs(one.runs(), rate(work.scenario, part)) for one in series)
+        if alone and ours:
+            yield Ratio(alone, ours)

@@ -11,7 +11,7 @@ from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.stats.timed_summary import MIN_REPEATS
 from tlsmem.tables.settings import dates, describe_machine
-from tlsmem.tables.timed import shared_columns
+from tlsmem.tables.timed import captions
 
 WIDE = 15.5  # characters of an inch
 ASKED = re.compile(r" \([^()]*\)$")
@@ -24,7 +24,7 @@ def add_frame(
     made: Figure, title: str, handles: Sequence[Artist], timed: TimedSelection, plotted: str, notes: Sequence[str]
 ) -> None:
     """And settles the layout: what is written afterwards knows how much room it has."""
-    said = " ".join(filter(None, [plotted, shared_columns.describe_conditions(timed)]))
+    said = " ".join(filter(None, [plotted, captions.describe_conditions(timed)]))
     lines = [said, *notes, f"Libraries: {libraries(timed)}.", recorded(timed)]
     wide = int(WIDE * made.get_size_inches()[0])
     add_title_and_legend(
@@ -58,7 +58,7 @@ def recorded(timed: TimedSelection) -> str:
 
 def describe_medians(timed: TimedSelection) -> str:
     """What a height is, and what its whisker."""
-    said = f"Medians of {shared_columns.repeats_text(timed)}"
+    said = f"Medians of {captions.repeats_text(timed)}"
     most = max((len(series.runs()) for series in timed.every()), default=0)
     return f"{said}{WHISKERS}." if most >= MIN_REPEATS else f"{said}: too few for an interval."
 

@@ -18,7 +18,7 @@ from tlsmem.stats.bootstrap import Interval
 from tlsmem.stats.timed_rates import Latencies, Quantity
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
 from tlsmem.stats.timed_summary import Ratio, Sample, sample_from_runs
-from tlsmem.tables.timed.shared_columns import size_text
+from tlsmem.tables.timed.rows import size_text
 
 PERCENTILES = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 US, MS = 1_000, 1_000_000

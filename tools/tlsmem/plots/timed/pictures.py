@@ -23,9 +23,9 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import TimedSelection, Work, select
-from tlsmem.tables.timed import harness_overhead
-from tlsmem.tables.timed.latency import PARTS_BY_SCENARIO
-from tlsmem.tables.timed.threads import rate_quantity, ratios_to_one_thread
+from tlsmem.stats.timed_summary import ratios_to_one_thread
+from tlsmem.tables.timed.cells import describe_gap
+from tlsmem.tables.timed.transfer import describe_copying
 
 AROUND = 1.8  # inches: above and below the panels
 HEADINGS = {"send": "sending", "receive": "receiving"}
@@ -36,7 +36,7 @@ def threads(timed: TimedSelection) -> Figure:
     def painted(axes: Axes, works: list[Work], part: str) -> list[Curve]:
         axes.set_ylabel("% of one thread's rate", fontsize=8.5)
         axes.set_xlabel("threads", fontsize=8.5)
-        return panels.draw_over_threads(axes, timed, timed.stacks, works, rate_quantity(works[0], part))
+        return panels.draw_over_threads(axes, timed, timed.stacks, works, timed_rates.rate(works[0].scenario, part))
 
     plotted = "What each thread does of what one does alone, by its part's own time; all share the server's context."
     title = f"Rate per thread over threads: {handshake_kinds.base_suite(timed.works[0].suite)}"
@@ -48,12 +48,13 @@ def threads(timed: TimedSelection) -> Figure:
 def describe_ratio_notes(timed: TimedSelection) -> list[str]:
     """Where several threads were not measured beside one."""
     found = (
-        one.note
+        describe_gap(one.gap)
         for work in timed.works
-        for part in PARTS_BY_SCENARIO[work.scenario]
+        for part in timed_rates.MAIN_PARTS[work.scenario]
         for one in ratios_to_one_thread(timed, work, part)
+        if one.gap
     )
-    return [f"Held against one thread: {note}." for note in dict.fromkeys(filter(None, found))]
+    return [f"Held against one thread: {note}." for note in dict.fromkeys(found)]
 
 
 def sizes(timed: TimedSelection) -> Figure:
@@ -86,7 +87,7 @@ def picture(timed: TimedSelection, title: str, plotted: str, painted: Painter) -
         end: [one for one in timed.works if handshake_kinds.resumption_suffix(one.suite) == end]
         for end in handshake_kinds.KINDS
     }
-    ends, parts = [end for end, some in works.items() if some], PARTS_BY_SCENARIO[timed.works[0].scenario]
+    ends, parts = [end for end, some in works.items() if some], timed_rates.MAIN_PARTS[timed.works[0].scenario]
     shape = (1, 2) if len(ends) == 1 else (2, len(ends))
     high = max(7.2, AROUND + shape[0] * (0.7 + curves.panel_inches(timed.stacks)))
     made, grid = pyplot.subplots(*shape, figsize=(12.8, high), layout="constrained", squeeze=False)
@@ -144,7 +145,7 @@ def transfer(timed: TimedSelection) -> Figure:
         "Of the server's writes, and of the client's reads, the time of each by itself. "
         f"{frame.describe_medians(timed)}"
     )
-    copying = harness_overhead.describe_copying_share(timed)
+    copying = describe_copying(timed)
     finish(made, drawn, TRANSFER, handles, timed, f"{plotted} {copying}{'.' * bool(copying)}".strip())
     return made
 

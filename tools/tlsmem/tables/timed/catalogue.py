@@ -10,6 +10,7 @@ from tlsmem.stats.timed_selection import TimedSelection
 from tlsmem.tables import settings
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import ratios
+from tlsmem.tables.timed.configurations import configurations
 from tlsmem.tables.timed.handshakes import handshakes, sessions
 from tlsmem.tables.timed.harness_overhead import harness_overhead_table
 from tlsmem.tables.timed.instructions import instructions
@@ -35,7 +36,7 @@ MAKERS: dict[str, Callable[[TimedSelection], Table]] = {  # in the order in whic
     "transfer": transfer,
     "handshakes": handshakes,
     "sessions": sessions,
-    "configurations": ratios.configurations,
+    "configurations": configurations,
     "threads": threads,
     "latency": latency,
     "instructions": instructions,

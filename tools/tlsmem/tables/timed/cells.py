@@ -1,17 +1,12 @@
-"""Cells of timed tables: medians, intervals, shares and ratios of repeats."""
+"""How values of timed tables are written: medians, intervals, shares and ratios of repeats."""
 
-from tlsmem.stats.timed_rates import Quantity
-from tlsmem.stats.timed_selection import TimedSeries
-from tlsmem.stats.timed_summary import FEW_REPEATS_NOTE, Ratio, Sample, sample_from_runs
+from tlsmem.stats.timed_summary import FEW_REPEATS, Gap, Ratio, Sample
 from tlsmem.tables.table import Cell, missing_cell, percent
 
-NOUGHT = "no time passed that the clock could see"
-
-
-def sample_or_missing(series: TimedSeries, quantity: Quantity, lacking: str = NOUGHT) -> Sample | Cell:
-    """Or a hole with its reason: of the run, or `lacking` where it was measured and does not have this."""
-    runs = series.runs()
-    return sample_from_runs(runs, quantity) or missing_cell(lacking if runs else series.reason())
+DURATION_UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
+APART = "not made side by side, but {} apart: the quotient of the medians; the machine may have changed meanwhile"
+SOME_APART = "of {} of {} repeats: the others’ runs were made {} apart"
+DEVIATES = "more than 5 % off the quotient of the medians, which are of different repeats"
 
 
 def format_number(value: float) -> str:
@@ -20,46 +15,49 @@ def format_number(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
-def median_cell(found: Sample | Cell) -> Cell:
-    return found if isinstance(found, Cell) else Cell(format_number(found.median), round(found.median, 4))
+def format_duration(seconds: float) -> str:
+    """In the largest unit of which it has at least two."""
+    size, unit = next(((size, unit) for size, unit in DURATION_UNITS if seconds >= 2 * size), DURATION_UNITS[-1])
+    return f"{round(seconds / size)} {unit}"
 
 
-def interval_cell(found: Sample | Cell) -> Cell:
+def describe_gap(gap: Gap) -> str:
+    apart = format_duration(gap.median_s)
+    return SOME_APART.format(gap.paired, gap.shared, apart) if gap.paired else APART.format(apart)
+
+
+def number_cell(value: float) -> Cell:
+    return Cell(format_number(value), round(value, 4))
+
+
+def percent_cell(share: float) -> Cell:
+    return Cell(percent(share), round(100 * share, 4))
+
+
+def median_cell(sample: Sample) -> Cell:
+    return number_cell(sample.median)
+
+
+def median_percent_cell(sample: Sample) -> Cell:
+    return percent_cell(sample.median)
+
+
+def interval_cell(sample: Sample) -> Cell:
     """How far the ends of the interval are from the median, the wider half; its ends for programs."""
-    if isinstance(found, Cell):
-        return found
-    interval = found.interval
+    interval = sample.interval
     if not interval:
-        return missing_cell(FEW_REPEATS_NOTE)
-    half = max(interval.high - found.median, found.median - interval.low)
+        return missing_cell(FEW_REPEATS.reason)
+    half = max(interval.high - sample.median, sample.median - interval.low)
     ends = {"low": round(interval.low, 4), "high": round(interval.high, 4)}
-    return Cell(percent(half / found.median), ends)
-
-
-def median_and_interval_cells(found: Sample | Cell) -> list[Cell]:
-    return [median_cell(found), interval_cell(found)]
-
-
-def share_cell(found: Sample | Cell, digits: int = 1) -> Cell:
-    if isinstance(found, Cell):
-        return found
-    return Cell(f"{100 * found.median:,.{digits}f} %", round(100 * found.median, 4))
-
-
-def speedup_cell(before: Sample | Cell, after: Sample | Cell) -> Cell:
-    """A hole where either is one, for its reason."""
-    if isinstance(after, Cell):
-        return after
-    if isinstance(before, Cell):
-        return before
-    return ratio_cell(Ratio(before, after))
+    return Cell(percent(half / sample.median), ends)
 
 
 def ratio_cell(ratio: Ratio) -> Cell:
     """ "no change" where nothing says that the two differ."""
-    interval = ratio.interval
+    interval, note, data = ratio.interval, ratio.gap and describe_gap(ratio.gap), {"factor": round(ratio.value, 4)}
     if not interval:
-        return Cell(f"{ratio.value:.2f}", {"factor": round(ratio.value, 4)}, ratio.note or FEW_REPEATS_NOTE)
-    data = {"factor": round(ratio.value, 4), "low": round(interval.low, 4), "high": round(interval.high, 4)}
-    same = interval.low <= 1 <= interval.high
-    return Cell("no change", data, ratio.note) if same else Cell(f"{ratio.value:.2f}", data, ratio.note or ratio.off)
+        return Cell(f"{ratio.value:.2f}", data, note or FEW_REPEATS.reason)
+    data |= {"low": round(interval.low, 4), "high": round(interval.high, 4)}
+    if interval.low <= 1 <= interval.high:
+        return Cell("no change", data, note)
+    return Cell(f"{ratio.value:.2f}", data, note or (DEVIATES if ratio.deviates else None))

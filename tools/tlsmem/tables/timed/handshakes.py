@@ -3,124 +3,87 @@ construction and the freeing of sessions."""
 
 from collections.abc import Callable
 
-from tlsmem.schema.records import Record
-from tlsmem.schema.roles import Role
 from tlsmem.stats import timed_rates
-from tlsmem.stats.timed_rates import Quantity
-from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
-from tlsmem.tables.table import Cell, Column, Table, text_cell
-from tlsmem.tables.timed import cells as timed_cells
-from tlsmem.tables.timed import published, shared_columns
-from tlsmem.tables.timed.cells import format_number, sample_or_missing
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.stats.timed_summary import Sample
+from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.timed.captions import describe_conditions, describe_medians, join_sentences
+from tlsmem.tables.timed.cells import interval_cell, median_cell, median_percent_cell
+from tlsmem.tables.timed.published import nearest_published, published_cell
+from tlsmem.tables.timed.rows import STACK, PartRow, part_rows, work_columns
 
-ROLES: tuple[Role, ...] = ("client", "server")
-COLUMNS = {
-    "role": "role",
-    "stack": "stack",
-    "per_s": "handshakes/s",
-    "interval": "±",
-    "with_construction_per_s": "with construction",
-    "hit_rate": "resumed",
-    "faults_each": "faults each",
-    "published_per_s": "published",
-}
 CAPTION = (
     "By the time that all steps of one role take, the reading of tickets included: of one thread, as if it did nothing "
     "else. With construction: the making of the session too. Resumed: of the handshakes that were timed, as both ends "
     "say. Faults: minor page faults of a handshake."
 )
-USUAL = {"hit_rate": "none"}
-SESSIONS = {
-    "role": "role",
-    "stack": "stack",
-    "new_us": "construction, µs",
-    "new_interval": "±",
-    "new_faults": "faults",
-    "free_us": "freeing, µs",
-    "free_interval": "±",
-    "handshake_us": "handshake, µs",
-}
 SESSIONS_CAPTION = "Means of a run. Construction: with what is offered to resume. In no handshake's time."
+NOT_COUNTED = Missing("not counted")
+NONE_RESUMED = Cell("none", 0.0)
 
 
-def hits(series: TimedSeries) -> Cell:
-    found = sample_or_missing(series, timed_rates.resumption_rate)
-    if isinstance(found, Cell):
-        return found
-    return Cell("none", 0.0) if not found.median else timed_cells.share_cell(found)
+def resumed_cell(share: Sample) -> Cell:
+    return median_percent_cell(share) if share.median else NONE_RESUMED
 
 
-def faults(series: TimedSeries, part: str) -> Cell:
-    found = sample_or_missing(series, timed_rates.faults_per_interval(part), "not counted")
-    return found if isinstance(found, Cell) else Cell(format_number(found.median), round(found.median, 4))
+def mean_us(step: str) -> Callable[[PartRow], Sample | Missing]:
+    """`step`: `_new`, `_free`, or none for the handshake between."""
+    return lambda row: row.measure(timed_rates.mean_interval_us(f"{row.part}{step}"))
 
 
-def row(series: TimedSeries, role: Role) -> list[Cell]:
-    cells = timed_cells.median_and_interval_cells(sample_or_missing(series, timed_rates.per_second(role)))
-    cells += [
-        timed_cells.median_cell(sample_or_missing(series, timed_rates.handshakes_with_construction(role))),
-        hits(series),
-    ]
-    return [
-        *cells,
-        faults(series, role),
-        published.nearest_published_cell(series.stack, series.work.suite, role, series.cpu),
-    ]
+def faults(step: str = "") -> Callable[[PartRow], Sample | Missing]:
+    return lambda row: row.measure(timed_rates.faults_per_interval(f"{row.part}{step}"), NOT_COUNTED)
 
 
-def microseconds(quantity: Quantity) -> Quantity:
-    def of(record: Record) -> float | None:
-        ns = quantity(record)
-        return None if ns is None else ns / 1000
-
-    return of
-
-
-def around(series: TimedSeries, role: Role) -> list[Cell]:
-    """Construction, freeing, and the handshake between."""
-    times = [
-        sample_or_missing(series, microseconds(timed_rates.mean_interval_ns(f"{role}{part}")))
-        for part in ("_new", "_free", "")
-    ]
-    made, freed, steps = times
-    return [
-        *timed_cells.median_and_interval_cells(made),
-        faults(series, f"{role}_new"),
-        *timed_cells.median_and_interval_cells(freed),
-        timed_cells.median_cell(steps),
-    ]
-
-
-def blank(timed: TimedSelection, name: str, title: str, caption: str, headings: dict[str, str]) -> Table:
-    """A column for each heading; names are on the left. Without rows."""
-    columns = shared_columns.work_columns(timed)
-    head = len(columns)
-    columns += [
-        Column(key, heading, left=key in ("role", "stack"), usual=USUAL.get(key)) for key, heading in headings.items()
-    ]
-    said = " ".join(
-        filter(None, [caption, shared_columns.describe_medians(timed), shared_columns.describe_conditions(timed)])
-    )
-    return Table(name, title, said, columns, headed=head + 1)
+ROLE = Column("role", "role", left=True, value=lambda row: row.part)
+COLUMNS = (
+    Column("per_s", "handshakes/s", value=lambda row: row.rate, form=median_cell),
+    Column("interval", "±", value=lambda row: row.rate, form=interval_cell),
+    Column(
+        "with_construction_per_s",
+        "with construction",
+        value=lambda row: row.measure(timed_rates.handshakes_with_construction(row.part)),
+        form=median_cell,
+    ),
+    Column(
+        "hit_rate",
+        "resumed",
+        usual=NONE_RESUMED.text,
+        value=lambda row: row.measure(timed_rates.resumption_rate),
+        form=resumed_cell,
+    ),
+    Column("faults_each", "faults each", value=faults(), form=median_cell),
+    Column(
+        "published_per_s",
+        "published",
+        value=lambda row: nearest_published(row.series, row.part),
+        form=published_cell,
+    ),
+)
+SESSION_COLUMNS = (
+    Column("new_us", "construction, µs", value=mean_us("_new"), form=median_cell),
+    Column("new_interval", "±", value=mean_us("_new"), form=interval_cell),
+    Column("new_faults", "faults", value=faults("_new"), form=median_cell),
+    Column("free_us", "freeing, µs", value=mean_us("_free"), form=median_cell),
+    Column("free_interval", "±", value=mean_us("_free"), form=interval_cell),
+    Column("handshake_us", "handshake, µs", value=mean_us(""), form=median_cell),
+)
 
 
 def handshakes(timed: TimedSelection) -> Table:
-    timed = timed.select_scenario("handshake")
-    made = blank(timed, "handshakes", "Handshakes", CAPTION, COLUMNS)
-    return filled(made, timed, row)
+    return role_table(timed, "handshakes", "Handshakes", CAPTION, COLUMNS)
 
 
 def sessions(timed: TimedSelection) -> Table:
+    return role_table(timed, "sessions", "Construction and freeing of sessions", SESSIONS_CAPTION, SESSION_COLUMNS)
+
+
+def role_table(timed: TimedSelection, name: str, title: str, caption: str, columns: tuple[Column, ...]) -> Table:
+    """A row for each work, role and stack."""
     timed = timed.select_scenario("handshake")
-    made = blank(timed, "sessions", "Construction and freeing of sessions", SESSIONS_CAPTION, SESSIONS)
-    return filled(made, timed, around)
-
-
-def filled(made: Table, timed: TimedSelection, cells: Callable[[TimedSeries, Role], list[Cell]]) -> Table:
-    """A row for each work, role and stack: those that are compared stand below each other."""
-    for work in timed.works:
-        for role in ROLES:
-            for series in timed.series_of_work(work):
-                head = [*shared_columns.work_cells(timed, work), text_cell(role), text_cell(series.stack)]
-                made.rows.append([*head, *cells(series, role)])
-    return made
+    work = work_columns(timed)
+    caption = join_sentences(caption, describe_medians(timed), describe_conditions(timed))
+    table = Table(name, title, caption, [*work, ROLE, STACK, *columns], headed=len(work) + 1)
+    table.add_rows(part_rows(timed))
+    return table

@@ -1,91 +1,77 @@
 """What else the machine did while runs were timed, and how far their repeats lie apart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from tlsmem.schema.records import Record
-from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, percent, text_cell
-from tlsmem.tables.timed import cells as timed_cells
-from tlsmem.tables.timed import shared_columns, warnings
-from tlsmem.tables.timed.cells import sample_or_missing
-from tlsmem.tables.timed.latency import PARTS_BY_SCENARIO
-from tlsmem.tables.timed.threads import rate_quantity
+from tlsmem.stats import run_noise, timed_rates
+from tlsmem.stats.bootstrap import Interval
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.tables.table import Cell, Column, Table
+from tlsmem.tables.timed.captions import describe_conditions, join_sentences
+from tlsmem.tables.timed.cells import number_cell, percent_cell
+from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, count_cell, work_columns
 
-HEADINGS = {
-    "repeats": "repeats",
-    "first_spread": "spread: sending, client",
-    "second_spread": "receiving, server",
-    "load": "load",
-    "busy_cpus": "others’ CPUs",
-    "steal_percent": "stolen",
-    "mhz": "MHz",
-    "preempted_per_s": "preempted/s",
-}
 CAPTION = (
     "Spread: the fastest repeat less the slowest, by the median. The rest is the most of any repeat: runnable tasks in "
     "the minute before; how many CPUs other processes had meanwhile; the share of all CPUs that the hypervisor took; "
     "the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread in a second."
 )
-UNSEEN = "the machine does not tell"
-ONCE = "one repeat"
+UNSEEN = Missing("the machine does not tell")
+ONCE = Missing("one repeat")
 
 
-def spread(series: TimedSeries, part: str) -> Cell:
-    found = sample_or_missing(series, rate_quantity(series.work, part))
-    if isinstance(found, Cell):
-        return found
-    return missing_cell(ONCE) if found.spread is None else Cell(percent(found.spread), round(100 * found.spread, 4))
+@dataclass(frozen=True)
+class NoiseRow(SeriesRow):
+    def spread(self, at: int) -> float | Missing:
+        """Of the first or the second of the scenario's parts."""
+        scenario = self.work.scenario
+        found = self.measure(timed_rates.rate(scenario, timed_rates.MAIN_PARTS[scenario][at]))
+        if isinstance(found, Missing):
+            return found
+        return ONCE if found.spread is None else found.spread
+
+    def most(self, figure: Callable[[Record], float]) -> float | Missing:
+        """The most of any repeat."""
+        values = [max(0.0, figure(run)) for run in self.series.runs() if run.noise]
+        return max(values) if values else Missing(self.series.reason())
+
+    @property
+    def preemptions(self) -> float | Missing:
+        each = [run_noise.preemptions_per_second(run) for run in self.series.runs()]
+        return max(each) if each else Missing(self.series.reason())
+
+    @property
+    def clock(self) -> Interval | Missing:
+        """The lowest and the highest frequency, in MHz."""
+        runs = self.series.runs()
+        seen = [mhz for run in runs if run.noise and run.noise.mhz for mhz in run.noise.mhz]
+        if seen:
+            return Interval(min(seen), max(seen))
+        return UNSEEN if runs else Missing(self.series.reason())
 
 
-def most(runs: Sequence[Record], of: Callable[[Record], float], text: Callable[[float], str], why: str) -> Cell:
-    values = [max(0.0, of(run)) for run in runs if run.noise]
-    return Cell(text(max(values)), round(max(values), 4)) if values else missing_cell(why)
+def clock_cell(mhz: Interval) -> Cell:
+    same = round(mhz.low) == round(mhz.high)
+    return Cell(f"{mhz.high:,.0f}" if same else f"{mhz.low:,.0f}–{mhz.high:,.0f}", mhz.rounded())
 
 
-def percentage(value: float) -> str:
-    return percent(value / 100)
-
-
-def clock(runs: Sequence[Record], why: str) -> Cell:
-    seen = [mhz for run in runs if run.noise and run.noise.mhz for mhz in run.noise.mhz]
-    if not seen:
-        return missing_cell(UNSEEN if runs else why)
-    low, high = min(seen), max(seen)
-    text = f"{high:,.0f}" if round(low) == round(high) else f"{low:,.0f}–{high:,.0f}"
-    return Cell(text, {"low": round(low, 1), "high": round(high, 1)})
-
-
-def preempted(runs: Sequence[Record], why: str) -> Cell:
-    each = [warnings.preemptions_per_second(run) for run in runs]
-    return Cell(timed_cells.format_number(max(each)), round(max(each), 4)) if each else missing_cell(why)
-
-
-def row(series: TimedSeries) -> list[Cell]:
-    runs, why = series.runs(), series.reason()
-    cells = [
-        Cell(str(len(runs)), len(runs)),
-        *(spread(series, part) for part in PARTS_BY_SCENARIO[series.work.scenario]),
-    ]
-    cells += [most(runs, lambda run: warnings.noise_of(run).load, timed_cells.format_number, why)]
-    cells += [most(runs, warnings.busy_cpus, timed_cells.format_number, why)]
-    cells += [most(runs, lambda run: 100 * warnings.stolen_share(run), percentage, why)]
-    return [*cells, clock(runs, why), preempted(runs, why)]
+COLUMNS = (
+    Column("repeats", "repeats", value=lambda row: len(row.series.runs()), form=count_cell),
+    Column("first_spread", "spread: sending, client", value=lambda row: row.spread(0), form=percent_cell),
+    Column("second_spread", "receiving, server", value=lambda row: row.spread(1), form=percent_cell),
+    Column("load", "load", value=lambda row: row.most(run_noise.load), form=number_cell),
+    Column("busy_cpus", "others’ CPUs", value=lambda row: row.most(run_noise.busy_cpus), form=number_cell),
+    Column("steal_percent", "stolen", value=lambda row: row.most(run_noise.stolen_share), form=percent_cell),
+    Column("mhz", "MHz", value=lambda row: row.clock, form=clock_cell),
+    Column("preempted_per_s", "preempted/s", value=lambda row: row.preemptions, form=number_cell),
+)
 
 
 def noise(timed: TimedSelection) -> Table:
-    columns = [
-        *shared_columns.work_columns(timed),
-        Column("scenario", "scenario", left=True),
-        Column("stack", "stack", left=True),
-    ]
-    columns += [Column(key, heading) for key, heading in HEADINGS.items()]
-    caption = " ".join(filter(None, [CAPTION, shared_columns.describe_conditions(timed)]))
-    made = Table("noise", "Noise", caption, columns, headed=len(columns) - len(HEADINGS) - 1)
-    for series in timed.every():
-        named = [
-            *shared_columns.work_cells(timed, series.work),
-            text_cell(series.work.scenario),
-            text_cell(series.stack),
-        ]
-        made.rows.append([*named, *row(series)])
-    return made
+    names = [*work_columns(timed), SCENARIO, STACK]
+    caption = join_sentences(CAPTION, describe_conditions(timed))
+    table = Table("noise", "Noise", caption, [*names, *COLUMNS], headed=len(names) - 1)
+    table.add_rows(map(NoiseRow, timed.every()))
+    return table

@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from tlsmem.base.paths import ROOT
-from tlsmem.tables.table import Cell, missing_cell
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.timed_selection import TimedSeries
+from tlsmem.tables.table import Cell
 from tlsmem.tables.timed.cells import format_number
 
 OF_2023 = ROOT / "data/published/throughput-2023-12-18.csv"
@@ -20,9 +22,9 @@ PARTS = {"sent": "send", "received": "receive", "sending": "send", "receiving": 
 RESUMED = {"full": "", "session-id": "-id", "ticket": "-ticket"}
 POST_QUANTUM = "2025"  # from this year on the reports' handshakes of TLS 1.3 are of X25519MLKEM768
 BUILT = {"openssl": [], "boringssl": ["clang"], "rustls": ["aws-lc", "jemalloc-rust"]}  # of the reports, as they say
-MANNER = {"clang": ("built by clang", "built by gcc"), "jemalloc-rust": ("with jemalloc", "without jemalloc")}
+BUILDS = {"clang": ("built by clang", "built by gcc"), "jemalloc-rust": ("with jemalloc", "without jemalloc")}
 NUMBERED = ("openssl", "rustls")
-NONE = "not published"
+NOT_PUBLISHED = Missing("not published")
 
 FULL_AMONG_RESUMED = "12,289 of these 32,768 handshakes were full ones (37.5 %), so it is no rate of resumption"
 EITHER = "which of id and ticket is not said"
@@ -45,27 +47,41 @@ class PublishedRate:
     def numbers(self) -> tuple[int, ...] | None:
         return numbers(self.version)
 
-    def remarks(self, stack: str, suite: str) -> list[str]:
-        """What it is not alike in."""
-        _, ours, version = split_stack_name(stack)
-        differ = [MANNER[name][0] for name in sorted(self.variants - ours) if name in MANNER]
-        differ += [MANNER[name][1] for name in sorted(ours - self.variants) if name in MANNER]
-        said = [f"published {self.date}, of another machine ({self.cpu})"]
-        if self.version != version:
-            which = "nearest" if self.numbers else "newest"
-            said.append(f"of {self.version}, the {which} version that was published")
-        said += differ
-        if self.part in ("client", "server"):
-            said.append(WITH if self.library == "rustls" else WITHOUT)
-        said += [EITHER] * (len(self.suites) > 1)
-        return [*said, *[FULL_AMONG_RESUMED] * self.invalid]
 
-    def cell(self, stack: str, suite: str) -> Cell:
-        """In brackets where it is another version's, or is not what it says."""
-        value = {"rate": self.rate, "version": self.version, "date": self.date, "machine": self.cpu}
-        exact = self.version == split_stack_name(stack)[2]
-        text = format_number(self.rate) if exact else f"({self.version}: {format_number(self.rate)})"
-        return Cell(f"[{text}]" if self.invalid else text, value, "; ".join(self.remarks(stack, suite)))
+@dataclass(frozen=True)
+class Published:
+    """A published rate beside a stack of ours, whose version may be another."""
+
+    rate: PublishedRate
+    stack: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is of the very version."""
+        return self.rate.version == split_stack_name(self.stack)[2]
+
+    @property
+    def remarks(self) -> list[str]:
+        """Where the two are not alike."""
+        ours, rate = split_stack_name(self.stack)[1], self.rate
+        said = [f"published {rate.date}, of another machine ({rate.cpu})"]
+        if not self.is_exact:
+            which = "nearest" if rate.numbers else "newest"
+            said.append(f"of {rate.version}, the {which} version that was published")
+        said += [BUILDS[name][0] for name in sorted(rate.variants - ours) if name in BUILDS]
+        said += [BUILDS[name][1] for name in sorted(ours - rate.variants) if name in BUILDS]
+        if rate.part in ("client", "server"):
+            said.append(WITH if rate.library == "rustls" else WITHOUT)
+        return [*said, *[EITHER] * (len(rate.suites) > 1), *[FULL_AMONG_RESUMED] * rate.invalid]
+
+
+def published_cell(published: Published) -> Cell:
+    """In brackets where it is another version's, or is not what it says."""
+    rate = published.rate
+    value = {"rate": rate.rate, "version": rate.version, "date": rate.date, "machine": rate.cpu}
+    number = format_number(rate.rate)
+    text = number if published.is_exact else f"({rate.version}: {number})"
+    return Cell(f"[{text}]" if rate.invalid else text, value, "; ".join(published.remarks))
 
 
 def split_stack_name(stack: str) -> tuple[str, frozenset[str], str]:
@@ -129,22 +145,24 @@ def figures() -> list[PublishedRate]:
 
 
 def provider(variants: frozenset[str]) -> frozenset[str]:
-    return variants - MANNER.keys()
+    return variants - BUILDS.keys()
 
 
-def nearest_published_cell(stack: str, suite: str, part: str, cpu: str) -> Cell:
+def nearest_published(series: TimedSeries, part: str) -> Published | Missing:
     """Of this very version, else of a machine like this one the nearest version's, of several the one that is most like
-    the stack and the first; or a hole."""
-    library, variants, version = split_stack_name(stack)
-    found = [one for one in figures() if one.library == library and suite in one.suites and one.part == part]
-    found = [one for one in found if provider(one.variants) == provider(variants)]
+    the stack and the first."""
+    library, variants, version = split_stack_name(series.stack)
+
+    def is_of_stack(one: PublishedRate) -> bool:
+        same = (one.library, one.part, provider(one.variants)) == (library, part, provider(variants))
+        return same and series.work.suite in one.suites and is_same_release_line(one, version)
 
     def unlike(one: PublishedRate) -> tuple[bool, bool, list[int], int, str]:
-        far = (one.version != version, is_arm(one.cpu) != is_arm(cpu), version_distance(one, version))
+        far = (one.version != version, is_arm(one.cpu) != is_arm(series.cpu), version_distance(one, version))
         return (*far, len(one.variants ^ variants), one.date)
 
-    best = min((one for one in found if is_same_release_line(one, version)), key=unlike, default=None)
-    return best.cell(stack, suite) if best else missing_cell(NONE)
+    best = min(filter(is_of_stack, figures()), key=unlike, default=None)
+    return Published(best, series.stack) if best else NOT_PUBLISHED
 
 
 def is_arm(cpu: str) -> bool:

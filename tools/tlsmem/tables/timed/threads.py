@@ -1,20 +1,20 @@
 """Threads that share a server's context: what each still does, of what one does alone."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tlsmem.stats import timed_rates, timed_summary
-from tlsmem.stats.timed_rates import Quantity
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.timed_selection import TimedSelection, TimedSeries, Work
-from tlsmem.stats.timed_summary import Ratio, Sample
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, percent, text_cell, with_note
-from tlsmem.tables.timed import cells, shared_columns
-from tlsmem.tables.timed.cells import sample_or_missing
-from tlsmem.tables.timed.latency import PARTS_BY_SCENARIO
+from tlsmem.stats.timed_summary import FEW_REPEATS, Ratio
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, percent
+from tlsmem.tables.timed.captions import describe_medians, describe_runs, join_sentences
+from tlsmem.tables.timed.cells import describe_gap, interval_cell, median_cell
+from tlsmem.tables.timed.rows import PART, RATE_UNITS, STACK, PartRow, work_columns
 
-UNITS = {"throughput": "MiB/s", "handshake": "handshakes/s"}
-SAID = ("threads",)  # in a column of this table's own
-ALONE = "not measured with one thread"
+NOT_ALONE = Missing("not measured with one thread")
+WAITING = "more threads than CPUs, of which there are {}: threads wait for one another"
 CAPTION = (
     "Rate of each thread, of its part's own time; of one thread: that by the rate with one thread, 100 % where threads "
     "do not hinder each other. All have a client's context of their own and share the server's, with its keys, store "
@@ -22,46 +22,56 @@ CAPTION = (
 )
 
 
-def rate_quantity(work: Work, part: str) -> Quantity:
-    return timed_rates.mebibytes_per_second(part) if work.scenario == "throughput" else timed_rates.per_second(part)
+@dataclass(frozen=True)
+class ThreadsRow(PartRow):
+    alone: TimedSeries  # the same with one thread
+
+    @cached_property
+    def of_one(self) -> Ratio | Missing | None:
+        """The rate over that with one thread; None where this is the one thread."""
+        if self.work.threads == 1 and self.series.runs():
+            return None
+        ours, alone = self.rate, timed_summary.measure(self.alone, timed_rates.rate(self.work.scenario, self.part))
+        if isinstance(ours, Missing):
+            return ours
+        return NOT_ALONE if isinstance(alone, Missing) else Ratio(alone, ours)
 
 
-def share(series: TimedSeries, one: TimedSeries, part: str) -> list[Cell]:
-    """Of one thread's rate, with the ends of the ratio's interval."""
-    if series.work.threads == 1 and series.runs():
-        return [Cell("100 %", 100.0), Cell("", None)]
-    ours, alone = (sample_or_missing(each, rate_quantity(series.work, part)) for each in (series, one))
-    if not isinstance(ours, Sample):
-        return [ours] * 2
-    if not isinstance(alone, Sample):
-        return [missing_cell(ALONE)] * 2
-    ratio = Ratio(alone, ours)
+def threads_cell(series: TimedSeries) -> Cell:
+    """With a note where threads had to share a CPU."""
+    count, runs = series.work.threads, series.runs()
+    cpus = runs[0].machine.cpus if runs else count
+    return Cell(str(count), count, WAITING.format(cpus) if count > cpus else None)
+
+
+def ratio_percent_cell(ratio: Ratio | None) -> Cell:
+    if not ratio:
+        return Cell("100 %", 100.0)
+    return Cell(percent(ratio.value), round(100 * ratio.value, 2), ratio.gap and describe_gap(ratio.gap))
+
+
+def ratio_interval_cell(ratio: Ratio | None) -> Cell:
+    """How far the ends of the interval are from the ratio, the wider half."""
+    if not ratio:
+        return Cell("", None)
     interval = ratio.interval
-    shown = Cell(percent(ratio.value), round(100 * ratio.value, 2), ratio.note)
     if not interval:
-        return [shown, missing_cell(ratio.note or timed_summary.FEW_REPEATS_NOTE)]
+        return missing_cell(describe_gap(ratio.gap) if ratio.gap else FEW_REPEATS.reason)
     half = max(interval.high - ratio.value, ratio.value - interval.low)
-    return [shown, Cell(percent(half), {"low": round(interval.low, 4), "high": round(interval.high, 4)})]
+    return Cell(percent(half), {"low": round(interval.low, 4), "high": round(interval.high, 4)})
 
 
-def ratios_to_one_thread(timed: TimedSelection, work: Work, part: str) -> Iterator[Ratio]:
-    """Of each stack, where it was measured with one thread too."""
-    for stack in timed.stacks:
-        found = [timed.series(stack, each).runs() for each in (replace(work, threads=1), work)]
-        alone, ours = (timed_summary.sample_from_runs(runs, rate_quantity(work, part)) for runs in found)
-        if alone and ours and work.threads > 1:
-            yield Ratio(alone, ours)
+COLUMNS = (
+    Column("threads", "threads", value=lambda row: row.series, form=threads_cell),
+    Column("unit", "each thread's", left=True, value=lambda row: RATE_UNITS[row.work.scenario]),
+    Column("rate", "rate", value=lambda row: row.rate, form=median_cell),
+    Column("interval", "±", value=lambda row: row.rate, form=interval_cell),
+    Column("of_one_percent", "of one thread", value=lambda row: row.of_one, form=ratio_percent_cell),
+    Column("of_one_interval", "±", value=lambda row: row.of_one, form=ratio_interval_cell),
+)
 
 
-def row(timed: TimedSelection, series: TimedSeries, part: str) -> list[Cell]:
-    work = series.work
-    count = with_note(Cell(str(work.threads), work.threads), shared_columns.why_threads_wait(work, series.runs()))
-    rate = cells.median_and_interval_cells(sample_or_missing(series, rate_quantity(work, part)))
-    of_one = share(series, timed.series(series.stack, replace(work, threads=1)), part)
-    return [count, text_cell(UNITS[work.scenario]), *rate, *of_one]
-
-
-def several(timed: TimedSelection) -> dict[Work, list[Work]]:
+def works_over_threads(timed: TimedSelection) -> dict[Work, list[Work]]:
     """Works that were measured with several numbers of threads, by the same with one."""
     found: dict[Work, list[Work]] = {}
     for work in timed.works:
@@ -69,20 +79,21 @@ def several(timed: TimedSelection) -> dict[Work, list[Work]]:
     return {alone: works for alone, works in found.items() if len(works) > 1}
 
 
-def threads(timed: TimedSelection) -> Table:
-    alike = several(timed)
-    timed = timed.where(lambda work: replace(work, threads=1) in alike)
-    columns = shared_columns.work_columns(timed, SAID)
-    headed = len(columns) + 2
-    columns += [Column("part", "part", left=True), Column("stack", "stack", left=True), Column("threads", "threads")]
-    columns += [Column("unit", "each thread's", left=True), Column("rate", "rate"), Column("interval", "±")]
-    columns += [Column("of_one_percent", "of one thread"), Column("of_one_interval", "±")]
-    caption = f"{CAPTION} {shared_columns.describe_medians(timed)} {shared_columns.describe_runs(timed)}"
-    made = Table("threads", "Threads", caption, columns, headed=headed)
-    for alone, works in alike.items():
-        for part in PARTS_BY_SCENARIO[alone.scenario]:
+def rows(timed: TimedSelection) -> Iterator[ThreadsRow]:
+    """By work, part and stack, with the numbers of threads below each other, where there are several."""
+    for alone, works in works_over_threads(timed).items():
+        for part in timed_rates.MAIN_PARTS[alone.scenario]:
             for stack in timed.stacks:
                 found = [series for work in works if (series := timed.series(stack, work)).records]
-                named = [*shared_columns.work_cells(timed, alone, SAID), text_cell(part), text_cell(stack)]
-                made.rows += [[*named, *row(timed, series, part)] for series in found if len(found) > 1]
-    return made
+                for series in found if len(found) > 1 else ():
+                    yield ThreadsRow(series, part, timed.series(stack, alone))
+
+
+def threads(timed: TimedSelection) -> Table:
+    several = works_over_threads(timed)
+    timed = timed.where(lambda work: replace(work, threads=1) in several)
+    work = work_columns(timed, without=("threads",))
+    caption = join_sentences(CAPTION, describe_medians(timed), describe_runs(timed))
+    table = Table("threads", "Threads", caption, [*work, PART, STACK, *COLUMNS], headed=len(work) + 2)
+    table.add_rows(rows(timed))
+    return table

@@ -1,66 +1,69 @@
 """Bulk transfer: how fast a stack sends and receives, and how much of its own cipher's speed is left."""
 
-from tlsmem.stats import timed_rates
-from tlsmem.stats.timed_selection import TimedSelection, TimedSeries
-from tlsmem.tables.table import Cell, Column, Table, text_cell
-from tlsmem.tables.timed import cells as timed_cells
-from tlsmem.tables.timed import harness_overhead, published, shared_columns
-from tlsmem.tables.timed.cells import format_number, sample_or_missing
+from collections.abc import Callable
 
-COLUMNS = {
-    "send_mib_per_s": "sending, MiB/s",
-    "send_interval": "±",
-    "receive_mib_per_s": "receiving, MiB/s",
-    "receive_interval": "±",
-    "cipher_share_percent": "of its cipher",
-    "send_faults_per_mib": "faults/MiB sent",
-    "receive_faults_per_mib": "received",
-    "published_send": "published: sending",
-    "published_receive": "receiving",
-}
+from tlsmem.schema.harness_output import PartName
+from tlsmem.stats import harness_overhead, timed_rates
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.stats.timed_summary import Sample
+from tlsmem.tables.table import Column, Table, percent
+from tlsmem.tables.timed.captions import describe_conditions, describe_medians, join_sentences
+from tlsmem.tables.timed.cells import interval_cell, median_cell, median_percent_cell
+from tlsmem.tables.timed.published import Published, nearest_published, published_cell
+from tlsmem.tables.timed.rows import STACK, SeriesRow, work_columns
+
 CAPTION = (
     "Application data by the time that the server's writes, or the client's reads, take: of one thread, as if it did "
     "nothing else. 1 MiB is 1,048,576 bytes; published MB/s are MiB/s too. Of its cipher: how fast it sends, of how "
     "fast the same library seals as many bytes by itself. Faults: minor page faults."
 )
-NO_SEALER = "its driver has no AEAD to call directly"
+COPYING = "The wire’s copying is up to {} of sending and {} of receiving (table harness)"
+NO_SEALER = Missing("its driver has no AEAD to call directly")
+NOT_COUNTED = Missing("not counted")
 
 
-def share(series: TimedSeries) -> Cell:
-    return timed_cells.share_cell(sample_or_missing(series, timed_rates.cipher_efficiency, NO_SEALER))
+def rate(part: PartName) -> Callable[[SeriesRow], Sample | Missing]:
+    return lambda row: row.measure(timed_rates.mebibytes_per_second(part))
 
 
-def faults(series: TimedSeries, part: str) -> Cell:
-    found = sample_or_missing(series, timed_rates.faults_per_mebibyte(part), "not counted")
-    return found if isinstance(found, Cell) else Cell(format_number(found.median), round(found.median, 4))
+def faults(part: PartName) -> Callable[[SeriesRow], Sample | Missing]:
+    return lambda row: row.measure(timed_rates.faults_per_mebibyte(part), NOT_COUNTED)
 
 
-def row(series: TimedSeries) -> list[Cell]:
-    rate = {part: sample_or_missing(series, timed_rates.mebibytes_per_second(part)) for part in ("send", "receive")}
-    cells = [
-        *timed_cells.median_and_interval_cells(rate["send"]),
-        *timed_cells.median_and_interval_cells(rate["receive"]),
-        share(series),
-    ]
-    cells += [faults(series, part) for part in rate]
-    return cells + [
-        published.nearest_published_cell(series.stack, series.work.suite, part, series.cpu) for part in rate
-    ]
+def published(part: PartName) -> Callable[[SeriesRow], Published | Missing]:
+    return lambda row: nearest_published(row.series, part)
+
+
+COLUMNS = (
+    Column("send_mib_per_s", "sending, MiB/s", value=rate("send"), form=median_cell),
+    Column("send_interval", "±", value=rate("send"), form=interval_cell),
+    Column("receive_mib_per_s", "receiving, MiB/s", value=rate("receive"), form=median_cell),
+    Column("receive_interval", "±", value=rate("receive"), form=interval_cell),
+    Column(
+        "cipher_share_percent",
+        "of its cipher",
+        value=lambda row: row.measure(timed_rates.cipher_efficiency, NO_SEALER),
+        form=median_percent_cell,
+    ),
+    Column("send_faults_per_mib", "faults/MiB sent", value=faults("send"), form=median_cell),
+    Column("receive_faults_per_mib", "received", value=faults("receive"), form=median_cell),
+    Column("published_send", "published: sending", value=published("send"), form=published_cell),
+    Column("published_receive", "receiving", value=published("receive"), form=published_cell),
+)
 
 
 def transfer(timed: TimedSelection) -> Table:
     timed = timed.select_scenario("throughput")
-    columns = [*shared_columns.work_columns(timed), Column("stack", "stack", left=True)]
-    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
-    copying = (
-        said := harness_overhead.describe_copying_share(timed)
-    ) and f"{said}; without it “of its cipher” would be more."
-    caption = " ".join(
-        filter(
-            None, [CAPTION, copying, shared_columns.describe_medians(timed), shared_columns.describe_conditions(timed)]
-        )
-    )
-    made = Table("transfer", "Bulk transfer", caption, columns, headed=len(columns) - len(COLUMNS) - 1)
-    for series in timed.every():
-        made.rows.append([*shared_columns.work_cells(timed, series.work), text_cell(series.stack), *row(series)])
-    return made
+    work = work_columns(timed)
+    copying = (phrase := describe_copying(timed)) and f"{phrase}; without it “of its cipher” would be more."
+    caption = join_sentences(CAPTION, copying, describe_medians(timed), describe_conditions(timed))
+    table = Table("transfer", "Bulk transfer", caption, [*work, STACK, *COLUMNS], headed=len(work))
+    table.add_rows(map(SeriesRow, timed.every()))
+    return table
+
+
+def describe_copying(timed: TimedSelection) -> str:
+    """The beginning of a sentence; an empty text where it was not measured."""
+    shares = harness_overhead.largest_shares(timed)
+    return COPYING.format(*map(percent, shares)) if shares else ""

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from tlsmem.config.timed_matrix import TimedRun, run_from_record
-from tlsmem.run.machine_noise import TICK_NS
 from tlsmem.schema import timed_record
 from tlsmem.schema.records import Record
-from tlsmem.schema.timed_record import Noise
+from tlsmem.stats import run_noise, timed_rates
 
 MOST = 10  # sentences about repeats
 
@@ -34,51 +33,19 @@ class NoiseCause:
     worst: Callable[[float], str]
 
 
-def noise_of(run: Record) -> Noise:
-    """Return what else the machine did during a timed run; every measured one says it."""
-    assert run.noise
-    return run.noise
-
-
-def load_beyond(own: int) -> Callable[[Record], float]:
-    """Threads of runs before it may be its own campaign's: at most so many."""
-    return lambda run: noise_of(run).load - own
-
-
-def busy_cpus(run: Record) -> float:
-    """Beyond a tick of each CPU, which is as exact as the kernel is."""
-    return (noise_of(run).busy_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns)
-
-
-def stolen_share(run: Record) -> float:
-    return (noise_of(run).steal_ns - run.machine.cpus * TICK_NS) / max(1, run.elapsed_ns * run.machine.cpus)
-
-
-def frequency(run: Record) -> float:
-    """Of one run; over runs the governor may still choose another."""
-    mhz = noise_of(run).mhz
-    if not mhz or not mhz[0]:
-        return 0.0
-    before, after = mhz
-    return abs(after / before - 1)
-
-
 def preemption(run: Record) -> float:
     """Of more threads than CPUs it is no noise."""
-    return 0.0 if (run.threads or 1) > run.machine.cpus else preemptions_per_second(run)
-
-
-def preemptions_per_second(run: Record) -> float:
-    """Of the thread that was most often."""
-    return max(1e9 * one.preempted / max(1, one.elapsed_ns) for one in run.timings or ())
+    return 0.0 if (run.threads or 1) > run.machine.cpus else run_noise.preemptions_per_second(run)
 
 
 ADVICE = "noisy runs are rather too slow: FRESH=1 measures again, best while nothing else runs here"
 WAITING = "tasks of others wanted to run in the minute before"
 CAUSES = (
-    NoiseCause(busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they had {most:.2f} CPUs meanwhile"),
-    NoiseCause(stolen_share, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"),
-    NoiseCause(frequency, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
+    NoiseCause(run_noise.busy_cpus, BUSY_CPUS, "other processes", lambda most: f"they had {most:.2f} CPUs meanwhile"),
+    NoiseCause(
+        run_noise.stolen_share, STEAL, "stolen time", lambda most: f"the hypervisor took {most:.1%} of the CPUs' time"
+    ),
+    NoiseCause(run_noise.frequency_change, MHZ, "the CPU's frequency", lambda most: f"it changed by {most:.0%}"),
     NoiseCause(
         preemption, PREEMPTED_S, "preemption", lambda most: f"a thread was interrupted {most:,.0f} times a second"
     ),
@@ -114,8 +81,11 @@ def noisy(made: Sequence[Record]) -> Iterator[str]:
 
 def seen(made: Sequence[Record]) -> Iterator[tuple[NoiseCause, dict[int, float]]]:
     """Each cause that there was, with how much of it the runs saw that saw too much, by their place."""
+    # Threads of the runs before may be the campaign's own.
     own = max((run.threads or 1 for run in made), default=1)
-    load = NoiseCause(load_beyond(own), LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}")
+    load = NoiseCause(
+        lambda run: run_noise.load(run) - own, LOAD, "a loaded machine", lambda most: f"{most:.1f} {WAITING}"
+    )
     for cause in (load, *CAUSES):
         found = {at: cause.seen(run) for at, run in enumerate(made) if cause.seen(run) > cause.limit}
         if found:
@@ -126,7 +96,7 @@ def outliers(made: Sequence[Record]) -> Iterator[str]:
     """By the part of a run that is farthest from the median of its repeats."""
     for runs in repeats(made):
         names = timed_record.INTERVAL_PARTS[runs[0].scenario]
-        far = {name: deviations([mean_interval_ns(run, name) for run in runs]) for name in names}
+        far = {name: deviations([timed_rates.mean_interval_ns(name)(run) or 0.0 for run in runs]) for name in names}
         for at, run in enumerate(runs):
             name = max(names, key=lambda name: abs(far[name][at] - 1))
             if far[name][at] != 1:
@@ -146,12 +116,6 @@ def repeats(made: Sequence[Record]) -> list[list[Record]]:
         key = (*(getattr(asked, name) for name in ("stack", "suite", "allocator", "cpu")), run.scenario, run.threads)
         groups.setdefault((*key, run.size_bytes, run.rounds, run.binary_sha256), {})[run.repeat] = run
     return [list(group.values()) for group in groups.values() if len(group) >= FEWEST]
-
-
-def mean_interval_ns(run: Record, name: str) -> float:
-    """Of an interval, of all threads."""
-    found = [part for timing in run.timings or () for part in timing.parts if part.part == name]
-    return sum(part.total_ns for part in found) / sum(part.count for part in found)
 
 
 def deviations(values: Sequence[float]) -> list[float]:

@@ -1,0 +1,122 @@
+"""A comparison in sentences: all of it in one, and one for each of the largest changes."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tlsmem.base.printable import printable_text
+from tlsmem.compare.comparison import ComparedFigure, Comparison
+from tlsmem.compare.figure_places import Place, describe_owner, readable_phase
+from tlsmem.compare.largest_changes import LargeChange
+from tlsmem.compare.site_changes import CallSiteExplainer, describe_changes
+from tlsmem.explore.diff.site_text import format_amount
+from tlsmem.stats.change import Change
+from tlsmem.stats.repeats import ASSUMED_SPREAD
+
+EXACT, UNEVEN = "exact", "to the byte, though sessions are not all alike"
+METER_NAMES = {
+    "blocks": "blocks",
+    "allocations": "allocations",
+    "rest": "tables of the library's own",
+    "rss": "RSS",
+    "peak-rss": "peak RSS",
+    "handshakes": "handshakes a second",
+    "send": "sending",
+    "receive": "receiving",
+}
+
+
+def summarize_comparison(comparison: Comparison) -> str:
+    """All of it in one sentence."""
+    old, new = comparison.labels
+    total, changed, unknown = len(comparison.rows), comparison.changed, len(comparison.unknown)
+    end = f"; of {unknown:,} it is not known" if unknown else ""
+    end += f"; {len(comparison.refused):,} settings were not compared" if comparison.refused else ""
+    if not changed:
+        return f"OLD is {old}, NEW is {new}: no change in {count_figures(total - unknown)}{end}."
+    worse = sum(row.change.better is False for row in changed)
+    counts = {"worse": worse, "better": len(changed) - worse}
+    ways = " and ".join(f"{count:,} for the {way}" for way, count in counts.items() if count)
+    return f"OLD is {old}, NEW is {new}: {len(changed):,} of {count_figures(total)} changed, {ways}{end}."
+
+
+def count_figures(number: int) -> str:
+    return f"{number:,} figure{'' if number == 1 else 's'}"
+
+
+def describe_large_change(change: LargeChange, explained: CallSiteExplainer) -> str:
+    """`More in SUITE: server session, established: 14,116 -> 14,132 B (+16 B, exact, ...), all of it in f (a.c:1)`."""
+    row, describe_match = change.row, explained.comparison.describe_match
+    figures = f"{describe_figures(row, explained)}{describe_sites(row, explained)}"
+    sentence = f"{direction(row)} in {describe_match(row.match)}: {describe_place(row.place)}: {figures}"
+    also = join_suites([describe_match(other.match) for other in change.also])
+    return printable_text(f"{sentence}; the same in {also}" if also else sentence)
+
+
+def direction(row: ComparedFigure) -> str:
+    up = row.change.amount > 0
+    return ("Faster" if up else "Slower") if row.old.more_is_better else ("More" if up else "Less")
+
+
+def describe_place(place: Place) -> str:
+    """`server session, established`, with the meter where it is not live heap."""
+    sessions = f", N = {place.sessions:,}" if place.sessions else ""
+    if place.meter == "peak-rss":
+        process = "process" if place.role == "process" else f"{place.role} process"
+        return f"{process}{sessions}, {METER_NAMES[place.meter]}"
+    meter = "" if place.meter == "heap" else f", {METER_NAMES[place.meter]}"
+    return f"{describe_owner(place.role)}, {readable_phase(place.phase)}{sessions}{meter}"
+
+
+def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
+    """`14,116 -> 14,132 B (+16 B, exact, 40 -> 40 blocks)`."""
+    change, unit = row.change, row.old.unit
+    size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
+    notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {unit}", *reasons(row)]
+    if row.place.meter == "heap" and (blocks := explained.beside(row, "blocks")):
+        notes.append(f"{format_both(blocks.change)} blocks")
+    return f"{format_both(change)} {unit} ({', '.join(notes)})"
+
+
+def reasons(row: ComparedFigure) -> list[str]:
+    """Why this counts as a change."""
+    change, old, new = row.change, row.old, row.new
+    if change.low is not None:
+        return [format_percent(change), f"95 % interval of the factor {change.low:.3f} to {change.high:.3f}"]
+    quotient = [f"a quotient of N = {old.quotient:,}"] if old.quotient else []
+    if old.exact and new.exact:
+        return [UNEVEN if max(old.noise, new.noise) else EXACT, *quotient]
+    repeats = sorted({len(one.values) for one in (old, new)})
+    spread = f"beyond the spread of {' and '.join(map(str, repeats))} repeats"
+    if repeats[0] == 1 and not old.counted:
+        spread = f"beyond {100 * ASSUMED_SPREAD:g} %, measured once"
+    return [format_percent(change), spread, *quotient]
+
+
+def describe_sites(row: ComparedFigure, explained: CallSiteExplainer) -> str:
+    """The call sites of live heap that changed, as the end of a sentence."""
+    if row.place.meter != "heap":
+        return ""
+    try:
+        changes = explained.sites(row)
+    except ValueError as error:
+        return f"; call sites are not known: {error}"
+    return f", {describe_changes(changes)}" if changes else ""
+
+
+def format_number(value: Fraction | float) -> str:
+    if isinstance(value, Fraction):
+        return format_amount(value)
+    return f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
+
+
+def format_both(change: Change) -> str:
+    return f"{format_number(change.old)} -> {format_number(change.new)}"
+
+
+def format_percent(change: Change) -> str:
+    return "from nothing" if change.share is None else f"{100 * change.share:+,.2f} %"
+
+
+def join_suites(suites: Sequence[str], most: int = 3) -> str:
+    others = len(suites) - most
+    return ", ".join(suites[:most]) + (f" and {others} other{'s'[: others > 1]}" if others > 0 else "")
