@@ -27,6 +27,7 @@ def expected_tasks(steps: list[str], root: Path) -> dict[str, Task]:
     for step in set(steps) & set(recorded):
         if recorded[step]["wall"] and recorded[step]["cpu"]:
             tasks[step].rate = recorded[step]["cpu"] / recorded[step]["wall"]
+            tasks[step].recorded = True
     return tasks
 
 

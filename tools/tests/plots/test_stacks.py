@@ -10,7 +10,7 @@ from tests.support import synthetic
 from tests.support.pictured import overlaps, shown
 from tests.tables.test_stacks import of_runtime, with_books
 from tlsmem.base.paths import ROOT
-from tlsmem.plots import stacks
+from tlsmem.plots import stack_colours, stacks
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import select

@@ -1,0 +1,96 @@
+"""The table and the picture of stacks in use: figures by configuration, order, places, and what is not recorded."""
+
+import pytest
+from matplotlib import pyplot, rc_context
+
+from tests.support import synthetic
+from tests.support.pictured import overlaps
+from tlsmem.plots import in_use as picture
+from tlsmem.plots.picture import STYLE
+from tlsmem.schema.records import Record
+from tlsmem.stats.selection import Selection, select
+from tlsmem.tables.in_use import in_use_table
+
+OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
+SUITE = "tls13-rsa-aes256"
+
+
+def with_full_records(run: Record, more_bytes: int) -> Record:
+    """As a run with data=full, whose server sessions hold so much more once they were used."""
+    phases = []
+    for phase in run.phases:
+        phases.append(phase)
+        if phase.phase == "reply":
+            phases += [used(phase, name, more_bytes, run) for name in ("full payload", "full reply", "blocked")]
+    return run.model_copy(update={"phases": phases, "argv": [*run.argv, "data=full"]})
+
+
+def used(phase, name: str, more_bytes: int, run: Record):
+    if not phase.heap:
+        return phase.model_copy(update={"phase": name})
+    server = phase.heap.server
+    live = server.live_bytes + (more_bytes * run.sessions // 2 if server.live_bytes else 0)
+    changed = server.model_copy(update={"live_bytes": live, "peak_bytes": max(live, server.peak_bytes)})
+    return phase.model_copy(update={"phase": name, "heap": phase.heap.model_copy(update={"server": changed})})
+
+
+def recorded(stack: str, variant: str = "", more_bytes: int = 0) -> list[Record]:
+    runs = synthetic.campaign([stack], [SUITE + variant], roles="split")
+    return [with_full_records(run, more_bytes) for run in runs]
+
+
+@pytest.fixture
+def selection() -> Selection:
+    """BoringSSL holds more in use than at rest and has low memory; OpenSSL has it too; rustls refuses."""
+    runs = [one for stack in (OPENSSL, RUSTLS, BORING) for one in recorded(stack)]
+    runs += recorded(OPENSSL, "+tickets-library", 1_000) + recorded(OPENSSL, "+low-memory+tickets-library", -30_000)
+    runs += recorded(BORING, "+tickets-library", 50_000)
+    runs += recorded(RUSTLS, "+tickets-library")
+    refused = synthetic.failed(RUSTLS, f"{SUITE}+low-memory+tickets-library", 100, "no such call", "unsupported")
+    runs.append(refused.model_copy(update={"roles": "split", "argv": [*refused.argv, "data=full"]}))
+    return select(runs)
+
+
+def rows(selection: Selection, role: str) -> list[dict[str, str]]:
+    table = in_use_table(selection)
+    keys = [column.key for column in table.columns]
+    found = [dict(zip(keys, [cell.text for cell in row], strict=True)) for row in table.rows]
+    return [row for row in found if row["role"] == role]
+
+
+def test_stacks_are_ranked_by_what_a_session_in_use_holds(selection):
+    found = rows(selection, "server")
+    assert [row["stack"] for row in found] == [RUSTLS, OPENSSL, BORING]
+    assert [row["no_tickets"] for row in found] == ["6,400", "52,000", "19,000"]
+    assert [row["in_use"] for row in found] == ["6,400", "53,000", "69,000"]
+    assert [row["in_use_low_memory"] for row in found] == ["–", "22,000", "–"]
+
+
+def test_places_say_who_moves(selection):
+    found = {row["stack"]: (row["place_no_tickets"], row["place_in_use"]) for row in rows(selection, "server")}
+    assert found == {RUSTLS: ("1", "1"), BORING: ("2", "3"), OPENSSL: ("3", "2")}
+
+
+def test_what_has_no_figure_says_why(selection):
+    notes = " ".join(in_use_table(selection).footnotes())
+    assert "no such call" in notes and "tools/measure.py deployed-config" in notes
+
+
+def test_runs_without_full_records_are_in_no_row():
+    assert not in_use_table(select(synthetic.campaign([OPENSSL], [SUITE], roles="split"))).rows
+
+
+def test_a_bar_is_what_is_in_use_and_no_text_lies_over_another(selection):
+    with rc_context(STYLE):
+        made = picture.figure(selection, "server")
+    made.canvas.draw()
+    widths = sorted(bar.get_width() for bar in made.axes[0].patches)
+    texts = {text.get_text() for text in made.axes[0].texts}
+    assert {f"{width:.1f}" for width in widths} <= texts and "–" in texts
+    assert not overlaps(made)
+    pyplot.close(made)
+
+
+def test_a_suite_that_is_not_there_names_those_that_are(selection):
+    with pytest.raises(ValueError, match=f"of other suites there are: {SUITE}"):
+        picture.figure(selection, "server", "tls12-rsa-aes256")
