@@ -14,6 +14,7 @@ COUNTS = (*METERS, "minor_faults", "major_faults", "wire_bytes")
 HEAP = ("live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "cumulative_bytes", "cumulative_blocks")
 BEFORE = ("contexts", "sessions", "client 1", "server 1", "established")
 TRAFFIC = ("payload", "reply")
+FULL = ("full payload", "full reply", "blocked")
 AFTER = ("idle", "closed", "trimmed", "freed")
 ROLES = ("client", "server", "client_context", "server_context", "harness", "total")
 FREE = ("contexts", "closed", "trimmed", "freed")
@@ -22,7 +23,7 @@ TIMED = {
     "handshake": ("client_new", "client", "client_free", "server_new", "server", "server_free"),
     "throughput": ("send", "receive"),
 }
-DEFAULTS = {"role": "both", "keep": "both", "threads": "1", "aslr": "off", "thp": "off"}
+DEFAULTS = {"data": "short", "role": "both", "keep": "both", "threads": "1", "aslr": "off", "thp": "off"}
 
 
 def say(record: str, **fields) -> None:
@@ -89,7 +90,7 @@ def run_line(asked: dict[str, str], meter: str) -> None:
     say(
         "run",
         schema=4,
-        data="short",
+        data=asked["data"],
         stack="pretender",
         reported="pretender 1",
         scenario="memory",
@@ -168,14 +169,15 @@ def main() -> None:
     if behaviour == "refuse":
         end_with("pretender: no TLS at all", 77)
     if behaviour == "foreign":
-        return say("run", schema=4, stack="pretender")
+        return say("run", schema=3, stack="pretender")
     if sys.argv[1] in TIMED:
         return timed_lines(asked, behaviour, sys.argv[1])
     barrier = Barrier(asked)
     run_line(asked, meter)
     if meter == "sites":
         say("stack", stack=0, frames=[f"{sys.argv[0]}+0x10"])
-    phases = [*BEFORE, *(TRAFFIC if asked["keep"] == "both" else ()), *AFTER]
+    used = (*TRAFFIC, *(FULL if asked["data"] == "full" else ()))
+    phases = [*BEFORE, *(used if asked["keep"] == "both" else ()), *AFTER]
     for phase in phases[:-1] if behaviour == "short" else phases:
         phase_line(phase, asked, meter)
         if phase == "trimmed":

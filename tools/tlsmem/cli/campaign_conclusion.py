@@ -11,7 +11,7 @@ from tlsmem.stats.rss_line import rss_quantity
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
 from tlsmem.stats.session_cost import C10K, KIB, MIB
-from tlsmem.tables.settings import SETTING_ASPECTS, processes_by_holder
+from tlsmem.tables.settings import SETTING_ASPECTS, describe_window, processes_by_holder
 
 UNIT = {"both": "a session pair", "client": "a client session", "server": "a server session"}
 SESSIONS = {"both": "sessions", "client": "client sessions", "server": "server sessions"}
@@ -65,11 +65,14 @@ def sentences(selection: Selection) -> Iterator[str]:
 
 
 def sentence(selection: Selection, series: Series, holder: str) -> str | None:
-    """`SUITE, STACK: a session pair keeps ... of live heap and ... resident; 10,000 sessions peak at ...`."""
+    """`SUITE, STACK: a session pair keeps ... of live heap and ... resident; 10,000 sessions peak at ..., all
+    handshakes at once`. With full records it is what a session in use keeps."""
     kept = list(filter(None, (live_heap(series, holder), resident(series, holder))))
-    parts = [f"{UNIT[holder]} keeps {' and '.join(kept)}"] if kept else []
+    state = " in use" if series.setting.data == "full" else ""
+    parts = [f"{UNIT[holder]}{state} keeps {' and '.join(kept)}"] if kept else []
     if (peak := peak_at_most(series)) and not series.setting.peer:
-        parts.append(f"{C10K:,} {SESSIONS[holder]} peak at {peak}")
+        at_once = describe_window(series.setting.window)
+        parts.append(f"{C10K:,} {SESSIONS[holder]} peak at {peak}, {at_once}")
     return f"{where(selection, series)}: {'; '.join(parts)}" if parts else None
 
 
@@ -80,17 +83,23 @@ def where(selection: Selection, series: Series) -> str:
     return ", ".join([setting.suite, " with ".join([series.owner, *ends]), *varying])
 
 
+def kept_phase(series: Series) -> str:
+    """The phase at whose end it is said what a session keeps: in use, where it was used, else established."""
+    return "blocked" if series.setting.data == "full" else "established"
+
+
 def live_heap(series: Series, holder: str) -> str | None:
     pair = series.heap_pair()
     role = ROLE.get(holder, holder)
     if not pair or role not in roles_and_processes(series.setting):
         return None
-    return f"{session_cost.live_cost(*process_tables.remove_tables(pair), role, 'established').bytes} B of live heap"
+    cost = session_cost.live_cost(*process_tables.remove_tables(pair), role, kept_phase(series))
+    return f"{cost.bytes} B of live heap"
 
 
 def resident(series: Series, holder: str) -> str | None:
     """The slope of RSS, as the tables rss and roles have it: per pair, or per session of the role."""
-    line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity("established")))
+    line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity(kept_phase(series))))
     return f"{2 * line.slope / KIB:,.1f} KiB resident" if line else None
 
 

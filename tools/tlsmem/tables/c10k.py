@@ -12,7 +12,12 @@ from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, is_same_stack_pair
 from tlsmem.stats.session_cost import MIB
 from tlsmem.tables.peaks import kib_cell
-from tlsmem.tables.settings import describe_common_settings, processes_by_holder, setting_columns
+from tlsmem.tables.settings import (
+    describe_common_settings,
+    describe_window,
+    processes_by_holder,
+    setting_columns,
+)
 from tlsmem.tables.table import Cell, Column, Table, text_cell, with_note
 
 HELD = {"both": "5,000 clients and 5,000 servers", "client": "10,000 clients", "server": "10,000 servers"}
@@ -51,6 +56,7 @@ def origin_cell(figure: C10kFigure) -> Cell:
 COLUMNS = (
     Column("stack", "stack", left=True, value=lambda row: row.stack),
     Column("process", "process of", left=True, value=lambda row: row.holder, form=holder_cell),
+    Column("at_once", "handshakes", left=True, value=lambda row: describe_window(row.setting.window)),
     Column("peak_rss_kib", "KiB", value=lambda row: row.figure, form=lambda figure: kib_cell(figure.bytes)),
     Column(
         "peak_rss_mib",

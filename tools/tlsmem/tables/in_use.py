@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from tlsmem.run.validate import strip_suite
+from tlsmem.schema.harness_output import Window
 from tlsmem.stats.configured_stack import (
     AT_REST,
     IDLE,
@@ -20,6 +21,7 @@ from tlsmem.stats.rss_line import RssLine
 from tlsmem.stats.runtime_heap import LiveFigure
 from tlsmem.stats.selection import Selection
 from tlsmem.tables.rss import slope_interval_cell
+from tlsmem.tables.settings import describe_window
 from tlsmem.tables.stacks import live_cell
 from tlsmem.tables.table import Column, Table, integer_cell
 
@@ -81,7 +83,7 @@ COLUMNS = (
 def in_use_table(selection: Selection) -> Table:
     """The table `in-use`, of runs with full records (DATA=full), a process for each role or one for both."""
     settings = base_settings(selection)
-    windows = list(dict.fromkeys(str(one.window) for one in settings))
+    windows = list(dict.fromkeys(one.window for one in settings))
     made = Table("in-use", "In use, as servers run it", CAPTION.format(window=describe_windows(windows)), [*COLUMNS])
     made.headed = 3
     for setting in settings:
@@ -92,10 +94,10 @@ def in_use_table(selection: Selection) -> Table:
     return made
 
 
-def describe_windows(windows: list[str]) -> str:
+def describe_windows(windows: list[Window]) -> str:
     """Say how many handshakes were under way at a time."""
-    said = ["all handshakes at once" if one == "all" else f"{one} handshakes at a time" for one in windows]
-    return f"{' or '.join(said).capitalize()}." if said else ""
+    said = " or ".join(map(describe_window, windows))
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def describe_changed_places(selection: Selection, at_least: int = 3) -> Iterator[str]:

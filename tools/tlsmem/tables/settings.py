@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tlsmem.schema.harness_arguments import harness_arguments
-from tlsmem.schema.harness_output import Process
+from tlsmem.schema.harness_output import Process, Window
 from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting, allocator_name
@@ -40,6 +40,11 @@ def describe_common_settings(selection: Selection) -> str:
     equal = [name for name in SETTING_ASPECTS if not selection.varies(name)]
     said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
     return ", ".join(text for text in said if text not in ("env lab", "cpu all", "data short")).capitalize()
+
+
+def describe_window(window: Window) -> str:
+    """How many handshakes were under way at once."""
+    return "all handshakes at once" if window == "all" else f"{window:,} handshakes at a time"
 
 
 def processes_by_holder(setting: Setting) -> dict[str, Process]:
