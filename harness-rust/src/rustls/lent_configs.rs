@@ -59,7 +59,8 @@ pub fn server(suite: &Suite) -> Result<ServerConfig, String> {
     let builder = builder.with_single_cert(identity(suite, "chain.pem")?, key(suite, "key.pem")?);
     let mut config = builder.map_err(failed("chain.pem"))?;
     if let Ok(tickets) = suite.tickets.try_into() {
-        config.send_tls13_tickets = Tls13Tickets { default: tickets, max: tickets }; // else the library's own number
+        config.send_tls13_tickets = Tls13Tickets { default: tickets, max: tickets };
+        // else the library's own number
     }
     if resumption::by_ticketer(suite) {
         config.ticketer = Some(CRYPTOGRAPHY.ticketer_factory.ticketer().map_err(failed("tickets"))?);
