@@ -39,32 +39,45 @@ extern "C" fn keep_arguments(argc: c_int, argv: *mut *mut c_char) {
     ARGV.store(argv, Relaxed);
 }
 
-/// What C holds of a context or a session: exactly one block, whose first word says of which role its value is.
-/// Not an enum of both, or every client would be as large as a server.
+/// What C holds of a context or a session: exactly one block, whose first word names the driver's type of that session.
+/// Not an enum of all four, or every session would be as large as the largest.
 #[repr(C)]
 pub struct Tagged<T> {
-    role: Role,
+    kind: Kind,
     value: T,
 }
 
 #[derive(Clone, Copy)]
 #[repr(usize)]
-enum Role {
+enum Kind {
     Client,
     Server,
+    LowMemoryClient,
+    LowMemoryServer,
 }
 
-fn tagged<T>(role: Role, value: Result<T, String>) -> *mut c_void {
-    Box::into_raw(Box::new(Tagged { role, value: or_fail(value) })).cast()
+impl Kind {
+    fn new(role: c_int, suite: &Suite) -> Self {
+        match (role, &*suite.options) {
+            (0, "low-memory") => Self::LowMemoryClient,
+            (0, _) => Self::Client,
+            (_, "low-memory") => Self::LowMemoryServer,
+            _ => Self::Server,
+        }
+    }
 }
 
-/// The role of a block behind a pointer from C.
+fn tagged<T>(kind: Kind, value: Result<T, String>) -> *mut c_void {
+    Box::into_raw(Box::new(Tagged { kind, value: or_fail(value) })).cast()
+}
+
+/// The kind of a block behind a pointer from C.
 ///
 /// # Safety
 /// The pointer is of `tagged`, and not freed.
-unsafe fn role_of(pointer: *mut c_void) -> Role {
+unsafe fn kind_of(pointer: *mut c_void) -> Kind {
     // SAFETY: the first word of a Tagged of whatever type, which is repr(C).
-    unsafe { *pointer.cast::<Role>() }
+    unsafe { *pointer.cast::<Kind>() }
 }
 
 /// The value in a block behind a pointer from C.
@@ -92,23 +105,32 @@ unsafe fn free<T>(pointer: *mut c_void) {
     drop(unsafe { Box::from_raw(pointer.cast::<Tagged<T>>()) });
 }
 
-/// Gives an expression the value of a session behind a pointer from C, as the type that its role has.
-macro_rules! with {
-    ($pointer:ident, $value:ident => $expression:expr) => {
-        // SAFETY: a session of session_new, which the core gives to one thread at a time, and until session_free.
-        match unsafe { role_of($pointer) } {
-            Role::Client => {
-                // SAFETY: as above; its role is its type's.
-                let $value = unsafe { value_of::<D::Client>($pointer) };
-                $expression
-            }
-            Role::Server => {
-                // SAFETY: as above; its role is its type's.
-                let $value = unsafe { value_of::<D::Server>($pointer) };
-                $expression
-            }
+/// Expands a macro with the driver's type of a kind: with `Client` where the kind is `Kind::Client`, and so on.
+macro_rules! by_kind {
+    ($kind:expr, $expand:ident) => {
+        match $kind {
+            Kind::Client => $expand!(Client),
+            Kind::Server => $expand!(Server),
+            Kind::LowMemoryClient => $expand!(LowMemoryClient),
+            Kind::LowMemoryServer => $expand!(LowMemoryServer),
         }
     };
+}
+
+/// Gives an expression the value of a session behind a pointer from C, as the type that its kind has.
+macro_rules! with {
+    ($pointer:ident, $value:ident => $expression:expr) => {{
+        macro_rules! expand {
+            ($name:ident) => {{
+                // SAFETY: a session of session_new, which the core gives to one thread at a time, and until session_free;
+                // its kind is its type's.
+                let $value = unsafe { value_of::<D::$name>($pointer) };
+                $expression
+            }};
+        }
+        // SAFETY: as above.
+        by_kind!(unsafe { kind_of($pointer) }, expand)
+    }};
 }
 
 struct Adapter<D>(PhantomData<D>);
@@ -143,32 +165,36 @@ impl<D: Driver> Adapter<D> {
     }
 
     unsafe extern "C" fn context_new(role: c_int, suite: &Suite) -> *mut c_void {
-        match role {
-            0 => tagged(Role::Client, D::Client::context_new(suite)),
-            _ => tagged(Role::Server, D::Server::context_new(suite)),
+        macro_rules! new {
+            ($name:ident) => {
+                tagged(Kind::$name, D::$name::context_new(suite))
+            };
         }
+        by_kind!(Kind::new(role, suite), new)
     }
 
     unsafe extern "C" fn session_new(context: *mut c_void, wire: Wire) -> *mut c_void {
-        // SAFETY: of context_new, and not freed before its sessions.
-        match unsafe { role_of(context) } {
-            Role::Client => {
-                // SAFETY: as above; its role is its type's.
-                let context = unsafe { shared_value_of::<Context<D::Client>>(context) };
-                tagged(Role::Client, D::Client::session_new(context, wire))
-            }
-            Role::Server => {
-                // SAFETY: as above; its role is its type's.
-                let context = unsafe { shared_value_of::<Context<D::Server>>(context) };
-                tagged(Role::Server, D::Server::session_new(context, wire))
-            }
+        macro_rules! new {
+            ($name:ident) => {{
+                // SAFETY: of context_new, and not freed before its sessions; its kind is its type's.
+                let context = unsafe { shared_value_of::<Context<D::$name>>(context) };
+                tagged(Kind::$name, D::$name::session_new(context, wire))
+            }};
         }
+        // SAFETY: as above.
+        by_kind!(unsafe { kind_of(context) }, new)
     }
 
     unsafe extern "C" fn resume(session: *mut c_void, from: *mut c_void) {
-        // SAFETY: two clients of session_new, both this thread's, and not the same one.
-        let (session, from) = unsafe { (value_of::<D::Client>(session), shared_value_of::<D::Client>(from)) };
-        or_fail(session.resume(from));
+        macro_rules! resume {
+            ($name:ident) => {{
+                // SAFETY: two clients of session_new of one context, both this thread's, and not the same one.
+                let (session, from) = unsafe { (value_of::<D::$name>(session), shared_value_of::<D::$name>(from)) };
+                session.resume(from)
+            }};
+        }
+        // SAFETY: as above.
+        or_fail(by_kind!(unsafe { kind_of(session) }, resume));
     }
 
     unsafe extern "C" fn handshake(session: *mut c_void) -> bool {
@@ -198,23 +224,25 @@ impl<D: Driver> Adapter<D> {
     }
 
     unsafe extern "C" fn session_free(session: *mut c_void) {
-        // SAFETY: of session_new; the core forgets it. Its role is its type's.
-        unsafe {
-            match role_of(session) {
-                Role::Client => free::<D::Client>(session),
-                Role::Server => free::<D::Server>(session),
-            }
+        macro_rules! free_session {
+            ($name:ident) => {
+                // SAFETY: of session_new; the core forgets it. Its kind is its type's.
+                unsafe { free::<D::$name>(session) }
+            };
         }
+        // SAFETY: as above.
+        by_kind!(unsafe { kind_of(session) }, free_session)
     }
 
     unsafe extern "C" fn context_free(context: *mut c_void) {
-        // SAFETY: of context_new; its sessions are freed, and the core forgets it. Its role is its type's.
-        unsafe {
-            match role_of(context) {
-                Role::Client => free::<Context<D::Client>>(context),
-                Role::Server => free::<Context<D::Server>>(context),
-            }
+        macro_rules! free_context {
+            ($name:ident) => {
+                // SAFETY: of context_new; its sessions are freed, and the core forgets it. Its kind is its type's.
+                unsafe { free::<Context<D::$name>>(context) }
+            };
         }
+        // SAFETY: as above.
+        by_kind!(unsafe { kind_of(context) }, free_context)
     }
 
     unsafe extern "C" fn sealer_new(suite: &Suite) -> *mut c_void {

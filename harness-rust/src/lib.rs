@@ -86,6 +86,9 @@ pub trait Driver {
 
     type Client: Session;
     type Server: Session;
+    /// What sessions are where `options=low-memory`: the same types, if these save by a setting.
+    type LowMemoryClient: Session;
+    type LowMemoryServer: Session;
     /// [`Infallible`] where the library offers none.
     type Sealer: Sealer;
 }

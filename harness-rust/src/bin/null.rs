@@ -23,6 +23,8 @@ impl Driver for Null {
 
     type Client = Pretender<0>;
     type Server = Pretender<1>;
+    type LowMemoryClient = Self::Client;
+    type LowMemoryServer = Self::Server;
     type Sealer = Infallible;
 }
 

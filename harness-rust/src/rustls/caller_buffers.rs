@@ -1,13 +1,13 @@
-//! What a program that uses rustls 0.24 keeps for a connection, as rustls itself keeps none: bytes that arrived, bytes
-//! that are to leave, and data not yet taken. They are the session's, and named so in its call stacks.
+//! What a program keeps for a connection where rustls keeps no buffers itself, as of 0.24 and unbuffered ones of 0.23: bytes
+//! that arrived, bytes that are to leave, and data not yet taken. They are the session's, and named so in its call stacks.
 //!
-//! They are kept as the example on rustls' first page keeps them: made empty, drained, and as long as the connection. An
+//! They are kept as the example on the first page of 0.24 keeps them: made empty, drained, and as long as the connection. An
 //! input buffer is then what one read takes, and the output buffer as large as the largest flight. A program may as well
 //! drop one that is empty, as no call needs it to be the same: between its records where options=low-memory, when idle else.
 
 use crate::files::failed;
+use crate::{TlsInputBuffer, VecInput};
 use memtest_driver::Wire;
-use rustls::{crypto::cipher::Payload, TlsInputBuffer, VecInput};
 use std::io::{ErrorKind::WouldBlock, Write};
 use std::mem;
 
@@ -32,9 +32,8 @@ impl Buffers {
     }
 
     /// Into `room`, from which it cuts what it takes, where a whole record is sure to fit and nothing is kept that came
-    /// before: else it is copied twice. Not a method of the whole: a payload lies in the input.
-    pub fn give(payload: &Payload, room: &mut &mut [u8], plaintext: &mut Vec<u8>) {
-        let bytes = payload.bytes();
+    /// before: else it is copied twice. Not a method of the whole: the data may lie in the input.
+    pub fn give(bytes: &[u8], room: &mut &mut [u8], plaintext: &mut Vec<u8>) {
         if room.len() < RECORD_BYTES || !plaintext.is_empty() {
             return Self::keep(plaintext, bytes);
         }

@@ -1,72 +1,53 @@
-//! rustls 0.24: a connection is lent the caller's buffers, call by call.
+//! A session whose connection is lent its buffers, call by call: any of rustls 0.24, and of 0.23 an unbuffered one.
 
 use crate::caller_buffers::Buffers;
-use crate::files::failed;
-use crate::lent_configs;
-use crate::names::{cipher, group, protocol};
-use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
-use rustls::{ClientConfig, ClientSide, Connection, Error, HandshakeKind, ServerConfig, ServerSide, SideData, Tcp};
-use rustls_pki_types::ServerName;
-use std::sync::Arc;
+use memtest_driver::{Negotiated, Session, Suite, Wire};
 
 /// The limit of rustls' own buffer, before 0.24.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// What a client and a server do not share.
-pub trait End: SideData {
-    type Config: Send + Sync;
-    fn config(suite: &Suite) -> Result<Self::Config, String>;
-    fn connection(config: &Arc<Self::Config>, output: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error>;
+/// What generations call differently, and a client and a server.
+pub trait Lent: Sized + Send {
+    type Context: Send + Sync;
+
+    fn context_new(suite: &Suite) -> Result<Self::Context, String>;
+
+    /// A client may put its hello into `output` already, or do so when it first processes.
+    fn connection_new(context: &Self::Context, output: &mut Vec<u8>) -> Result<Self, String>;
+
+    /// Whether buffers without a byte in them are dropped after each call.
+    fn saves(&self) -> bool;
+
+    /// Takes what the input has, answers into the output, and gives data to `room`, which is then what is left of it.
+    fn process(&mut self, buffers: &mut Buffers, room: &mut &mut [u8]) -> Result<(), String>;
+
+    /// Encrypts all bytes into the output.
+    fn write(&mut self, bytes: &[u8], buffers: &mut Buffers) -> Result<(), String>;
+
+    fn is_handshaking(&self) -> bool;
+    fn negotiated(&self) -> Negotiated;
 }
 
-impl End for ClientSide {
-    type Config = ClientConfig;
-
-    fn config(suite: &Suite) -> Result<ClientConfig, String> {
-        lent_configs::client(suite)
-    }
-
-    fn connection(config: &Arc<ClientConfig>, output: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error> {
-        config.connect(ServerName::try_from(SERVER_NAME).expect("a DNS name")).build(output)
-    }
-}
-
-impl End for ServerSide {
-    type Config = ServerConfig;
-
-    fn config(suite: &Suite) -> Result<ServerConfig, String> {
-        lent_configs::server(suite)
-    }
-
-    fn connection(config: &Arc<ServerConfig>, _: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error> {
-        Connection::<Self, Tcp>::new(config.clone())
-    }
-}
-
-pub struct Tls<S: End> {
+pub struct Tls<L> {
     wire: Wire,
-    connection: Connection<S, Tcp>,
+    connection: L,
     buffers: Buffers,
-    saves: bool,
 }
 
-impl<S: End> Session for Tls<S>
-where
-    Connection<S, Tcp>: Send,
-{
-    type Context = (Arc<S::Config>, bool);
+impl<L: Lent> Session for Tls<L> {
+    type Context = L::Context;
 
     fn context_new(suite: &Suite) -> Result<Self::Context, String> {
-        Ok((Arc::new(S::config(suite)?), &*suite.options == "low-memory"))
+        L::context_new(suite)
     }
 
-    fn session_new((config, saves): &Self::Context, wire: Wire) -> Result<Self, String> {
+    fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String> {
         let mut buffers = Buffers::default();
-        let connection = S::connection(config, &mut buffers.output).map_err(failed("session"))?;
-        Ok(Self { wire, connection, buffers, saves: *saves })
+        let connection = L::connection_new(context, &mut buffers.output)?;
+        Ok(Self { wire, connection, buffers })
     }
 
-    /// A client's hello is out before it first looks for an answer.
+    /// A client's hello is out before it first looks for an answer, or with the first look.
     fn handshake(&mut self) -> Result<bool, String> {
         self.buffers.send(&mut self.wire)?;
         while self.receive(&mut Default::default())? {}
@@ -83,7 +64,7 @@ where
         if !self.buffers.output.is_empty() {
             return Ok(0);
         }
-        self.connection.write(bytes.into(), &mut self.buffers.output).map_err(failed("write"))?;
+        self.connection.write(bytes, &mut self.buffers)?;
         self.buffers.send(&mut self.wire)?;
         self.save();
         Ok(bytes.len())
@@ -103,16 +84,7 @@ where
     }
 
     fn negotiated(&self) -> Result<Negotiated, String> {
-        use HandshakeKind::{Resumed, ResumedWithHelloRetryRequest};
-        let it = &self.connection;
-        Ok(Negotiated {
-            protocol: it.protocol_version().map(protocol).into(),
-            cipher: it.negotiated_cipher_suite().map(|it| cipher(it.suite())).into(),
-            group: it.negotiated_key_exchange_group().map(|it| group(it.name())).into(),
-            resumed: matches!(it.handshake_kind(), Some(Resumed | ResumedWithHelloRetryRequest)),
-            // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
-            peer_verified: !it.is_handshaking() && it.peer_identity().is_some(),
-        })
+        Ok(self.connection.negotiated())
     }
 
     fn release(&mut self) {
@@ -120,20 +92,16 @@ where
     }
 }
 
-impl<S: End> Tls<S> {
+impl<L: Lent> Tls<L> {
     /// False when nothing is there. Data may go into `room`, which is then what is left of it.
     fn receive(&mut self, room: &mut &mut [u8]) -> Result<bool, String> {
         let any = self.buffers.fill(&mut self.wire)?;
-        let (input, output, plaintext) = self.buffers.parts();
-        let mut handler = self.connection.read_tls(input, output);
-        while let Some(payload) = handler.next_payload() {
-            Buffers::give(&payload.map_err(|error| error.to_string())?, room, plaintext);
-        }
+        self.connection.process(&mut self.buffers, room)?;
         Ok(any)
     }
 
     fn save(&mut self) {
-        if self.saves {
+        if self.connection.saves() {
             self.buffers.drop_empty();
         }
     }

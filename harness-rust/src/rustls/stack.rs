@@ -1,6 +1,6 @@
 //! rustls as the core knows it, of whatever generation: a suite that it cannot do is refused here.
 
-use crate::{offer, sealer, Client, Server, RELEASES, SAVES};
+use crate::{offer, sealer, Client, LowMemoryClient, LowMemoryServer, Server, RELEASES, SAVES};
 #[cfg(feature = "jemalloc-rust")]
 use memtest_driver::Jemalloc;
 use memtest_driver::{Driver, Suite};
@@ -49,7 +49,7 @@ impl Driver for Rustls {
             ("server" | "mutual", "default") => Ok(()),
             ("server" | "mutual", "low-memory") if SAVES => Ok(()),
             ("server" | "mutual", options) => {
-                Err(format!("options={options}: set_buffer_limit caps rustls' buffers and frees none"))
+                Err(format!("options={options}: has no unbuffered API, as 0.23 has it; set_buffer_limit frees nothing"))
             }
             (auth, _) => Err(format!("auth={auth}: does server and mutual only")),
         }
@@ -57,6 +57,8 @@ impl Driver for Rustls {
 
     type Client = Client;
     type Server = Server;
+    type LowMemoryClient = LowMemoryClient;
+    type LowMemoryServer = LowMemoryServer;
     type Sealer = sealer::Sealer;
 }
 

@@ -28,6 +28,8 @@ compile_error!("choose the provider: --features aws-lc, or ring");
 
 type Client = Tls<ClientConnection>;
 type Server = Tls<ServerConnection>;
+type LowMemoryClient = Client; // never made: it is refused
+type LowMemoryServer = Server;
 
 const RELEASES: bool = false;
 const SAVES: bool = false;

@@ -31,6 +31,8 @@ compile_error!("choose the provider: --features aws-lc, ring or graviola");
 
 type Client = Tls<ClientConnection>;
 type Server = Tls<ServerConnection>;
+type LowMemoryClient = Client;
+type LowMemoryServer = Server;
 
 const RELEASES: bool = false;
 const SAVES: bool = false;

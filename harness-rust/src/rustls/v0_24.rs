@@ -4,6 +4,7 @@ mod caller_buffers;
 mod files;
 mod lent;
 mod lent_configs;
+mod lent_connection;
 mod names;
 mod resumption;
 mod sealer;
@@ -13,9 +14,10 @@ use lent::Tls;
 use lent_configs::offer;
 #[cfg(test)]
 use lent_configs::{hello, issuing, offered};
+use lent_connection::Lending;
 use memtest_driver::driver;
 use rustls::crypto::{kx::NamedGroup, CipherSuite, CryptoProvider};
-use rustls::{enums::ProtocolVersion, ClientSide, ServerSide};
+use rustls::{enums::ProtocolVersion, ClientSide, ServerSide, TlsInputBuffer, VecInput};
 #[cfg(feature = "aws-lc")]
 use rustls_aws_lc_rs as provider;
 #[cfg(feature = "ring")]
@@ -25,8 +27,10 @@ use std::process::exit;
 #[cfg(not(any(feature = "aws-lc", feature = "ring")))]
 compile_error!("choose the provider: --features aws-lc, or ring");
 
-type Client = Tls<ClientSide>;
-type Server = Tls<ServerSide>;
+type Client = Tls<Lending<ClientSide>>;
+type Server = Tls<Lending<ServerSide>>;
+type LowMemoryClient = Client;
+type LowMemoryServer = Server;
 
 /// A buffer with nothing in it may be dropped.
 const RELEASES: bool = true;
