@@ -2,9 +2,8 @@
 
 use crate::{configs, files::failed, names, Told};
 use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
-use rustls::{
-    client, server, ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection, SideData,
-};
+use rustls::{client, server, ClientConfig, ClientConnection, CommonState, ConnectionCommon, NamedGroup};
+use rustls::{ServerConfig, ServerConnection, SideData};
 use rustls_pki_types::ServerName;
 use std::io::{ErrorKind::WouldBlock, Read, Write};
 use std::{ops::DerefMut, sync::Arc};
@@ -87,15 +86,19 @@ impl<E: End> Session for Tls<E> {
     }
 
     fn negotiated(&self) -> Result<Negotiated, String> {
-        let it = &self.connection;
-        Ok(Negotiated {
-            protocol: it.protocol_version().map(names::protocol).into(),
-            cipher: it.negotiated_cipher_suite().map(|it| names::cipher(it.suite())).into(),
-            group: it.group().map(names::group).into(),
-            resumed: it.resumed(),
-            // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
-            peer_verified: !it.is_handshaking() && it.peer_certificates().is_some(),
-        })
+        Ok(negotiated(&self.connection, self.connection.group(), self.connection.resumed()))
+    }
+}
+
+/// What any connection of these generations tells of itself, with what one of them does not tell.
+pub fn negotiated(it: &CommonState, group: Option<NamedGroup>, resumed: bool) -> Negotiated {
+    Negotiated {
+        protocol: it.protocol_version().map(names::protocol).into(),
+        cipher: it.negotiated_cipher_suite().map(|it| names::cipher(it.suite())).into(),
+        group: group.map(names::group).into(),
+        resumed,
+        // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
+        peer_verified: !it.is_handshaking() && it.peer_certificates().is_some(),
     }
 }
 

@@ -1,41 +1,48 @@
 //! rustls 0.23, with the cryptography of aws-lc-rs, ring or Graviola. Built by the packages beside `src`, one per version.
+//! Its connections have their buffers inside; where options=low-memory they are unbuffered ones.
 
 mod buffered;
+mod caller_buffers;
 mod configs;
 mod files;
+mod lent;
 mod names;
 mod resumption;
 #[cfg_attr(feature = "graviola", path = "sealer_graviola.rs")]
 mod sealer;
 mod stack;
+mod unbuffered;
+mod vec_input;
 
 use buffered::{End, Tls};
 use configs::offer;
 #[cfg(test)]
 use configs::{hello, issuing, offered};
 use memtest_driver::driver;
-use rustls::client::WantsClientCert;
+use rustls::client::{UnbufferedClientConnection, WantsClientCert};
 #[cfg(feature = "aws-lc")]
 use rustls::crypto::aws_lc_rs as provider;
 #[cfg(feature = "ring")]
 use rustls::crypto::ring as provider;
+use rustls::server::UnbufferedServerConnection;
 use rustls::{crypto::CryptoProvider, CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, RootCertStore};
-use rustls::{ClientConfig, ClientConnection, ConfigBuilder, Error, ServerConnection, WantsVerifier};
+use rustls::{ClientConfig, ClientConnection, CommonState, ConfigBuilder, Error, ServerConnection, WantsVerifier};
 #[cfg(feature = "graviola")]
 use rustls_graviola as provider;
 use std::ops::{Deref, DerefMut};
 use std::{process::exit, sync::Arc};
+use vec_input::{TlsInputBuffer, VecInput};
 
 #[cfg(not(any(feature = "aws-lc", feature = "ring", feature = "graviola")))]
 compile_error!("choose the provider: --features aws-lc, ring or graviola");
 
 type Client = Tls<ClientConnection>;
 type Server = Tls<ServerConnection>;
-type LowMemoryClient = Client;
-type LowMemoryServer = Server;
+type LowMemoryClient = lent::Tls<UnbufferedClientConnection>;
+type LowMemoryServer = lent::Tls<UnbufferedServerConnection>;
 
 const RELEASES: bool = false;
-const SAVES: bool = false;
+const SAVES: bool = true;
 
 fn cryptography() -> CryptoProvider {
     provider::default_provider()
@@ -53,6 +60,14 @@ fn number(group: NamedGroup) -> u16 {
     group.into()
 }
 
+fn negotiated_group(it: &CommonState) -> Option<NamedGroup> {
+    it.negotiated_key_exchange_group().map(|it| it.name())
+}
+
+fn is_resumed(it: &CommonState) -> bool {
+    it.handshake_kind() == Some(HandshakeKind::Resumed)
+}
+
 /// A connection with what it tells of itself.
 struct Told<E>(E);
 
@@ -68,11 +83,11 @@ impl<E: End> Told<E> {
     }
 
     fn group(&self) -> Option<NamedGroup> {
-        self.negotiated_key_exchange_group().map(|it| it.name())
+        negotiated_group(&self.0)
     }
 
     fn resumed(&self) -> bool {
-        self.handshake_kind() == Some(HandshakeKind::Resumed)
+        is_resumed(&self.0)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A hundred handshakes in a row over two threads, each of which resumes the one before it: by id and by ticket, with and
-//! without mutual authentication. The core ends a run that does not; what it counted is compared all the same.
+//! without mutual authentication, as the library is and as it holds less. The core ends a run that does not; what it counted
+//! is compared all the same.
 
 use std::process::Command;
 
@@ -21,6 +22,9 @@ fn run(offered: [&str; 2], settings: &[&str]) -> Result<String, String> {
     }
 }
 
+/// 0.22 cannot hold less, and says so.
+const REFUSED: &str = "has no unbuffered API";
+
 fn numbers(said: &str, field: &str) -> Vec<u64> {
     let lines = said.lines().filter(|line| line.contains("\"record\":\"thread\""));
     let (name, number) = (format!("\"{field}\":"), |text: &str| text.split(',').next().unwrap().parse().unwrap());
@@ -29,9 +33,14 @@ fn numbers(said: &str, field: &str) -> Vec<u64> {
 
 fn all_resumed(offered: [&str; 2], settings: &[&str]) {
     for auth in ["auth=mutual", "auth=server"] {
-        let said = run(offered, &[settings, &["resume=on", auth]].concat()).unwrap();
-        assert_eq!(*numbers(&said, "rounds").iter().max().unwrap(), 100, "{settings:?}, {auth}");
-        assert_eq!(numbers(&said, "resumed"), numbers(&said, "rounds"), "{settings:?}, {auth}");
+        for options in ["options=default", "options=low-memory"] {
+            let said = match run(offered, &[settings, &["resume=on", auth, options]].concat()) {
+                Err(said) if env!("CARGO_MANIFEST_DIR").contains("0.22.") && said.contains(REFUSED) => continue,
+                said => said.unwrap(),
+            };
+            assert_eq!(*numbers(&said, "rounds").iter().max().unwrap(), 100, "{settings:?}, {auth}, {options}");
+            assert_eq!(numbers(&said, "resumed"), numbers(&said, "rounds"), "{settings:?}, {auth}, {options}");
+        }
     }
 }
 

@@ -83,6 +83,7 @@ def test_more_rules_than_a_machine_word_has_bits():
         (["f::VecInput::read", "rustls::caller_buffers::Buffers::fill", "handshake"], "rustls", "caller's buffers"),
         (["rustls::caller_buffers::Buffers::keep", "handshake"], "rustls", "caller's buffers"),
         (["rustls::conn::send::Encrypting::encrypt_records", "handshake"], "rustls", "caller's buffers"),
+        (["rustls::unbuffered::append", "rustls::unbuffered::step", "handshake"], "rustls", "caller's buffers"),
         (["rustls::caller_buffers::Buffers::parts"], "rustls", OTHER),
         (["rustls::msgs::deframer::MessageDeframer::prepare_read"], "rustls", "record buffers, read"),
         (["record_buffer_new", "session_new", "server_session_new"], "bearssl", "caller's buffers"),
