@@ -21,7 +21,6 @@ type settings struct {
 	suite              Suite
 	sessions           int
 	window             int     // pairs in the handshake at a time
-	fullRecords        bool    // data=full: each end sends and receives a full record too, then waits in Read
 	until              *string // the last phase; nil without one
 	marks              bool
 	holds, keeps       [2]bool // by role: the sessions that this process makes; those that stay when a window is done

@@ -58,7 +58,7 @@ func terms() [14]string {
 	if suite.Tickets != TicketsLibrary {
 		tickets = strconv.Itoa(suite.Tickets)
 	}
-	if run.fullRecords {
+	if run.suite.FullRecords {
 		data = "full"
 	}
 	if suite.Store {

@@ -30,6 +30,7 @@ type Suite struct {
 	Store                   bool
 	Resume                  bool // a client context's sessions offer what the ones before them got; of handshake only
 	Options                 string
+	FullRecords             bool // data=full: each end sends and receives a full record too, then waits in Read
 }
 
 // TicketsLibrary is what a suite has in Tickets where the library does as it does unless it is told otherwise.

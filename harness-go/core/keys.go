@@ -44,7 +44,7 @@ func (it *settings) keys() map[string]known {
 		"keep":     {ofMemory, meant(&it.keeps)},
 		"wires":    {ofMemory, count(&it.wiresFd, 0, most)},
 		"barrier":  {ofMemory, count(&it.barrierFd, 0, most)},
-		"data":     {ofMemory, choice(&it.fullRecords, "short", "full")},
+		"data":     {ofMemory, choice(&it.suite.FullRecords, "short", "full")},
 		"window":   {ofMemory, it.readWindow},
 		"until":    {ofMemory, optional(&it.until)},
 		"marks":    {ofMemory, choice(&it.marks, "0", "1")},

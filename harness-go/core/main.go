@@ -40,6 +40,9 @@ func Main(argv []string, of Driver) int {
 	if run.timed() {
 		note("clock: CLOCK_MONOTONIC, which Go reads without a system call; CLOCK_MONOTONIC_RAW it does not")
 	} else {
+		if !collects {
+			note("left alone: no phase's end has the runtime collect or give back what is free")
+		}
 		meterOpen()
 	}
 	reason := unsupported()

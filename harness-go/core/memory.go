@@ -70,7 +70,7 @@ func use(of pairs, begin func(phase string), end func()) {
 	}
 	exchange("payload", Client, shortBytes)
 	exchange("reply", Server, shortBytes)
-	if !run.fullRecords {
+	if !run.suite.FullRecords {
 		return
 	}
 	exchange("full payload", Client, recordBytes)
@@ -107,7 +107,7 @@ func openContexts() {
 // freePeers: of a window that is done one role stays. Its peers were verified first, since nobody can tell later; with
 // data=full it was used, since later there is nobody to send to.
 func freePeers(window pairs) {
-	if run.fullRecords {
+	if run.suite.FullRecords {
 		use(window, func(string) {}, func() {})
 	}
 	sessionsVerify(window, &result)
@@ -141,8 +141,8 @@ func openSessions() {
 
 // restWithoutPeers is about those that stayed when their peers were freed: all at rest or, with data=full, all in use.
 func restWithoutPeers() {
-	begin(map[bool]string{false: "established", true: "blocked"}[run.fullRecords])
-	if run.fullRecords {
+	begin(map[bool]string{false: "established", true: "blocked"}[run.suite.FullRecords])
+	if run.suite.FullRecords {
 		waitInRead(keptPairs())
 	} else {
 		established(keptPairs())

@@ -118,19 +118,25 @@ func readRollup() {
 func meterRead() *reading {
 	readStatus()
 	readRollup()
-	now := last.rss
-	if last.rollup {
-		now = last.rollupRss
-	}
-	last.peakRss = max(last.peakRss, now)
+	last.peakRss = max(last.peakRss, last.resident())
 	return &last
+}
+
+// resident is exact where the page tables could be walked.
+func (it *reading) resident() uint64 {
+	if it.rollup {
+		return it.rollupRss
+	}
+	return it.rss
 }
 
 // heapRead is after RSS: it collects, so that what the runtime calls allocated is what is live, and gives back what is
 // then free. Else the runtime would do so by itself, during the phases to come and at the clock's pace; and RSS would
-// depend on how long they take.
+// depend on how long they take. A harness built with the tag left_alone does neither, as a server does neither.
 func heapRead() *runtime.MemStats {
-	meterTrim()
+	if collects {
+		meterTrim()
+	}
 	runtime.ReadMemStats(&heap)
 	return &heap
 }

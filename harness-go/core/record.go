@@ -64,7 +64,7 @@ func recordRun() {
 	number("sessions", uint64(run.sessions))
 	textOf("role", named(run.holds))
 	textOf("keep", named(run.keeps))
-	textOf("data", map[bool]string{false: "short", true: "full"}[run.fullRecords])
+	textOf("data", map[bool]string{false: "short", true: "full"}[run.suite.FullRecords])
 	number("threads", uint64(run.threads))
 	if run.window < run.sessions/2 {
 		number("window", uint64(run.window))
@@ -127,12 +127,17 @@ func recordPhase(phase string, it *reading) {
 }
 
 // books are the runtime's own, of runtime.MemStats and in its names, but that of HeapAlloc: after a collection that is
-// what is live, and no garbage.
+// what is live, and no garbage. RSS is read again then: what is left when the runtime has given back all that it can.
 func books() {
 	heap := heapRead()
 	key("allocator")
 	raw(`{"go":{`)
-	number("live_bytes", heap.HeapAlloc)
+	if collects {
+		number("live_bytes", heap.HeapAlloc)
+		number("rss_after_collection_bytes", meterRead().resident())
+	} else {
+		number("heap_alloc_bytes", heap.HeapAlloc)
+	}
 	number("heap_inuse_bytes", heap.HeapInuse)
 	number("heap_idle_bytes", heap.HeapIdle)
 	number("heap_released_bytes", heap.HeapReleased)

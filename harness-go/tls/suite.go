@@ -79,6 +79,8 @@ func offer(suite *core.Suite) (*tls.Config, error) {
 		CipherSuites:           []uint16{cipher}, // of TLS 1.2; those of 1.3 are not to be chosen
 		CurvePreferences:       []tls.CurveID{group},
 		SessionTicketsDisabled: suite.Tickets == 0,
+		// By default the first 128 KiB go in records of 1,208 bytes: nobody would receive a full one.
+		DynamicRecordSizingDisabled: suite.FullRecords,
 	}, nil
 }
 
