@@ -6,6 +6,10 @@ import pytest
 from test_core import METER, NONE, OPEN, PHASES, phases, run
 from test_two_processes import CERTS, RSA, built, split
 
+from tlsmem.base.paths import ROOT
+from tlsmem.build import go_stack
+from tlsmem.config.definitions import stacks
+
 GO = "go@1.26.8"
 MIXED = ["null@go", "null@c"], ["null@c", "null@go"]
 SUITES = {
@@ -22,6 +26,15 @@ STACK_BYTES = 2048  # of a goroutine, the smallest there is
 @pytest.fixture(scope="module")
 def null():
     return built("null@go")
+
+
+@pytest.fixture(scope="module")
+def null_left_alone(tmp_path_factory):
+    """The null harness with the tag of go+left-alone."""
+    binary = tmp_path_factory.mktemp("left-alone") / "null"
+    stack = stacks()["null@go"].model_copy(update={"features": stacks()["go+left-alone@1.27.4"].features})
+    go_stack.build("null@go", stack, binary, ROOT, binary.with_suffix(".log"))
+    return binary
 
 
 @pytest.fixture(params=SUITES)
@@ -60,6 +73,41 @@ def test_live_bytes_of_a_session_repeat(suite):
         one, other = (slope(few, many, 1500, "live_bytes", phase) for few, many in runs)
         assert abs(one - other) < 8, phase
     assert slope(*runs[0], 1500, "live_bytes", "established") > 4000
+
+
+def test_rss_is_read_before_a_collection_and_after_it(null):
+    """Freed sessions are garbage until the collection at that phase's end."""
+    closed = measured(null, 4000, *NONE, "cpu=0")["closed"]
+    given_back = closed["rss_bytes"] - closed["allocator"]["go"]["rss_after_collection_bytes"]
+    assert 1 < given_back / (4000 * (BLOCKS + STACK_BYTES)) < 1.5
+
+
+def test_left_alone_it_gives_nothing_back_before_it_is_trimmed(null, null_left_alone):
+    forced, alone = (measured(harness, 4000, *NONE, "cpu=0") for harness in (null, null_left_alone))
+    assert forced["closed"]["allocator"]["go"].keys() - alone["closed"]["allocator"]["go"].keys() == {
+        "live_bytes", "rss_after_collection_bytes",
+    }  # fmt: skip
+    freed = 4000 * (BLOCKS + STACK_BYTES)
+    assert forced["closed"]["rss_bytes"] - forced["freed"]["rss_bytes"] > freed
+    assert alone["closed"]["rss_bytes"] >= alone["idle"]["rss_bytes"]
+    assert alone["closed"]["rss_bytes"] - alone["trimmed"]["rss_bytes"] > freed
+    line = json.loads(run(null_left_alone, "memory", "sessions=2", *NONE).stdout.splitlines()[0])
+    assert [note.partition(":")[0] for note in line["notes"]][-1] == "left alone"
+
+
+@pytest.mark.parametrize("peer", [GO, "openssl@3.5.5"])
+def test_with_data_full_each_end_holds_the_buffer_of_a_full_record_while_it_waits(peer):
+    """crypto/tls keeps the buffer that it read a record into: 16 KiB and more by its size class, whoever sent it."""
+    suite = [word.replace("rsa-2048", "ecdsa-p256") for word in SUITES["tls13"]]
+    for role, ends, sent in (("client", [GO, peer], "full reply"), ("server", [peer, GO], "full payload")):
+        few, many = (
+            split([built(name) for name in ends], n, *suite, "data=full", "cpu=0")[0][role] for n in (200, 1200)
+        )
+        live = {phase: slope(few, many, 500, "live_bytes", phase) for phase in many}
+        assert 16_300 < live[sent] - live["reply"] < 18_500
+        assert abs(live["blocked"] - live["full reply"]) < 8
+        stacks_held = [slope(few, many, 500, "stack_inuse_bytes", phase) for phase in ("established", "blocked")]
+        assert abs(stacks_held[0] - stacks_held[1]) < 200
 
 
 def test_bytes_in_flight_are_those_of_the_harness_in_c(null):

@@ -65,3 +65,47 @@ def test_two_clones_make_the_same_bytes_and_a_changed_source_others(clone, tmp_p
     before = go_stack.hash_inputs(stack, clone)
     (clone / "harness-go/core/wire.go").write_text("package core\n")
     assert go_stack.hash_inputs(stack, clone) != before
+
+
+def test_each_stack_is_named_after_its_manifest_and_has_the_checksum_of_its_toolchain():
+    versions = {
+        name.partition("@")[2]: one.manifest for name, one in stacks().items() if one.harness == "go" and one.tls
+    }
+    assert len(versions) > 1
+    for version, manifest in versions.items():
+        assert go_stack.pinned_version(ROOT, manifest) == version
+        pins = (ROOT / manifest).with_suffix(".sum").read_text()
+        assert pins.startswith(f"{go_stack.TOOLCHAIN} v0.0.1-go{version}.linux-amd64 h1:")
+
+
+@pytest.fixture
+def downloaded(clone):
+    """downloaded(checksum): the root of a toolchain of go.mod's version that the go command downloaded."""
+    release = f"v0.0.1-go{go_stack.pinned_version()}.linux-amd64"
+    modules = clone / "modules"
+
+    def download(checksum):
+        file = modules / f"cache/download/{go_stack.TOOLCHAIN}/@v/{release}.ziphash"
+        file.parent.mkdir(parents=True)
+        file.write_text(checksum)
+        return modules / f"golang.org/toolchain@{release}"
+
+    return download
+
+
+def test_a_downloaded_toolchain_must_have_the_pinned_checksum(clone, downloaded):
+    pinned = (clone / "harness-go/go.sum").read_text().split()[2]
+    root = downloaded(pinned)
+    go_stack.check_download(root, clone, go_stack.MANIFEST)
+    (clone / "harness-go/go.sum").write_text((clone / "harness-go/go.sum").read_text().replace(pinned, "h1:other="))
+    with pytest.raises(
+        BuildFailed, match=r"^harness-go/go\.sum: the toolchain \S+ that was downloaded has the checksum"
+    ):
+        go_stack.check_download(root, clone, go_stack.MANIFEST)
+    (clone / "harness-go/go.sum").write_text("")
+    with pytest.raises(BuildFailed, match=r"^harness-go/go\.sum: has no checksum of the toolchain \S+; add the line"):
+        go_stack.check_download(root, clone, go_stack.MANIFEST)
+
+
+def test_an_installed_toolchain_has_no_download_to_check(clone):
+    go_stack.check_download(clone / "go", clone, go_stack.MANIFEST)

@@ -1,4 +1,4 @@
-"""The harness of a stack written in Go: the toolchain of go.mod builds it, which brings TLS and all else along."""
+"""The harness of a stack written in Go: the toolchain of its manifest builds it, which brings all else, TLS too."""
 
 import os
 import re
@@ -10,7 +10,9 @@ from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.config.definitions import Stack
 
 MODULE = "harness-go"
+MANIFEST = f"{MODULE}/go.mod"  # other versions have a manifest beside it, go-VERSION.mod
 PINNED = re.compile(r"^go (\S+)$", re.MULTILINE)
+TOOLCHAIN = "golang.org/toolchain"  # the module as which the go command downloads a toolchain
 # No setting of the user's reaches the compiler; nothing but the source and its version is in the binary.
 FIXED = {"CGO_ENABLED": "0", "GOAMD64": "v1", "GOENV": "off", "GOFLAGS": "-trimpath -buildvcs=false", "GOWORK": "off"}
 NETWORK = ("GOPROXY", "GOSUMDB", "GONOSUMDB")  # where a toolchain that is not installed comes from
@@ -18,40 +20,68 @@ NETWORK = ("GOPROXY", "GOSUMDB", "GONOSUMDB")  # where a toolchain that is not i
 
 def hash_inputs(stack: Stack, root: Path) -> dict[str, str]:
     """Every file of the module; it needs no other."""
-    module = (root / stack.manifest).parent
-    return stamps.hash_files([root / stack.manifest, *module.glob("**/*.go")], root)
+    manifest = root / stack.manifest
+    return stamps.hash_files([manifest, manifest.with_suffix(".sum"), *(root / MODULE).glob("**/*.go")], root)
 
 
 def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
-    version, asked = pinned_version(root), name.partition("@")[2]
+    version, asked = pinned_version(root, stack.manifest), name.partition("@")[2]
     if asked[:1].isdigit() and asked != version:
         raise BuildFailed(
             f"{name}: {stack.manifest} says go {version}; the stack must be named after it, or it be changed"
         )
-    command = ["go", "build", "-o", str(binary), f"./{stack.binary}"]
-    commands.run(command, log, f"{name}: go build", (root / stack.manifest).parent, **go_variables(root))
+    command = ["go", "build", f"-modfile={Path(stack.manifest).name}", "-o", str(binary)]
+    command += ["-tags", ",".join(stack.features)] * bool(stack.features)
+    command.append(f"./{stack.binary}")
+    commands.run(command, log, f"{name}: go build", root / MODULE, **go_variables(root, stack.manifest))
 
 
-def pinned_version(root: Path = ROOT) -> str:
+def pinned_version(root: Path = ROOT, manifest: str = MANIFEST) -> str:
     """The version of the toolchain, which is also that of crypto/tls."""
-    return PINNED.search((root / MODULE / "go.mod").read_text())[1]
+    return PINNED.search((root / manifest).read_text())[1]
 
 
-def go_variables(root: Path) -> dict[str, str]:
+def go_variables(root: Path, manifest: str = MANIFEST) -> dict[str, str]:
     """Of every call of go: GOTOOLCHAIN has it be this version, or fetch it, or fail."""
     kept = {name: os.environ[name] for name in NETWORK if name in os.environ}
     caches = {"GOCACHE": str(root / "build/go/cache"), "GOPATH": str(root / "build/go")}
-    return FIXED | caches | kept | {"GOTOOLCHAIN": f"go{pinned_version(root)}"}
+    return FIXED | caches | kept | {"GOTOOLCHAIN": f"go{pinned_version(root, manifest)}"}
 
 
-def toolchain_record(root: Path = ROOT) -> dict[str, str]:
+def toolchain_record(root: Path = ROOT, manifest: str = MANIFEST) -> dict[str, str]:
     """By what, and with which flags: the same in every clone and on every machine."""
-    version = pinned_version(root)
+    version = pinned_version(root, manifest)
     try:
-        said = commands.read_output(["go", "env", "GOVERSION"], root, **go_variables(root))
+        said, goroot = commands.read_output(
+            ["go", "env", "GOVERSION", "GOROOT"], root, **go_variables(root, manifest)
+        ).splitlines()
     except BuildFailed as error:
         way_out = "it is at https://go.dev/dl, and any Go from 1.21 on fetches it by itself"
         raise Unavailable(f"Go {version} is needed: {way_out}; {str(error).splitlines()[-1]}") from None
     if said != f"go{version}":  # an older one does not know of toolchains
         raise Unavailable(f"{said} is installed, and Go {version} is needed: https://go.dev/dl")
+    check_download(Path(goroot), root, manifest)
     return {"compiler": said, "flags": " ".join(f"{key}={FIXED[key]}" for key in ("CGO_ENABLED", "GOAMD64", "GOFLAGS"))}
+
+
+def check_download(goroot: Path, root: Path, manifest: str) -> None:
+    """Raise BuildFailed unless a toolchain that was downloaded has the checksum beside the manifest.
+
+    The go command has compared it with the checksum database, unless the user's variables turn that off. A toolchain
+    that is installed on the machine is not checked."""
+    path, _, release = goroot.name.partition("@")
+    if path != Path(TOOLCHAIN).name or not release:
+        return
+    pins = manifest.removesuffix(".mod") + ".sum"
+    found = (goroot.parents[1] / f"cache/download/{TOOLCHAIN}/@v/{release}.ziphash").read_text().strip()
+    lines = [line.split() for line in (root / pins).read_text().splitlines()]
+    pinned = {words[1]: words[2] for words in lines if words[0] == TOOLCHAIN}
+    if release not in pinned:
+        raise BuildFailed(
+            f"{pins}: has no checksum of the toolchain {release}; add the line {TOOLCHAIN} {release} {found}"
+        )
+    if pinned[release] != found:
+        raise BuildFailed(
+            f"{pins}: the toolchain {release} that was downloaded has the checksum {found}, and {pinned[release]} is "
+            f"pinned; remove {goroot} and set GOPROXY to a source that you trust"
+        )

@@ -101,7 +101,7 @@ class Harness:
     def compiled(self) -> dict[str, str]:
         """By what and how: the part that a manifest repeats."""
         if self.stack.harness != "c":
-            return self.builder_module().toolchain_record()
+            return self.builder_module().toolchain_record(self.root, self.stack.manifest)
         said = (compiler_flags.cflags if self.stack.source else compiler_flags.driver_cflags)(self.stack.compiler)
         return {"compiler": compiler_flags.compiler_version(self.stack.compiler), "flags": said}
 

@@ -91,7 +91,7 @@ def with_paths(clone: str, cargo_home: str) -> tuple[list[str], list[str]]:
     return rust, [*shlex.split(compiler_flags.CFLAGS), *(f"-ffile-prefix-map={it}" for it in maps)]
 
 
-def toolchain_record() -> dict[str, str]:
+def toolchain_record(_root: Path, _manifest: str) -> dict[str, str]:
     """By what, and with which flags: the same in every clone and on every machine."""
     rust, c = map(" ".join, with_paths("CLONE", "CARGO_HOME"))
     said = f"RUSTFLAGS={shlex.quote(rust)} CFLAGS={shlex.quote(c)}"

@@ -1,0 +1,3 @@
+module memtest
+
+go 1.27.4
