@@ -25,15 +25,16 @@ def hash_inputs(stack: Stack, root: Path) -> dict[str, str]:
 
 
 def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
-    version, asked = pinned_version(root, stack.manifest), name.partition("@")[2]
+    manifest = stack.manifest or MANIFEST
+    version, asked = pinned_version(root, manifest), name.partition("@")[2]
     if asked[:1].isdigit() and asked != version:
         raise BuildFailed(
-            f"{name}: {stack.manifest} says go {version}; the stack must be named after it, or it be changed"
+            f"{name}: {manifest} says go {version}; the stack must be named after it, or it be changed"
         )
-    command = ["go", "build", f"-modfile={Path(stack.manifest).name}", "-o", str(binary)]
+    command = ["go", "build", f"-modfile={Path(manifest).name}", "-o", str(binary)]
     command += ["-tags", ",".join(stack.features)] * bool(stack.features)
     command.append(f"./{stack.binary}")
-    commands.run(command, log, f"{name}: go build", root / MODULE, **go_variables(root, stack.manifest))
+    commands.run(command, log, f"{name}: go build", root / MODULE, **go_variables(root, manifest))
 
 
 def pinned_version(root: Path = ROOT, manifest: str = MANIFEST) -> str:

@@ -17,6 +17,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "c10k": ONE_STACK,
     "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
     "deployed": "pairs of one stack both in the laboratory and as deployed (make mem ENV=both)",
+    "runtime": "RSS runs of a stack whose runtime has books of its own (make mem STACKS=go@1.27.4)",
     "waterfall": BOOKS,
     "accounts": BOOKS,
     "bends": "a line that bends, and none does",

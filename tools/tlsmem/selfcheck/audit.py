@@ -230,7 +230,7 @@ def null_pages(judged: RunGroup) -> Iterator[str]:
     lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
     if not lab or setting.roles not in ("together", "split") or why_no_line(judged.series):
         return
-    if allocator_statistics.have_runtime_statistics(runs):  # whose sessions have a goroutine each
+    if allocator_statistics.has_runtime(runs):  # whose sessions have a goroutine each
         return
     few, many = runs[0], runs[-1]
     sessions = (many.sessions - few.sessions) // 2 * len(judged.roles)

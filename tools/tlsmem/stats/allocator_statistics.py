@@ -27,8 +27,10 @@ OBTAINED_FIELDS = {
 # A runtime's own figure of what is live, after a collection: in the heap meter's place, which does not see such a heap.
 RUNTIMES = {"go": LIVE_FIELDS["go"]}
 RETURNED_MEMORY_NOTE = (
-    "its runtime collected and gave back free memory at the end of every phase; other stacks are left alone"
+    "its runtime collected and gave back free memory at the end of every phase; other stacks are left alone, and so is "
+    "go+left-alone (table runtime)"
 )
+COLLECTED_RSS = "rss_after_collection_bytes"  # of a runtime: read again when it had given back what is free
 COARSE_NOTE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
 
 
@@ -79,6 +81,11 @@ def returned_memory_note(runs: Iterable[Record]) -> str | None:
 def runtime_live_bytes(phase: Phase) -> int:
     """Return live memory by a runtime's own figure, in bytes; 0 where there is no such runtime."""
     return sum(read_statistics(RUNTIMES, phase).values())
+
+
+def has_runtime(runs: Iterable[Record]) -> bool:
+    """Return whether any of these runs has the books of a runtime, whether or not it was made to collect."""
+    return any(name in RUNTIMES for run in runs for phase in run.phases for name in phase.allocator or {})
 
 
 def unmetered_reason(runs: Iterable[Record]) -> str | None:

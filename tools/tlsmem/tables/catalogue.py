@@ -20,6 +20,7 @@ from tlsmem.tables.published import published_peak_table
 from tlsmem.tables.reconciliation import reconciliation_summary_table, reconciliation_table
 from tlsmem.tables.rss import role_costs, rss_costs
 from tlsmem.tables.rss_accounts import accounts
+from tlsmem.tables.runtime import runtime_table
 from tlsmem.tables.settings import settings
 from tlsmem.tables.stacks import stack_table
 from tlsmem.tables.table import Table
@@ -38,6 +39,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "c10k": c10k.c10k,
     "interop": mixed_pair_table,
     "deployed": environment_table,
+    "runtime": runtime_table,
     "waterfall": waterfall,
     "accounts": accounts,
     "bends": nonlinearity_table,
