@@ -28,9 +28,7 @@ def build(name: str, stack: Stack, binary: Path, root: Path, log: Path) -> None:
     manifest = stack.manifest or MANIFEST
     version, asked = pinned_version(root, manifest), name.partition("@")[2]
     if asked[:1].isdigit() and asked != version:
-        raise BuildFailed(
-            f"{name}: {manifest} says go {version}; the stack must be named after it, or it be changed"
-        )
+        raise BuildFailed(f"{name}: {manifest} says go {version}; the stack must be named after it, or it be changed")
     command = ["go", "build", f"-modfile={Path(manifest).name}", "-o", str(binary)]
     command += ["-tags", ",".join(stack.features)] * bool(stack.features)
     command.append(f"./{stack.binary}")
