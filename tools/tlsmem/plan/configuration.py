@@ -36,10 +36,10 @@ class Configuration:
         return f"{runs}{state}; {options}, {tickets}"
 
 
-def recording_commands(stacks: str, suite: str) -> str:
+def recording_commands(stacks: str, suite: str, allocator: str = "system") -> str:
     """Return the commands that record stacks as servers run them: connections, and many handshakes at once."""
-    what = f'--stacks "{stacks}" --suites {suite}'
-    return f"`tools/measure.py deployed-config {what}` records it, `tools/measure.py c10k-in-use {what}` its handshakes"
+    what = f'--stacks "{stacks}" --suites {suite}' + f" --allocators {allocator}" * (allocator != "system")
+    return f"`tools/measure.py deployed-config {what}` records that, `tools/measure.py c10k-in-use {what}` handshakes"
 
 
 def configure(server: str | None, state: str, stack: str) -> Configuration:

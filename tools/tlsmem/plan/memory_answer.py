@@ -49,7 +49,8 @@ def describe_origin(cases: Sequence[Case]) -> str:
 
 
 def describe_states(cases: Sequence[Case]) -> str:
-    """Say in which configuration and state the connections are, and what is not in their figures."""
+    """Say in which configuration and state the connections are, and what records them in use where nothing has."""
+    law = cases[0].law
     stacks_in: dict[str, list[str]] = {}
     for case in cases:
         stacks_in.setdefault(describe_state(case.law), []).append(case.law.stack)
@@ -60,8 +61,8 @@ def describe_states(cases: Sequence[Case]) -> str:
         sentences.append(f"{who} {state}.")
     unused = list(dict.fromkeys(case.law.stack for case in cases if not case.law.configuration))
     if unused:
-        commands = recording_commands(" ".join(unused), cases[0].law.suite)
-        sentences.append(f"In use they are not recorded: {commands}.")
+        commands = recording_commands(" ".join(unused), law.suite, law.allocator)
+        sentences.append(f"In use they are not fully recorded: {commands}.")
     return " ".join(sentences)
 
 
@@ -122,7 +123,8 @@ def amount(count: Fraction) -> Cell:
 def handshake_cell(case: Case) -> Cell:
     """H, which may not be recorded."""
     if case.law.handshake is None:
-        return missing_cell(f"not recorded: {recording_commands(case.law.stack, case.law.suite)}")
+        commands = recording_commands(case.law.stack, case.law.suite, case.law.allocator)
+        return missing_cell(f"not recorded: {commands}")
     return integer_cell(case.price.handshake)
 
 
@@ -130,7 +132,7 @@ def used_cell(case: Case, demand: Demand, sessions: int) -> Cell:
     """The peak once every connection has sent and received; of connections at rest."""
     law = case.law
     if law.in_use is None:
-        return missing_cell(f"RSS in use is not recorded: {recording_commands(law.stack, law.suite)}")
+        return missing_cell("RSS in use is not recorded: the commands above record it")
     more = round(max(0.0, law.in_use - law.kept) * (sessions - demand.flying(sessions)))
     return memory_cell(capacity.memory_bytes(case.price, demand, sessions) + more, extrapolation_note(law, sessions))
 
