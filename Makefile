@@ -130,9 +130,13 @@ check-slow: names packages-check packages-selfcheck setup core build/core/libmar
 check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
 	@$(PYTEST) -m slow
 
+NGINX_PLAN := data/local/check-nginx
 .PHONY: check-nginx
-check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte
-	@.venv/bin/python tools/dev/check_nginx.py
+check-nginx: names packages-check-nginx setup core ## what an idle connection costs an unmodified nginx, to the byte, and what plan says of it
+	@tools/build.py openssl@system
+	@tools/measure.py deployed-config --stacks openssl@system --suites tls13-rsa-aes256 --options low-memory --tickets library \
+		--n 2000 --out $(NGINX_PLAN) > /dev/null
+	@.venv/bin/python tools/dev/check_nginx.py --recording $(NGINX_PLAN)
 
 .PHONY: check-bisect
 check-bisect: names packages-compare setup core ## git bisect, by compare, finds 16 bytes planted in 1 of 32 commits of OpenSSL: ten minutes

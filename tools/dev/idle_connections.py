@@ -8,13 +8,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import nginx
+import nginx_plan
 from nginx import Nginx, WorkerMemory
 from nginx_limits import MOST, SPARE
 from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, quotient_cell, text_cell
 
 KINDS = {"tls": "TLS 1.3, RSA-2048", "http": "plain HTTP"}
+# Against plan --as nginx.
+PLANNED = {"defaults": "TLS 1.3, nginx's defaults", nginx.USED: "the same, one request answered"}
 CONNECTIONS = [500, 1000, 2000]
+PLANNED_CONNECTIONS = 1000
 WARM_UP = 20
 CAPTION = (
     "Live heap and RssAnon of the worker per connection, one handshake at a time; left: of all, when all are closed."
@@ -87,19 +91,28 @@ def row(run: Held) -> list[Cell]:
 def run(given: argparse.Namespace) -> None:
     """Prints the table; exits with 1 after sentences about what is not so."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nginx does not outlive us
-    runs = []
+    runs, held_by_default, model = [], [], None
     try:
+        if given.recording:
+            model = nginx_plan.planned_model(given.recording)
         nginx.allow_descriptors(MOST + SPARE)
         for kind in KINDS:
             for connections in given.connections or CONNECTIONS:
                 print(f"check-nginx: {connections:,} connections, {KINDS[kind]}", file=sys.stderr)
                 runs.append(hold(kind, connections))
-    except (nginx.NginxFailed, OSError) as error:
+        for kind in PLANNED if given.recording else ():
+            print(f"check-nginx: {PLANNED_CONNECTIONS:,} connections, {PLANNED[kind]}", file=sys.stderr)
+            held_by_default.append(hold(kind, PLANNED_CONNECTIONS))
+    except (nginx.NginxFailed, OSError, ValueError) as error:
         sys.exit(f"memtest: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
-    render.print_all([table(runs, nginx.nginx_version())], given.format)
-    sentences = list(wrong(runs))
+    tables, sentences = [table(runs, nginx.nginx_version())], list(wrong(runs))
+    if given.recording:
+        compared = nginx_plan.compare(held_by_default, PLANNED, model)
+        tables.append(nginx_plan.table(compared, model))
+        sentences += nginx_plan.wrong(compared)
+    render.print_all(tables, given.format)
     for sentence in sentences:
         print(f"memtest: {sentence}", file=sys.stderr)
     sys.exit(bool(sentences))

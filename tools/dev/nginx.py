@@ -23,6 +23,8 @@ from tlsmem.run.heap_page import PageCounts
 CERTS = ROOT / "memtest/certs/rsa-2048"
 LIMIT_S = 20  # for each wait
 STILL_S = 0.2  # at rest: nothing counted for as long
+PORTS = ("http", "tls", "defaults")
+USED = "used"  # an idle connection to the port `defaults` that has asked and was answered
 CONFIG = """\
 daemon off;
 worker_processes 1;
@@ -47,6 +49,14 @@ http {{
         ssl_session_cache off;
         return 204;
     }}
+    server {{ # as nginx is by itself
+        listen 127.0.0.1:{defaults} ssl;
+        ssl_certificate {certs}/chain.pem;
+        ssl_certificate_key {certs}/key.pem;
+        ssl_protocols TLSv1.3;
+        keepalive_timeout 1h;
+        return 204;
+    }}
 }}
 """
 
@@ -68,7 +78,7 @@ class Nginx:
 
     def __enter__(self) -> "Nginx":
         self.folder = tempfile.TemporaryDirectory(prefix="memtest-nginx-")
-        self.ports = dict(zip(("http", "tls"), free_ports(2), strict=True))
+        self.ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
         config = Path(self.folder.name, "nginx.conf")
         config.write_text(
             CONFIG.format(folder=self.folder.name, certs=CERTS, most=MOST, descriptors=MOST + SPARE, **self.ports)
@@ -118,10 +128,18 @@ class Nginx:
         return False
 
     def connect(self, kind: str) -> socket.socket:
-        """An idle connection: of TLS the handshake is done, nothing is asked."""
-        plain = socket.create_connection(("127.0.0.1", self.ports[kind]), timeout=LIMIT_S)
+        """An idle connection: of TLS the handshake is done; nothing is asked, or of USED no more."""
+        port = self.ports["defaults" if kind == USED else kind]
+        plain = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
         if kind == "http":
             return plain
+        connection = self.shake_hands(plain)
+        if kind == USED:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.recv(1000)
+        return connection
+
+    def shake_hands(self, plain: socket.socket) -> ssl.SSLSocket:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.load_verify_locations(CERTS / "root.pem")

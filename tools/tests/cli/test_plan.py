@@ -123,7 +123,7 @@ def test_littles_law():
     assert capacity.apply_littles_law(100, 1.1) == 110  # and not 111: the product of floats is 110.00000000000001
 
 
-prices = strategies.builds(Price, *[strategies.integers(0, 10**6)] * 5).filter(lambda one: one.kept + one.kernel)
+prices = strategies.builds(Price, *[strategies.integers(0, 10**6)] * 6).filter(lambda one: one.kept + one.kernel)
 parts = strategies.fractions(0, Fraction(1, 2)) | strategies.integers(0, 10_000)
 demands = strategies.builds(Demand, parts, parts)
 
@@ -145,7 +145,11 @@ def test_fitting_is_the_inverse_of_memory(price, demand, sessions):
 def test_a_record_in_flight_is_all_of_a_session_that_has_its_buffers_else_assumed():
     one = {"stack": STACK, "suite": SUITE, "allocator": "system", "role": "server", "how": MEASURED}
     one |= {"fixed": 0, "kept": 30_000, "handshake": 0, "widest": 1}
-    assert ConnectionModel(**one, used=50_000, grows=16_000, whole_record=True).record(16_406) == (20_000, None)
+    flying, note = ConnectionModel(**one, used=50_000, grows=16_000, whole_record=True).record(16_406)
+    assert flying == 20_000
+    assert note.startswith("derived: live heap")
+    measured = ConnectionModel(**one, used=50_000, grows=16_000, whole_record=True, in_use=45_000)
+    assert measured.record(16_406) == (15_000, None)
     flying, note = ConnectionModel(**one, used=30_096, grows=96, whole_record=False).record(16_406)
     assert flying == 96 + 16_406
     assert note.startswith("assumed")

@@ -7,8 +7,12 @@ import pytest
 import check_nginx
 import idle_connections
 import nginx
+import nginx_plan
 from idle_connections import Held
 from nginx import WorkerMemory
+from tests.support import synthetic
+from tlsmem.plan.configuration import configure
+from tlsmem.plan.connection_model import MEASURED, ConnectionModel
 from tlsmem.run.heap_page import PageCounts
 
 
@@ -58,3 +62,35 @@ def test_without_nginx_it_is_one_sentence(monkeypatch):
     monkeypatch.setattr(nginx.shutil, "which", lambda *_, **__: None)
     with pytest.raises(nginx.NginxFailed, match="nginx is not installed: apt install nginx-light"):
         nginx.find_nginx()
+
+
+def planned(kept: float, live: float) -> ConnectionModel:
+    one = {"stack": "openssl@system", "suite": "tls13-rsa-aes256", "allocator": "system", "role": "server"}
+    one |= {"how": MEASURED, "fixed": 0, "handshake": None, "used": None, "grows": 0, "whole_record": None, "widest": 1}
+    return ConnectionModel(**one, kept=kept, live=live, configuration=configure("nginx", "in-use", "openssl@system"))
+
+
+def with_rss(run: Held, each: int) -> Held:
+    during = WorkerMemory(run.during.heap, run.before.rss_anon_bytes + each * run.connections)
+    return replace(run, kind="defaults", during=during)
+
+
+def test_the_plan_is_the_librarys_figure_and_nginxs_own_512_bytes():
+    run = with_rss(held(1000), 15_000)
+    live, rss = nginx_plan.compare([run], {"defaults": "idle"}, planned(14_088, 13_542))
+    assert (live.measured, live.planned) == (14_148, 13_542 + 512)
+    assert (rss.measured, rss.planned) == (15_000, 14_088 + 512)
+    assert not list(nginx_plan.wrong([live, rss]))
+
+
+def test_a_plan_that_is_more_than_a_tenth_off_is_one_sentence():
+    run = with_rss(held(1000), 15_000)
+    found = nginx_plan.compare([run], {"defaults": "idle"}, planned(47_377, 13_542))
+    (sentence,) = nginx_plan.wrong(found)
+    assert "RSS of a connection (idle) is 15,000 B, the plan says 47,889 B: +219.3%" in sentence
+
+
+def test_a_recording_without_the_configuration_of_nginx_is_a_sentence(tmp_path):
+    where = synthetic.write(tmp_path / "recording", [synthetic.record("openssl@3.5.5", "tls13-rsa-aes256", 2)])
+    with pytest.raises(ValueError, match="no runs of openssl@system"):
+        nginx_plan.planned_model(where)

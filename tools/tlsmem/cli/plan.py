@@ -1,5 +1,6 @@
 """How much memory TLS connections need: by the measured law, memory = fixed + N (E + K) + H x most handshakes at once.
 
+Connections are in use, as the library or a server (--as) has them by default, where that is recorded, else at rest.
 E, H and fixed are from recordings, K (the kernel's part) and a full record in flight are assumed or given; each answer
 says which, and what it leaves out."""
 
@@ -12,6 +13,7 @@ from tlsmem.config.option_parser import CommandParser, add_options, make_parser
 
 EXAMPLES = """examples:
   tools/plan.py memory --connections 100000 --handshaking 5% --in-flight 20%
+  tools/plan.py memory --connections 100000 --stack openssl@3.5.5 --as nginx
   tools/plan.py memory --connections 1M --rate 500/s --rtt 100ms --client-time 20ms     W by Little's law
   tools/plan.py memory --connections 50k --stalled-rate 200/s --timeout 60s             peers that never go on
   tools/plan.py fit --memory 16GiB --handshaking 5% --in-flight 20% --role both

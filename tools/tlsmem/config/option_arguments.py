@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tlsmem.config import amounts, choices
-from tlsmem.config.option_kinds import Choice, Flag, Parsed
+from tlsmem.config.option_kinds import Choice, Flag, Names, Parsed
 from tlsmem.config.option_model import ALL_GOALS, CROWDED, GOALS, LOADED, PLANS, PLOTS, Option, Words, each
 from tlsmem.config.option_variables import VARIABLES
 from tlsmem.config.table_names import TABLES
@@ -488,6 +488,21 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         "who holds the connections; both: a proxy, TLS on either side",
         Choice(choices.SIDES),
         commands=each(*PLANS, default="server"),
+    ),
+    Option(
+        "--as",
+        "options, tickets and bytes of its own as a named server has them",
+        Names("server", single="a plan is of one server"),
+        commands=each(*PLANS[:4], default=Words("the library's defaults")),
+        metavar="SERVER",
+        dest="server",
+        example="--as nginx",
+    ),
+    Option(
+        "--state",
+        "in-use: each connection has sent and received, and waits in a read; at-rest: none was used yet",
+        Choice(choices.PLAN_STATES),
+        commands=each(*PLANS[:4], default=choices.PLAN_STATES[0]),
     ),
     Option(
         "--recording",

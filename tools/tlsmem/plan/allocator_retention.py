@@ -3,6 +3,7 @@ the system's."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from tlsmem.plan.connection_model import (
     BY_RATIO,
@@ -25,7 +26,7 @@ def share(part: float, whole: float) -> float:
     return min(1.0, max(0.0, part / whole)) if whole > 0 else 1.0
 
 
-def retained_shares(series: Series, kept: float) -> dict[str, float]:
+def retained_shares(series: Series, kept: float) -> dict[str, Any]:
     """Of H when all are established, with E known, and of E + H when all are freed; right after, as recorded."""
     peak, established, closed = (
         fit_slope(series, of, 2).each for of in (memory_model.handshake_peak_rss, RSS_AT_ESTABLISHED, CLOSED)
@@ -48,7 +49,7 @@ def model_under_allocator(found: ConnectionModel, allocator: str, selection: Sel
     if None in peaks or any(one.quotient for one in peaks):
         return None
     times = peaks[1].each / peaks[0].each
-    terms = {"kept": times * found.kept, "handshake": times * found.handshake}
+    terms: dict[str, Any] = {"kept": times * found.kept, "handshake": times * (found.handshake or 0.0)}
     terms["fixed"] = max(0.0, found.fixed + peaks[1].fixed - peaks[0].fixed)
     terms["widest"] = min(found.widest, peaks[1].widest)
     at_rest = times * at_rest_of_pairs(selection, peaks[0].each)

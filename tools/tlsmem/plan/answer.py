@@ -20,7 +20,15 @@ from tlsmem.plan.capacity import Demand
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
 from tlsmem.plan.memory_answer import Case
-from tlsmem.plan.request import ImpossibleRequest, check_demand, requested_case, requested_demand, requested_model
+from tlsmem.plan.request import (
+    ImpossibleRequest,
+    check_demand,
+    priced_case,
+    requested_case,
+    requested_demand,
+    requested_model,
+    requested_stacks,
+)
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
@@ -43,13 +51,13 @@ def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> lis
 
 def memory(given: argparse.Namespace) -> list[Table]:
     of = check_demand(requested_demand(given), given.connections)
-    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    cases = [requested_case(given, stack, bool(of.handshaking)) for stack in requested_stacks(given)]
     return with_terms(given, memory_answer.memory_table(cases, of, given.connections), cases)
 
 
 def fit(given: argparse.Namespace) -> list[Table]:
     of = check_demand(requested_demand(given), None)
-    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    cases = [requested_case(given, stack, bool(of.handshaking)) for stack in requested_stacks(given)]
     return with_terms(given, memory_answer.fit_table(cases, of, given.memory), cases)
 
 
@@ -84,7 +92,7 @@ def draw_storms(given: argparse.Namespace, storms: list[StormResult], title: str
 
 
 def storm(given: argparse.Namespace) -> list[Table]:
-    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     storms = [storm_of(given, of, given.clients) for of in cases]
     title = f"{given.clients:,} clients come back within {given.within:g} seconds"
     draw_storms(given, storms, title)
@@ -95,7 +103,7 @@ def fleet(given: argparse.Namespace) -> list[Table]:
     if given.fail >= given.hosts:
         raise ImpossibleRequest(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
     of = Fleet(given.clients, given.hosts, given.fail)
-    cases = [requested_case(given, stack) for stack in find_model.choose_stacks(given.stack)]
+    cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     usual = check_demand(Demand(given.handshaking, given.in_flight), of.before)
     storms = [storm_of(given, one, max(1, of.more), of.before, usual) for one in cases]
     made = fleet_answer.fleet_table(storms, of)
@@ -104,11 +112,13 @@ def fleet(given: argparse.Namespace) -> list[Table]:
 
 
 def haproxy(given: argparse.Namespace) -> list[Table]:
+    """In use as HAProxy runs the stack, where that is recorded."""
+    given = argparse.Namespace(**vars(given) | {"server": "haproxy", "state": "in-use"})
     roles = ("server", "client") if given.role == "both" else (given.role,)
     pairs = []
     for stack in find_model.choose_stacks(given.stack, assumptions.haproxy_assumptions().stacks):
-        laws = [requested_model(given, stack, role) for role in roles]
-        pairs.append((requested_case(argparse.Namespace(**vars(given) | {"role": roles[0]}), stack), laws))
+        laws = [requested_model(given, stack, role, strict=False) for role in roles]
+        pairs.append((priced_case(given, laws[0]), laws))
     made = haproxy_answer.haproxy_table(pairs, given.memory, len(roles))
     return with_terms(given, made, [one for one, _ in pairs])
 

@@ -8,16 +8,24 @@ from typing import NamedTuple
 from tlsmem.config.amounts import Share
 from tlsmem.plan.connection_model import ConnectionModel
 
+HANDSHAKE, IN_FLIGHT, OWN = "in the handshake, H", "with a full record in flight", "of the server's own"
+
 
 class Price(NamedTuple):
-    """Bytes: of the process, of a connection at rest, of a handshake under way, of a record in flight, and of the
-    kernel for a connection."""
+    """Bytes: of the process, of a connection, of a handshake under way, of a record in flight, of the kernel for a
+    connection, and of the server's own for a connection beside TLS."""
 
     fixed: int
     kept: int
     handshake: int
     record: int
     kernel: int
+    own: int = 0
+
+    @property
+    def connection(self) -> int:
+        """Of a connection in its process: E and the server's own."""
+        return self.kept + self.own
 
 
 @dataclass(frozen=True)
@@ -52,15 +60,18 @@ class Term(NamedTuple):
 def price_model(law: ConnectionModel, kernel: int, record: int | None, assumed: int) -> Price:
     """`record`: what one in flight adds; None: what the recording says, or what is assumed."""
     flying = law.record(assumed)[0] if record is None else record
-    return Price(*map(round, (law.fixed, law.kept, law.handshake, flying)), kernel)
+    own = (law.configuration.own_bytes or 0) if law.configuration else 0
+    return Price(*map(round, (law.fixed, law.kept, law.handshake or 0.0, flying)), kernel, own)
 
 
 def process_terms(of: Price, demand: Demand, sessions: int) -> list[Term]:
+    own = [Term(OWN, Fraction(sessions), of.own)] if of.own else []
     return [
         Term("fixed", Fraction(1), of.fixed),
         Term("connections, E", Fraction(sessions), of.kept),
-        Term("in the handshake, H", demand.shaking(sessions), of.handshake),
-        Term("with a full record in flight", demand.flying(sessions), of.record),
+        Term(HANDSHAKE, demand.shaking(sessions), of.handshake),
+        Term(IN_FLIGHT, demand.flying(sessions), of.record),
+        *own,
     ]
 
 
@@ -77,7 +88,7 @@ def fit_connections(of: Price, demand: Demand, size: int) -> int | None:
     """The most connections whose memory is at most `size`; None where not even the process fits."""
     if memory_bytes(of, demand, 0) > size:
         return None
-    low, high = 0, size // max(1, of.kept + of.kernel) + 1
+    low, high = 0, size // max(1, of.connection + of.kernel) + 1
     while high - low > 1:  # memory(low) fits, memory(high) does not: it grows with every connection
         middle = (low + high) // 2
         low, high = (middle, high) if memory_bytes(of, demand, middle) <= size else (low, middle)

@@ -1,18 +1,22 @@
 """What a connection costs its process: memory = fixed + N E + W H, of a server, a client, or both (a proxy).
 
 Measured: E is the slope over N while few shake hands at once, E + H that while all do. Where only the latter was
-recorded E is estimated, and the law says so."""
+recorded E is estimated, and the law says so. configured_model.py has the same of connections as servers run them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from tlsmem.config.suite_variants import LOW_MEMORY
+from tlsmem.plan.configuration import Configuration
 from tlsmem.schema.harness_output import Role
 from tlsmem.schema.records import Record
 from tlsmem.stats import memory_model, session_cost
 from tlsmem.stats.selection import Selection, select
 from tlsmem.stats.series import Series, Setting
 
+DERIVED_RECORD = "derived: live heap of a session that was used, less E; RSS in use is not recorded"
 WHOLE = 16_384  # bytes of data in the largest record
 SYSTEM = "system"
 MEASURED = "measured"
@@ -33,7 +37,7 @@ class ConnectionModel:
     how: str
     fixed: float
     kept: float  # E
-    handshake: float  # H
+    handshake: float | None  # H; None: not recorded
     used: float | None  # live heap once 1 KiB went each way; None: no heap runs
     grows: float  # live heap that this is more than before
     whole_record: bool | None  # it then holds a buffer for a whole record; None: no call stacks say so
@@ -43,22 +47,33 @@ class ConnectionModel:
     origin: Path | None = None
     machine: tuple = ()
     left_out: tuple[str, ...] = ()  # sentences: runs of the recording that do not belong to these
+    configuration: Configuration | None = None  # None: at rest, not yet used, without tickets
+    live: float | None = None  # live heap of a connection in this configuration and state; None: not recorded
+    in_use: float | None = None  # E once every connection was used; None: not recorded
 
     @property
     def peak(self) -> float:
-        return self.kept + self.handshake
+        return self.kept + (self.handshake or 0.0)
 
     def record(self, assumed: float) -> tuple[float, str | None]:
-        """What a full record in flight adds, at most; with a note where that is an assumption."""
+        """What a full record in flight adds, at most; with a note where that was not measured."""
+        if self.whole_record and self.in_use is not None:
+            return max(0.0, self.in_use - self.kept), None
         if self.whole_record and self.used is not None:
-            return max(0.0, self.used - self.kept), None
-        why = (
-            "no call stacks of its sessions are recorded"
-            if self.whole_record is None
-            else "none was found in a session"
-        )
-        note = f"assumed: one buffer for a whole record; {why}"
+            return max(0.0, self.used - self.kept), DERIVED_RECORD
+        note = f"assumed: one buffer for a whole record; {self.why_no_buffer}"
         return max(0.0, self.grows) + assumed, note
+
+    @property
+    def why_no_buffer(self) -> str:
+        """Why a record in flight needs a buffer beside what the session holds."""
+        if self.configuration and self.configuration.options == LOW_MEMORY:
+            return "a session releases its own between records"
+        if self.configuration:
+            return "nothing recorded says that a session holds one"
+        if self.whole_record is None:
+            return "no call stacks of its sessions are recorded"
+        return "none was found in a session"
 
 
 @dataclass(frozen=True)
@@ -83,11 +98,10 @@ def fit_slope(series: Series, quantity: Callable[[Record], int], sessions_each: 
     return Slope(sessions_each * line.slope, line.intercept, widest // sessions_each)
 
 
-def find_settings(selection: Selection, allocator: str, roles: str) -> list[Setting]:
+def find_settings(selection: Selection, allocator: str, roles: str, data: str = "short") -> list[Setting]:
     """In the laboratory, of one stack, on all of the CPU; the narrowest window first."""
-    found = [
-        one for one in selection.settings if (one.roles, one.env, one.cpu, one.peer) == (roles, "lab", "all", None)
-    ]
+    wanted = (roles, "lab", "all", None, data)
+    found = [one for one in selection.settings if (one.roles, one.env, one.cpu, one.peer, one.data) == wanted]
     return [one for one in found if one.allocator.split(" ")[0] == allocator]
 
 
@@ -128,7 +142,11 @@ def fit_pair(selection: Selection) -> tuple[ConnectionModel, Series] | None:
         [(run.sessions, memory_model.pairs_at_once(run), memory_model.handshake_peak_rss(run)) for run in fitted]
     )
     if measured and len(windows) > 1:
-        terms = {"fixed": measured.fixed, "kept": 2 * measured.kept, "handshake": max(0.0, measured.handshake)}
+        terms: dict[str, Any] = {
+            "fixed": measured.fixed,
+            "kept": 2 * measured.kept,
+            "handshake": max(0.0, measured.handshake),
+        }
         found = replace(found, how=MEASURED, **terms)
     return found, wide
 
@@ -147,7 +165,7 @@ def blank(
     named = (selection.stacks[0], run.suite, SYSTEM, role, how, peak.fixed, each, max(0.0, peak.each - each))
     grows = max(0.0, after - before) if after and before else 0.0
     return ConnectionModel(
-        *named, after, grows, keeps_whole_record(selection, roles), widest, machine=machine_identity(run)
+        *named, after, grows, keeps_whole_record(selection, roles), widest, machine=machine_identity(run), live=before
     )
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.plan import allocator_retention, recordings
+from tlsmem.plan.configuration import Configuration, recording_commands
+from tlsmem.plan.configured_model import fit_configuration
 from tlsmem.plan.connection_model import MEASURED, SYSTEM, ConnectionModel, fit_pair, fit_role, select_runs
 from tlsmem.schema.records import Record
 
@@ -18,6 +20,34 @@ def choose_model(stack: str, suite: str, allocator: str, role: str, among: Seque
         raise ValueError(why_not(stack, suite, allocator, role, among))
     order = [one for one in found if one.how == MEASURED] or found
     return order[0]
+
+
+def choose_configured(
+    stack: str, suite: str, allocator: str, role: str, configuration: Configuration, among: Sequence[Path]
+) -> ConnectionModel | None:
+    """The first in this configuration whose handshakes are recorded too, else the first; None where there is none."""
+    found = []
+    for path in among:
+        runs = recordings.load_stack(path, stack)
+        if one := fit_configuration(runs, stack, suite, allocator, role, configuration):
+            found.append(replace(one, origin=path))
+    complete = [one for one in found if one.handshake is not None]
+    return next(iter(complete or found), None)
+
+
+def why_not_configured(stack: str, suite: str, role: str, configuration: Configuration, among: Sequence[Path]) -> str:
+    """Why there is no model of the configuration: it is not recorded, or could not be measured."""
+    variant = configuration.variant(suite)
+    runs = [run for path in among for run in recordings.load_stack(path, stack) if run.suite == variant]
+    if runs and all(run.status != "measured" for run in runs):
+        return f"{stack} in {variant}: {runs[-1].status}: {' '.join((runs[-1].reason or '').split())}"
+    if not any(recordings.load_stack(path, stack) for path in among):
+        return recordings.describe_unknown(stack, among)
+    who = f"the {role}s" if role != "both" else "both ends in one process"
+    return (
+        f"not recorded: {stack}, {variant} with full records, RSS of {who}; "
+        f"{recording_commands(stack, suite)}, and --recording names what they recorded"
+    )
 
 
 def in_recording(path: Path, stack: str, suite: str, allocator: str, role: str) -> ConnectionModel | None:

@@ -11,6 +11,8 @@ from tlsmem.plan.memory_answer import Case, describe_origin, extrapolation_note
 from tlsmem.stats.session_cost import KIB, MIB
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
 
+DERIVED = "derived: the larger of E, at rest, and the live heap of a session that was used; RSS in use is not recorded"
+
 
 class HaproxyConstants(NamedTuple):
     session_bytes: int  # SSL_SESSION_MAX_COST: one a side
@@ -18,7 +20,9 @@ class HaproxyConstants(NamedTuple):
 
 
 def haproxy_constants(laws: Sequence[ConnectionModel]) -> HaproxyConstants:
-    """Of the roles that the proxy has: a session in use, and what its handshake needs beyond that; whole KiB, up."""
+    """Of the roles that the proxy has: a session in use, and what its handshake needs beyond that; whole KiB, up.
+
+    In use: E, where the laws are of connections in use, else the larger of E and of live heap in use."""
     session = max(max(law.kept, law.used or 0.0) for law in laws)
     rounded = math.ceil(round(session) / KIB) * KIB
     beyond = max(round(law.peak) - rounded for law in laws)
@@ -47,8 +51,8 @@ def haproxy_table(cases: Sequence[tuple[Case, Sequence[ConnectionModel]]], size:
         f"{describe_origin([case for case, _ in cases])} HAProxy {proxy.version}, TLS on {where}: "
         f"{proxy.source}. maxconn = "
         f"{float(proxy.usable)} x (memory - TLS cache) / ({each} + SSL_HANDSHAKE_MAX_COST), to two digits. "
-        "SESSION: one that has read and written, with its buffers; HANDSHAKE: what the peak needs beyond that; of the "
-        "role that needs more. They are set when HAProxy is built: the last column goes behind `make`."
+        "SESSION: one in use; HANDSHAKE: what the peak needs beyond that; of the role that needs more. They are set "
+        "when HAProxy is built: the last column goes behind `make`."
     )
     columns = [Column("stack", "constants of", left=True)]
     columns += [Column("session_bytes", "SSL_SESSION_MAX_COST"), Column("handshake_bytes", "SSL_HANDSHAKE_MAX_COST")]
@@ -70,4 +74,6 @@ def row(case: Case, of: HaproxyConstants, count: int, usual: int) -> list[Cell]:
     define = f'DEFINE="-DSSL_SESSION_MAX_COST={of.session_bytes} -DSSL_HANDSHAKE_MAX_COST={of.handshake_bytes}"'
     change = Cell(f"{count / usual:,.2f} times as many", round(count / usual, 4))
     most = with_note(integer_cell(count), extrapolation_note(case.law, count))
-    return [case.name, *map(integer_cell, of), most, change, text_cell(define)]
+    session, handshake = map(integer_cell, of)
+    session = with_note(session, None if case.law.configuration else DERIVED)
+    return [case.name, session, handshake, most, change, text_cell(define)]

@@ -8,9 +8,11 @@ from tlsmem.plan import capacity
 from tlsmem.plan.amounts import format_size, memory_cell
 from tlsmem.plan.assumptions import assumed_size
 from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.configuration import recording_commands
 from tlsmem.plan.connection_model import BY_HEAP, BY_RATIO, BY_RSS, MEASURED, QUOTIENT, ConnectionModel
 from tlsmem.plan.recordings import display_name
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
+from tlsmem.stats.configured_stack import AT_REST
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
 
 SHORT = {MEASURED: "measured", BY_HEAP: "estimate", BY_RSS: "estimate", BY_RATIO: "estimate", QUOTIENT: "quotient"}
 
@@ -42,14 +44,46 @@ def describe_origin(cases: Sequence[Case]) -> str:
     machines = {case.law.machine for case in cases}
     mixed = " These are recordings of different machines." if len(machines) > 1 else ""
     kinds = {"both": "a client's and a server's session for each connection", "server": "servers", "client": "clients"}
-    return f"From {places}: {kinds[law.role]}, suite {law.suite}, allocator {law.allocator}.{mixed}"
+    origin = f"From {places}: {kinds[law.role]}, suite {law.suite}, allocator {law.allocator}.{mixed}"
+    return f"{origin} {describe_states(cases)}"
+
+
+def describe_states(cases: Sequence[Case]) -> str:
+    """Say in which configuration and state the connections are, and what records them in use where nothing has."""
+    law = cases[0].law
+    stacks_in: dict[str, list[str]] = {}
+    for case in cases:
+        stacks_in.setdefault(describe_state(case.law), []).append(case.law.stack)
+    several = len(stacks_in) > 1
+    sentences = []
+    for state, stacks in stacks_in.items():
+        who = f"Connections of {', '.join(stacks)}" if several else "Connections"
+        sentences.append(f"{who} {state}.")
+    unused = list(dict.fromkeys(case.law.stack for case in cases if not case.law.configuration))
+    if unused:
+        commands = recording_commands(" ".join(unused), law.suite, law.allocator)
+        sentences.append(f"In use they are not fully recorded: {commands}.")
+    return " ".join(sentences)
+
+
+def describe_own(cases: Sequence[Case]) -> str:
+    """Say that the server's own memory for a connection is not in it, where nobody measured that."""
+    configuration = cases[0].law.configuration
+    if not configuration or not configuration.server or configuration.own_bytes is not None:
+        return ""
+    return f" What {configuration.server.what} itself holds for a connection is not recorded and not in it."
+
+
+def describe_state(law: ConnectionModel) -> str:
+    if not law.configuration:
+        return "at rest, none used yet; the library's defaults, no tickets"
+    return f"{law.configuration.describe()}, few handshakes at a time"
 
 
 def memory_table(cases: Sequence[Case], demand: Demand, sessions: int) -> Table:
     caption = (
         f"{describe_origin(cases)} Resident memory of the process at its peak, and what the kernel "
-        "adds; then what the process "
-        "still holds."
+        f"adds; then what the process still holds.{describe_own(cases)}"
     )
     names = {"stack": "stack", "what": ""}
     columns = [Column(key, heading, left=True) for key, heading in names.items()]
@@ -67,6 +101,7 @@ def memory_rows(case: Case, demand: Demand, sessions: int) -> list[list[Cell]]:
         [case.name, text_cell(one.what), amount(one.count), integer_cell(one.each), memory_cell(one.size)]
         for one in (*capacity.process_terms(price, demand, sessions), capacity.kernel_term(price, sessions))
     ]
+    rows[2][3] = handshake_cell(case)
     rows[3][3] = with_note(rows[3][3], case.record_note)
     totals = {
         "peak": capacity.memory_bytes(price, demand, sessions),
@@ -74,24 +109,37 @@ def memory_rows(case: Case, demand: Demand, sessions: int) -> list[list[Cell]]:
         "process, handshakes complete": capacity.after_handshakes(price, law, demand, sessions),
         "process, all closed": capacity.after_closing(price, law, demand, sessions),
     }
-    if (more := used_more(case)) > 0:
-        totals["peak, once all have been used"] = totals["peak"] + round(more * (sessions - demand.flying(sessions)))
     note = extrapolation_note(law, sessions)
-    return rows + [[case.name, text_cell(name), blank, blank, memory_cell(size, note)] for name, size in totals.items()]
+    cells = {name: memory_cell(size, note) for name, size in totals.items()}
+    if not law.configuration or law.configuration.phase == AT_REST:
+        cells["peak, once all have been used"] = used_cell(case, demand, sessions)
+    return rows + [[case.name, text_cell(name), blank, blank, cell] for name, cell in cells.items()]
 
 
 def amount(count: Fraction) -> Cell:
     return Cell(f"{float(count):,.0f}", float(count))
 
 
-def used_more(case: Case) -> int:
-    """What a session that has read and written once keeps, where its buffers stay; bytes, at most."""
-    return round(max(0.0, (case.law.used or 0.0) - case.law.kept))
+def handshake_cell(case: Case) -> Cell:
+    """H, which may not be recorded."""
+    if case.law.handshake is None:
+        commands = recording_commands(case.law.stack, case.law.suite, case.law.allocator)
+        return missing_cell(f"not recorded: {commands}")
+    return integer_cell(case.price.handshake)
+
+
+def used_cell(case: Case, demand: Demand, sessions: int) -> Cell:
+    """The peak once every connection has sent and received; of connections at rest."""
+    law = case.law
+    if law.in_use is None:
+        return missing_cell("RSS in use is not recorded: the commands above record it")
+    more = round(max(0.0, law.in_use - law.kept) * (sessions - demand.flying(sessions)))
+    return memory_cell(capacity.memory_bytes(case.price, demand, sessions) + more, extrapolation_note(law, sessions))
 
 
 def fit_table(cases: Sequence[Case], demand: Demand, size: int) -> Table:
     """ValueError where one does not fit at all."""
-    caption = f"{describe_origin(cases)} Process and kernel together, at the peak."
+    caption = f"{describe_origin(cases)} Process and kernel together, at the peak.{describe_own(cases)}"
     columns = [Column("stack", "stack", left=True), Column("connections", "connections")]
     columns += [Column("handshaking", "in the handshake"), Column("in_flight", "records in flight")]
     columns += [Column("bytes", "memory"), Column("next_each_bytes", "bytes a connection")]
@@ -117,8 +165,9 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
     kernel = "as given" if kernel_given else assumed_size("kernel_bytes").source
     twice = ", of two connections" if cases[0].law.role == "both" and not kernel_given else ""
     caption = (
-        "Memory = fixed + N·(E + K) + H·W + records in flight. E: a connection at rest, established and not yet used; "
-        "H: what one in the handshake adds; stays: when handshakes are complete, and when all is closed. "
+        "Memory = fixed + N·(E + own + K) + H·W + records in flight. E: RSS that one more connection adds in the state "
+        "named above; live heap: what it has allocated then; own: what the server holds for it beside TLS; H: what one "
+        "in the handshake adds; stays: when handshakes are complete, and when all is closed. "
         f"K{twice}: {kernel}."
     )
     columns = [
@@ -126,7 +175,8 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
         Column("law", "law", left=True),
         Column("recording", "from", left=True),
     ]
-    columns += [Column("fixed_bytes", "fixed"), Column("kept_bytes", "E"), Column("handshake_bytes", "H")]
+    columns += [Column("fixed_bytes", "fixed"), Column("kept_bytes", "E"), Column("live_bytes", "live heap")]
+    columns += [Column("own_bytes", "own"), Column("handshake_bytes", "H")]
     columns += [Column("record_bytes", "record in flight"), Column("kernel_bytes", "K")]
     columns += [
         Column("held_shaking", "of H stays"),
@@ -140,7 +190,9 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
         sizes = [
             memory_cell(price.fixed),
             integer_cell(price.kept),
-            integer_cell(price.handshake),
+            live_cell(law),
+            own_cell(law),
+            handshake_cell(case),
             flying,
             integer_cell(price.kernel),
         ]
@@ -148,3 +200,18 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
         names = [case.name, text_cell(SHORT[law.how]), text_cell(display_name(law.origin))]
         made.rows.append([*names, *sizes, *held, integer_cell(law.widest)])
     return made
+
+
+def live_cell(law: ConnectionModel) -> Cell:
+    """Live heap of a connection in the state that E is of."""
+    return missing_cell("live heap is not recorded") if law.live is None else integer_cell(round(law.live))
+
+
+def own_cell(law: ConnectionModel) -> Cell:
+    """What the server holds for a connection beside TLS."""
+    if law.configuration is None or law.configuration.server is None:
+        return integer_cell(0)
+    server = law.configuration.server
+    if server.own_bytes is None:
+        return missing_cell(f"what {server.what} itself holds is not recorded: `tools/heap.py` measures it")
+    return integer_cell(server.own_bytes)

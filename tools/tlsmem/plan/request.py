@@ -3,8 +3,10 @@
 import argparse
 from fractions import Fraction
 
+from tlsmem.config.servers import find_server
 from tlsmem.plan import assumptions, capacity, find_model, recordings
 from tlsmem.plan.capacity import Demand
+from tlsmem.plan.configuration import configure
 from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.memory_answer import Case
 
@@ -13,15 +15,46 @@ class ImpossibleRequest(Exception):
     """What was asked for cannot be: exit 2."""
 
 
-def requested_model(given: argparse.Namespace, stack: str, role: str | None = None) -> ConnectionModel:
+def requested_stacks(given: argparse.Namespace) -> list[str]:
+    """The stacks that were asked for, else those of the usual ones that the server runs on."""
+    usual = find_model.choose_stacks(given.stack)
+    if given.stack or given.server is None:
+        return usual
+    there = [one for one in usual if find_server(given.server).can_run(one)]
+    if not there:
+        known = ", ".join(find_server(given.server).libraries)
+        raise ImpossibleRequest(f"--as {given.server} needs a --stack: one of {known} (tools/list_stacks.py)")
+    return there
+
+
+def requested_model(
+    given: argparse.Namespace, stack: str, role: str | None = None, handshakes: bool = True, strict: bool | None = None
+) -> ConnectionModel:
+    """The connections as --as and --state have them; `handshakes`: with H. Where that is not recorded: connections at
+    rest that were not used yet, unless a server was named (`strict`). ValueError with a sentence where nothing is
+    recorded."""
     among = recordings.find_recordings(given.recording)
-    return find_model.choose_model(
-        stack, find_model.check_suite(given.suite), given.allocator, role or given.role, among
-    )
+    named = (stack, find_model.check_suite(given.suite), given.allocator, role or given.role)
+    configuration = configure(given.server, given.state, stack)
+    found = find_model.choose_configured(*named, configuration, among)
+    if found and not (handshakes and found.handshake is None):
+        return found
+    if not (given.server is not None if strict is None else strict):
+        return find_model.choose_model(*named, among)
+    if not found:
+        raise ValueError(find_model.why_not_configured(stack, given.suite, named[3], configuration, among))
+    command = f'tools/measure.py c10k-in-use --stacks "{stack}" --suites {given.suite}'
+    variant = configuration.variant(given.suite)
+    raise ValueError(f"not recorded: H, what a handshake adds, of {stack}, {variant}; `{command}` records it")
 
 
-def requested_case(given: argparse.Namespace, stack: str) -> Case:
-    law = requested_model(given, stack)
+def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = True) -> Case:
+    """`handshakes`: connections are in the handshake, beyond 100 at a time."""
+    return priced_case(given, requested_model(given, stack, handshakes=handshakes))
+
+
+def priced_case(given: argparse.Namespace, law: ConnectionModel) -> Case:
+    """With the prices that were given or are assumed."""
     assumed = {name: assumptions.assumed_size(name).value for name in ("kernel_bytes", "record_bytes")}
     kernel = assumed["kernel_bytes"] if given.kernel_bytes is None else given.kernel_bytes
     kernel *= 2 if law.role == "both" and given.kernel_bytes is None else 1

@@ -23,7 +23,7 @@ class StormMemory:
     def bytes_at(self, times: numpy.ndarray) -> numpy.ndarray:
         """Bytes of process and kernel at these times, increasing."""
         price, course = self.price, self.course
-        process = price.fixed + self.resting + price.kept * (self.before + course.sessions(times))
+        process = price.fixed + self.resting + price.connection * (self.before + course.sessions(times))
         kernel = price.kernel * (self.before + course.connections(times))
         return process + kernel + price.handshake * self.handshakes_with_memory(times)
 

@@ -84,7 +84,7 @@ def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
 
 def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     gib, price, course, of = 2**30, storm.memory.price, storm.course, storm.memory
-    sessions = price.fixed + of.resting + price.kept * (of.before + course.sessions(times))
+    sessions = price.fixed + of.resting + price.connection * (of.before + course.sessions(times))
     shaking = price.handshake * course.shaking(times)
     held = price.handshake * of.handshakes_with_memory(times) - shaking
     kernel = price.kernel * (of.before + course.connections(times))

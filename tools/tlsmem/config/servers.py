@@ -1,0 +1,54 @@
+"""Servers as they run a TLS library, from memtest/servers.toml: options, tickets, and bytes of their own."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt, PlainValidator
+
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config import definitions
+from tlsmem.config.campaigns import Definition
+from tlsmem.config.definitions import parse_tickets
+from tlsmem.config.suite_variants import LOW_MEMORY
+from tlsmem.config.toml_tables import DEFINITIONS
+
+
+class Server(Definition):
+    """A table of servers.toml, whose head explains the keys."""
+
+    what: str
+    version: str
+    libraries: list[str] = Field(min_length=1)
+    releases: list[str]
+    tickets: Annotated[int | str, PlainValidator(parse_tickets)]
+    phase: Literal["blocked", "idle"]
+    own_bytes: NonNegativeInt | None = None
+    own_source: str | None = None
+    sources: list[str] = Field(min_length=1)
+
+    def options(self, stack: str) -> str:
+        """Return the suite's `options` that this server runs the stack with."""
+        return LOW_MEMORY if library_name(stack) in self.releases else "default"
+
+    def can_run(self, stack: str) -> bool:
+        """Return whether the server can run on the stack's library."""
+        return library_name(stack) in self.libraries
+
+
+def library_name(stack: str) -> str:
+    """Return `openssl` for `openssl+clang@3.5.5`."""
+    return re.split("[+@]", stack, maxsplit=1)[0]
+
+
+def servers() -> dict[str, Server]:
+    """Return the servers by name; exits with a sentence when the file is wrong."""
+    return definitions.read(DEFINITIONS / "servers.toml", Server.model_validate)
+
+
+def find_server(name: str) -> Server:
+    """Return the server of this name. Raises ValueError with a sentence where there is none."""
+    known = servers()
+    if name not in known:
+        near = suggest_nearest(name, known) or f"; there are: {', '.join(known)}"
+        raise ValueError(f"no server {name} in memtest/servers.toml{near}")
+    return known[name]
