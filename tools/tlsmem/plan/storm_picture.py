@@ -20,7 +20,7 @@ from tlsmem.plots.picture import STYLE, add_title_and_legend
 QUEUED, SHAKING, DONE = (
     ("#D9D9D9", "in the queue"),
     ("#E69F00", "in the handshake"),
-    ("#0072B2", "established; memory: all sessions at rest"),
+    ("#0072B2", "established; memory: all sessions"),
 )
 HELD = ("#F5D38C", "kept after handshakes")
 KERNEL = ("#7F7F7F", "kernel")
