@@ -221,7 +221,7 @@ def test_a_page_of_an_earlier_process_is_not_taken_for_this_ones(metered):
         page = Path(f"/dev/shm/heapmeter.{other.pid}")
         try:
             page.write_bytes(content[:8] + other.pid.to_bytes(4, sys.byteorder) + content[12:])
-            one_sentence(heap(other.pid), "is not under the heap meter")
+            one_sentence(heap(other.pid), "was not started under the heap meter")
         finally:
             page.unlink(missing_ok=True)
             other.kill()
