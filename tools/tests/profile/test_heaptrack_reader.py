@@ -58,6 +58,15 @@ def test_a_mark_is_known_by_its_function_and_never_by_its_size(tmp_path):
     assert "mark 1" in heaptrack_reader.read_profile(written(tmp_path, "+ 0\n", renamed), mark="meter_make").moments
 
 
+@pytest.mark.parametrize(("caller", "is_mark"), [(1, True), (2, False)], ids=["the mark", "main"])
+def test_a_mark_s_block_may_be_asked_for_through_a_wrapper(tmp_path, caller, is_mark):
+    tables = TABLES.replace("s 6 main.c\n", "s 6 main.c\ns d __wrap_malloc\n")
+    tables = tables.replace("i 300 2\n", "i 300 2\ni 400 1 7 0 0\n")
+    tables = tables.replace("a 1 1\n", f"t 4 {caller}\na 1 4\n")
+    profile = heaptrack_reader.read_profile(written(tmp_path, "+ 0\n", tables, "# strings: 7\n# ips: 4\n"))
+    assert ("mark 1" in profile.moments) == is_mark
+
+
 def test_a_call_stack_is_innermost_first_and_inlined_functions_are_frames(tmp_path):
     stacks = heaptrack_reader.read_profile(written(tmp_path, "+ 2\n")).stacks
     assert stacks.frames(3) == (

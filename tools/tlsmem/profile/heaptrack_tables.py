@@ -18,6 +18,7 @@ EVENT = re.compile(rb"[+-] (?:0|[1-9a-f][0-9a-f]{0,15})")
 END_COUNTS = re.compile(rb"(strings|ips): ([0-9]{1,20})")
 RAW = "a raw recording of heaptrack, without names: unpack it and have heaptrack_interpret read it first"
 LARGEST_SIZE = 1 << 47  # bytes of an address space; sums of such sizes fit into 64 bits
+WRAPPER_PREFIX = "__wrap_"  # what the linker calls a function that stands before an allocator (--wrap)
 HEADER = (b"v", b"X", b"I")  # what these lines mean, depends on what stands before them
 
 AddressPlace = tuple[
@@ -38,6 +39,7 @@ class HeaptrackTables:
         self.strings: list[str] = [""]
         self.places: list[AddressPlace] = [(0, 0, [])]
         self.mark_places: set[int] = set()
+        self.wrapper_places: set[int] = set()  # between an allocator and who asked it, as memtest/allocations.c is
         self.stacks: list[tuple[int, int]] = [(0, 0)]  # place, calling stack
         self.sites: list[int] = []  # by site: its stack
         self.mark_sites: list[int] = []
@@ -199,8 +201,11 @@ class HeaptrackTables:
             frames += [0, 0]
         for string in (module, *frames[0::3], *frames[1::3]):
             self.strings[string]  # must be there already
-        if any(self.strings[function] == self.mark for function in frames[0::3]):
+        functions = [self.strings[function] for function in frames[0::3]]
+        if self.mark in functions:
             self.mark_places.add(len(self.places))
+        elif functions and functions[-1].startswith(WRAPPER_PREFIX):
+            self.wrapper_places.add(len(self.places))
         self.places.append((address, module, frames[: len(frames) // 3 * 3]))
 
     def read_stack(self, rest: bytes) -> None:
@@ -219,9 +224,16 @@ class HeaptrackTables:
     def add_sites(self, sizes: Indices, stacks: list[int]) -> None:
         if self.mark_places:
             numbered = enumerate(stacks, len(self.sites))
-            self.mark_sites += [site for site, stack in numbered if self.stacks[stack][0] in self.mark_places]
+            self.mark_sites += [site for site, stack in numbered if self.is_mark(stack)]
         self.events.add_sites(sizes)
         self.sites += stacks
+
+    def is_mark(self, stack: int) -> bool:
+        """The mark itself asked for the block, and none of the functions that it calls."""
+        place, caller = self.stacks[stack]
+        if place in self.wrapper_places:
+            place, _ = self.stacks[caller]
+        return place in self.mark_places
 
 
 def read_numbers(words: bytes) -> list[int]:
