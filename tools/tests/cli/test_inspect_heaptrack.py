@@ -179,8 +179,9 @@ def test_a_profile_of_another_stack_or_suite_is_refused(kept, massif, snapshot):
     assert refused(2, massif, "--stack", "foo") == snapshot(name="without its record")
 
 
-@pytest.mark.parametrize(("phase", "said"), phase_names.READABLE_NAMES.items())
-def test_a_phase_may_be_named_as_pages_do(recording, phase, said):
+@pytest.mark.parametrize("phase", ["sessions", "payload", "reply"])  # of those with other names, what the run has
+def test_a_phase_may_be_named_as_pages_do(recording, phase):
+    said = phase_names.READABLE_NAMES[phase]
     assert inspect(recording, "--phase", said).stdout == inspect(recording, "--phase", phase).stdout != ""
 
 

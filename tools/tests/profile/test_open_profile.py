@@ -126,7 +126,7 @@ def test_a_recording_without_sites_runs_is_a_sentence(tmp_path, snapshot):
 def test_a_recording_with_a_line_that_is_none_is_a_sentence(tmp_path):
     file = synthetic.write(tmp_path, [RUN]) / "null@c.jsonl"
     file.write_bytes(file.read_bytes() + b"{}\n")
-    assert said(file).startswith(f"{file}: line 2 is not a record of schema 5")
+    assert said(file).startswith(f"{file}: line 2 is not a record of schema 6")
 
 
 def beside(folder: Path, content: bytes | str, tool: str, run=RUN) -> tuple[Path, Path]:
