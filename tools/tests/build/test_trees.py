@@ -188,16 +188,19 @@ def test_the_clone_is_the_one_given_else_of_the_other_side_else_where_one_is(clo
 
 
 def test_the_steps_are_those_of_the_newest_release_not_above(clone, root):
-    def of(release, kind="openssl"):
+    def nearest(release, kind="openssl"):
         return tree_stack_table.choose_definition(kind, release, definitions.stacks())
 
-    assert of("3.5.5") == of("3.5.6") == "openssl@3.5.5" and of("3.6.3") == "openssl@3.6.3"
-    assert of("3.5.9") == of("3.6.0-dev") == "openssl@3.5.7"
-    assert of("3.0.22") == "openssl@3.0.22" and of("3.0.15") == "openssl@1.1.1w" == of("1.1.1x")
-    assert of("9.0.0") == of(None) == "openssl@4.0.3" and of("3.6.0", "openssl+clang") == "openssl+clang@3.5.5"
-    assert of("0.23.47", "rustls+ring") == "rustls+ring@0.23.46"
+    assert nearest("3.5.5") == nearest("3.5.6") == "openssl@3.5.5" and nearest("3.6.3") == "openssl@3.6.3"
+    assert nearest("3.5.9") == nearest("3.6.0-dev") == "openssl@3.5.7"
+    assert nearest("3.0.22") == "openssl@3.0.22" and nearest("3.0.15") == "openssl@1.1.1w" == nearest("1.1.1x")
+    assert (
+        nearest("9.0.0") == nearest(None) == "openssl@4.0.3"
+        and nearest("3.6.0", "openssl+clang") == "openssl+clang@3.5.5"
+    )
+    assert nearest("0.23.47", "rustls+ring") == "rustls+ring@0.23.46"
     with pytest.raises(ValueError, match=r"release 1\.1\.1 is older .* LIKE=openssl@1.1.1w"):
-        of("1.1.1")
+        nearest("1.1.1")
     name = resolve("openssl@git:v1", root, clone, like="openssl@3.0.22")
     assert definitions.stacks()[name].steps == definitions.stacks()["openssl@3.0.22"].steps
     assert "LIKE=openssl@3.0.2 is no stack" in refusal("openssl@git:v1", root, clone, like="openssl@3.0.2")

@@ -53,7 +53,7 @@ def sites_run(run: Record, sizes: tuple[int, ...]) -> Record:
     return Record.model_validate_json(json.dumps(fields))
 
 
-def of(stack: str, sizes: tuple[int, ...] | None = None, suite: str = SUITE) -> list[Record]:
+def make_runs(stack: str, sizes: tuple[int, ...] | None = None, suite: str = SUITE) -> list[Record]:
     """Heap runs at two N, and with sizes a sites run; the heap's figures are those of another stack's shape."""
     alike = SHAPES[stack]
     made = [synthetic.record(alike, suite, sessions, "heap") for sessions in (100, 200)]
@@ -72,7 +72,7 @@ KNOWN = {  # a server's established bytes: of `boringssl` 19,000, of `openssl` 5
 @pytest.fixture
 def recorded() -> list[Record]:
     """Not in the order of release."""
-    return [run for stack in ("openssl@4.0.3", *SHAPES) if stack in KNOWN for run in of(stack, KNOWN[stack])]
+    return [run for stack in ("openssl@4.0.3", *SHAPES) if stack in KNOWN for run in make_runs(stack, KNOWN[stack])]
 
 
 def walked(runs: list[Record], role: str = "server", versions: list[str] | None = None) -> ReleaseWalk:
@@ -144,7 +144,7 @@ NEW, READ, *_, THREE = (f"{name} (a.c:{at}) < server_handshake" for at, name in 
 
 def test_a_call_site_that_went_the_other_way_is_not_what_is_behind_a_change(snapshot):
     """Of one bucket 6,000 B less at the first, and 3,000 and 4,000 more at others: 1,000 more in all."""
-    runs = of("openssl@3.0.9", (0, 43_000, 7_000, 1_000, 1_000)) + of(
+    runs = make_runs("openssl@3.0.9", (0, 43_000, 7_000, 1_000, 1_000)) + make_runs(
         "openssl@3.0.22", (0, 42_000, 1_000, 4_000, 5_000)
     )
     table = release_tables.change_table([walked(runs)], "openssl", "established")
@@ -155,7 +155,7 @@ def test_a_call_site_that_went_the_other_way_is_not_what_is_behind_a_change(snap
 
 
 def test_without_sites_runs_the_total_is_all_and_it_is_said():
-    found = walked(of("openssl@1.1.1w") + of("openssl@3.0.9", KNOWN["openssl@3.0.9"]))
+    found = walked(make_runs("openssl@1.1.1w") + make_runs("openssl@3.0.9", KNOWN["openssl@3.0.9"]))
     buckets = release_tables.bucket_table([found], "openssl", "established")
     first = [row[3] for row in buckets.rows]
     assert [cell.note for cell in first[:-1]] == [release_tables.NO_SITES] * (len(first) - 1)
@@ -187,7 +187,7 @@ def elsewhere(run: Record) -> Record:
 )
 def test_a_library_that_is_not_there_or_has_one_release_is_refused(stacks, versions, snapshot):
     with pytest.raises(ValueError) as error:
-        walked([run for stack in stacks.split() for run in of(stack)], versions=versions and [versions])
+        walked([run for stack in stacks.split() for run in make_runs(stack)], versions=versions and [versions])
     assert str(error.value) == snapshot
 
 
@@ -315,7 +315,7 @@ def test_make_checks_the_library_before_anything_else():
 
 @pytest.fixture
 def made(recorded):
-    one = of("openssl@3.0.9", None, "tls12-rsa-aes256")
+    one = make_runs("openssl@3.0.9", None, "tls12-rsa-aes256")
     walks = release_walk.build_walks(select([*recorded, *one]), releases.select_stacks("openssl", list(KNOWN)))
     made = release_plot.draw_figure(walks, "openssl", "established")
     made.canvas.draw()

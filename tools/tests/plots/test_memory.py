@@ -236,9 +236,9 @@ def test_an_error_is_one_sentence(recording, arguments, sentence):
     assert (result.returncode, sorted(os.listdir(recording.parent))) == (1, ["failures", "recording"])
 
 
-def plot_beside(recording, *arguments, **of_process):
+def plot_beside(recording, *arguments, **process_options):
     command = [sys.executable, PLOT, recording, *arguments]
-    return subprocess.run(command, stderr=subprocess.PIPE, text=True, cwd=recording.parent, **of_process)
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, cwd=recording.parent, **process_options)
 
 
 @pytest.fixture

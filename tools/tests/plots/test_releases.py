@@ -50,7 +50,7 @@ def test_a_library_is_what_stands_before_the_version():
     assert releases.group_by_library([*SHAPES, BORING], least=3).keys() == {"openssl", "rustls+ring"}
 
 
-def of(stack: str, suite: str) -> list[Record]:
+def make_runs(stack: str, suite: str) -> list[Record]:
     runs = synthetic.campaign([SHAPES[stack]], [suite], roles="split")
     return [run.model_copy(update={"stack": stack}) for run in runs]
 
@@ -58,7 +58,7 @@ def of(stack: str, suite: str) -> list[Record]:
 @pytest.fixture(scope="module")
 def runs() -> list[Record]:
     """All in the classic suite; in the other one OpenSSL 3.0.22 is not."""
-    found = [run for stack in SHAPES for suite in (CLASSIC, PQ) for run in of(stack, suite)]
+    found = [run for stack in SHAPES for suite in (CLASSIC, PQ) for run in make_runs(stack, suite)]
     kept = [run for run in found if (run.stack, run.suite) != ("openssl@3.0.22", PQ)]
     return [*kept, synthetic.failed("openssl@3.0.22", PQ, 100, "not this group", "unsupported")]
 

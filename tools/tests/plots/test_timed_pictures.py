@@ -50,7 +50,7 @@ def style():
     pyplot.close("all")
 
 
-def of(records: list[Record], scenario: str) -> TimedSelection:
+def select_scenario(records: list[Record], scenario: str) -> TimedSelection:
     return select(records).select_scenario(scenario)
 
 
@@ -64,7 +64,7 @@ def texts(made: Figure) -> str:
 
 
 def test_bars_of_transfer_are_medians_whiskers_their_intervals_and_marks_the_cipher():
-    made = drawn(pictures.transfer(of(transfers(), "throughput")))
+    made = drawn(pictures.transfer(select_scenario(transfers(), "throughput")))
     sending, receiving = made.axes
     assert heights(sending) == [2500, 4000, 4000, 5000, 5000]
     assert heights(receiving) == [2000, 4000, 4000, 5000, 5000]
@@ -79,13 +79,13 @@ def test_bars_of_transfer_are_medians_whiskers_their_intervals_and_marks_the_cip
 
 def test_without_a_sealer_no_bar_is_marked():
     runs = synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", factors=[1.0], without=["seal"])
-    made = drawn(pictures.transfer(of(runs, "throughput")))
+    made = drawn(pictures.transfer(select_scenario(runs, "throughput")))
     assert "the library's own AEAD by itself" not in [text.get_text() for text in made.legends[0].get_texts()]
     assert "Medians of 1 run: too few for an interval." in texts(made)
 
 
 def test_handshakes_have_a_panel_for_each_role_and_kind_and_one_scale_for_both_roles():
-    made = drawn(pictures.handshakes(of(shaken(), "handshake")))
+    made = drawn(pictures.handshakes(select_scenario(shaken(), "handshake")))
     assert [axes.get_title() for axes in made.axes] == [
         "client, full",
         "server, full",
@@ -114,7 +114,7 @@ def test_threads_are_in_percent_of_one_and_more_than_the_cpus_are_shaded():
 
 
 def test_a_distribution_is_the_intervals_and_each_nine_takes_as_much_room():
-    series = of(shaken(), "handshake")
+    series = select_scenario(shaken(), "handshake")
     axes = pyplot.subplots()[1]
     (openssl, _) = panels.draw_distribution(axes, series, series.stacks, series.works[0], "client")
     assert panels.place(0) == 0 and panels.place(99) == pytest.approx(2 * panels.place(90))

@@ -60,7 +60,7 @@ def test_sums_by_bucket_are_those_of_the_parsed_record(parsed):
             for process in PROCESSES[old.roles]:
                 assert figures(new, process) == figures(old, process)
                 if process:
-                    assert figures(new.of_process(process), None) == figures(old.of_process(process), None)
+                    assert figures(new.select_process(process), None) == figures(old.select_process(process), None)
 
 
 def test_the_second_time_no_call_stack_is_read(parsed, monkeypatch):
@@ -77,5 +77,5 @@ def test_largest_call_sites_are_those_of_the_parsed_record(parsed):
     for _ in range(2):
         for old, new in zip(parsed, load(), strict=True):
             for role in ("client", "server"):
-                ends = (old, new) if old.roles == "together" else (old.of_process(role), new.of_process(role))
+                ends = (old, new) if old.roles == "together" else (old.select_process(role), new.select_process(role))
                 assert len({repr(list(call_sites.list_sites(one, role))) for one in ends}) == 1

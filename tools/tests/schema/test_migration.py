@@ -88,7 +88,7 @@ def test_tables_of_an_old_recording_are_those_of_a_new_one(schema):
         assert render.format_tables([table], choices.JSON) == render.format_tables([others[name]], choices.JSON)
 
 
-def of(recording: str, stack: str) -> list[Record]:
+def load_runs(recording: str, stack: str) -> list[Record]:
     found = read_records.load(ROOT / "data" / recording / f"{stack}.jsonl")
     alike = [run for run in found if (run.suite, run.window, run.roles, run.env) == ("tls13-rsa-aes256", "all", *LAB)]
     return [run for run in alike if run.allocator.name == "system"]
@@ -98,7 +98,10 @@ LAB = ("together", "lab")
 
 
 def test_schemas_stand_beside_each_other_and_a_hole_says_what_is_not_recorded(tmp_path):
-    old, new = of("2026-11-21-amd-epyc", "rustls+aws-lc@0.23.46"), of("2026-11-21-amd-epyc-2", "openssl@3.5.5")
+    old, new = (
+        load_runs("2026-11-21-amd-epyc", "rustls+aws-lc@0.23.46"),
+        load_runs("2026-11-21-amd-epyc-2", "openssl@3.5.5"),
+    )
     (tmp_path / "mixed.jsonl").write_bytes(b"".join(run.to_json_line() for run in (*old, *new)))
     found = read_records.load(tmp_path)
     assert {run.schema_ for run in found} == {1, 2} and found == [*old, *new]

@@ -75,9 +75,9 @@ def test_a_process_of_a_split_run_has_its_phases_alone(file):
     for old, new in zip(first, second, strict=True):
         if old.roles == "split":
             for process in ("client", "server"):
-                assert new.of_process(process).phases == old.of_process(process).phases
-                assert {phase.process for phase in new.of_process(process).phases} == {process}
-            assert new.of_process("client").bulk_digest() != new.of_process("server").bulk_digest()
+                assert new.select_process(process).phases == old.select_process(process).phases
+                assert {phase.process for phase in new.select_process(process).phases} == {process}
+            assert new.select_process("client").bulk_digest() != new.select_process("server").bulk_digest()
             assert len(new.phases) == len(old.phases)
 
 

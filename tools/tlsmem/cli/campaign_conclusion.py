@@ -83,8 +83,8 @@ def where(selection: Selection, series: Series) -> str:
     return ", ".join([setting.suite, " with ".join([series.owner, *ends]), *varying])
 
 
-def kept_phase(series: Series) -> str:
-    """The phase at whose end it is said what a session keeps: in use, where it was used, else established."""
+def choose_kept_phase(series: Series) -> str:
+    """Return the phase at whose end a session is said to keep so much: in use, where it was used, else established."""
     return "blocked" if series.setting.data == "full" else "established"
 
 
@@ -93,13 +93,13 @@ def live_heap(series: Series, holder: str) -> str | None:
     role = ROLE.get(holder, holder)
     if not pair or role not in roles_and_processes(series.setting):
         return None
-    cost = session_cost.live_cost(*process_tables.remove_tables(pair), role, kept_phase(series))
+    cost = session_cost.live_cost(*process_tables.remove_tables(pair), role, choose_kept_phase(series))
     return f"{cost.bytes} B of live heap"
 
 
 def resident(series: Series, holder: str) -> str | None:
     """The slope of RSS, as the tables rss and roles have it: per pair, or per session of the role."""
-    line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity(kept_phase(series))))
+    line = session_cost.fit_line(session_cost.medians(series.full("rss"), rss_quantity(choose_kept_phase(series))))
     return f"{2 * line.slope / KIB:,.1f} KiB resident" if line else None
 
 

@@ -100,8 +100,8 @@ def rss_figures(series: Series) -> Iterator[tuple[Place, Figure]]:
     """Slopes where there are two N, quotients where there is one; and peaks of the process at each N."""
     runs, setting = series.full("rss"), series.setting
     together = setting.roles == "together"
-    of_process = next(role for role, process in setting.processes.items() if process == series.process)
-    owner, holder = ("pair", "process") if together else (of_process, of_process)
+    role = next(role for role, process in setting.processes.items() if process == series.process)
+    owner, holder = ("pair", "process") if together else (role, role)
     for phase in [PEAK, *(reached_phases(runs, series) if runs else [])]:
         quantity = session_cost.peak_rss if phase == PEAK else session_cost.rss_at_end(phase)
         found = repeats.slopes(series, quantity)
@@ -140,7 +140,7 @@ def memory_series(records: Sequence[Record]) -> Iterator[Series]:
     check_single({one.stack for one in records}, [setting.suite for setting in groups])
     for setting, runs in groups.items():
         for process in dict.fromkeys(setting.processes.values()):
-            yield Series(runs[0].stack, setting, tuple(one.of_process(process) for one in runs), process)
+            yield Series(runs[0].stack, setting, tuple(one.select_process(process) for one in runs), process)
 
 
 def check_single(stacks: set[str], suites: Sequence[str]) -> None:

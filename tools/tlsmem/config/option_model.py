@@ -13,7 +13,7 @@ class Words(str):
 
 
 @dataclass(frozen=True)
-class OfCampaign:
+class CampaignDefault:
     """The default is what a table of memtest/campaigns.toml has under a key, or else `otherwise`."""
 
     campaign: str
@@ -21,7 +21,7 @@ class OfCampaign:
     otherwise: str = ""
 
 
-Default = str | OfCampaign | None  # None: there is none, and nothing to say; a str may be Words
+Default = str | CampaignDefault | None  # None: there is none, and nothing to say; a str may be Words
 REQUIRED = Words("none: it is required")
 
 
@@ -97,5 +97,5 @@ def each(*names: str, default: Default = None) -> dict[str, Default]:
     return dict.fromkeys(names, default)
 
 
-def of_mem(key: str, otherwise: str = "") -> OfCampaign:
-    return OfCampaign("mem", key, otherwise)
+def mem_default(key: str, otherwise: str = "") -> CampaignDefault:
+    return CampaignDefault("mem", key, otherwise)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config.option_kinds import Choice, File, Flag, Parsed
-from tlsmem.config.option_model import Default, OfCampaign, Option, Words
+from tlsmem.config.option_model import CampaignDefault, Default, Option, Words
 from tlsmem.config.options import options_of_command
 from tlsmem.config.toml_tables import read_tables
 
@@ -113,7 +113,7 @@ def default_value(default: Default) -> str | None:
 
 def default_text(default: Default) -> str:
     """As it is shown. Exits with 2 and a sentence where a campaign's cannot be read."""
-    if not isinstance(default, OfCampaign):
+    if not isinstance(default, CampaignDefault):
         return default or ""
     try:
         found = read_tables("campaigns").get(default.campaign, {}).get(default.key, default.otherwise)

@@ -8,11 +8,11 @@ from tlsmem.config.option_model import (
     REQUIRED,
     TIME_MULTIPLIER,
     TIMED,
-    OfCampaign,
+    CampaignDefault,
     Option,
     Words,
     each,
-    of_mem,
+    mem_default,
 )
 from tlsmem.schema.roles import ROLES
 
@@ -25,8 +25,8 @@ VARIABLES = (
         "N",
         "sessions, client and server together; a positive even number",
         Number(2, even=True),
-        goals=each("mem", default=of_mem("n"))
-        | {"compare": OfCampaign("compare", "n")}
+        goals=each("mem", default=mem_default("n"))
+        | {"compare": CampaignDefault("compare", "n")}
         | {"bench": "2000", "bench-attribution": "10000", "selfcheck": "40", "profile": "1000"},
         example="N=10000",
     ),
@@ -82,10 +82,10 @@ VARIABLES = (
         "STACKS",
         "what to measure, first the one that others are compared with; or all (names: make stacks)",
         Names("stack", all_too=True),
-        goals=each("mem", "bench", "selfcheck", default=of_mem("stacks"))
-        | {name: OfCampaign("throughput", "stacks") for name in TIMED}
+        goals=each("mem", "bench", "selfcheck", default=mem_default("stacks"))
+        | {name: CampaignDefault("throughput", "stacks") for name in TIMED}
         | {"stacks": "all"}
-        | {"check": OfCampaign("check", "stacks")}
+        | {"check": CampaignDefault("check", "stacks")}
         | each("bench-attribution", "bench-loop", default="openssl@3.5.5 rustls+aws-lc@0.23.46"),
         commands=each("packages"),
         example='STACKS="openssl@3.5.5 null@c"',
@@ -109,8 +109,8 @@ VARIABLES = (
         "SUITES",
         "protocol configurations (memtest/suites.toml)",
         Names("suite"),
-        goals=each("mem", "bench", default=of_mem("suites"))
-        | {name: OfCampaign(name, "suites") for name in ("compare", "throughput")}
+        goals=each("mem", "bench", default=mem_default("suites"))
+        | {name: CampaignDefault(name, "suites") for name in ("compare", "throughput")}
         | {"handshake": Words("those of the campaign handshake in memtest/campaigns.toml")}
         | {"compare-versions": Words(" ".join(choices.RELEASE_SUITES)), "bench-attribution": "tls13-rsa-aes256"}
         | {"selfcheck": "tls13-rsa-aes256 tls12-rsa-aes256"},
@@ -129,7 +129,7 @@ VARIABLES = (
         "ROLES",
         "together: both roles in one process; split: a process each",
         Choice(choices.PROCESSES_OF_ROLES),
-        goals={"mem": of_mem("roles", "together")},
+        goals={"mem": mem_default("roles", "together")},
         example="ROLES=split",
     ),
     Option(
@@ -159,14 +159,15 @@ VARIABLES = (
         "ENV",
         "lab, deployed (randomised, the host's huge pages, four threads), or both",
         Choice(choices.ENVIRONMENTS),
-        goals={"mem": of_mem("envs", "lab")},
+        goals={"mem": mem_default("envs", "lab")},
         example="ENV=both",
     ),
     Option(
         "ALLOCATOR",
         "malloc of the whole process (memtest/allocators.toml)",
         Names("allocator", single="a process has one malloc"),
-        goals={"mem": of_mem("allocators")} | {name: OfCampaign("throughput", "allocators") for name in TIMED},
+        goals={"mem": mem_default("allocators")}
+        | {name: CampaignDefault("throughput", "allocators") for name in TIMED},
         commands=each("packages"),
         example="ALLOCATOR=jemalloc",
     ),
@@ -174,15 +175,16 @@ VARIABLES = (
         "CPU",
         "features of the CPU that the library may use (memtest/cpus.toml)",
         Choice(choices.CPU_FEATURES),
-        goals={"mem": of_mem("cpus", "all")} | {name: OfCampaign("throughput", "cpus", "all") for name in TIMED},
+        goals={"mem": mem_default("cpus", "all")}
+        | {name: CampaignDefault("throughput", "cpus", "all") for name in TIMED},
         example="CPU=no-avx512",
     ),
     Option(
         "OPTIONS",
         "of the library: default, or low-memory: what it documents to hold less at rest (docs/stacks.md)",
         Choice(choices.LIBRARY_OPTIONS),
-        goals={"mem": of_mem("options", "default")}
-        | {name: OfCampaign("throughput", "options", "default") for name in TIMED},
+        goals={"mem": mem_default("options", "default")}
+        | {name: CampaignDefault("throughput", "options", "default") for name in TIMED},
         example="OPTIONS=low-memory",
     ),
     Option(
@@ -196,21 +198,21 @@ VARIABLES = (
         "DATA",
         "short: sessions send and receive 1 KiB; full: 16 KiB each way too, and then wait in a read",
         Choice(choices.DATA),
-        goals={"mem": of_mem("data", "short")},
+        goals={"mem": mem_default("data", "short")},
         example="DATA=full",
     ),
     Option(
         "WINDOW",
         "pairs in the handshake at a time, or all; with KEEP 100 unless given",
         Number(word="all"),
-        goals={"mem": of_mem("windows")},
+        goals={"mem": mem_default("windows")},
         example="WINDOW=100",
     ),
     Option(
         "SIZES",
         "bytes of a write, one or several",
         Numbers(2**30),  # memtest/arguments.c has the same limit, and that of THREADS
-        goals={"throughput": OfCampaign("throughput", "sizes")},
+        goals={"throughput": CampaignDefault("throughput", "sizes")},
         example="SIZES=16,1024,1048576",
     ),
     Option(
@@ -225,8 +227,8 @@ VARIABLES = (
         "REPEATS",
         "how often each run is made",
         Number(most=1000),
-        goals={"mem": of_mem("repeats")}
-        | {name: OfCampaign("throughput", "repeats") for name in TIMED[:3]}
+        goals={"mem": mem_default("repeats")}
+        | {name: CampaignDefault("throughput", "repeats") for name in TIMED[:3]}
         | {"measure": Words("30"), "bench": "7", "bench-attribution": "5", "bench-loop": "15"},
         example="REPEATS=3",
     ),
@@ -234,7 +236,7 @@ VARIABLES = (
         "HEAP",
         "how many of the smallest numbers of sessions are run under the heap meter too, or all",
         Number(0, word="all"),
-        goals={"mem": of_mem("heap")},
+        goals={"mem": mem_default("heap")},
         example="HEAP=all",
     ),
     Option(

@@ -86,10 +86,10 @@ class RunBoard:
             spent_s, finished = self.paces.get(kind(run), average)
             return work(run) * spent_s / finished
 
-        def left_s(run: Run, elapsed_s: float) -> float:
+        def remaining_run_s(run: Run, elapsed_s: float) -> float:
             return max(expected_s(run) - elapsed_s, MARGIN * elapsed_s)
 
-        under_way = {run: left_s(run, now - begin) for run, begin in self.begun.values()}
+        under_way = {run: remaining_run_s(run, now - begin) for run, begin in self.begun.values()}
         waiting_s = sum(expected_s(run) for run in self.unfinished if run not in under_way)
         return max([(waiting_s + sum(under_way.values())) / self.jobs, *under_way.values()])
 

@@ -30,7 +30,7 @@ class SealedFile(Model):
     records: NonNegativeInt
 
     @classmethod
-    def of(cls, content: bytes, records: int) -> Self:
+    def from_content(cls, content: bytes, records: int) -> Self:
         """Return the entry of a file with this plain content."""
         return cls(sha256=hashlib.sha256(content).hexdigest(), plain_bytes=len(content), records=records)
 

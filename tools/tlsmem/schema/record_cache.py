@@ -48,7 +48,7 @@ class Bulk:
 
 
 class CachedRecord(Record):
-    """A record whose bulk is read when it is first used. `of_process` makes those with the phases of one process."""
+    """A record whose bulk is read when it is first used. `select_process` makes one with the phases of a process."""
 
     _bulk: Bulk = PrivateAttr()
     _process: Process | None = PrivateAttr(default=None)
@@ -63,10 +63,10 @@ class CachedRecord(Record):
         self.__dict__[name] = value
         return value
 
-    def of_process(self, process: Process) -> Record:
-        """Return the run as one of its processes saw it, as Record.of_process does, without reading the phases."""
+    def select_process(self, process: Process) -> Record:
+        """Return the run as one of its processes saw it, as Record.select_process does, without reading the phases."""
         if self.status != "measured" or self.roles != "split" or process == "both":
-            return super().of_process(process)
+            return super().select_process(process)
         values = {name: value for name, value in self.__dict__.items() if name != "phases"}
         private = {"_bulk": private_values(self)["_bulk"], "_process": process}
         return fill(object.__new__(CachedRecord), values, private)

@@ -151,7 +151,7 @@ class Record(Model):
                 fields.pop(name, None)
         return fields
 
-    def of_process(self, process: Process) -> "Record":
+    def select_process(self, process: Process) -> "Record":
         """Return the run with the phases of one of its processes.
 
         Raises ValueError with a sentence when the run had no such process."""

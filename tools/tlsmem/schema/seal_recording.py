@@ -86,7 +86,7 @@ def describe(files: list[Path]) -> Manifest:
     for file in files:
         content = read_content(file)
         found = load_complete(file)
-        known[sealed_path(file).name] = SealedFile.of(content, len(found))
+        known[sealed_path(file).name] = SealedFile.from_content(content, len(found))
         runs += found
     return summarise(runs, known)
 

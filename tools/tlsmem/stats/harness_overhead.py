@@ -16,12 +16,12 @@ WIRE_OF_PART: dict[str, PartName] = {"send": "wire_write", "receive": "wire_read
 def wire_us(wire: str) -> Quantity:
     """Return the quantity µs that the wire takes per MiB of application data, or per handshake."""
 
-    def of(record: Record) -> float | None:
+    def measure(record: Record) -> float | None:
         each_us = timed_rates.mean_interval_us(wire)(record)
         by = timed_rates.mebibytes_per_interval(record, "send") if record.scenario == "throughput" else 1
         return timed_rates.divide(each_us, by)
 
-    return of
+    return measure
 
 
 def overhead_share(part: str) -> Quantity:
@@ -30,7 +30,7 @@ def overhead_share(part: str) -> Quantity:
     wires = (WIRE_OF_PART[part],) if part in WIRE_OF_PART else WIRES
     readings = 1 if part in WIRE_OF_PART else CLOCK_READINGS
 
-    def of(record: Record) -> float | None:
+    def measure(record: Record) -> float | None:
         copying = [timed_rates.mean_interval_ns(wire)(record) for wire in wires]
         clock, total = timed_rates.mean_interval_ns("clock")(record), timed_rates.mean_interval_ns(part)(record)
         known = [time for time in copying if time is not None]
@@ -38,7 +38,7 @@ def overhead_share(part: str) -> Quantity:
             return None
         return timed_rates.divide(sum(known) + readings * clock, total)
 
-    return of
+    return measure
 
 
 def largest_shares(timed: TimedSelection) -> list[float]:

@@ -52,7 +52,7 @@ class Selection:
         key = stack, setting, process
         if key not in self.known_series:
             runs = self.runs_of.get((stack, setting), ())
-            self.known_series[key] = Series(stack, setting, tuple(one.of_process(process) for one in runs), process)
+            self.known_series[key] = Series(stack, setting, tuple(one.select_process(process) for one in runs), process)
         return self.known_series[key]
 
     @cached_property

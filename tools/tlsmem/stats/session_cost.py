@@ -57,7 +57,7 @@ def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
     Raises ValueError with a sentence when the run had no such process, or had two and none is named: the figures of two
     processes are never mixed."""
     if process is not None:
-        return record.of_process(process).phases
+        return record.select_process(process).phases
     if record.has_phases_apart:
         there = dict.fromkeys(phase.process for phase in record.phases)
         raise ValueError(f"{record.describe()} had processes of its own for {' and '.join(there)}: say which")

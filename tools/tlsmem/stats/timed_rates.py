@@ -49,21 +49,21 @@ def sums(record: Record, name: str, *fields: str) -> list[int | None]:
 def per_second(name: str) -> Quantity:
     """Return the quantity intervals per second: handshakes, where the part is a role's."""
 
-    def of(record: Record) -> float | None:
+    def measure(record: Record) -> float | None:
         count, total_ns = sums(record, name, "count", "total_ns")
         return divide(count and count * SECOND_NS, total_ns)
 
-    return of
+    return measure
 
 
 def mebibytes_per_second(name: str) -> Quantity:
     """Return the quantity MiB of application data per second of the part."""
 
-    def of(record: Record) -> float | None:
+    def measure(record: Record) -> float | None:
         size, total_ns = sums(record, name, "bytes", "total_ns")
         return divide(size and size / MIB * SECOND_NS, total_ns)
 
-    return of
+    return measure
 
 
 def rate(scenario: Scenario, part: str) -> Quantity:
@@ -84,11 +84,11 @@ def mean_interval_us(name: str) -> Quantity:
 def handshakes_with_construction(role: Role) -> Quantity:
     """Return the quantity handshakes per second of a role, counting the time to construct each session."""
 
-    def of(record: Record) -> float | None:
+    def measure(record: Record) -> float | None:
         steps, made = mean_interval_ns(role)(record), mean_interval_ns(f"{role}_new")(record)
         return None if steps is None or made is None else divide(SECOND_NS, steps + made)
 
-    return of
+    return measure
 
 
 def cipher_efficiency(record: Record) -> float | None:

@@ -27,11 +27,11 @@ def wire(name: str) -> Callable[[SeriesRow], Sample | Missing]:
 def share(at: int) -> Callable[[SeriesRow], Sample | Missing]:
     """Of the first or the second of the scenario's parts."""
 
-    def of(row: SeriesRow) -> Sample | Missing:
+    def measure(row: SeriesRow) -> Sample | Missing:
         part = timed_rates.MAIN_PARTS[row.work.scenario][at]
         return row.measure(harness_overhead.overhead_share(part), NOT_MEASURED)
 
-    return of
+    return measure
 
 
 COLUMNS = (

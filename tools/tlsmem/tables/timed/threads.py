@@ -27,7 +27,7 @@ class ThreadsRow(PartRow):
     alone: TimedSeries  # the same with one thread
 
     @cached_property
-    def of_one(self) -> Ratio | Missing | None:
+    def speedup(self) -> Ratio | Missing | None:
         """The rate over that with one thread; None where this is the one thread."""
         if self.work.threads == 1 and self.series.runs():
             return None
@@ -66,8 +66,8 @@ COLUMNS = (
     Column("unit", "each thread's", left=True, value=lambda row: RATE_UNITS[row.work.scenario]),
     Column("rate", "rate", value=lambda row: row.rate, form=median_cell),
     Column("interval", "±", value=lambda row: row.rate, form=interval_cell),
-    Column("of_one_percent", "of one thread", value=lambda row: row.of_one, form=ratio_percent_cell),
-    Column("of_one_interval", "±", value=lambda row: row.of_one, form=ratio_interval_cell),
+    Column("of_one_percent", "of one thread", value=lambda row: row.speedup, form=ratio_percent_cell),
+    Column("of_one_interval", "±", value=lambda row: row.speedup, form=ratio_interval_cell),
 )
 
 
