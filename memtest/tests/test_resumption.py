@@ -33,8 +33,11 @@ def test_every_handshake_is_resumed_or_the_library_lacks_it(harness, protocol, k
     if full.returncode == 77:
         pytest.skip(full.stderr)
     switched_on = {key for key, _, value in (word.partition("=") for word in KINDS[protocol, kind]) if value != "0"}
-    refused = EXPECTED[harness.name].refusal_of(frozenset({protocol, auth, "resume"} | switched_on))
+    expected = EXPECTED[harness.name]
+    refused = expected.refusal_of(frozenset({protocol, auth, "resume"} | switched_on))
     done = handshakes(harness, protocol, f"auth={auth}", "resume=on", *KINDS[protocol, kind])
+    if expected.refuses is None and done.returncode == 77:
+        pytest.skip(done.stderr)  # what the machine's own library can do is not known beforehand
     assert done.returncode == (77 if refused else 0), done.stderr
     if done.returncode == 0:
         _, threads = lines(done)
