@@ -54,6 +54,13 @@ def test_how_many_are_left_out_is_a_sentence_for_each_stack():
     assert select(rebuilt(), stacks=[OTHER]).left_out == ()
 
 
+def test_runs_with_full_records_stand_beside_those_without():
+    """The suite is the same; what the sessions send is a setting of its own."""
+    full = [one.model_copy(update={"argv": [*one.argv, "data=full"]}) for one in (run(100, OLD, 9), run(1000, OLD, 9))]
+    assert select([run(100, OLD, 8), run(1000, OLD, 8), *full]).left_out == ()
+    assert select([*full, run(100, OLD, 10), run(1000, OLD, 10)]).left_out == ()
+
+
 def test_another_compiler_is_named_with_the_one_that_counts():
     by_clang = [one.model_copy(update={"compiler": "clang 14.0.6"}) for one in rebuilt()[:2]]
     said = select([*by_clang, *rebuilt()[2:]]).left_out

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 
+from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import SLOT_ARGUMENTS, UNDECLARED_MACHINE_FIELDS, Record
 from tlsmem.schema.run_origins import Machine
 
-DECLARED_ARGUMENTS = ("role=", "keep=", "aslr=", "thp=", "threads=")  # arguments that say roles and environment
+DECLARED_ARGUMENTS = ("role=", "keep=", "aslr=", "thp=", "threads=", "data=")  # what follows from a setting
 
 
 def sort_by_start(records: Iterable[Record]) -> list[Record]:
@@ -57,21 +58,21 @@ def machine_identity(machine: Machine) -> MachineFields:
 
 
 def arrangement(record: Record) -> tuple[str | None, ...]:
-    """Return the run's path, and the arguments that follow from roles and environment: equal where those are."""
+    """Return the run's path, and the arguments that follow from its setting: equal where that is."""
     return record.path, *(word for word in record.argv if word.startswith(DECLARED_ARGUMENTS))
 
 
-def declared_arrangement(record: Record) -> tuple[str, ...]:
+def declared_arrangement(record: Record) -> tuple[str | bool, ...]:
     """Return what a campaign declares that decides the arrangement."""
     cpu = record.cpu_features.name if record.cpu_features else ""
-    return record.stack, record.suite, record.roles, record.env, cpu
+    return record.stack, record.suite, record.roles, record.env, cpu, has_full_records(record)
 
 
 def select_comparable(records: Iterable[Record]) -> list[Record]:
     """Return the runs of each stack's latest build that share conditions, arrangement and meter with the last run.
 
-    Conditions are compared in each suite, arrangements for each roles, environment and CPU= of it, and builds of the
-    heap meter for each kind of run."""
+    Conditions are compared in each suite, arrangements for each setting of it, and builds of the heap meter for each
+    kind of run."""
     alike = select_like_latest(select_latest_builds(records), lambda one: (one.stack, one.suite), conditions)
     alike = select_like_latest(alike, declared_arrangement, arrangement)
     return select_like_latest(alike, lambda one: (one.stack, one.suite, one.meter), lambda one: one.meter_sha256)
