@@ -13,6 +13,7 @@ from tlsmem.tables.in_use import in_use_table
 
 OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
 SUITE = "tls13-rsa-aes256"
+ALLOCATIONS = 3  # of a server session, when it sends a full record
 
 
 def with_full_records(run: Record, more_bytes: int) -> Record:
@@ -30,7 +31,10 @@ def used(phase, name: str, more_bytes: int, run: Record):
         return phase.model_copy(update={"phase": name})
     server = phase.heap.server
     live = server.live_bytes + (more_bytes * run.sessions // 2 if server.live_bytes else 0)
-    changed = server.model_copy(update={"live_bytes": live, "peak_bytes": max(live, server.peak_bytes)})
+    allocated = server.cumulative_blocks + ALLOCATIONS * run.sessions // 2 * (name != "full payload")
+    changed = server.model_copy(
+        update={"live_bytes": live, "peak_bytes": max(live, server.peak_bytes), "cumulative_blocks": allocated}
+    )
     return phase.model_copy(update={"phase": name, "heap": phase.heap.model_copy(update={"server": changed})})
 
 
@@ -64,6 +68,12 @@ def test_stacks_are_ranked_by_what_a_session_in_use_holds(selection):
     assert [row["no_tickets"] for row in found] == ["6,400", "52,000", "19,000"]
     assert [row["in_use"] for row in found] == ["6,400", "53,000", "69,000"]
     assert [row["in_use_low_memory"] for row in found] == ["–", "22,000", "–"]
+
+
+def test_allocations_of_a_full_record_each_way_are_counted(selection):
+    assert [row["allocations"] for row in rows(selection, "server")] == ["3"] * 3
+    assert [row["allocations"] for row in rows(selection, "client")] == ["0"] * 3
+    assert [row["allocations_low_memory"] for row in rows(selection, "server")] == ["–", "3", "–"]
 
 
 def test_places_say_who_moves(selection):

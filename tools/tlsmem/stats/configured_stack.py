@@ -14,6 +14,7 @@ from tlsmem.stats.rss_line import RssLine, fit_rss
 from tlsmem.stats.runtime_heap import LiveFigure, RuntimeHeap, bytes_per_session, heap_of_role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting, is_same_stack_pair
+from tlsmem.stats.session_cost import Quotient
 
 Configuration = Literal["no tickets", "default", "low memory"]
 CONFIGURATIONS: dict[Configuration, tuple[str, str | None]] = {  # options and tickets; None: as the suite has them
@@ -22,6 +23,7 @@ CONFIGURATIONS: dict[Configuration, tuple[str, str | None]] = {  # options and t
     "low memory": (LOW_MEMORY, LIBRARY),
 }
 AT_REST, IN_USE, IDLE = "established", "blocked", "idle"  # phases
+FULL_RECORDS = ("reply", "full reply")  # the phases at whose ends a full record has not been sent each way, and has
 NOT_RECORDED = Missing("not recorded: tools/measure.py deployed-config --stacks STACK")
 
 
@@ -68,6 +70,10 @@ class ConfiguredStack:
         """Return the live heap of a session at the end of the phase."""
         return self.why_none(configuration) or self.heaps[configuration].live(phase)
 
+    def allocations(self, configuration: Configuration) -> Quotient | Missing:
+        """Return the blocks that a session allocates while it receives a full record and sends one."""
+        return self.why_none(configuration) or self.heaps[configuration].allocations(*FULL_RECORDS)
+
     def rss(self, configuration: Configuration, phase: str) -> RssLine | Missing:
         """Return the slope of RSS over sessions at the end of the phase."""
         return self.why_none(configuration) or fit_rss(self.series(configuration), phase)
@@ -80,7 +86,6 @@ class Place:
     stack: ConfiguredStack
     before: int | None  # established, without tickets, nothing written
     in_use: int | None  # as the library is by default
-    low_memory: int | None  # in use, with the library's ways to hold less; by default where it has none
 
 
 def rank_in_use(selection: Selection, setting: Setting, role: Role) -> list[Place]:
@@ -88,20 +93,11 @@ def rank_in_use(selection: Selection, setting: Setting, role: Role) -> list[Plac
     found = [ConfiguredStack(selection, stack, setting, role) for stack in selection.stacks]
     measured = [one for one in found if one.is_measured]
 
-    def low_memory_bytes(one: ConfiguredStack) -> float:
-        least = bytes_per_session(one.live("low memory", IN_USE))
-        return least if least < float("inf") else bytes_per_session(one.live("default", IN_USE))
-
-    sizes = {
-        "before": {one.stack: bytes_per_session(one.live("no tickets", AT_REST)) for one in measured},
-        "in_use": {one.stack: bytes_per_session(one.live("default", IN_USE)) for one in measured},
-        "low_memory": {one.stack: low_memory_bytes(one) for one in measured},
-    }
-    places = {name: count_smaller(by_stack) for name, by_stack in sizes.items()}
-    ordered = sorted(measured, key=lambda one: sizes["in_use"][one.stack])
-    return [
-        Place(one, *(places[name].get(one.stack) for name in ("before", "in_use", "low_memory"))) for one in ordered
-    ]
+    before = {one.stack: bytes_per_session(one.live("no tickets", AT_REST)) for one in measured}
+    in_use = {one.stack: bytes_per_session(one.live("default", IN_USE)) for one in measured}
+    places_before, places_in_use = count_smaller(before), count_smaller(in_use)
+    ordered = sorted(measured, key=lambda one: in_use[one.stack])
+    return [Place(one, places_before.get(one.stack), places_in_use.get(one.stack)) for one in ordered]
 
 
 def count_smaller(sizes: dict[str, float]) -> dict[str, int]:

@@ -107,6 +107,14 @@ class SessionHeap(SeriesFigures):
         cost = session_cost.live_cost(*self.pair, self.role, phase)
         return HeapFigure(cost.bytes, cost.blocks, self.find_remainder(cost))
 
+    def allocations(self, since: str, until: str) -> Quotient | Missing:
+        """Return the blocks that a session allocates between the ends of two phases."""
+        if self.why_none:
+            return self.why_none
+        if why := why_no_phase_cost(self.pair, self.setting, until):
+            return why
+        return session_cost.allocations(*self.pair, self.role, since, until)
+
     @cached_property
     def peak_cost(self) -> HeapCost | Missing:
         """The cost at the peak of the phase that asks the most per session."""

@@ -21,6 +21,7 @@ class RuntimeFigure(NamedTuple):
     is_peak: bool = False  # the most at the end of any phase: nothing is known of within
 
 
+NO_ALLOCATIONS = Missing("the runtime allocates, and the heap meter does not see it")
 LiveFigure = HeapFigure | RuntimeFigure
 
 
@@ -45,6 +46,10 @@ class RuntimeHeap:
     def live(self, phase: str) -> RuntimeFigure | Missing:
         """At the phase's end."""
         return self.slopes if isinstance(self.slopes, Missing) else RuntimeFigure(self.slopes[phase])
+
+    def allocations(self, since: str, until: str) -> Missing:
+        """Always missing: allocations of the process are not those of its sessions alone."""
+        return NO_ALLOCATIONS
 
     @property
     def peak(self) -> RuntimeFigure | Missing:

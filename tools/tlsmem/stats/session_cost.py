@@ -113,6 +113,16 @@ def peak_cost(small: Record, large: Record, role: str) -> HeapCost:
     return max(costs, key=lambda cost: cost.bytes.amount)
 
 
+def allocations(small: Record, large: Record, role: str, since: str, until: str) -> Quotient:
+    """Return how many blocks one more session of the role allocates between the ends of two phases, freed or not."""
+
+    def count(record: Record) -> int:
+        begin, end = (heap_of(phase_of(record, name), role).cumulative_blocks for name in (since, until))
+        return end - begin
+
+    return cost_per_session(small, large, count(small), count(large))
+
+
 def peak_rss(record: Record) -> int:
     """Return the peak RSS of the run's process, in bytes. Raises ValueError as phases_of does."""
     return max(phase.peak_rss_bytes for phase in phases_of(record))

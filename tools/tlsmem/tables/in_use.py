@@ -20,17 +20,19 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.rss_line import RssLine
 from tlsmem.stats.runtime_heap import LiveFigure
 from tlsmem.stats.selection import Selection
+from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_window
 from tlsmem.tables.stacks import live_cell
-from tlsmem.tables.table import Column, Table, integer_cell
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, quotient_cell
 
 T = TypeVar("T")
 CAPTION = (
     "Bytes of live heap that one more session of the role adds, and RSS: the slope over sessions. In use: 16 KiB were "
     "sent and received, and the session waits in a read. The library's options are its defaults, and it issues as many "
     "tickets as it does unless it is told otherwise; low memory: with its documented ways to hold less at rest "
-    "(docs/stacks.md). No tickets: at rest, nothing written yet. {window} The least in use first."
+    "(docs/stacks.md). No tickets: at rest, nothing written yet. Allocations: blocks that a session "
+    "allocates while it receives one full record and sends one, freed or not. {window} The least in use first."
 )
 
 
@@ -63,6 +65,20 @@ def rss(configuration: Configuration, phase: str, key: str, heading: str) -> Col
     return Column(key, heading, value=value, form=slope_interval_cell)
 
 
+def allocations(configuration: Configuration, key: str, heading: str) -> Column:
+    """Return a column of allocations for a full record each way."""
+
+    def value(place: Place) -> Quotient | Missing:
+        return without_suite(place.stack.allocations(configuration))
+
+    return Column(key, heading, value=value, form=allocations_cell)
+
+
+def allocations_cell(count: Quotient) -> Cell:
+    """Whole where all sessions allocate alike."""
+    return quotient_cell(count.amount, count.sessions)
+
+
 COLUMNS = (
     Column("suite", "suite", left=True, value=lambda place: place.stack.setting.suite),
     Column("role", "role", left=True, value=lambda place: place.stack.role),
@@ -75,6 +91,8 @@ COLUMNS = (
     rss("default", IN_USE, "rss_in_use", "RSS in use"),
     rss("low memory", IN_USE, "rss_in_use_low_memory", "RSS in use, low memory"),
     rss("default", AT_REST, "rss_at_rest", "RSS at rest"),
+    allocations("default", "allocations", "allocations"),
+    allocations("low memory", "allocations_low_memory", "allocations, low memory"),
     Column("place_no_tickets", "place, no tickets", value=lambda place: place_of("before", place), form=integer_cell),
     Column("place_in_use", "place, in use", value=lambda place: place_of("in_use", place), form=integer_cell),
 )
@@ -86,10 +104,13 @@ def in_use_table(selection: Selection) -> Table:
     windows = list(dict.fromkeys(one.window for one in settings))
     made = Table("in-use", "In use, as servers run it", CAPTION.format(window=describe_windows(windows)), [*COLUMNS])
     made.headed = 3
+    changes: list[str] = []
     for setting in settings:
         for role in setting.processes:
-            made.add_rows(rank_in_use(selection, setting, role))
-    if changes := list(describe_changed_places(selection)):
+            places = rank_in_use(selection, setting, role)
+            made.add_rows(places)
+            changes += describe_changed_places(places)
+    if changes:
         made.caption += f" Places that change by three and more: {'; '.join(changes)}."
     return made
 
@@ -100,11 +121,10 @@ def describe_windows(windows: list[Window]) -> str:
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
-def describe_changed_places(selection: Selection, at_least: int = 3) -> Iterator[str]:
+def describe_changed_places(places: list[Place], at_least: int = 3) -> Iterator[str]:
     """Say which stacks change places by at least so many: in use against at rest without tickets."""
-    for setting in base_settings(selection):
-        for role in setting.processes:
-            for place in rank_in_use(selection, setting, role):
-                if place.before and place.in_use and abs(place.before - place.in_use) >= at_least:
-                    where = f"{setting.suite}, {role}"
-                    yield f"{place.stack.stack} ({where}): place {place.before} without tickets, {place.in_use} in use"
+    for place in places:
+        if place.before and place.in_use and abs(place.before - place.in_use) >= at_least:
+            stack = place.stack
+            where = f"{stack.setting.suite}, {stack.role}"
+            yield f"{stack.stack} ({where}): place {place.before} without tickets, {place.in_use} in use"
