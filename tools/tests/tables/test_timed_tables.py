@@ -214,6 +214,7 @@ def test_configurations_differ_in_one_setting():
     runs = synthetic_timed.campaign([*stacks, "openssl@3.5.5", "openssl+clang@3.5.5", "openssl+membio@3.5.5"], [SUITE])
     runs += synthetic_timed.campaign(["openssl@3.5.5", "openssl+clang@3.5.5"], [SUITE], allocator=JEMALLOC)
     runs += synthetic_timed.campaign(["openssl+clang@3.5.5"], [TLS12])  # alone in its suite
+    runs += synthetic_timed.campaign(["rustls+ring@0.22.0"], [f"{SUITE}+low-memory"])
     clients = [row for row in rows(table(runs, "configurations")) if row["part"].value == "client"]
     told = [tuple(row[key].value for key in ("stack", "setting", "first", "second")) for row in clients]
     assert sorted(told) == [
@@ -224,6 +225,7 @@ def test_configurations_differ_in_one_setting():
         ("openssl@3.5.5", "transport", "callbacks", "membio"),
         ("rustls+aws-lc@0.23.46", "Rust's allocator", "C's", "jemalloc-rust"),
         ("rustls+aws-lc@0.23.46", "provider", "aws-lc", "ring"),
+        ("rustls+ring@0.22.0", "options", "default", "low-memory"),
     ]
 
 

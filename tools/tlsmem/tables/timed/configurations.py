@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from tlsmem.config.suite_variants import split_variant
 from tlsmem.schema.harness_output import PartName
 from tlsmem.stats import timed_rates, timed_summary
 from tlsmem.stats.missing import Missing
@@ -21,9 +22,9 @@ CAPTION = (
     "first the second is in the same repeat, the median of all, “no change” where its 95 % interval, by bootstrap, "
     "holds 1."
 )
-VARIED = ("allocator", "cpu")  # what may be the one thing
+VARIED = ("allocator", "cpu")  # columns of what may be the one thing
 SETTINGS = {"provider": "", "compiler": "gcc", "Rust's allocator": "C's", "transport": "callbacks"}
-SETTINGS |= {"allocator": "system", "CPU": "all"}
+SETTINGS |= {"allocator": "system", "CPU": "all", "options": "default", "tickets": "as the suite has them"}
 SETTING_OF_VARIANT = {
     "clang": "compiler",
     "gcc": "compiler",
@@ -57,7 +58,9 @@ class ConfigurationRow:
 
 def settings(series: TimedSeries) -> dict[str, str]:
     """What is declared of how the library was built and run, beside its name and version."""
+    _, of_variant = split_variant(series.work.suite)
     found = SETTINGS | {"allocator": series.work.allocator, "CPU": series.work.cpu}
+    found |= {name: str(value) for name, value in of_variant.items()}
     for variant in sorted(split_stack_name(series.stack)[1]):
         found[SETTING_OF_VARIANT.get(variant, "provider")] = variant
     return found
@@ -68,7 +71,8 @@ def find_pairs(timed: TimedSelection) -> Iterator[tuple[TimedSeries, TimedSeries
     by_work: dict[tuple[str, str, Work], list[TimedSeries]] = {}
     for series in timed.every():
         library, _, version = split_stack_name(series.stack)
-        same = replace(series.work, allocator="", cpu="")
+        suite, _ = split_variant(series.work.suite)
+        same = replace(series.work, suite=suite, allocator="", cpu="")
         by_work.setdefault((library, version, same), []).append(series)
     for alike in by_work.values():
         for first, second in combinations(alike, 2):
