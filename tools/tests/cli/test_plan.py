@@ -189,6 +189,13 @@ def test_a_rate_is_cores_times_one_threads_and_beyond_what_was_measured_it_says_
     assert handshake_rates.find_rate(STACK, SUITE, "both", 1, among).each == pytest.approx(1e9 / (540_000 + 450_000))
 
 
+def test_a_rate_measured_with_all_cores_at_once_goes_before_a_newer_one(tmp_path):
+    one, two = (synthetic_timed.campaign([STACK], [SUITE], threads=[threads]) for threads in (1, 2))
+    among = [recording(tmp_path / "new", *one)[0], recording(tmp_path / "old", *two)[0]]
+    threads = [handshake_rates.find_rate(STACK, SUITE, "server", cores, among).threads for cores in (1, 2, 8)]
+    assert threads == [1, 2, 2]
+
+
 def test_a_fleet_shares_alike_and_rounds_up():
     fleet = Fleet(10_000_000, 40, 1)
     assert (fleet.before, fleet.after, fleet.more) == (250_000, 256_411, 6_411)
