@@ -4,43 +4,12 @@ import pytest
 from matplotlib import pyplot, rc_context
 
 from tests.support import synthetic
+from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
 from tests.support.pictured import overlaps
 from tlsmem.plots import in_use as picture
 from tlsmem.plots.picture import STYLE
-from tlsmem.schema.records import Record
 from tlsmem.stats.selection import Selection, select
 from tlsmem.tables.in_use import in_use_table
-
-OPENSSL, RUSTLS, BORING = "openssl@3.5.5", "rustls+aws-lc@0.23.46", "boringssl@5.4.0"
-SUITE = "tls13-rsa-aes256"
-ALLOCATIONS = 3  # of a server session, when it sends a full record
-
-
-def with_full_records(run: Record, more_bytes: int) -> Record:
-    """As a run with data=full, whose server sessions hold so much more once they were used."""
-    phases = []
-    for phase in run.phases:
-        phases.append(phase)
-        if phase.phase == "reply":
-            phases += [used(phase, name, more_bytes, run) for name in ("full payload", "full reply", "blocked")]
-    return run.model_copy(update={"phases": phases, "argv": [*run.argv, "data=full"]})
-
-
-def used(phase, name: str, more_bytes: int, run: Record):
-    if not phase.heap:
-        return phase.model_copy(update={"phase": name})
-    server = phase.heap.server
-    live = server.live_bytes + (more_bytes * run.sessions // 2 if server.live_bytes else 0)
-    allocated = server.cumulative_blocks + ALLOCATIONS * run.sessions // 2 * (name != "full payload")
-    changed = server.model_copy(
-        update={"live_bytes": live, "peak_bytes": max(live, server.peak_bytes), "cumulative_blocks": allocated}
-    )
-    return phase.model_copy(update={"phase": name, "heap": phase.heap.model_copy(update={"server": changed})})
-
-
-def recorded(stack: str, variant: str = "", more_bytes: int = 0) -> list[Record]:
-    runs = synthetic.campaign([stack], [SUITE + variant], roles="split")
-    return [with_full_records(run, more_bytes) for run in runs]
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 # Forms of tables and reports
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
 HTML, FILES = "html", "files"
-REPORT_TEXTS = (MARKDOWN, CSV, JSON)
-REPORT_FORMATS = (HTML, *REPORT_TEXTS, FILES)
+FILE_FORMATS = (MARKDOWN, CSV, JSON)
+REPORT_FORMATS = (HTML, *FILE_FORMATS, FILES)
 
 # How runs are made
 PROCESSES_OF_ROLES = ("together", "split")

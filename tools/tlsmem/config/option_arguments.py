@@ -450,6 +450,25 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         dest="output",
         metavar="DIR",
     ),
+    # cost
+    Option("stacks", "a library, or a stack of memtest/stacks.toml", nargs="*", commands=each("cost"), metavar="STACK"),
+    Option("--suite", "of these sessions", commands={"cost": "tls13-rsa-aes256"}, metavar="SUITE"),
+    Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
+    Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
+    Option(
+        "--format",
+        "in place of the screen",
+        Choice(choices.FILE_FORMATS),
+        commands=each("cost"),
+    ),
+    Option(
+        "--recording",
+        "a directory under data/; may be repeated",
+        PATH,
+        commands=each("cost", default=Words("all but data/local, the newest that has what is needed")),
+        repeat=True,
+        metavar="DIR",
+    ),
     # report, tabulate
     Option("recording", "directories under data/, or files of them", PATH, commands=each("report"), nargs="*"),
     Option("--format", "form of the report", Choice(choices.REPORT_FORMATS), commands={"report": choices.HTML}),

@@ -10,7 +10,7 @@ from tlsmem.base import stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.base.printable import printable_text
 from tlsmem.base.repository import DATA, LOCAL
-from tlsmem.config.choices import FILES, HTML, REPORT_TEXTS
+from tlsmem.config.choices import FILE_FORMATS, FILES, HTML
 from tlsmem.explore import profile_output
 from tlsmem.report import (
     cost_section,
@@ -38,7 +38,7 @@ MAKERS = (
     timed_section,
     inventory_section,
 )
-OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(REPORT_TEXTS, Path(profile_output.STDOUT))
+OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(FILE_FORMATS, Path(profile_output.STDOUT))
 
 
 def sections(read: Sequence[Recording]) -> list[Section]:
@@ -79,8 +79,8 @@ def run(given: argparse.Namespace) -> None:
 def resolve_output(given: argparse.Namespace) -> Path:
     """ValueError with a sentence for what cannot be."""
     output = given.output or OUTPUTS[given.format]
-    if given.table and given.format not in REPORT_TEXTS:
-        raise ValueError(f"--table is of text: --format {' or '.join(REPORT_TEXTS)}")
+    if given.table and given.format not in FILE_FORMATS:
+        raise ValueError(f"--table is of text: --format {' or '.join(FILE_FORMATS)}")
     if given.format == FILES and output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file, and --format files writes into a directory")
     return output / OUTPUTS[HTML] if given.format == HTML and not is_file(output) else output

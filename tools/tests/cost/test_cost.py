@@ -1,0 +1,83 @@
+"""tools/cost.py: the three costs of a stack, what is missing, and what it refuses."""
+
+import json
+import re
+
+import pytest
+
+from tests.support import synthetic
+from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
+from tlsmem.cli import cost
+from tlsmem.cost import find_costs
+from tlsmem.plan import recordings
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """OpenSSL with its defaults and with low memory, rustls with its defaults, BoringSSL at rest only."""
+    runs = recorded(OPENSSL, "+tickets-library", 1_000) + recorded(OPENSSL, "+low-memory+tickets-library", -30_000)
+    runs += recorded(RUSTLS, "+tickets-library")
+    runs = [run.model_copy(update={"window": 100}) for run in runs]
+    return synthetic.write(tmp_path / "recording", [*runs, *synthetic.campaign([BORING], [SUITE], roles="split")])
+
+
+def printed(capsys, monkeypatch, recording, *words) -> str:
+    monkeypatch.setattr("sys.argv", ["cost.py", *words, "--recording", str(recording)])
+    recordings.load_stack.cache_clear()
+    cost.main()
+    return capsys.readouterr().out
+
+
+def refused(capsys, monkeypatch, recording, *words) -> str:
+    with pytest.raises(SystemExit) as stop:
+        printed(capsys, monkeypatch, recording, *words)
+    assert stop.value.code not in (0, None)
+    return f"{stop.value.code}{capsys.readouterr().err}"
+
+
+def test_the_three_costs_of_a_session_are_those_recorded(recording):
+    found = find_costs.find_costs(OPENSSL, SUITE, [recording])
+    server = found.roles["server"]
+    assert server.live("default", "blocked").bytes.integer_part == 53_000
+    assert server.live("low memory", "blocked").bytes.integer_part == 22_000
+    assert server.rss("default", "blocked").slope > 0 and found.window == 100
+
+
+def test_a_screen_fits_80_columns_and_ends_with_what_to_ask_next(recording, capsys, monkeypatch, snapshot):
+    screen = printed(capsys, monkeypatch, recording, OPENSSL)
+    assert max(map(len, screen.splitlines())) <= 80
+    assert "53,000 B" in screen and "22,000 B" in screen and "SSL_MODE_RELEASE_BUFFERS" in screen
+    assert re.sub(r"(?m)^Recorded .*$", "Recorded", screen) == snapshot
+
+
+def test_without_a_stack_every_library_has_a_bar_as_long_as_it_holds(recording, capsys, monkeypatch):
+    lines = printed(capsys, monkeypatch, recording).splitlines()
+    bars = [len(line.strip()) for line in lines if "█" in line]
+    assert bars == [9, 74]  # 6,400 B and 53,000 B
+    assert "Not recorded in this suite: BoringSSL 5.4.0" in lines
+
+
+def test_what_is_not_recorded_is_said_with_the_command_that_records_it(recording, capsys, monkeypatch):
+    screen = printed(capsys, monkeypatch, recording, BORING)
+    assert screen.count("not recorded") == 6 and f"tools/measure.py deployed-config --stacks {BORING}" in screen
+
+
+def test_files_have_a_row_for_each_role_and_configuration(recording, capsys, monkeypatch):
+    rows = json.loads(printed(capsys, monkeypatch, recording, "openssl", "--format", "json"))["tables"][0]["rows"]
+    assert [(row["role"], row["configuration"]) for row in rows] == [
+        (role, configuration) for role in ("server", "client") for configuration in ("default", "low memory")
+    ]
+    assert [row["live_heap_in_use_bytes"] for row in rows[:2]] == [53_000, 22_000]
+
+
+def test_a_library_is_its_newest_release_as_servers_build_it():
+    there = ["openssl@3.5.5", "openssl@4.0.3", "rustls+ring@0.23.46", "rustls+aws-lc@0.23.46"]
+    there += ["rustls+aws-lc@0.24.0-dev.2", "wolfssl@5.9.4"]
+    assert find_costs.newest_releases(there) == {"openssl": "openssl@4.0.3", "rustls": "rustls+aws-lc@0.23.46"}
+
+
+@pytest.mark.parametrize(
+    "words", ["opensl", "openssl@9.9.9", "openssl --suite tls13", f"{OPENSSL} --suite tls12-rsa-aes256", "--role srver"]
+)
+def test_what_cannot_be_answered_is_one_sentence(recording, capsys, monkeypatch, snapshot, words):
+    assert refused(capsys, monkeypatch, recording, *words.split()) == snapshot

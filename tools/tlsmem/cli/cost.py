@@ -1,0 +1,34 @@
+"""What one TLS session costs in memory: live heap in use, RSS at rest and RSS in use, from the committed recordings.
+
+Nothing is built or measured. A STACK is a library (openssl), which means its newest release, or a stack of
+memtest/stacks.toml (openssl@3.5.5). Without one, every library's newest release."""
+
+import signal
+import sys
+
+from tlsmem.base import venv
+from tlsmem.config.option_parser import CommandParser, make_parser
+
+EXAMPLES = """examples:
+  tools/cost.py                                        every library's newest release
+  tools/cost.py openssl@3.5.5                          one release: its costs, and the three largest reasons
+  tools/cost.py rustls --role server --explain         all that a server session's live heap is for
+  tools/cost.py openssl gnutls --format csv"""
+
+
+def parser() -> CommandParser:
+    return make_parser("cost", __doc__, EXAMPLES)
+
+
+def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
+    given = parser().parse_args()
+    venv.activate()
+    from tlsmem.cost import cost_command
+
+    try:
+        cost_command.print_costs(given)
+    except ValueError as error:
+        sys.exit(f"cost: {error}")
+    except OSError as error:
+        sys.exit(f"cost: {error.filename}: {error.strerror}")

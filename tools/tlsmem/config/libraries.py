@@ -1,0 +1,46 @@
+"""The libraries that stacks are of, as people name them: memtest/libraries.toml."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from pydantic import Field
+
+from tlsmem.config.campaigns import Definition
+from tlsmem.config.releases import group_by_library, version
+from tlsmem.config.toml_tables import read_tables
+
+
+class Library(Definition):
+    """A library: its name, its colour in pictures, and its documented way to hold less memory at rest."""
+
+    name: str
+    colour: str = Field(pattern="^#[0-9a-f]{6}$")
+    low_memory: str | None = None
+    build: str | None = None  # the stacks that stand for it, as servers build it; None: those of its own name
+
+
+@cache
+def libraries() -> dict[str, Library]:
+    """Return the libraries by the first word of their stacks' names."""
+    return {name: Library.model_validate(entry) for name, entry in read_tables("libraries").items()}
+
+
+def library_key(stack: str) -> str:
+    """Return the key of a stack's library: `rustls` of rustls+aws-lc@0.23.46."""
+    return stack.partition("@")[0].partition("+")[0]
+
+
+def stack_title(stack: str) -> str:
+    """Return a stack as people write it: `rustls 0.23.46 (aws-lc)`; one of no known library by its own name."""
+    known = libraries().get(library_key(stack))
+    if not known:
+        return stack
+    variants = stack.partition("@")[0].split("+")[1:]
+    return f"{known.name} {version(stack)}" + (f" ({', '.join(variants)})" if variants else "")
+
+
+def newest_releases(stacks: Iterable[str]) -> dict[str, str]:
+    """Return the newest release among the stacks of each library that has one, as servers build it."""
+    releases = group_by_library(stack for stack in stacks if "-dev" not in version(stack))
+    found = {key: releases.get(library.build or key) for key, library in libraries().items()}
+    return {key: several[-1] for key, several in found.items() if several}

@@ -1,0 +1,81 @@
+"""Every library's newest release as bars on a terminal of 80 columns."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.cost.find_costs import StackCosts, find_costs
+from tlsmem.cost.screen import describe_suite, find_figure, format_bytes
+from tlsmem.plan import recordings
+from tlsmem.schema.roles import Role
+from tlsmem.stats.costs import COSTS, LIVE_IN_USE, VOCABULARY
+from tlsmem.stats.missing import Missing
+from tlsmem.tables.settings import dates
+
+TITLE_CELLS, FIGURE_CELLS, BAR_CELLS = 32, 14, 74
+EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def newest_costs(suite: str, among: Sequence[Path], role: Role = "server") -> list[StackCosts]:
+    """Return the costs of each library's newest release; the least live heap in use of the role first."""
+    there = [stack for path in among for stack in recordings.stacks(path)]
+    found = [find_costs(stack, suite, among) for stack in newest_releases(there).values()]
+    return sorted(found, key=lambda one: sort_key(find_figure(one, role, LIVE_IN_USE)))
+
+
+def sort_key(figure: float | Missing | None) -> float:
+    """Return a figure's place in an order in which what is missing comes last."""
+    return float("inf") if figure is None or isinstance(figure, Missing) else figure
+
+
+def describe_libraries(suite: str, role: Role, among: Sequence[Path]) -> Text:
+    """Return the three costs of a session of the role of each library, and a bar of its live heap in use."""
+    every = newest_costs(suite, among, role)
+    found = [one for one in every if sort_key(find_figure(one, role, LIVE_IN_USE)) < float("inf")]
+    screen = Text()
+    screen.append(f"What one {role} session costs", style="bold")
+    screen.append(f" · {describe_suite(suite)}\n\n")
+    for words in zip(*(split_name(cost.name) for cost in COSTS), strict=True):
+        screen.append(f"  {'':<{TITLE_CELLS}}" + "".join(f"{word:>{FIGURE_CELLS}}" for word in words) + "\n")
+    for costs in found:
+        screen.append_text(library_lines(costs, role, sort_key(find_figure(found[-1], role, LIVE_IN_USE))))
+    for line in notes(found, [one.stack for one in every if one not in found]):
+        screen.append(f"{line}\n")
+    return screen
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return a cost's name as two lines: `RSS`, `in use`."""
+    what, preposition, state = name.rsplit(" ", 2)
+    return what, f"{preposition} {state}"
+
+
+def library_lines(costs: StackCosts, role: Role, largest: float) -> Text:
+    """Return a library's figures, and its bar beside the largest."""
+    figures = "".join(f"{format_bytes(find_figure(costs, role, cost)):>{FIGURE_CELLS}}" for cost in COSTS)
+    lines = Text(f"  {stack_title(costs.stack):<{TITLE_CELLS}}{figures}\n")
+    share = sort_key(find_figure(costs, role, LIVE_IN_USE)) / largest
+    return lines.append(f"  {bar(share, BAR_CELLS)}\n", style=libraries()[library_key(costs.stack)].colour)
+
+
+def bar(share: float, cells: int) -> str:
+    """Return a bar of eighths of a cell."""
+    whole, eighths = divmod(round(share * cells * 8), 8)
+    return "█" * whole + EIGHTHS[eighths].strip()
+
+
+def notes(found: Sequence[StackCosts], without: Sequence[str]) -> Iterator[str]:
+    """Yield what the costs mean, where they are from, what is missing and what to ask next."""
+    yield ""
+    yield VOCABULARY
+    yield ""
+    if found:
+        names = dict.fromkeys(recordings.display_name(one.recording) for one in found if one.recording)
+        days = dates(run for one in found for run in one.records)
+        yield f"Library defaults. Bars: live heap in use. Recorded {days}:"
+        yield f"  {', '.join(names)}"
+    if without:
+        yield f"Not recorded in this suite: {', '.join(map(stack_title, without))}"
+    yield "One library: tools/cost.py openssl"

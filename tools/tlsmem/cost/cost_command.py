@@ -1,0 +1,55 @@
+"""What tools/cost.py prints."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import rich.console
+from rich.text import Text
+
+from tlsmem.base import stdout
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config import definitions
+from tlsmem.cost.bars import describe_libraries, newest_costs
+from tlsmem.cost.cost_table import cost_table
+from tlsmem.cost.find_costs import find_costs, find_suites, resolve_stack
+from tlsmem.cost.screen import describe_stack
+from tlsmem.plan import recordings
+from tlsmem.schema.roles import ROLES, Role
+from tlsmem.tables import render
+
+COLUMNS = 80
+
+
+def print_costs(given: argparse.Namespace) -> None:
+    """Print what was asked for. Raises ValueError with a sentence."""
+    among = recordings.find_recordings(given.recording)
+    if given.suite not in definitions.suites():
+        raise ValueError(f"--suite: no suite {given.suite}{suggest_nearest(given.suite, definitions.suites())}")
+    stacks = list(dict.fromkeys(resolve_stack(name, among) for name in given.stacks))
+    roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
+    for stack in stacks:
+        check_suite(stack, given.suite, among)
+    if given.format:
+        found = [find_costs(one, given.suite, among) for one in stacks] or newest_costs(given.suite, among)
+        render.print_all([cost_table(found, roles)], given.format)
+        return
+    if stacks:
+        screens = [describe_stack(find_costs(one, given.suite, among), roles, among, given.explain) for one in stacks]
+    else:
+        screens = [describe_libraries(given.suite, roles[0], among)]
+    show(Text("\n").join(screens))
+
+
+def check_suite(stack: str, suite: str, among: Sequence[Path]) -> None:
+    """Raise ValueError with a sentence when the stack is recorded in use, but not in this suite."""
+    there = find_suites(stack, among)
+    if there and suite not in there:
+        raise ValueError(f"--suite: {stack} is not recorded in use in {suite}; there are: {', '.join(there)}")
+
+
+def show(screen: Text) -> None:
+    """Print at 80 columns, in colour on a terminal."""
+    with stdout.exit_on_write_error():
+        width = min(COLUMNS, rich.console.Console().width) if stdout.is_terminal() else COLUMNS
+        rich.console.Console(width=width, highlight=False).print(screen, end="")

@@ -1,0 +1,63 @@
+"""The same costs as a table: for JSON, CSV and Markdown."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tlsmem.cost.find_costs import StackCosts
+from tlsmem.cost.screen import find_figure
+from tlsmem.plan import recordings
+from tlsmem.schema.roles import Role
+from tlsmem.stats.configured_stack import Configuration
+from tlsmem.stats.costs import COSTS, VOCABULARY, Cost
+from tlsmem.stats.missing import Missing
+from tlsmem.tables.table import Cell, Column, Table
+
+CONFIGURATIONS: tuple[Configuration, ...] = ("default", "low memory")
+
+
+class CostRow(NamedTuple):
+    """A role of a stack in a configuration."""
+
+    costs: StackCosts
+    role: Role
+    configuration: Configuration
+
+
+def cost_column(cost: Cost) -> Column:
+    """Return the column of one of the three costs."""
+
+    def value(row: CostRow) -> float | Missing:
+        figure = find_figure(row.costs, row.role, cost, row.configuration)
+        return Missing(f"not recorded: {row.costs.command}") if figure is None else figure
+
+    return Column(cost.key, f"{cost.name}, B", value=value, form=whole_bytes_cell)
+
+
+def whole_bytes_cell(figure: float) -> Cell:
+    """Bytes to the byte for people, and as measured for programs."""
+    return Cell(f"{figure:,.0f}", round(figure, 1))
+
+
+def recording_name(row: CostRow) -> str:
+    """Return the recording as people name it."""
+    return recordings.display_name(row.costs.recording) if row.costs.recording else ""
+
+
+COLUMNS = (
+    Column("stack", "stack", left=True, value=lambda row: row.costs.stack),
+    Column("suite", "suite", left=True, value=lambda row: row.costs.suite),
+    Column("role", "role", left=True, value=lambda row: row.role),
+    Column("configuration", "configuration", left=True, value=lambda row: row.configuration),
+    *map(cost_column, COSTS),
+    Column("recording", "recording", left=True, value=recording_name),
+)
+
+
+def cost_table(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
+    """Return a row for each stack, role and configuration."""
+    made = Table("cost", "What one session costs", VOCABULARY, [*COLUMNS])
+    made.headed = 4
+    made.add_rows(
+        CostRow(one, role, configuration) for one in found for role in roles for configuration in CONFIGURATIONS
+    )
+    return made

@@ -1,0 +1,114 @@
+"""Finds what is recorded of a stack's cost: the newest recording that has it in use, and its call stacks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tlsmem.base.nearest import suggest_nearest
+from tlsmem.config.libraries import newest_releases
+from tlsmem.config.releases import group_by_library
+from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
+from tlsmem.plan import recordings
+from tlsmem.profile import sites_reader
+from tlsmem.profile.buckets.sums import BucketSums
+from tlsmem.schema.harness_arguments import has_full_records
+from tlsmem.schema.records import Record
+from tlsmem.schema.roles import Role
+from tlsmem.stats.configured_stack import IN_USE, ConfiguredStack, base_settings
+from tlsmem.stats.selection import select
+from tlsmem.stats.series import Setting
+
+SUITE = "tls13-rsa-aes256"
+
+
+@dataclass(frozen=True)
+class StackCosts:
+    """What is recorded of a stack in a suite; without runs in use every figure is missing."""
+
+    stack: str
+    suite: str
+    recording: Path | None  # None: no recording has it in use
+    roles: dict[Role, ConfiguredStack]
+    records: tuple[Record, ...]  # that the figures are from
+
+    @property
+    def command(self) -> str:
+        """The command that records what is missing."""
+        return f"tools/measure.py deployed-config --stacks {self.stack}"
+
+    @property
+    def sessions(self) -> list[int]:
+        """The numbers of sessions of a role that lines of RSS go through."""
+        runs = (run for run in self.records if run.meter == "rss" and run.window == self.window)
+        return sorted({run.sessions // 2 for run in runs})
+
+    @property
+    def window(self) -> int | str | None:
+        """How many handshakes were under way at a time; None where nothing is recorded."""
+        return next((one.setting.window for one in self.roles.values()), None)
+
+
+def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
+    """Return what the newest recording has of the stack in use, in the suite and its variants.
+
+    Raises ValueError with a sentence when no recording has the stack."""
+    known = [path for path in among if recordings.load_stack(path, stack)]
+    if not known:
+        raise ValueError(recordings.describe_unknown(stack, among))
+    for path in known:
+        runs = [run for run in recordings.load_stack(path, stack) if is_in_use(run, suite)]
+        setting = choose_setting(runs)
+        if setting:
+            selection = select(runs, [stack])
+            roles = {role: ConfiguredStack(selection, stack, setting, role) for role in setting.processes}
+            return StackCosts(stack, suite, path, roles, selection.records)
+    return StackCosts(stack, suite, None, {}, ())
+
+
+def is_in_use(run: Record, suite: str) -> bool:
+    """Return whether the run is of memory, in a variant of the suite, and its sessions carried full records."""
+    return run.scenario == "memory" and split_variant(run.suite)[0] == suite and has_full_records(run)
+
+
+def choose_setting(runs: Sequence[Record]) -> Setting | None:
+    """Return the setting with a process for each role and few handshakes at a time; None where there is none."""
+    if not any(run.status == "measured" for run in runs):
+        return None
+    found = [one for one in base_settings(select(runs)) if one.roles == "split" and one.window != "all"]
+    plain = [one for one in found if (one.allocator, one.env, one.cpu) == ("system", "lab", "all")]
+    return plain[0] if plain else None
+
+
+def find_parts(stack: str, suite: str, role: Role, among: Sequence[Path]) -> dict[str, float]:
+    """Return the bytes of a session in use by bucket, by its call stacks; empty where none are recorded."""
+    variant = name_variant(suite, tickets=LIBRARY)
+    for path in among:
+        for run in recordings.load_stack(path, stack):
+            if run.has_sites and run.status == "measured" and run.suite == variant and has_full_records(run):
+                sums = BucketSums(sites_reader.profile_from_record(run))
+                held = sums.live_by_bucket(IN_USE, role)
+                return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in held.items()}
+    return {}
+
+
+def find_suites(stack: str, among: Sequence[Path]) -> list[str]:
+    """Return the suites in which the stack is recorded in use."""
+    runs = (run for path in among for run in recordings.load_stack(path, stack) if run.scenario == "memory")
+    return list(dict.fromkeys(split_variant(run.suite)[0] for run in runs if has_full_records(run)))
+
+
+def resolve_stack(name: str, among: Sequence[Path]) -> str:
+    """Return the stack of this name; of a library, or a library with variants, its newest recorded release.
+
+    Raises ValueError with a sentence when nothing is recorded of the name."""
+    there = list(dict.fromkeys(stack for path in among for stack in recordings.stacks(path)))
+    if name in there:
+        return name
+    releases = group_by_library(there)
+    newest = newest_releases(there)
+    if name in newest:
+        return newest[name]
+    if name in releases:
+        return releases[name][-1]
+    known = list(dict.fromkeys([*newest, *releases, *there]))
+    raise ValueError(f"{name}: no recording has it{suggest_nearest(name, known)}")
