@@ -22,12 +22,13 @@ def parser() -> CommandParser:
 
 def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
-    given = parser().parse_args()
+    asked = parser()
+    given = asked.parse_args()
     venv.activate()
     from tlsmem.cost import cost_command
 
     try:
-        cost_command.print_costs(given)
+        cost_command.print_costs(given, asked)
     except ValueError as error:
         sys.exit(f"cost: {error}")
     except OSError as error:

@@ -37,7 +37,7 @@ SHARED_ARGUMENTS = (  # of several commands
         "--into",
         "write into this Markdown file, where the command stands",
         PATH,
-        commands=each("compare", "compare_versions", "explain_buckets", "gate", "list_stacks", "tabulate")
+        commands=each("compare", "compare_versions", "cost", "explain_buckets", "gate", "list_stacks", "tabulate")
         | each("names", "dev/prove", *PLANS),
         metavar="FILE",
     ),

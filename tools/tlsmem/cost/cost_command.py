@@ -16,13 +16,13 @@ from tlsmem.cost.find_costs import find_costs, find_suites, resolve_stack
 from tlsmem.cost.screen import describe_stack
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
-from tlsmem.tables import render
+from tlsmem.tables import table_command
 
 COLUMNS = 80
 
 
-def print_costs(given: argparse.Namespace) -> None:
-    """Print what was asked for. Raises ValueError with a sentence."""
+def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Print what was asked for, or write it into a page. Raises ValueError and OSError with a sentence."""
     among = recordings.find_recordings(given.recording)
     if given.suite not in definitions.suites():
         raise ValueError(f"--suite: no suite {given.suite}{suggest_nearest(given.suite, definitions.suites())}")
@@ -30,9 +30,9 @@ def print_costs(given: argparse.Namespace) -> None:
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     for stack in stacks:
         check_suite(stack, given.suite, among)
-    if given.format:
+    if given.format or given.into:
         found = [find_costs(one, given.suite, among) for one in stacks] or newest_costs(given.suite, among)
-        render.print_all([cost_table(found, roles)], given.format)
+        table_command.deliver([cost_table(found, roles)], given, parser)
         return
     if stacks:
         screens = [describe_stack(find_costs(one, given.suite, among), roles, among, given.explain) for one in stacks]

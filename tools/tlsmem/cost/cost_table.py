@@ -1,8 +1,10 @@
 """The same costs as a table: for JSON, CSV and Markdown."""
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tlsmem.config.libraries import stack_title
 from tlsmem.cost.find_costs import StackCosts
 from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
@@ -43,8 +45,13 @@ def recording_name(row: CostRow) -> str:
     return recordings.display_name(row.costs.recording) if row.costs.recording else ""
 
 
+def stack_cell(stack: str) -> Cell:
+    """The stack as people write it; for programs its name."""
+    return Cell(stack_title(stack), stack)
+
+
 COLUMNS = (
-    Column("stack", "stack", left=True, value=lambda row: row.costs.stack),
+    Column("stack", "stack", left=True, value=lambda row: row.costs.stack, form=stack_cell),
     Column("suite", "suite", left=True, value=lambda row: row.costs.suite),
     Column("role", "role", left=True, value=lambda row: row.role),
     Column("configuration", "configuration", left=True, value=lambda row: row.configuration),
@@ -54,10 +61,15 @@ COLUMNS = (
 
 
 def cost_table(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
-    """Return a row for each stack, role and configuration."""
+    """Return a row for each stack, role and configuration; none for low memory where the library has no way to it."""
     made = Table("cost", "What one session costs", VOCABULARY, [*COLUMNS])
     made.headed = 4
-    made.add_rows(
-        CostRow(one, role, configuration) for one in found for role in roles for configuration in CONFIGURATIONS
-    )
+    rows = (CostRow(*row) for row in itertools.product(found, roles, CONFIGURATIONS))
+    made.add_rows(row for row in rows if row.configuration == "default" or is_recorded(row))
     return made
+
+
+def is_recorded(row: CostRow) -> bool:
+    """Return whether any of the three costs is recorded."""
+    figures = (find_figure(row.costs, row.role, cost, row.configuration) for cost in COSTS)
+    return any(figure is not None and not isinstance(figure, Missing) for figure in figures)
