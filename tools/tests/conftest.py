@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,10 @@ from tlsmem.schema import read_records, recording_files, records
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
 hypothesis.settings.load_profile("untimed")
+
+# A shell has it ignored in what it runs in the background, and then so have all programs that the tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
 

@@ -166,7 +166,7 @@ def test_a_runner_that_is_killed_leaves_the_old_setting(setting, number):
     for child in Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split():
         os.kill(int(child), signal.SIGTERM if number == signal.SIGKILL else number)
     runner.send_signal(number)
-    runner.wait()
+    runner.wait(timeout=60)
     for _ in range(300):  # the keeper is a process of its own
         if setting.read_text().strip() == "madvise":
             break
