@@ -17,6 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.support import forked_command, portable_text
 from tlsmem.base.paths import ROOT
+from tlsmem.build import shared_resources
 from tlsmem.schema import read_records, recording_files, records
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # nothing is asserted about time
@@ -27,6 +28,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STACK = '["{name}"]\nharness = "c"\ndriver = "null"\nlicence = "Apache-2.0 OR MIT"\n\n'
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than CPUs: tests wait for processes that they have started."""
+    return shared_resources.count_cpus() + 1
 
 
 @pytest.fixture(autouse=True)

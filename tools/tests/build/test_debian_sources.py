@@ -96,6 +96,7 @@ def test_a_version_that_is_gone_is_not_to_be_had_and_no_other_is_taken(mirror):
     assert "\n" not in said and not any(one.is_dir() for one in mirror.folder.iterdir())
 
 
+@pytest.mark.slow
 def test_an_archive_that_cannot_be_reached_is_a_failure_and_not_a_version_that_is_gone(mirror, tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     (mirror.parts / "a.list").write_text("deb [trusted=yes] http://127.0.0.1:9/debian bookworm main\n")

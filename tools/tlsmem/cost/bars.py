@@ -1,5 +1,6 @@
 """Every library's newest release as bars on a terminal of 80 columns."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tlsmem.stats.costs import COSTS, LIVE_IN_USE, VOCABULARY
 from tlsmem.stats.missing import Missing
 from tlsmem.tables.settings import dates
 
-TITLE_CELLS, FIGURE_CELLS, BAR_CELLS = 32, 14, 74
+COLUMNS, TITLE_CELLS, FIGURE_CELLS, BAR_CELLS = 80, 32, 14, 74
 EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -69,7 +70,7 @@ def bar(share: float, cells: int) -> str:
 def notes(found: Sequence[StackCosts], without: Sequence[str]) -> Iterator[str]:
     """Yield what the costs mean, where they are from, what is missing and what to ask next."""
     yield ""
-    yield VOCABULARY
+    yield from textwrap.wrap(VOCABULARY, COLUMNS)
     yield ""
     if found:
         names = dict.fromkeys(recordings.display_name(one.recording) for one in found if one.recording)

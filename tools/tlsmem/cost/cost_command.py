@@ -18,8 +18,6 @@ from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
 from tlsmem.tables import table_command
 
-COLUMNS = 80
-
 
 def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Print what was asked for, or write it into a page. Raises ValueError and OSError with a sentence."""
@@ -49,7 +47,6 @@ def check_suite(stack: str, suite: str, among: Sequence[Path]) -> None:
 
 
 def show(screen: Text) -> None:
-    """Print at 80 columns, in colour on a terminal."""
+    """Print in colour on a terminal. Lines are made for 80 columns; a longer path stays whole."""
     with stdout.exit_on_write_error():
-        width = min(COLUMNS, rich.console.Console().width) if stdout.is_terminal() else COLUMNS
-        rich.console.Console(width=width, highlight=False).print(screen, end="")
+        rich.console.Console(highlight=False).print(screen, end="", soft_wrap=True)
