@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
-from tlsmem.cost.find_costs import StackCosts, find_costs
+from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
 from tlsmem.cost.screen import describe_suite, find_figure, format_bytes
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
@@ -22,7 +22,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 def newest_costs(suite: str, among: Sequence[Path], role: Role = "server") -> list[StackCosts]:
     """Return the costs of each library's newest release; the least live heap in use of the role first."""
     there = [stack for path in among for stack in recordings.stacks(path)]
-    found = [find_costs(stack, suite, among) for stack in newest_releases(there).values()]
+    found = [find_costs_or_like(stack, suite, among) for stack in newest_releases(there).values()]
     return sorted(found, key=lambda one: sort_key(find_figure(one, role, LIVE_IN_USE)))
 
 
@@ -41,7 +41,7 @@ def describe_libraries(suite: str, role: Role, among: Sequence[Path]) -> Text:
     for words in zip(*(split_name(cost.name) for cost in COSTS), strict=True):
         screen.append(f"  {'':<{TITLE_CELLS}}" + "".join(f"{word:>{FIGURE_CELLS}}" for word in words) + "\n")
     for costs in found:
-        screen.append_text(library_lines(costs, role, sort_key(find_figure(found[-1], role, LIVE_IN_USE))))
+        screen.append_text(library_lines(costs, role, suite, sort_key(find_figure(found[-1], role, LIVE_IN_USE))))
     for line in notes(found, [one.stack for one in every if one not in found]):
         screen.append(f"{line}\n")
     return screen
@@ -53,10 +53,11 @@ def split_name(name: str) -> tuple[str, str]:
     return what, f"{preposition} {state}"
 
 
-def library_lines(costs: StackCosts, role: Role, largest: float) -> Text:
+def library_lines(costs: StackCosts, role: Role, suite: str, largest: float) -> Text:
     """Return a library's figures, and its bar beside the largest."""
     figures = "".join(f"{format_bytes(find_figure(costs, role, cost)):>{FIGURE_CELLS}}" for cost in COSTS)
-    lines = Text(f"  {stack_title(costs.stack):<{TITLE_CELLS}}{figures}\n")
+    title = stack_title(costs.stack) if costs.suite == suite else f"{stack_title(costs.stack)}, AES-128"
+    lines = Text(f"  {title:<{TITLE_CELLS}}{figures}\n")
     share = sort_key(find_figure(costs, role, LIVE_IN_USE)) / largest
     return lines.append(f"  {bar(share, BAR_CELLS)}\n", style=libraries()[library_key(costs.stack)].colour)
 

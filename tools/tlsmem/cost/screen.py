@@ -8,12 +8,13 @@ from rich.text import Text
 
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
-from tlsmem.cost.find_costs import StackCosts, find_costs, find_parts
+from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_IN_USE, Cost
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.runtime_heap import RuntimeHeap
 from tlsmem.tables.settings import dates
 
 GIB = 2**30
@@ -22,7 +23,7 @@ LARGEST_PARTS = 3
 MANY = 100_000  # connections, of the line that leads to plan.py
 NOT_RECORDED = "not recorded"
 FOLLOWING: dict[str, str] = {
-    "live_heap_in_use_bytes": "exact",
+    "live_heap_in_use_bytes": "exact, to the byte",
     "rss_at_rest_bytes": "no data carried yet",
     "rss_in_use_bytes": "plan with this one",
 }
@@ -65,8 +66,14 @@ def cost_lines(costs: StackCosts, roles: Sequence[Role], configuration: Configur
             lines.append(
                 f"{format_bytes(find_figure(costs, role, cost, configuration)):>14}", style="bold" if bold else ""
             )
-        lines.append(f"   {FOLLOWING[cost.key]}\n", style="dim")
+        lines.append(f"   {describe_cost(costs, cost)}\n", style="dim")
     return lines
+
+
+def describe_cost(costs: StackCosts, cost: Cost) -> str:
+    """Return what to know of the figure: a runtime's own live heap is not exact to the byte."""
+    by_runtime = any(isinstance(stack.heaps["default"], RuntimeHeap) for stack in costs.roles.values())
+    return "by the runtime itself" if cost is LIVE_IN_USE and by_runtime else FOLLOWING[cost.key]
 
 
 def find_figure(
@@ -134,7 +141,7 @@ def compare_libraries(costs: StackCosts, role: Role, ours: float, among: Sequenc
     there = [stack for path in among for stack in recordings.stacks(path)]
     for key, stack in newest_releases(there).items():
         if key != library_key(costs.stack):
-            size = find_figure(find_costs(stack, costs.suite, among), role, LIVE_IN_USE)
+            size = find_figure(find_costs_or_like(stack, costs.suite, among), role, LIVE_IN_USE)
             if size is not None and not isinstance(size, Missing):
                 yield stack_title(stack), size
 
