@@ -9,9 +9,9 @@ from rich.text import Text
 
 from tlsmem.base import stdout
 from tlsmem.base.nearest import suggest_nearest
-from tlsmem.config import definitions
+from tlsmem.config import choices, definitions
 from tlsmem.cost.bars import describe_libraries, newest_costs
-from tlsmem.cost.cost_table import cost_table
+from tlsmem.cost.cost_table import cost_table, cost_table_for_pages
 from tlsmem.cost.find_costs import find_costs, find_suites, resolve_stack
 from tlsmem.cost.screen import describe_stack
 from tlsmem.plan import recordings
@@ -30,7 +30,8 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
         check_suite(stack, given.suite, among)
     if given.format or given.into:
         found = [find_costs(one, given.suite, among) for one in stacks] or newest_costs(given.suite, among)
-        table_command.deliver([cost_table(found, roles)], given, parser)
+        for_pages = given.into or given.format == choices.MARKDOWN
+        table_command.deliver([(cost_table_for_pages if for_pages else cost_table)(found, roles)], given, parser)
         return
     if stacks:
         screens = [describe_stack(find_costs(one, given.suite, among), roles, among, given.explain) for one in stacks]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
 from tlsmem.cost.find_costs import StackCosts
-from tlsmem.cost.screen import find_figure
+from tlsmem.cost.screen import describe_suite, find_figure
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
@@ -66,6 +66,22 @@ def cost_table(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
     made.headed = 4
     rows = (CostRow(*row) for row in itertools.product(found, roles, CONFIGURATIONS))
     made.add_rows(row for row in rows if row.configuration == "default" or is_recorded(row))
+    return made
+
+
+def cost_table_for_pages(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
+    """Return the same table for people: what all rows have in common stands in its caption."""
+    made = cost_table(found, roles)
+    suites, names = ({getattr(one, field) for one in found} for field in ("suite", "recording"))
+    common = [describe_suite(suite) for suite in suites if len(suites) == 1]
+    common += [f"{role} sessions" for role in roles if len(roles) == 1]
+    common += [f"recorded in {recordings.display_name(name)}" for name in names if name and len(names) == 1]
+    alike = ("suite",) * (len(suites) == 1) + ("role",) * (len(roles) == 1) + ("recording",) * (len(names) == 1)
+    kept = [at for at, column in enumerate(made.columns) if column.key not in alike]
+    made.columns = [made.columns[at] for at in kept]
+    made.rows = [[row[at] for at in kept] for row in made.rows]
+    made.headed = sum(column.left for column in made.columns)
+    made.caption += f" {', '.join(common)}." if common else ""
     return made
 
 
