@@ -1,5 +1,6 @@
 """Steps of `make check`: each a target of the Makefile; as many at a time as there are CPUs for them."""
 
+import re
 import subprocess
 import threading
 import time
@@ -17,6 +18,7 @@ from tlsmem.build.estimate import Estimate, Task, describe_left
 PRIORS = Path(__file__).with_name("check_steps.toml")
 SECONDS_BETWEEN_LINES = 30  # where there is no terminal, as in a CI log
 SECONDS_BETWEEN_LOOKS = 1.0
+PERCENT = re.compile(r"\[ *(\d+)%\]$")  # at the end of pytest's lines
 
 
 def expected_tasks(steps: list[str], root: Path) -> dict[str, Task]:
@@ -107,22 +109,19 @@ def watch(running: list[Step], board: StepBoard) -> None:
 
 
 def start_step(step: Step, options: list[str], board: StepBoard, root: Path) -> Step:
-    """On a terminal what it prints stands above the bar."""
     command, step.begin = ["make", "--no-print-directory", step.name, *options], time.monotonic()
-    if not board.console.is_terminal:
-        step.process = subprocess.Popen(command, cwd=root)
-        return step
-    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-    step.process = subprocess.Popen(command, cwd=root, **pipe)
-    step.reader = threading.Thread(target=copy_lines, args=(step.process, board.console))
+    errors = subprocess.STDOUT if board.console.is_terminal else None  # a bar is not written over
+    step.process = subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace"
+    )
+    step.reader = threading.Thread(target=copy_lines, args=(step, board))
     step.reader.start()
     return step
 
 
 def end_step(step: Step, board: StepBoard, root: Path) -> int:
     """Its exit status; what it took is kept for the next time if it passed."""
-    if step.reader:
-        step.reader.join()
+    step.reader.join()
     task = board.estimate.tasks[step.name]
     task.ended = True
     if not step.process.returncode:
@@ -130,6 +129,12 @@ def end_step(step: Step, board: StepBoard, root: Path) -> int:
     return step.process.returncode
 
 
-def copy_lines(process: subprocess.Popen, console: Console) -> None:
-    for line in process.stdout:
-        console.print(line.rstrip("\n"), markup=False, soft_wrap=True)
+def copy_lines(step: Step, board: StepBoard) -> None:
+    """Print the step's lines, on a terminal above the bar, and take from pytest's which part is done."""
+    for line in step.process.stdout:
+        if percent := PERCENT.search(line):
+            board.estimate.tasks[step.name].told = int(percent[1]) / 100
+        if board.console.is_terminal:
+            board.console.print(line.rstrip("\n"), markup=False, soft_wrap=True)
+        else:
+            print(line, end="", flush=True)

@@ -17,6 +17,7 @@ check-layers: other = check-types
 check-types: other = check-layers
 check-layers check-types: ; {MEET}
 check-c: ; @exec sleep 60
+check-python: ; @echo '........ [ 25%]'; echo '......F. [ 50%]'
 """
 
 
@@ -52,6 +53,14 @@ def test_what_runs_beside_a_step_that_fails_is_ended(root, capfd):
     assert check_steps.run(["check-c", "check-go"], [], root, cpus=2) == 2  # there is no rule for the second here
     assert time.monotonic() - begin < 30  # not the minute of check-c
     assert "check-go" in capfd.readouterr().err
+
+
+def test_pytest_s_own_percentage_says_how_far_it_is(root):
+    board = check_steps.StepBoard(["check-python"], root)
+    step = check_steps.start_step(check_steps.Step("check-python", 1), [], board, root)
+    step.process.wait()
+    step.reader.join()
+    assert board.estimate.tasks["check-python"].told == 0.5
 
 
 def test_what_a_step_took_here_counts_and_scales_the_others(root):
