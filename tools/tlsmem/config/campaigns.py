@@ -24,7 +24,7 @@ def fraction(text: str) -> str:
     return text
 
 
-def parse_tickets(value: object) -> int | str:
+def parse_ticket_choice(value: object) -> int | str:
     """A number, `library`, or `suite`: as the suite has it."""
     if value != "suite" and not is_ticket_count(value):
         raise ValueError("must be suite, library, or how many")
@@ -40,7 +40,7 @@ class AnyCampaign(Definition):
     repeats: int = Field(default=1, ge=1, le=1000)
     cpus: list[Cpu] = Field(default=["all"], min_length=1)
     options: list[Literal["default", "low-memory"]] = Field(default=["default"], min_length=1)
-    tickets: list[Annotated[int | str, PlainValidator(parse_tickets)]] = Field(default=["suite"], min_length=1)
+    tickets: list[Annotated[int | str, PlainValidator(parse_ticket_choice)]] = Field(default=["suite"], min_length=1)
     built_only: bool = False  # stacks that are not built are left out, and said
 
     @property
