@@ -218,7 +218,7 @@ def test_bars_from_requested_to_resident_say_what_a_step_adds(opened):
     expect(bars).to_have_count(4)
     assert bars.first.get_attribute("data-bytes") == "84878"
     bars.nth(2).locator(".waterfall-area").hover()
-    expect(page.locator(".charts-tip")).to_contain_text("more: held free")
+    expect(page.locator(".charts-tip")).to_contain_text("more: free, not returned")
     bars.first.focus()
     page.keyboard.press("ArrowDown")
     expect(bars.nth(1)).to_be_focused()

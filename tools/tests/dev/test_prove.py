@@ -72,7 +72,7 @@ REPEATS = {
     for claim in ("live heap and its peak repeat", "peak inside every phase repeats")
     for n in ("100", "1,000")
 } | {"RSS slope repeats": True}
-LAW = ("established heap at any window", "law of memory, live heap", "law of memory, RSS", claims.NARROW)
+LAW = ("established heap at any window", "memory model, live heap", "memory model, RSS", claims.NARROW)
 
 
 def test_what_holds_holds():

@@ -24,7 +24,7 @@ def test_bars_of_requested_to_resident_are_the_data_of_the_page(tmp_path):
     hatched = [bool(bar.get_hatch()) for bar in axes.patches]
     assert hatched == [False, False, True, False, True, False, False]
     words = [text.get_text() for text in axes.texts]
-    assert words[0] == "openssl@3.5.5 on glibc" and words[-1].endswith("20,000 less: untouched or given back")
+    assert words[0] == "openssl@3.5.5 on glibc" and words[-1].endswith("20,000 less: never written or given back")
 
 
 def test_what_is_not_known_of_a_stage_is_said_in_its_picture(tmp_path):

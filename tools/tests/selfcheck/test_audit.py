@@ -114,7 +114,7 @@ def test_books_that_do_not_see_all_are_said():
     blind = {"glibc": {"arena_bytes": 150_000, "hblkhd_bytes": 0, "uordblks_bytes": 60_000}}
     (said,) = audit.findings([*with_books(blind), *(heap_run(OPENSSL, SUITE, n) for n in (100, 1000))])
     assert said == (
-        f"books: {WHERE}: the books of glibc rise by 60,000 B per pair, less than the 116,000 that are requested"
+        f"books: {WHERE}: the statistics of glibc rise by 60,000 B per pair, less than the 116,000 that are requested"
     )
 
 

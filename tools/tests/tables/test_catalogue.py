@@ -25,12 +25,16 @@ KINDS = {
         ("peaks", {"together", "deployed"}, "RSS runs of clients and servers in one process (make"),
         ("rss", {"together", "deployed"}, "it needs clients and servers in one process (make"),
         ("law", {"together", "deployed"}, "it needs clients and servers in one process (make"),
-        ("heap", {"together", "split", "kept"}, "runs in the laboratory (ENV=lab or both) of pairs"),
+        ("heap", {"together", "split", "kept"}, "runs in the controlled environment (ENV=lab or both) of pairs"),
         ("roles", {"split", "kept"}, "in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)"),
         ("c10k", {"together", "split", "kept", "deployed"}, "the same stack at both ends (make mem without CLIENT an"),
         ("interop", {"mixed"}, "it needs mixed pairs (make mem CLIENT=STACK SERVER=STACK)"),
-        ("deployed", set(), "of one stack both in the laboratory and as deployed (make mem ENV=both)"),
-        ("waterfall", set(), "it needs RSS runs with the books"),
+        (
+            "deployed",
+            set(),
+            "of one stack in the controlled environment and with default system settings (make mem ENV=both)",
+        ),
+        ("waterfall", set(), "it needs RSS runs with allocator statistics"),
     ],
 )
 def test_a_table_says_what_it_needs_of_runs_that_have_it_not_and_of_no_others(table, there, sentence):

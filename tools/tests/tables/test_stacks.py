@@ -237,5 +237,5 @@ def test_resident_figures_of_a_runtime_say_that_it_gave_back_what_was_free():
 
 def test_a_line_that_bends_is_not_drawn_out_to_10_000_in_silence():
     bent = [synthetic.scaled(run, 1.5 if run.sessions == synthetic.COUNTS[-1] else 1.0, 1) for run in split(OPENSSL)]
-    assert by_key(shown(bent))[0]["c10k"].note == "the line through these peaks bends, see the table bends"
+    assert by_key(shown(bent))[0]["c10k"].note == "the line through these peaks is nonlinear: see the table `bends`"
     assert by_key(shown(split(OPENSSL)))[0]["c10k"].note is None

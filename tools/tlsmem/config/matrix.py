@@ -68,7 +68,7 @@ def unmetered_reason(campaign: Campaign | TimedCampaign) -> str | None:
     if set(campaign.allocators) - {SYSTEM}:
         return f"on the {SYSTEM} allocator only: requested bytes are alike"
     if set(campaign.envs) - {"lab"}:
-        return "in the laboratory only: requested bytes are alike"
+        return "in the controlled environment only: requested bytes are the same elsewhere"
     return f"without {own[0]}: the heap meter does not see the allocator that it brings along" if own else None
 
 

@@ -1,26 +1,26 @@
 """The names of tables, and what runs each needs. A table is added here and in its catalogue. Standard library only."""
 
-BOOKS = "RSS runs with the books of the allocators, which records of schema 1 lack (make mem FRESH=1)"
+BOOKS = "RSS runs with allocator statistics, which records of schema 1 lack (make mem FRESH=1)"
 TOGETHER = "clients and servers in one process (make mem without ROLES=split, KEEP, CLIENT and SERVER)"
 ONE_STACK = "pairs with the same stack at both ends (make mem without CLIENT and SERVER)"
-SITES = "sites runs, which are of the laboratory and the system's allocator (make mem)"
+SITES = "sites runs, which use the controlled environment and glibc malloc (make mem)"
 NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "settings": "runs",
-    "stacks": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
+    "stacks": f"runs in the controlled environment (ENV=lab or both) of {ONE_STACK}",
     "in-use": "runs with full records (tools/measure.py deployed-config, or make mem DATA=full)",
     "peaks": f"RSS runs of {TOGETHER}",
     "published": f"RSS runs of {TOGETHER}, of stacks and suites of data/published (tools/measure.py 2023)",
     "account": f"RSS runs of {TOGETHER}, of OpenSSL 3.2.0 or rustls 0.22.0 (tools/measure.py 2023-account)",
-    "heap": f"runs in the laboratory (ENV=lab or both) of {ONE_STACK}",
+    "heap": f"runs in the controlled environment (ENV=lab or both) of {ONE_STACK}",
     "rss": TOGETHER,
     "roles": "clients or servers in a process of their own, of one stack (make mem ROLES=split, or KEEP=server)",
     "c10k": ONE_STACK,
     "interop": "mixed pairs (make mem CLIENT=STACK SERVER=STACK)",
-    "deployed": "pairs of one stack both in the laboratory and as deployed (make mem ENV=both)",
-    "runtime": "RSS runs of a stack whose runtime has books of its own (make mem STACKS=go@1.27.4)",
+    "deployed": "pairs of one stack in the controlled environment and with default system settings (make mem ENV=both)",
+    "runtime": "RSS runs of a stack whose runtime keeps statistics of its own (make mem STACKS=go@1.27.4)",
     "waterfall": BOOKS,
     "accounts": BOOKS,
-    "bends": "a line that bends, and none does",
+    "bends": "a nonlinear line, and all are straight",
     "sites": SITES,
     "closings": SITES,
     "buckets": SITES,

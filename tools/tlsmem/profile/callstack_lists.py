@@ -50,7 +50,7 @@ class CallstackLists:
 
 
 def address(number: int, frame: Frame) -> tuple:
-    """Neighbours that have the same are a function and those that were inlined there."""
+    """Frames in a row with the same address are a function and those that were inlined there."""
     return (number,) if frame.address is None else (frame.module, frame.address)
 
 

@@ -283,7 +283,7 @@ def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]
 
 
 def compare_deployment(run: Run, said: RunLine, thp_host: str) -> list[Compared]:
-    """The laboratory is what a host gives, and what it does not give is noted."""
+    """The controlled environment is what a host gives, and what it does not give is noted."""
     threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
     if run.env == "lab":
         return threads

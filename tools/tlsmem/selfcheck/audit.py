@@ -1,7 +1,7 @@
 """What is wrong with a recording: sentences, each beginning with a name. None when all is as it must be.
 
 leak: memory that is live when all is freed. state: that a context keeps when its sessions are freed. uneven: sessions
-that are not alike. null: the null stack, whose answers are known. books: an allocator that does not see all.
+that are not alike. null: the null stack, whose answers are known. `books`: allocator statistics that do not see all.
 rss: counters that a walk of the pages belies. sites: call stacks that do not explain the heap. split: roles apart that
 do not add up to both together."""
 
@@ -225,7 +225,7 @@ def nulls(judged: RunGroup) -> Iterator[str]:
 
 
 def null_pages(judged: RunGroup) -> Iterator[str]:
-    """The null stack's pages, within one over all sessions added; known of glibc in the laboratory only."""
+    """The null stack's pages, within one over all sessions added; known of glibc in the controlled environment only."""
     setting, runs = judged.setting, judged.series.full("rss")
     lab = (setting.suite, setting.allocator, setting.env) == ("none", SYSTEM, "lab")
     if not lab or setting.roles not in ("together", "split") or why_no_line(judged.series):
@@ -259,8 +259,8 @@ def blind_books(judged: RunGroup) -> Iterator[str]:
     if told < BOOKS_SHARE * asked:
         name = " + ".join(session_cost.phase_of(runs[0], ESTABLISHED).allocator)
         yield (
-            f"books: {judged}: the books of {name} rise by {round(told):,} B per pair, less than the {round(asked):,} "
-            "that are requested"
+            f"books: {judged}: the statistics of {name} rise by {round(told):,} B per pair, less than the "
+            f"{round(asked):,} that are requested"
         )
 
 

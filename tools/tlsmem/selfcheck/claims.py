@@ -20,11 +20,11 @@ CAMPAIGNS_OF_ROLES = ("repeat", "split", "keep")
 ROLES = ("client", "server")
 MIN_REPEATS = 3
 SLOPE_LIMIT, MODEL_HEAP_LIMIT, MODEL_RSS_LIMIT, LARGE_LIMIT = 0.002, 0.005, 0.01, 0.01
-NARROW = "law of memory below 1 % of the pairs at once, RSS"
+NARROW = "memory model below 1 % of the pairs at once, RSS"
 ONE_AT_A_TIME = (
     "with one handshake at a time the sessions at rest lie otherwise in glibc's heap than with a hundred at a time: "
     "each handshake can take just what the one before gave back. That is inferred; measured is that live heap follows "
-    "the law at any W, and RSS from 1 % of the pairs on"
+    "the model at any W, and RSS from 1 % of the pairs on"
 )
 # What is known not to hold, and why: shown with its reason in every proof, and no surprise to the exit status.
 KNOWN = {
@@ -186,9 +186,9 @@ def check_memory_model(windows: list[Series]) -> Iterator[Verdict]:
     runs = [run for series in windows for run in series.records]
     heap, rss = (memory_model.fit_and_check(runs, name) for name in ("live heap", "RSS"))
     if isinstance(heap, memory_model.CheckedModel):
-        yield from judge("law of memory, live heap", heap.error, MODEL_HEAP_LIMIT)
+        yield from judge("memory model, live heap", heap.error, MODEL_HEAP_LIMIT)
     if isinstance(rss, memory_model.CheckedModel):
-        yield from judge("law of memory, RSS", rss.error, MODEL_RSS_LIMIT)
+        yield from judge("memory model, RSS", rss.error, MODEL_RSS_LIMIT)
         yield from judge(NARROW, rss.narrow_error, MODEL_RSS_LIMIT)
 
 

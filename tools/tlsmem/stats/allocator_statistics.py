@@ -15,7 +15,7 @@ LIVE_FIELDS = {
     "tcmalloc": ("current_allocated_bytes",),
     "go": ("live_bytes", "stack_inuse_bytes"),  # of objects after a collection, and of goroutines
 }
-# Address space taken from the system: live, held free, and given back but kept for later.
+# Address space taken from the system: live, free and not returned to the OS, and given back but kept for later.
 OBTAINED_FIELDS = {
     "glibc": ("arena_bytes", "hblkhd_bytes"),
     "jemalloc": ("mapped_bytes", "retained_bytes"),
@@ -31,7 +31,7 @@ RETURNED_MEMORY_NOTE = (
     "go+left-alone (table runtime)"
 )
 COLLECTED_RSS = "rss_after_collection_bytes"  # of a runtime: read again when it had given back what is free
-COARSE_NOTE = "the allocator's books move in larger steps than these N; take larger N"  # where figures cannot be
+COARSE_NOTE = "allocator statistics move in larger steps than these N; take larger N"  # where figures cannot be
 
 
 def read_statistics(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[str, int]:
@@ -46,7 +46,7 @@ def read_statistics(meaning: dict[str, tuple[str, ...]], phase: Phase) -> dict[s
 def unknown_reason(meaning: dict[str, tuple[str, ...]], phase: Phase) -> str | None:
     """Return why there is no sum over all allocators of the process; None when there is one."""
     if not phase.allocator:
-        return "the record has no books of the allocator"
+        return "the record has no allocator statistics"
     silent = [name for name in phase.allocator if name not in read_statistics(meaning, phase)]
     figure = "live figure" if meaning is LIVE_FIELDS else "figure of what it holds"
     return f"{silent[0]} tells no {figure}" if silent else None
@@ -84,7 +84,7 @@ def runtime_live_bytes(phase: Phase) -> int:
 
 
 def has_runtime(runs: Iterable[Record]) -> bool:
-    """Return whether any of these runs has the books of a runtime, whether or not it was made to collect."""
+    """Return whether any of these runs has the statistics of a runtime, whether or not it was made to collect."""
     return any(name in RUNTIMES for run in runs for phase in run.phases for name in phase.allocator or {})
 
 

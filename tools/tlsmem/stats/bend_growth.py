@@ -1,4 +1,4 @@
-"""Which part of memory grew where a line of RSS bends: the first that has at least half of the bend's excess."""
+"""Which part of memory grew where a line of RSS is nonlinear: the first with at least half of the excess."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,7 +18,7 @@ LARGE_BLOCKS = "hblkhd_bytes"  # of glibc: blocks that are a mapping each
 
 
 class Growth(NamedTuple):
-    """What a part of memory adds in the step of a bend, in bytes per pair: a table all of it, other parts what exceeds
+    """What a part of memory adds in a nonlinear step, in bytes per pair: a table all of it, other parts what exceeds
     the usual step."""
 
     part: str  # one of TABLE_OWNERS, or of the keys of PARTS
@@ -69,7 +69,7 @@ def find_growth(series: Series, bend: Bend, phase: str) -> Growth | None:
 
 
 def find_grown_table(runs: list[Record], bend: Bend, phase: str) -> Growth | None:
-    """Return the table that grew, by the heap runs; None where none did, or they lack an N of the bend.
+    """Return the table that grew, by the heap runs; None where none did, or they lack an N of the step.
 
     What is live of a context or of the process is the same for any N, unless a table of theirs grew."""
     if not {bend.step.low, bend.step.high} <= {run.sessions for run in runs}:

@@ -1,4 +1,4 @@
-"""Where a line of RSS bends: increments that differ from the usual one by more than repeats explain."""
+"""Where a line of RSS is nonlinear: increments that differ from the usual one by more than repeats explain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def why_no_bends(series: Series) -> Missing | None:
 
 
 def find_rss_bends(series: Series, phase: str | None) -> list[Bend]:
-    """Return the bends of the line through RSS at the end of the phase, or through the peak of the run (None)."""
+    """Return where the line through RSS at the end of the phase, or through the run's peak (None), is nonlinear."""
     return find_bends(session_cost.values_by_sessions(series.full("rss"), rss_quantity(phase)))
 
 

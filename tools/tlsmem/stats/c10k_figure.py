@@ -39,7 +39,7 @@ def find_c10k(series: Series) -> C10kFigure | Missing:
 
 
 def find_doubt(runs: list[Record]) -> Doubt | None:
-    """A peak with garbage between two collections in it keeps to no line, and a line may bend."""
+    """A peak with garbage between two collections in it keeps to no line, and a line may be nonlinear."""
     if allocator_statistics.has_runtime(runs):
         return "garbage"
     return "bends" if bends.find_bends(session_cost.values_by_sessions(runs, session_cost.peak_rss)) else None

@@ -22,7 +22,7 @@ from tlsmem.stats.session_cost import HeapCost, Quotient
 TOTAL = "total"  # beside the roles: a pair, with all that the process holds for it
 STAGES = ("sessions", "established", "reply")  # phases of the table; the peak is between the first two
 NO_COST_WHEN_WINDOWED = Missing(
-    "sessions are made window by window, so this phase has no cost per session; see the law"
+    "sessions are made window by window, so this phase has no cost per session; see the memory model"
 )
 NO_PAYLOAD = Missing("without its peer a session exchanges no payload")
 PEAKS_APART = Missing("peaks of two processes need not come at the same time")

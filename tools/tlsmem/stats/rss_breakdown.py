@@ -16,9 +16,7 @@ from tlsmem.stats.rss_line import why_no_line
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series
 
-UNREQUESTED = Missing(
-    "no heap runs at two N of the system's allocator among these; tools/measure.py allocators makes both"
-)
+UNREQUESTED = Missing("no heap runs at two N of glibc malloc among these; tools/measure.py allocators makes both")
 NO_VM_DATA = Missing("the records have no VmData")
 UNWALKED = Missing("smaps_rollup could not be read")
 COARSE = Missing(allocator_statistics.COARSE_NOTE)
@@ -26,7 +24,7 @@ COARSE = Missing(allocator_statistics.COARSE_NOTE)
 
 @dataclass(frozen=True)
 class RssBreakdown:
-    """rss = held - untouched + outside + file + shmem; walked = rss + unexplained, read independently."""
+    """rss = held - never written + outside + file + shmem; walked = rss + unexplained, read independently."""
 
     held: Fraction  # requested of the allocator, and what it adds
     untouched: Fraction  # private memory that is not resident: never written, or given back

@@ -16,7 +16,7 @@ NOT_RECORDED = Missing("these runs are older than the figure: make mem FRESH=1")
 
 
 def runtime_statistics(phase: Phase) -> dict[str, int]:
-    """Return the books of the process's runtime; empty where it has none."""
+    """Return the statistics of the process's runtime; empty where it has none."""
     return next((dict(book) for name, book in (phase.allocator or {}).items() if name in RUNTIMES), {})
 
 

@@ -55,8 +55,8 @@ FEW = 6  # stacks that may stand side by side; more are in one table, which has 
 def build(
     selection: Selection, names: Sequence[str] | None = None, sessions: Sequence[int] | None = None
 ) -> list[Table]:
-    """The tables of these names; without names all that have rows, the law only where windows differ. The peaks of
-    these N, or of all.
+    """The tables of these names; without names all that have rows, the memory model only where windows differ. The
+    peaks of these N, or of all.
 
     ValueError when one that was asked for has no rows."""
     makers = MAKERS | {"peaks": lambda chosen: peak_table(chosen, sessions)}

@@ -1,4 +1,4 @@
-"""The laboratory beside what is deployed: the same runs in several environments, by the median of their repeats.
+"""The controlled environment beside default system settings: the same runs, by the median of their repeats.
 
 The columns of an environment are made by `environment_columns`: what they take of a row's values
 (stats/repeat_quantity.py), and how that is written."""
@@ -93,7 +93,7 @@ NAMES = (
 
 
 def environment_columns(envs: Sequence[Env]) -> Iterator[Column]:
-    """A column for each environment, then the ratio of each other to the laboratory."""
+    """A column for each environment, then the ratio of each other to the controlled environment."""
     for env in envs:
         yield Column(env, env, value=scaled_value(env), form=values_cell)
     for env in envs:
@@ -114,7 +114,7 @@ def scaled_value(env: Env) -> Callable[[EnvironmentRow], ScaledValues | Missing]
 
 
 def ratio_value(env: Env) -> Callable[[EnvironmentRow], RepeatRatio | Missing]:
-    """Return a function that takes a row's ratio of this environment to the laboratory."""
+    """Return a function that takes a row's ratio of this environment to the controlled environment."""
     return lambda row: find_ratio(row.values[LAB], row.values[env])
 
 
@@ -138,7 +138,7 @@ def environment_table(selection: Selection) -> Table:
 
 
 def rows(selection: Selection, setting: Setting, envs: Sequence[Env]) -> Iterator[EnvironmentRow]:
-    """Of a setting in the laboratory, and of the same in the other environments."""
+    """Of a setting in the controlled environment, and of the same in the other environments."""
     beside = {env: replace(setting, env=env) for env in envs}
     here = selection.where(set(beside.values()).__contains__)
     for quantity in list_quantities(here, "pair" if is_one_process(setting) else "session"):

@@ -1,4 +1,4 @@
-"""The law of memory: memory = fixed + N E + W H, fitted to runs with several windows, and checked at others.
+"""The memory model: memory = fixed + N E + W H, fitted to runs with several windows, and checked at others.
 
 A column is one entry of COLUMNS: what it takes of a fit (stats/memory_model.py), and how that is written."""
 
@@ -70,7 +70,7 @@ def memory_model_table(selection: Selection) -> Table:
     selection = selection.where(is_one_process)
     aspects = ("suite", "allocator", *(["env"] if selection.varies("env") else []))
     names = [Column(name, name, left=True, value=partial(setting_aspect, name)) for name in aspects]
-    table = Table("law", "The law of memory", CAPTION, [*names, *COLUMNS])
+    table = Table("law", "The memory model", CAPTION, [*names, *COLUMNS])
     table.add_rows(rows(selection))
     return table
 

@@ -1,7 +1,7 @@
-"""Where a line of RSS bends, by how much, and what grew, as far as the allocator's statistics tell.
+"""Where a line of RSS is nonlinear, by how much, and what grew, as far as the allocator's statistics tell.
 
-A column is one entry of COLUMNS: what it takes of a bend (stats/bends.py, stats/bend_growth.py), and how that is
-written."""
+A column is one entry of COLUMNS: what it takes of a nonlinear step (`stats/bends.py`, stats/bend_growth.py), and how
+that is written."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ TABLE_OWNERS = {
 }
 PARTS = {
     "large_blocks": "large blocks, each a mapping of its own (glibc's hblkhd)",
-    "live": "live memory, by the allocator's books",
+    "live": "live memory, by allocator statistics",
     "free": "pages that hold nothing live: free memory",
     "file": "pages of files",
     "shmem": "shared memory",
-    "anonymous": "anonymous memory, of which no books tell more",
+    "anonymous": "anonymous memory that no statistics explain",
 }
 
 
 @dataclass(frozen=True)
 class BendRow(SeriesFigures):
-    """A bend of a process's line; or that its lines could not be judged."""
+    """A nonlinear step of a process's line; or that its lines could not be judged."""
 
     line: str
     bend: Bend | Missing
@@ -45,7 +45,7 @@ class BendRow(SeriesFigures):
 
 
 def bend_value(figure: Callable[[Bend], Any]) -> Callable[[BendRow], Any]:
-    """A figure of a row's bend where it has one."""
+    """A figure of a row's step where it has one."""
     return lambda row: row.bend if isinstance(row.bend, Missing) else figure(row.bend)
 
 
@@ -90,7 +90,7 @@ COLUMNS = (
 
 
 def has_bends(selection: Selection) -> bool:
-    """Whether any line bends."""
+    """Whether any line is nonlinear."""
     return any(find_rss_bends(series, phase) for series in processes_with_rss(selection) for phase in LINES.values())
 
 
@@ -99,10 +99,10 @@ def nonlinearity_table(selection: Selection) -> Table:
     caption = (
         "Where the increment from one N to the next differs from the usual one (the middle of all) by more than the "
         f"repeats of both lie apart; of runs made once by more than {100 * ASSUMED_SPREAD:g} % of "
-        f"both, and {ONCE_BYTES // KIB} KiB in all of each. Lines that are not named do not bend. "
+        f"both, and {ONCE_BYTES // KIB} KiB in all of each. All other lines are straight. "
         f"{describe_common_settings(selection)}."
     )
-    table = Table("bends", "Where the line of RSS bends", caption, [*row_name_columns(selection), *COLUMNS])
+    table = Table("bends", "Where the line of RSS is nonlinear", caption, [*row_name_columns(selection), *COLUMNS])
     for series in processes_with_rss(selection):
         if series.full("rss"):
             table.add_rows(rows(series))
@@ -110,7 +110,7 @@ def nonlinearity_table(selection: Selection) -> Table:
 
 
 def rows(series: Series) -> Iterator[BendRow]:
-    """A row a bend; one row that says so of lines that could not be judged."""
+    """A row for each nonlinear step; one row that says so of lines that could not be judged."""
     if why := why_no_bends(series):
         yield BendRow(series, "any", why, why)
         return

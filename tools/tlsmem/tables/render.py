@@ -64,7 +64,7 @@ BESIDE = 2  # blanks beside each column
 
 
 def drop_silent_columns(table: Table) -> Table:
-    """For people: without the columns that say nothing; why a whole column is holes is said in the caption."""
+    """For people: without the columns that say nothing; why a whole column is missing is said in the caption."""
     columns = list(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else []
     empty = {column.key: cells[0].note for column, cells in columns if all(map(matches_hole(cells[0]), cells))}
     if all(column.left or column.key in empty for column in table.columns):
@@ -83,7 +83,7 @@ def drop_silent_columns(table: Table) -> Table:
 
 
 def matches_hole(first: Cell) -> Callable[[Cell], bool]:
-    """A hole for the same reason."""
+    """A missing value for the same reason."""
     return lambda cell: cell.text == MISSING and cell.note == first.note
 
 
@@ -178,7 +178,7 @@ def flatten_value(key: str, value: Any) -> dict[str, Any]:
 
 
 def comma_separated(table: Table) -> str:
-    """Values only, a hole is empty; a cell of several values is several columns."""
+    """Values only, a missing value is empty; a cell of several values is several columns."""
     rows = []
     for row in table.rows:
         cells = zip(table.columns, row, strict=True)

@@ -1,4 +1,4 @@
-"""Closed accounts: what one more pair adds to RSS, and of what it is made. See docs/meters/accounts.md.
+"""The reconciliation of RSS: what one more pair adds to RSS, and of what it is made. See docs/meters/accounts.md.
 
 A column is one entry of COLUMNS: what it takes of an account (stats/rss_breakdown.py), and how that is written."""
 
@@ -63,7 +63,7 @@ COLUMNS = (
         value=account_value(lambda account: account.allocator),
         form=allocator_cell,
     ),
-    bytes_column("untouched_bytes", "− untouched", lambda account: account.breakdown.untouched),
+    bytes_column("untouched_bytes", "− never written", lambda account: account.breakdown.untouched),
     bytes_column("outside_bytes", "+ outside", lambda account: account.outside),
     bytes_column("file_bytes", "+ file", lambda account: account.breakdown.file),
     bytes_column("shmem_bytes", "+ shared", lambda account: account.breakdown.shmem),
@@ -74,7 +74,7 @@ COLUMNS = (
 
 
 def has_allocator_statistics(selection: Selection) -> bool:
-    """Records of schema 1 have neither VmData nor books."""
+    """Records of schema 1 have neither VmData nor allocator statistics."""
     return any(record.schema_ > 1 for record in selection.records)
 
 
@@ -98,7 +98,8 @@ def accounts(selection: Selection) -> Table:
     caption = (
         f"Bytes that one more pair adds, in a process of one role one more session, at `{ESTABLISHED}`: slopes by "
         "least squares through the means of RSS runs; requested is "
-        "from heap runs, exact. Allocator: what it holds beyond that. Untouched: private memory that is not resident. "
+        "from heap runs, exact. Allocator: what it holds beyond that. "
+        "Never written: private memory that is not resident. "
         "Outside: private memory that is not the allocator's. Not counted: what a walk of the page tables finds beyond "
         f"the kernel's counters. Each figure is rounded by itself. {describe_common_settings(selection)}."
     )

@@ -36,7 +36,7 @@ def setting_aspect(name: str, row: Any) -> str:
 
 
 def describe_common_settings(selection: Selection) -> str:
-    """What columns_of leaves out: equal in all settings. The laboratory and its whole CPU go without saying."""
+    """What columns_of leaves out: equal in all settings. The controlled environment and its whole CPU are not named."""
     equal = [name for name in SETTING_ASPECTS if not selection.varies(name)]
     said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
     return ", ".join(text for text in said if text not in ("env lab", "cpu all", "data short")).capitalize()

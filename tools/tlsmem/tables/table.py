@@ -1,6 +1,6 @@
 """A table; its forms are in render.py.
 
-A cell has a text for people and a value for programs; a hole has neither, and a note that says why."""
+A cell has a text for people and a value for programs; a missing value has neither, and a note that says why."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ class Cell:
     note: str | None = None
 
     def data(self) -> Any:
-        """A dict {"hole": why} for a hole, so that no reader takes it for a nought."""
+        """A dict {`hole`: why} for a missing value, so that no reader takes it for a nought."""
         return {"hole": self.note} if self.text == MISSING else self.value
 
 
@@ -58,7 +58,7 @@ def percent(share: float) -> str:
 
 
 def missing_cell(why: str) -> Cell:
-    """A hole, with why there is no value."""
+    """A missing value, with its reason."""
     return Cell(MISSING, None, why)
 
 

@@ -33,14 +33,14 @@ def step_column(key: str, heading: str, amount: Callable[[MemoryStages], Amount]
     return Column(key, heading, value=lambda row: amount(row.stages), form=partial(bytes_cell, sign="+"))
 
 
-BOOKS = Column("books", "books of", left=True, value=lambda row: row.allocators)
+BOOKS = Column("books", "statistics of", left=True, value=lambda row: row.allocators)
 COLUMNS = (  # stages, each with the step to the next behind it
     stage_column("requested_bytes", "requested", lambda stages: stages.requested),
     step_column("rounding_bytes", "rounding and headers", lambda stages: stages.rounding),
     stage_column("usable_bytes", "usable", lambda stages: stages.usable),
-    step_column("free_bytes", "held free", lambda stages: stages.free),
-    stage_column("held_bytes", "allocator-held", lambda stages: stages.obtained),
-    step_column("untouched_bytes", "untouched or given back", lambda stages: stages.untouched),
+    step_column("free_bytes", "free, not returned", lambda stages: stages.free),
+    stage_column("held_bytes", "obtained from the OS", lambda stages: stages.obtained),
+    step_column("untouched_bytes", "never written or given back", lambda stages: stages.untouched),
     stage_column("resident_bytes", "resident", lambda stages: stages.resident),
 )
 
@@ -51,7 +51,8 @@ def waterfall(selection: Selection) -> Table:
         f"Bytes per pair, in a process of one role per session, at `{ESTABLISHED}`: requested from "
         "heap runs, exact; the "
         "others are slopes by least squares through "
-        "the means of RSS runs. Usable and allocator-held are the allocator's own figures, resident is RssAnon. What "
+        "the means of RSS runs. Usable and obtained from the OS are the allocator's own figures, "
+        "resident is RssAnon. What "
         f"lies between two of them is named and signed. {describe_common_settings(selection)}."
     )
     columns = [*row_name_columns(selection), BOOKS, *COLUMNS]
