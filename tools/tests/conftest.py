@@ -35,6 +35,33 @@ def pytest_xdist_auto_num_workers() -> int:
     return shared_resources.count_cpus() + 1
 
 
+# Files that take longest, which workers are given first: the last one to end is then a short one.
+LONGEST = (
+    "test_measure.py",
+    "test_memory.py",
+    "test_profile_heap.py",
+    "test_go.py",
+    "test_timed.py",
+    "test_two_processes.py",
+    "test_inspect_heaptrack.py",
+    "test_option_check.py",
+    "test_programs.py",
+    "test_commands.py",
+    "test_sentences.py",
+    "test_report.py",
+    "test_repository.py",
+    "test_stopped.py",
+    "test_query.py",
+    "test_differential.py",
+    "test_instructions.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
 @pytest.fixture(autouse=True)
 def no_torn_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test's recordings lost is no failure of the next."""
