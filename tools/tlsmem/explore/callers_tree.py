@@ -12,10 +12,12 @@ from tlsmem.explore.top_sites import BLOCKS_NOT_COUNTED, CALLERS_COLUMN, NO_CALL
 from tlsmem.profile import frames
 from tlsmem.profile.frames import Frame, Owner, entrance_owner
 from tlsmem.profile.heap_profile import LiveHeap, Profile
+from tlsmem.tables import layout
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell
 
 LEAST = 0.01  # of all that is shown; callers with less are counted together
 MOST = 1_000  # callers of a stack; whoever called those is one more
+INDENT = 4  # characters of a level of the tree
 BEYOND = f"callers beyond {MOST:,}"
 
 
@@ -83,29 +85,31 @@ def chain(node: CallerNode) -> tuple[list[CallerNode], CallerNode]:
     return found, node
 
 
-def draw_tree(root: CallerNode, title: str, rows: int = ROWS) -> rich.tree.Tree:
-    """For people: a row of callers without branches is one entry of several lines."""
+def draw_tree(root: CallerNode, title: str, rows: int = ROWS, width: int = 100) -> rich.tree.Tree:
+    """For people: a row of callers without branches is one entry of several lines.
+
+    A name that is longer than the room in `width` characters is shortened, so that no line breaks inside it."""
     made = rich.tree.Tree(rich.text.Text(title, style="bold"), highlight=False)
-    branches(root, root.bytes, made, rows)
+    branches(root, root.bytes, made, rows, width)
     return made
 
 
-def branches(node: CallerNode, every: int, made: rich.tree.Tree, rows: int | None = None) -> None:
-    waiting = [(node, made, rows)]  # no recursion: stacks may be deeper than Python's
+def branches(node: CallerNode, every: int, made: rich.tree.Tree, rows: int | None, width: int) -> None:
+    waiting = [(node, made, rows, width - INDENT)]  # no recursion: stacks may be deeper than Python's
     while waiting:
-        node, made, rows = waiting.pop()
+        node, made, rows, room = waiting.pop()
         large, rest = split_large_callers(node, LEAST * every, rows)
         for one in large:
             of_chain, last = chain(one)
-            waiting.append((last, made.add(label(of_chain, every)), None))
+            waiting.append((last, made.add(label(of_chain, every, room)), None, room - INDENT))
         if rest:
             made.add(rich.text.Text(f"… {node_name(rest)}, {figures(rest, every)}", style="dim"))
 
 
-def label(of_chain: list[CallerNode], every: int) -> rich.text.Text:
-    first, *others = of_chain
-    text = rich.text.Text.assemble((figures(first, every), "bold"), " ", node_name(first))
-    return text.append("".join(f"\n< {node_name(one)}" for one in others))
+def label(of_chain: list[CallerNode], every: int, room: int) -> rich.text.Text:
+    first, *others = (layout.shorten_words(node_name(one), max(room - INDENT, 1)) for one in of_chain)
+    text = rich.text.Text.assemble((figures(of_chain[0], every), "bold"), " ", first)
+    return text.append("".join(f"\n< {name}" for name in others))
 
 
 def node_name(node: CallerNode) -> str:

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import rich.console
-import rich.text
 
 from tlsmem.base import stdout
 from tlsmem.config import choices
@@ -88,9 +87,10 @@ def title(moment: str) -> str:
 def draw(root: callers_tree.CallerNode, heading: str, rows: int) -> None:
     """On a terminal in its width; else as wide as it is."""
     console = rich.console.Console(width=None if stdout.is_terminal() else WIDE, highlight=False)
+    width = console.width
     with stdout.exit_on_write_error():
         with console.capture() as drawn:
-            console.print(callers_tree.draw_tree(root, heading, rows))
+            console.print(callers_tree.draw_tree(root, heading, rows, width))
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
 
 
@@ -106,7 +106,7 @@ def tell(sentences: Sequence[str], form: str) -> None:
             print("", *map(item, sentences), sep="\n")
         else:
             for sentence in sentences:
-                rich.console.Console().print(rich.text.Text(sentence.replace("**", "")))
+                render.print_text(rich.console.Console(), sentence.replace("**", ""))
 
 
 def write(profile: Profile, given: argparse.Namespace, moment: str) -> None:

@@ -24,7 +24,7 @@ from tlsmem.stats.session_cost import Quotient
 from tlsmem.tables.rss import slope_interval_cell
 from tlsmem.tables.settings import describe_window
 from tlsmem.tables.stacks import live_cell
-from tlsmem.tables.table import Cell, Column, Table, integer_cell, quotient_cell
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
 
 T = TypeVar("T")
 CAPTION = (
@@ -36,10 +36,14 @@ CAPTION = (
 )
 
 
-def place_of(name: str, place: Place) -> int | Missing:
-    """Return a place, 1 for the least."""
-    number = getattr(place, name)
-    return Missing("it has no figure") if number is None else number
+def place_column(name: str, key: str, heading: str) -> Column:
+    """Return a column of places, 1 for the least."""
+
+    def value(place: Place) -> int | Missing:
+        number = getattr(place, name)
+        return Missing("it has no figure") if number is None else number
+
+    return optional(Column(key, heading, value=value, form=integer_cell))
 
 
 def without_suite(figure: T | Missing) -> T | Missing:
@@ -85,16 +89,16 @@ COLUMNS = (
     Column("stack", "stack", left=True, value=lambda place: place.stack.stack),
     live("default", IN_USE, "in_use", "in use"),
     live("low memory", IN_USE, "in_use_low_memory", "in use, low memory"),
-    live("default", AT_REST, "at_rest", "at rest"),
-    live("no tickets", AT_REST, "no_tickets", "no tickets"),
-    live("default", IDLE, "idle", "idle, released"),
+    optional(live("default", AT_REST, "at_rest", "at rest")),
+    optional(live("no tickets", AT_REST, "no_tickets", "no tickets")),
+    optional(live("default", IDLE, "idle", "idle, released")),
     rss("default", IN_USE, "rss_in_use", "RSS in use"),
-    rss("low memory", IN_USE, "rss_in_use_low_memory", "RSS in use, low memory"),
+    optional(rss("low memory", IN_USE, "rss_in_use_low_memory", "RSS in use, low memory")),
     rss("default", AT_REST, "rss_at_rest", "RSS at rest"),
-    allocations("default", "allocations", "allocations"),
-    allocations("low memory", "allocations_low_memory", "allocations, low memory"),
-    Column("place_no_tickets", "place, no tickets", value=lambda place: place_of("before", place), form=integer_cell),
-    Column("place_in_use", "place, in use", value=lambda place: place_of("in_use", place), form=integer_cell),
+    optional(allocations("default", "allocations", "allocations")),
+    optional(allocations("low memory", "allocations_low_memory", "allocations, low memory")),
+    place_column("before", "place_no_tickets", "place, no tickets"),
+    place_column("in_use", "place_in_use", "place, in use"),
 )
 
 

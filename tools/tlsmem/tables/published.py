@@ -15,7 +15,7 @@ from tlsmem.stats.series import Setting, is_one_process
 from tlsmem.stats.session_cost import KIB
 from tlsmem.tables.peaks import SESSIONS, peak_cell
 from tlsmem.tables.settings import describe_common_settings, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, integer_cell
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional
 
 FILE = ROOT / "data/published/memory.csv"
 SUITES = {  # by protocol and cipher as published
@@ -74,7 +74,7 @@ def signed(digits: int) -> Callable[[float], Cell]:
 COLUMNS = (
     Column("stack", "stack", left=True, value=lambda row: row.stack),
     SESSIONS,
-    Column("date", "published", left=True, value=lambda row: row.date),
+    optional(Column("date", "published", left=True, value=lambda row: row.date)),
     Column("published_kib", "published, KiB", value=lambda row: row.kib, form=integer_cell),
     Column("ours_kib", "ours, KiB", value=lambda row: row.ours, form=peak_cell),
     Column("difference_kib", "ours less published, KiB", value=lambda row: row.difference_kib, form=signed(3)),

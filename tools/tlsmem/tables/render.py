@@ -1,4 +1,4 @@
-"""The four forms of a table: for a terminal (rich), with columns as wide as their words, Markdown, CSV, and JSON."""
+"""The four forms of a table: drawn on a terminal in its width (layout.py), Markdown, CSV, and JSON."""
 
 import csv
 import io
@@ -6,61 +6,21 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Any
 
-import rich.box
 import rich.console
-import rich.table
 import rich.text
+from rich.cells import cell_len
 
 from tlsmem.base import stdout
 from tlsmem.base.printable import printable_text
 from tlsmem.config.choices import JSON, MARKDOWN, TABLE
+from tlsmem.tables.layout import GAP, Layout, fit_table, wrap
 from tlsmem.tables.table import MISSING, Cell, Column, Table
 
-UNBREAKABLE_COLUMNS = ("suite", "stack", "role", "process", "peer", "at", "peak_phase")  # names
-LEAST = 12  # of a column of texts whose words must be broken
-
-
-def widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """Adding up to `room` characters at most; None where there are too few. Rows of one text head others."""
-    cells = [[row[at] for row in rows if at < len(row)] for at in range(len(columns))]
-    found = [max(map(longest, [column.heading, *texts])) for column, texts in zip(columns, cells, strict=True)]
-    for least in leasts(columns, cells):
-        while sum(found) > room and (wider := [at for at, width in enumerate(found) if width > least[at]]):
-            found[max(wider, key=found.__getitem__)] -= 1
-    return found if sum(found) <= room else None
-
-
-def leasts(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """First only headings are broken, then texts, then figures and names too; last the words of texts."""
-    stages: tuple[Callable[[Column], bool], ...] = (
-        lambda _: False,
-        lambda column: column.left and column.key not in UNBREAKABLE_COLUMNS,
-        lambda _: True,
-    )
-    for breaks in stages:
-        least = [
-            max([word(column.heading), *map(word if breaks(column) else longest, texts)])
-            for column, texts in zip(columns, cells, strict=True)
-        ]
-        yield least
-    yield [min(width, LEAST) if column.left else width for column, width in zip(columns, least, strict=True)]
-
-
-def longest(text: str) -> int:
-    """Return the length of the longest line."""
-    return max(map(len, text.split("\n")))
-
-
-def word(text: str) -> int:
-    """Return the length of the longest word."""
-    return max(map(len, text.split()), default=0)
-
-
 WITHOUT = "Without a row:"
-BESIDE = 2  # blanks beside each column
+ALL_COLUMNS = "--format csv"  # how a command shows the columns that a terminal has no room for
 
 
 def drop_silent_columns(table: Table) -> Table:
@@ -126,48 +86,68 @@ def format_markdown_grid(table: Table) -> str:
     return "\n".join(padded(row) for row in [headings, rule, *rows])
 
 
-def terminal(table: Table, console: rich.console.Console) -> None:
-    """Draw the table, with notes below it, on a console."""
+def terminal(table: Table, console: rich.console.Console, all_columns: str = ALL_COLUMNS) -> None:
+    """Draw the table on a console in its width, with notes below it.
+
+    `all_columns`: the option with which the command shows what there is no room for."""
     table = drop_silent_columns(table)
-    columns, rows = group_by_leading_columns(table)
-    headed = any(column.heading for column in columns)
-    drawn = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_header=headed)
-    rows = [[*map(break_callstack, row)] for row in rows]
-    room = console.width - BESIDE * len(columns)
-    known: Sequence[int | None] = widths(columns, rows, room) or [None] * len(columns)
-    for column, width in zip(columns, known, strict=True):
-        side: Literal["left", "right"] = "left" if column.left else "right"
-        whole = column.key in UNBREAKABLE_COLUMNS and width is None
-        drawn.add_column(column.heading, justify=side, overflow="fold", no_wrap=whole, width=width)
-    for row in rows:
-        drawn.add_row(*map(rich.text.Text, row), style="bold" if len(row) == 1 else None)
-    console.print(rich.text.Text(table.title, style="bold"))
-    console.print(rich.text.Text(table.caption, style="dim"))
-    console.print(drawn)
-    for note in (*table.footnotes(), *([WITHOUT, list_missing_rows(table)] if table.without else [])):
-        console.print(rich.text.Text(note))
+    layout = fit_table(table, console.width)
+    print_text(console, table.title, "bold")
+    print_text(console, table.caption, "dim")
     console.print()
+    console.print(draw(layout, console.width), crop=False, no_wrap=True, overflow="ignore")
+    for note in (*describe_fit(layout, console.width, all_columns), *layout.table.footnotes()):
+        print_text(console, note)
+    if table.without:
+        print_text(console, f"{WITHOUT}\n{list_missing_rows(table)}")
+    console.print()
+
+
+def print_text(console: rich.console.Console, text: str, style: str = "") -> None:
+    """Print a text in the console's width; a word that is longer stays whole."""
+    console.print(rich.text.Text(text, style=style, overflow="ignore"), crop=False, highlight=False)
+
+
+def draw(layout: Layout, width: int) -> rich.text.Text:
+    """Return headings, a rule, and the rows; a row that heads others has the whole width."""
+    lines = rich.text.Text()
+    headings = [wrap(column.heading, width) for column, width in zip(layout.columns, layout.widths, strict=True)]
+    if any(column.heading for column in layout.columns):
+        height = max(map(len, headings))
+        headings = [[""] * (height - len(one)) + one for one in headings]
+        lines.append(join_cells(layout, headings), style="bold").append("─" * layout.width + "\n")
+    for row in layout.rows:
+        if len(row) < len(layout.columns):
+            lines.append("\n".join(wrap(row[0], width)) + "\n", style="bold")
+        else:
+            lines.append(join_cells(layout, [*map(wrap, row, layout.widths)]))
+    return lines
+
+
+def join_cells(layout: Layout, cells: Sequence[Sequence[str]]) -> str:
+    """Return the lines of one row."""
+    lines = []
+    for texts in zip_longest(*cells, fillvalue=""):
+        padded = [
+            text + blanks if column.left else blanks + text
+            for text, column, width in zip(texts, layout.columns, layout.widths, strict=True)
+            for blanks in [" " * (width - cell_len(text))]
+        ]
+        lines.append((" " * GAP).join(padded).rstrip() + "\n")
+    return "".join(lines)
+
+
+def describe_fit(layout: Layout, width: int, all_columns: str) -> Iterator[str]:
+    """Yield what of the table the terminal has no room for, and what shows it."""
+    for what, headings in (("Columns left out", layout.left_out), ("Shortened", layout.shortened)):
+        if headings:
+            more = f"A wider terminal or {all_columns} shows all."
+            yield f"{what} at {width} characters: {', '.join(headings)}. {more}"
 
 
 def list_missing_rows(table: Table) -> str:
     """Return what has no row, as a list in Markdown."""
     return "\n".join(f"- {printable_text(one)}" for one in table.without)
-
-
-def break_callstack(text: str) -> str:
-    """Each caller of a call stack on a line of its own."""
-    return text.replace(" < ", "\n< ")
-
-
-def group_by_leading_columns(table: Table) -> tuple[list[Column], list[list[str]]]:
-    """Where columns of names lead, the first become lines of their own, each above its rows: for 100 characters."""
-    headed, heads = table.headed, [tuple(cell.text for cell in row[: table.headed]) for row in table.rows]
-    if not all(column.left for column in table.columns[: headed + 1]) or len(set(heads)) == len(table.rows):
-        return table.columns, table.texts()
-    rows = []
-    for names, group in groupby(table.texts(), key=lambda row: row[:headed]):
-        rows += [[", ".join(names)], *(row[headed:] for row in group)]
-    return table.columns[headed:], rows
 
 
 def flatten_value(key: str, value: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tlsmem.stats.rss_breakdown import AllocatorPart, RssAccount, account_for_rs
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, SeriesFigures
 from tlsmem.tables.settings import describe_common_settings, setting_columns
-from tlsmem.tables.table import Cell, Column, Table, with_note
+from tlsmem.tables.table import Cell, Column, Table, optional, with_note
 
 HAS_REQUESTED = "all that is held: requested is not known apart"
 
@@ -65,11 +65,11 @@ COLUMNS = (
     ),
     bytes_column("untouched_bytes", "− never written", lambda account: account.breakdown.untouched),
     bytes_column("outside_bytes", "+ outside", lambda account: account.outside),
-    bytes_column("file_bytes", "+ file", lambda account: account.breakdown.file),
-    bytes_column("shmem_bytes", "+ shared", lambda account: account.breakdown.shmem),
+    optional(bytes_column("file_bytes", "+ file", lambda account: account.breakdown.file)),
+    optional(bytes_column("shmem_bytes", "+ shared", lambda account: account.breakdown.shmem)),
     bytes_column("rss_bytes", "= RSS", lambda account: account.breakdown.rss),
-    bytes_column("rest_bytes", "+ not counted", lambda account: account.breakdown.unexplained),
-    bytes_column("walked_bytes", "= by page walk", lambda account: account.breakdown.walked),
+    optional(bytes_column("rest_bytes", "+ not counted", lambda account: account.breakdown.unexplained)),
+    optional(bytes_column("walked_bytes", "= by page walk", lambda account: account.breakdown.walked)),
 )
 
 

@@ -76,12 +76,18 @@ class Column:
     heading: str  # for people
     left: bool = False
     usual: str | None = None  # goes without saying: people are not shown the column when every cell has this text
+    optional: bool = False  # the first to be left out where a terminal has no room for all
     value: Callable[[Any], Any] = field(default=repr, compare=False)
     form: Callable[[Any], Cell] = field(default=text_cell, compare=False)
 
     def cell(self, row: Any) -> Cell:
         """Return the column's cell of a row."""
         return value_cell(self.value(row), self.form)
+
+
+def optional(column: Column) -> Column:
+    """Return the column as one that a narrow terminal goes without."""
+    return replace(column, optional=True)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import SeriesFigures
 from tlsmem.tables.rss_accounts import bytes_cell, has_allocator_statistics, processes_with_rss, row_name_columns
 from tlsmem.tables.settings import describe_common_settings
-from tlsmem.tables.table import Column, Table
+from tlsmem.tables.table import Column, Table, optional
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def stage_column(key: str, heading: str, amount: Callable[[MemoryStages], Amount
 
 def step_column(key: str, heading: str, amount: Callable[[MemoryStages], Amount]) -> Column:
     """With a sign: what lies between the columns beside it."""
-    return Column(key, heading, value=lambda row: amount(row.stages), form=partial(bytes_cell, sign="+"))
+    return optional(Column(key, heading, value=lambda row: amount(row.stages), form=partial(bytes_cell, sign="+")))
 
 
 BOOKS = Column("books", "statistics of", left=True, value=lambda row: row.allocators)
