@@ -48,9 +48,10 @@ def baseline(budget: Path) -> None:
 def is_held(budget: Path, number: int) -> bool:
     """One round; what was not held is said."""
     done = gate(budget)
-    wrong = [line for line in done.stderr.splitlines() if line.startswith("gate: ")]
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    verdict = [line[len(mark) :] for line in lines for mark in ("### ", "- ", "gate: ") if line.startswith(mark)]
     with stdout.exit_on_write_error():
-        print(f"round {number}: exit {done.returncode}; {'; '.join(wrong).replace('gate: ', '')}", flush=True)
+        print(f"round {number}: exit {done.returncode}; {'; '.join(verdict)}", flush=True)
     return done.returncode == 0
 
 

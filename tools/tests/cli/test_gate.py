@@ -11,6 +11,7 @@ import pytest
 
 from tests.gate.test_budget import ONE, text_of
 from tests.support import synthetic, synthetic_timed
+from tlsmem.base import stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import gate
 from tlsmem.gate import baselines, verdicts
@@ -86,6 +87,11 @@ def read_figures(out: str) -> list[tuple]:
     return [(row["value"], row["allowed"], row["verdict"]) for row in json.loads(out)["tables"][0]["rows"]]
 
 
+def verdict(out: str) -> str:
+    """What stands above the tables."""
+    return out.partition("**Budgets**")[0]
+
+
 AS_JSON = ("--format", "json")
 
 
@@ -93,8 +99,8 @@ def test_what_is_as_before_is_held(judged, snapshot):
     budgets = [ONE | {"limit": "+0B"}, ONE | {"meter": "blocks", "limit": "+0 blocks"}, RSS, RATE]
     status, out, err = judged([*runs(), *rates(1, 1, 1)], *budgets, old=[*runs(), *rates(1, 1, 1)])
     assert (status, out.count("| held ")) == (0, 4)
+    assert out.startswith("### 4 of 4 budgets are held\n") and not err
     assert out == snapshot(name="table")
-    assert err == snapshot(name="stderr")
 
 
 def test_one_byte_more_of_a_client_session_exceeds_and_is_named(judged, snapshot):
@@ -129,9 +135,9 @@ def test_rss_measured_once_is_given_the_largest_known_spread(judged, snapshot):
 @pytest.mark.parametrize("slower, status", [(1.02, 0), (1.03, 0), (1.06, 3)])
 def test_a_rate_is_at_least_and_may_vary_as_its_repeats_do(judged, slower, status, snapshot):
     noisy = [slower * one for one in (1, 1.01, 0.99)]
-    found, _, err = judged(rates(*noisy), RATE, old=rates(1, 1.01, 0.99))
+    found, out, _ = judged(rates(*noisy), RATE, old=rates(1, 1.01, 0.99))
     assert found == status
-    assert err == snapshot
+    assert verdict(out) == snapshot
 
 
 def test_sessions_that_are_not_alike_may_differ_by_less_than_a_byte(judged, snapshot):
@@ -147,15 +153,15 @@ def test_the_heap_of_another_machine_is_a_baseline_and_its_rss_and_rates_are_non
     old = [*runs(**machine(kernel="5.10.0")), *rates(1, 1, 1, **machine(kernel="5.10.0"))]
     found, out, err = judged([*runs(), *rates(1, 1, 1)], ONE | {"limit": "+0B"}, RSS, RATE, old=old)
     assert (found, out.count("| held "), out.count("cannot be judged ")) == (3, 1, 3)
+    assert out.startswith("### 1 of 3 budgets is held; 2 cannot be judged\n") and not err
     assert out == snapshot(name="table")
-    assert err == snapshot(name="stderr")
 
 
 def test_a_baseline_with_other_settings_is_none(judged, snapshot):
     argv = [word.replace("rsa-2048", "rsa-4096") for word in runs()[0].argv]
-    found, _, err = judged(runs(), ONE | {"limit": "+0B"}, old=runs(argv=argv))
+    found, out, _ = judged(runs(), ONE | {"limit": "+0B"}, old=runs(argv=argv))
     assert found == 3
-    assert err == snapshot
+    assert verdict(out) == snapshot
 
 
 def test_rss_is_held_against_a_line_through_the_same_sessions(judged, snapshot):
@@ -164,36 +170,37 @@ def test_rss_is_held_against_a_line_through_the_same_sessions(judged, snapshot):
     bent += [synthetic.scaled(synthetic.record(OPENSSL, SUITE, 10_000), 0.5, at) for at in (1, 2, 3)]
     assert judged(runs(), RSS, old=bent)[0] == 0
     other = [one for one in old if one.sessions not in COUNTS]
-    found, _, err = judged(runs(), RSS, old=other)
+    found, out, _ = judged(runs(), RSS, old=other)
     assert found == 3
-    assert err == snapshot
+    assert verdict(out) == snapshot
 
 
 def test_what_the_runs_do_not_have_cannot_be_judged_and_says_why(judged, snapshot):
     late, peak = ONE | {"phase": "client 9"}, ONE | {"meter": "peak-rss", "role": "process", "phase": "peak"}
     suite = ONE | {"suite": "tls12-rsa-aes256"}
-    found, _, err = judged(runs(), late, peak, suite, sessions=500)
+    found, out, _ = judged(runs(), late, peak, suite, sessions=500)
     assert found == 3
-    assert err == snapshot
+    assert verdict(out) == snapshot
 
 
 def test_what_a_stack_cannot_do_cannot_be_judged_and_what_failed_is_exit_1(judged, snapshot):
     cannot = synthetic.failed(OPENSSL, SUITE, 100, "no TLS 1.3", "unsupported", "heap")
-    found, _, err = judged([cannot], ONE)
+    found, out, _ = judged([cannot], ONE)
     assert found == 3
-    assert err == snapshot(name="unsupported")
-    found, _, err = judged([synthetic.failed(OPENSSL, SUITE, 100, "killed by SIGSEGV", meter="heap")], ONE)
+    assert verdict(out) == snapshot(name="unsupported")
+    found, out, err = judged([synthetic.failed(OPENSSL, SUITE, 100, "killed by SIGSEGV", meter="heap")], ONE)
     assert found == 1
-    assert err == snapshot(name="failed")
+    assert verdict(out) == snapshot(name="failed")
+    assert "killed by SIGSEGV" in err
 
 
 def test_of_one_number_of_sessions_there_is_a_quotient_and_it_is_said(judged, snapshot):
     found, out, _ = judged([one for one in runs() if one.sessions == 100], ONE | {"limit": "63 KiB"})
     assert found == 0
     assert out == snapshot(name="table")
-    found, _, err = judged(runs(), ONE | {"limit": "+0B"}, old=[one for one in runs() if one.sessions == 100])
+    found, out, _ = judged(runs(), ONE | {"limit": "+0B"}, old=[one for one in runs() if one.sessions == 100])
     assert found == 3
-    assert err == snapshot(name="stderr")
+    assert verdict(out) == snapshot(name="verdict")
 
 
 UNUSABLE = [
@@ -231,14 +238,15 @@ def test_of_a_full_disk_the_file_is_named_and_the_verdict_was_told(judged, capsy
     with pytest.raises(OSError, match="No space left on device") as error:
         judged(runs(), ONE | {"limit": "1 B"}, words=[option, "/dev/full"])
     assert error.value.filename == "/dev/full"
-    assert capsys.readouterr().err.endswith("gate: 0 of 1 budgets are held; 1 exceeded\n")
+    assert capsys.readouterr().out.startswith("### 0 of 1 budgets are held; 1 exceeded\n")
 
 
 def test_a_hostile_reason_is_shown_as_it_is_and_moves_nothing(judged, tmp_path):
     reason = "</td><img src=x onerror=y> ]]> \x1b[31m & \0"
     hostile = [synthetic.failed(OPENSSL, SUITE, 100, reason, "unsupported", "heap")]
     files = ["--junit", tmp_path / "gate.xml", "--summary", tmp_path / "gate.md"]
-    _, out, err = judged(hostile, ONE, words=files)
+    _, out, _ = judged(hostile, ONE, words=files)
+    err = judged(hostile, ONE, words=AS_JSON)[2]
     (fault,) = ElementTree.parse(tmp_path / "gate.xml").iter("error")
     page = (tmp_path / "gate.md").read_text()
     for text in (out, err, page, fault.text):
@@ -324,9 +332,7 @@ def test_summaries_are_appended_and_say_what_is_wrong(judged, tmp_path, monkeypa
     assert "| exceeded |" in said
 
 
-@pytest.mark.parametrize(
-    "form, begins", [("csv", "stack,suite,role"), ("json", '{\n  "tables"'), ("markdown", "**Budg")]
-)
+@pytest.mark.parametrize("form, begins", [("csv", "stack,suite,role"), ("json", '{\n  "tables"'), ("markdown", "### ")])
 def test_the_forms_of_a_table(judged, form, begins):
     assert judged(runs(), ONE, words=["--format", form])[1].startswith(begins)
 
@@ -353,6 +359,28 @@ def test_a_recording_that_lacks_a_phase_is_judged_or_a_sentence(judged, missing,
     entry = ONE | {"meter": meter, "role": "client" if meter == "heap" else "pair", "limit": "+1%"}
     lacking = [without_phase(run, missing) if every or run.sessions == COUNTS[0] else run for run in runs()]
     for new, old in ((lacking, runs()), (runs(), lacking)):
-        status, _, err = judged(new, entry, old=old)
+        status, out, _ = judged(new, entry, old=old)
         assert status == 3 or (status == 0 and missing != "established")
-        assert status == 0 or re.search(f"no phase `{missing}` in|runs have no such phase|the baseline has RSS", err)
+        assert status == 0 or re.search(f"no phase `{missing}` in|runs have no such phase|the baseline has RSS", out)
+
+
+@pytest.mark.parametrize(
+    "limit, verdict_line",
+    [
+        ("+1 KiB", "\x1b[1;32m1 of 1 budgets is held\x1b[0m"),
+        ("+0 B", "\x1b[1;31m0 of 1 budgets are held; 1 exceeded\x1b[0m"),
+    ],
+    ids=["held in green", "exceeded in red"],
+)
+def test_on_a_terminal_the_verdict_is_the_first_line(monkeypatch, judged, limit, verdict_line):
+    monkeypatch.setattr(stdout, "is_terminal", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    _, out, err = judged(runs(client_bytes=16), ONE | {"limit": limit}, old=runs())
+    assert out.splitlines()[0] == verdict_line and not err
+
+
+def test_the_largest_excess_is_the_first_sentence(judged):
+    budgets = [ONE | {"limit": "+0 B"}, ONE | {"role": "server", "limit": "10 B"}]
+    _, out, _ = judged(runs(client_bytes=16), *budgets, old=runs())
+    assert [line[:15] for line in out.splitlines()[2:4]] == ["- [[budget]] 2:", "- [[budget]] 1:"]

@@ -41,7 +41,7 @@ def test_the_librarys_budgets_are_judged_against_the_tree_of_its_baseline(projec
     )
     assert done.returncode == 3, done.stderr
     assert (done.stdout.count("| held "), done.stdout.count("| exceeded |")) == (17, 1)
-    (exceeded,) = [line for line in done.stderr.splitlines() if "[[budget]]" in line]
+    (exceeded,) = [line for line in done.stdout.splitlines() if "[[budget]]" in line]
     assert re.sub(r"@path-\w+", "@path-DIGEST", exceeded) == snapshot  # of a directory of this machine
     assert re.findall(r"\d+(?= blocks)", exceeded) == ["150", "48", "102"]
 

@@ -67,8 +67,8 @@ def test_sixteen_bytes_more_of_a_client_session_are_found_and_named(project, gat
     grown = {"stack": "null@grown", "against": "null@c"}
     found = gate(text_of(BYTES | grown, BLOCKS | grown, baseline="base"), "--junit", "gate.xml")
     assert found.returncode == 3
-    assert found.stderr.endswith("gate: 3 of 4 budgets are held; 1 exceeded\n")
-    exceeded = [line for line in found.stderr.splitlines() if "[[budget]]" in line]
+    assert found.stdout.startswith("### 3 of 4 budgets are held; 1 exceeded\n")
+    exceeded = [line for line in found.stdout.splitlines() if "[[budget]]" in line]
     assert exceeded == snapshot(name="exceeded") and re.findall(r"[\d,]+(?= B)", exceeded[0])[-1] == "16"
     assert drop_table_rows(found.stdout) == snapshot(name="tables")
     assert "|         16 |           0 | session_new < client_session_new" in found.stdout
@@ -91,5 +91,5 @@ def test_what_a_run_comes_to_is_the_exit_status(project, gate, behaviour, status
     (stack,) = project.install(behaviour)
     done = gate(text_of(PRETENDER | {"stack": stack}))
     assert done.returncode == status, done.stderr
-    assert [line for line in done.stderr.splitlines() if "cannot be judged" in line] == snapshot
+    assert [line for line in done.stdout.splitlines() if "[[budget]]" in line] == snapshot
     assert "Traceback" not in done.stderr

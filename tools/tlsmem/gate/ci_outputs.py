@@ -5,14 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+import rich.console
+
 from tlsmem.base.printable import printable_text
 from tlsmem.compare import pull_request
+from tlsmem.config import choices
 from tlsmem.explore import profile_output
 from tlsmem.gate import verdict_table
 from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.grown_call_sites import Growth
 from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
 from tlsmem.tables import render
+from tlsmem.tables.table import Table
 
 SUITE = "tls-memtest budgets"
 Explained = dict[Growth, list[Ruling]]
@@ -48,11 +52,25 @@ def xml(text: str) -> str:
 
 def format_summary(rulings: Sequence[Ruling], growth: Explained) -> str:
     """For a page of a CI's: the answer as its heading, what is not held, the tables."""
-    wrong = [verdict_table.describe_ruling(one) for one in rulings if one.verdict != HELD]
+    wrong = verdict_table.describe_failures(rulings)
     parts = [f"### {verdict_table.summarise(rulings)}", pull_request.format_bullets(wrong)]
-    shown = (verdict_table.build_table(rulings), *(one.table() for one in growth))
-    parts += [render.markdown(table) for table in shown]
+    parts += [render.markdown(table) for table in build_tables(rulings, growth)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def build_tables(rulings: Sequence[Ruling], growth: Explained) -> list[Table]:
+    """Return the table of all budgets, and the call sites of those that are exceeded."""
+    return [verdict_table.build_table(rulings), *(one.table() for one in growth)]
+
+
+def print_terminal(rulings: Sequence[Ruling], growth: Explained, console: rich.console.Console) -> None:
+    """Print the verdict, green or red; what is not held; the tables."""
+    wrong = verdict_table.describe_failures(rulings)
+    render.print_text(console, verdict_table.summarise(rulings), "bold red" if wrong else "bold green")
+    for sentence in wrong:
+        render.print_text(console, f"- {printable_text(sentence)}")
+    console.print()
+    render.show(build_tables(rulings, growth), choices.TABLE, console)
 
 
 def step_summary() -> list[Path]:

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import rich.console
+
 from tlsmem.base import markdown_embedding, paths, stdout
 from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import BuildFailed
+from tlsmem.config import choices
 from tlsmem.gate import (
     baselines,
     budget,
@@ -24,6 +27,8 @@ from tlsmem.gate import (
 )
 from tlsmem.gate.budget import Budget, BudgetError, Budgets
 from tlsmem.gate.budget_figure import Recording
+from tlsmem.gate.ci_outputs import Explained
+from tlsmem.gate.verdicts import Ruling
 from tlsmem.schema.recording_files import is_recording
 from tlsmem.tables import render
 
@@ -99,16 +104,28 @@ def judge(
     explained = grown_call_sites.explain_rulings(rulings, measured.records, baseline.records if baseline else [])
     if given.into:
         return into(given, parser, ci_outputs.format_summary(rulings, explained))
-    render.print_all([verdict_table.build_table(rulings), *(one.table() for one in explained)], given.format)
-    for one in rulings:
-        if one.verdict != verdicts.HELD:
-            tell(verdict_table.describe_ruling(one))
-    tell(verdict_table.summarise(rulings))
+    print_verdict(rulings, explained, given.format)
     ci_outputs.write_outputs(rulings, explained, given.junit, given.summary)
     used = {run.key: run for one in rulings for run in one.new}
     if failures(Recording(measured.name, list(used.values()))):
         return FAILED
     return HELD if all(one.verdict == verdicts.HELD for one in rulings) else EXCEEDED
+
+
+def print_verdict(rulings: Sequence[Ruling], explained: Explained, form: str | None) -> None:
+    """Print the verdict first, then what is not held, then the tables.
+
+    CSV and JSON are for programs, so there the sentences are on stderr."""
+    form = form or (choices.TABLE if stdout.is_terminal() else choices.MARKDOWN)
+    with stdout.exit_on_write_error():
+        if form == choices.MARKDOWN:
+            print(ci_outputs.format_summary(rulings, explained), end="")
+        elif form == choices.TABLE:
+            ci_outputs.print_terminal(rulings, explained, rich.console.Console())
+        else:
+            for sentence in (verdict_table.summarise(rulings), *verdict_table.describe_failures(rulings)):
+                tell(sentence)
+            print(render.format_tables(ci_outputs.build_tables(rulings, explained), form), end="")
 
 
 def into(given: argparse.Namespace, parser: argparse.ArgumentParser, text: str) -> int:

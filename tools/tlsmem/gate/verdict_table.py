@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
 from tlsmem.gate.verdicts import HELD, Number, Ruling
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
 
 CAPTION = (
     "Counts of the heap are exact: any more than is allowed exceeds. RSS and rates are medians of repeats, and exceed "
@@ -19,10 +19,10 @@ COLUMNS = (
     Column("phase", "phase", left=True),
     Column("meter", "meter", left=True),
     Column("limit", "limit"),
-    Column("allowed", "that is"),
+    optional(Column("allowed", "that is")),
     Column("value", "value"),
     Column("beyond", "beyond"),
-    Column("spread", "spread"),
+    optional(Column("spread", "spread")),
     Column("verdict", "verdict", left=True),
 )
 
@@ -80,6 +80,19 @@ def describe_ruling(ruling: Ruling) -> str:
         f" ({budget.limit} against {format_amount(ruling.baseline, meter)})" if ruling.baseline is not None else ""
     )
     return f"{named}: {value}, {least} {allowed}{against}: {beyond} {how} than the limit"
+
+
+def describe_failures(rulings: Iterable[Ruling]) -> list[str]:
+    """Return a sentence for each budget that is not held, the largest excess first."""
+    wrong = sorted((one for one in rulings if one.verdict != HELD), key=excess, reverse=True)
+    return [describe_ruling(one) for one in wrong]
+
+
+def excess(ruling: Ruling) -> float:
+    """Return how far beyond the limit, as a share of what is allowed; infinite where that is not known or nothing."""
+    if ruling.beyond is None or not ruling.allowed:
+        return float("inf")
+    return float(ruling.beyond) / abs(float(ruling.allowed))
 
 
 def summarise(rulings: Sequence[Ruling]) -> str:

@@ -39,8 +39,12 @@ class Layout:
 
 def fit_table(table: Table, width: int) -> Layout:
     """Return the layout of the table that leaves out and shortens least in this width."""
+    wrapped = lay_out(table, *group_by_leading_columns(table), width)
+    if wrapped and has_figures_on_one_line(wrapped):
+        return wrapped
     return (
-        lay_out(table, *group_by_leading_columns(table), width)
+        leave_out_optional_columns(table, width)
+        or wrapped
         or transpose(table, width)
         or fit_narrower(table, width)
         or force_into(table, width)
@@ -53,6 +57,29 @@ def lay_out(
     """Return the layout of these cells; None where a word would break."""
     found = column_widths(columns, rows, width - GAP * (len(columns) - 1))
     return found and Layout(table, columns, rows, found, shortened=tuple(shortened))
+
+
+def has_figures_on_one_line(layout: Layout) -> bool:
+    """Return whether no figure is apart from its unit."""
+    cells = zip(layout.columns, layout.widths, columns_of(layout.columns, layout.rows), strict=True)
+    return all(column.left or max(map(longest_line, texts), default=0) <= width for column, width, texts in cells)
+
+
+def leave_out_optional_columns(table: Table, width: int) -> Layout | None:
+    """Return the table without some of its optional columns and with whole figures; None where that is too wide."""
+    order = [at for at in leaving_order(table, len(table.columns)) if table.columns[at].optional]
+    for number in range(1, len(order) + 1):
+        stay = [at for at in range(len(table.columns)) if at not in order[:number]]
+        narrower = keep_columns(table, stay, table.headed)
+        layout = lay_out(narrower, *group_by_leading_columns(narrower), width)
+        if layout and has_figures_on_one_line(layout):
+            return replace(layout, left_out=headings_without(table, stay))
+    return None
+
+
+def headings_without(table: Table, stay: Sequence[int]) -> tuple[str, ...]:
+    """Return the headings of the columns that do not stay."""
+    return tuple(dict.fromkeys(column.heading for at, column in enumerate(table.columns) if at not in stay))
 
 
 def transpose(table: Table, width: int) -> Layout | None:
@@ -94,8 +121,7 @@ def lay_out_columns(table: Table, stay: Sequence[int], headed: int, width: int) 
     narrower = keep_columns(table, stay, headed)
     columns, rows = group_by_leading_columns(narrower, always=headed > 0)
     layout = lay_out(narrower, columns, rows, width) or shorten_columns(narrower, columns, rows, width)
-    gone = (column.heading for at, column in enumerate(table.columns) if at not in stay)
-    return layout and replace(layout, left_out=tuple(dict.fromkeys(gone)))
+    return layout and replace(layout, left_out=headings_without(table, stay))
 
 
 def head_counts(table: Table, names: int) -> list[int]:

@@ -95,11 +95,11 @@ def terminal(table: Table, console: rich.console.Console, all_columns: str = ALL
     print_text(console, table.title, "bold")
     print_text(console, table.caption, "dim")
     console.print()
-    console.print(draw(layout, console.width), crop=False, no_wrap=True, overflow="ignore")
-    for note in (*describe_fit(layout, console.width, all_columns), *layout.table.footnotes()):
+    console.print(draw(layout, console.width), crop=False, no_wrap=True, overflow="ignore", end="")
+    notes = [*describe_fit(layout, console.width, all_columns), *layout.table.footnotes()]
+    notes += [f"{WITHOUT}\n{list_missing_rows(table)}"] if table.without else []
+    for note in ["", *notes] if notes else []:
         print_text(console, note)
-    if table.without:
-        print_text(console, f"{WITHOUT}\n{list_missing_rows(table)}")
     console.print()
 
 
