@@ -61,13 +61,17 @@ def test_the_script_ends_with_3_where_something_changed(old, new):
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory) -> Path:
-    return planted.write(tmp_path_factory.mktemp("old"), planted.counted(), planted.resident((1.0, 1.001, 1.002)))
+    return planted.write(
+        tmp_path_factory.mktemp("recordings") / "old", planted.counted(), planted.resident((1.0, 1.001, 1.002))
+    )
 
 
 @pytest.fixture(scope="module")
 def new(tmp_path_factory) -> Path:
     """16 B more of a server session, in one place; RSS as before."""
-    return planted.write(tmp_path_factory.mktemp("new"), planted.counted(MORE), planted.resident((1.001, 1.0, 1.002)))
+    return planted.write(
+        tmp_path_factory.mktemp("recordings") / "new", planted.counted(MORE), planted.resident((1.001, 1.0, 1.002))
+    )
 
 
 def sentences(found: Comparison) -> list[str]:
@@ -231,7 +235,7 @@ def test_runs_whose_settings_differ_are_not_compared_unless_told(name: str, snap
     refused = compare(planted.counted(), after)
     assert refused.rows == () and comparison_output.exit_status(refused) == 1
     apart = refused.refused[0].apart
-    assert [str(one) for one in apart] == snapshot
+    assert [one.describe(("OLD", "NEW")) for one in apart] == snapshot
     assert known in [one[: len(known)] for one in apart]
     forced = compare(planted.counted(), after, force=True)
     assert forced.rows and forced.forced == apart
@@ -246,7 +250,7 @@ def test_what_by_names_may_differ_and_nothing_else():
 
 def test_mixed_machines_inside_one_side_are_told(run, tmp_path, snapshot):
     others = [run.model_copy(update={"started_at": "2026-01-30T12:00:00Z"}) for run in changed_machine(kernel="5.0")]
-    mixed = planted.write(tmp_path, planted.counted(), others)
+    mixed = planted.write(tmp_path / "other", planted.counted(), others)
     done = run(mixed, mixed)
     assert done.returncode == 0
     assert drop_table_rows(done.stdout) == snapshot
@@ -271,7 +275,7 @@ def test_stacks_of_two_names_are_paired_by_name(run, tmp_path, snapshot):
 
 def test_two_selections_of_one_recording(run, tmp_path, snapshot):
     kind = {"allocator": {"name": "jemalloc", "version": "5.3.0", "settings": None, "library": "libjemalloc.so"}}
-    both = planted.write(tmp_path, planted.resident((1.0,)), planted.resident((1.5,), **kind))
+    both = planted.write(tmp_path / "other", planted.resident((1.0,)), planted.resident((1.5,), **kind))
     done = run(both, "--by", "allocator", "system", "jemalloc")
     assert done.returncode == 3
     assert drop_table_rows(done.stdout) == snapshot(name="allocators")
@@ -284,7 +288,7 @@ def test_two_selections_of_one_recording(run, tmp_path, snapshot):
 
 def test_compilers_are_told_apart_by_name(run, tmp_path):
     clang = planted.counted(MORE, stack="openssl+clang@3.5.5", compiler="clang 14.0.6")
-    both = planted.write(tmp_path, planted.counted(), clang)
+    both = planted.write(tmp_path / "other", planted.counted(), clang)
     words = (both, "--by", "compiler", "gcc", "clang")
     assert run(*words).returncode == 3
     mover = read_tables(run, *words)["movers"][0]
@@ -313,13 +317,13 @@ def test_of_one_n_the_quotient_is_marked(snapshot):
 
 def test_nothing_but_failures_is_a_sentence(run, tmp_path, new, snapshot):
     failures = [synthetic.failed(planted.STACK, planted.SUITE, n, "killed by SIGKILL") for n in (20, 200)]
-    done = run(planted.write(tmp_path, failures), new)
+    done = run(planted.write(tmp_path / "other", failures), new)
     assert done.returncode == 1
     assert done.stderr == snapshot
 
 
 def test_mixed_machines_are_never_compared_silently(run, tmp_path, new, snapshot):
-    other = planted.write(tmp_path, changed_machine(cpu="Another CPU"))
+    other = planted.write(tmp_path / "other", changed_machine(cpu="Another CPU"))
     done = run(other, new)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == snapshot(name="refused")
@@ -329,7 +333,7 @@ def test_mixed_machines_are_never_compared_silently(run, tmp_path, new, snapshot
 
 
 def test_schemas_of_two_versions_are_read_and_what_is_missing_is_said(run, tmp_path, old, snapshot):
-    before = planted.write(tmp_path, planted.counted(schema=1))
+    before = planted.write(tmp_path / "other", planted.counted(schema=1))
     done = run(before, old)
     assert done.returncode == 0
     assert [row["sentence"] for row in read_tables(run, before, old)["notes"]] == snapshot
@@ -432,7 +436,7 @@ def test_no_name_moves_a_cursor_breaks_a_line_or_is_html(run, tmp_path, form):
 
 def test_no_sentence_on_stderr_moves_a_cursor(run, tmp_path, new):
     failures = [synthetic.failed(planted.STACK, planted.SUITE, n, "killed by \x1b[31mSIGKILL") for n in (20, 200)]
-    done = run(planted.write(tmp_path, failures), new)
+    done = run(planted.write(tmp_path / "other", failures), new)
     assert done.returncode == 1 and "killed by ?[31mSIGKILL" in done.stderr
 
 
@@ -442,7 +446,7 @@ def test_a_recording_whose_name_is_no_text_is_compared(tmp_path, new):
     done = subprocess.run(
         words, capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
     )
-    assert done.returncode == 3 and b"na?me, NEW is" in done.stdout
+    assert done.returncode == 3 and b"na?me -> " in done.stdout
 
 
 def test_what_is_not_known_is_not_counted_as_no_change(snapshot):

@@ -21,7 +21,7 @@ def run(flags=None, **changes):
 
 
 def differences(old, new):
-    return [str(one) for one in declared_settings.find_differences([old], [new])]
+    return [one.describe(("OLD", "NEW")) for one in declared_settings.find_differences([old], [new])]
 
 
 def test_another_path_is_named_with_the_flags_that_differ():

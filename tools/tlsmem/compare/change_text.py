@@ -26,17 +26,17 @@ METER_NAMES = {
 
 
 def summarize_comparison(comparison: Comparison) -> str:
-    """All of it in one sentence."""
+    """Return the verdict in one line."""
     old, new = comparison.labels
     total, changed, unknown = len(comparison.rows), comparison.changed, len(comparison.unknown)
     end = f"; of {unknown:,} it is not known" if unknown else ""
     end += f"; {len(comparison.refused):,} settings were not compared" if comparison.refused else ""
     if not changed:
-        return f"OLD is {old}, NEW is {new}: no change in {count_figures(total - unknown)}{end}."
+        return f"{old} -> {new}: no change in {count_figures(total - unknown)}{end}"
     worse = sum(row.change.better is False for row in changed)
     counts = {"worse": worse, "better": len(changed) - worse}
-    ways = " and ".join(f"{count:,} for the {way}" for way, count in counts.items() if count)
-    return f"OLD is {old}, NEW is {new}: {len(changed):,} of {count_figures(total)} changed, {ways}{end}."
+    ways = ", ".join(f"{count:,} {way}" for way, count in counts.items() if count)
+    return f"{old} -> {new}: {len(changed):,} of {count_figures(total)} changed ({ways}){end}"
 
 
 def count_figures(number: int) -> str:

@@ -47,19 +47,20 @@ def compared(given: argparse.Namespace) -> Comparison:
 
 def nothing(found: Comparison, both: Sequence[Sequence[Record]]) -> str:
     """Why there is not one figure of both."""
-    for side, runs in zip(("OLD", "NEW"), both, strict=True):
+    for side, runs in zip(found.sides, both, strict=True):
         if not any(one.status == "measured" for one in runs):
             why = next((one.reason for one in runs if one.reason), "")
             return f"nothing to compare: no run of {side} was measured ({' '.join(why.split())})"
     if found.refused:
         first = found.refused[0]
-        differ = "; ".join(map(str, first.apart))
+        differ = "; ".join(one.describe(found.sides) for one in first.apart)
         where = f"{first.suite} of {first.stack}"
         return f"nothing is compared, since declared settings differ: {differ} ({where}); --force compares all the same"
     if not found.alone:
         return "nothing to compare: neither side has a figure of this --role, --meter and --phase"
     only = "".join(f"{one} " for one in found.alone[:2])
-    return f"nothing to compare: OLD and NEW have no figure in common. {only}--stack OLD=NEW pairs stacks of two names"
+    both_names = " and ".join(found.sides)
+    return f"nothing to compare: {both_names} have no figure in common. {only}--stack OLD=NEW pairs stacks of two names"
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -8,6 +8,7 @@ from tlsmem.compare import declared_settings, run_matching
 from tlsmem.compare.figure_places import TIMED_METERS, Place, place_order
 from tlsmem.compare.figures import Figure, figures_by_place
 from tlsmem.compare.run_matching import MEMORY_WORK, Match
+from tlsmem.compare.side_names import NEW, OLD, shorten_names
 from tlsmem.config.choices import COMPARED_STAGES
 from tlsmem.schema.records import Record
 from tlsmem.stats.change import Change, compare_figures
@@ -54,12 +55,17 @@ class ComparedFigure:
 
 @dataclass(frozen=True)
 class Comparison:
-    labels: tuple[str, str]  # what OLD and NEW are
+    labels: tuple[str, str]  # what the two sides are
     rows: tuple[ComparedFigure, ...]
     refused: tuple[Match, ...]  # settings differ
     alone: tuple[str, ...]  # sentences: what one side has, and why the other has not
     notes: tuple[str, ...]
     forced: tuple[declared_settings.SettingDifference, ...] = ()
+
+    @cached_property
+    def sides(self) -> tuple[str, str]:
+        """Short names of the two sides, for headings and sentences."""
+        return shorten_names(self.labels)
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -84,7 +90,7 @@ class Comparison:
 def compare(
     old: Sequence[Record],
     new: Sequence[Record],
-    labels: tuple[str, str] = ("OLD", "NEW"),
+    labels: tuple[str, str] = (OLD, NEW),
     by: Collection[str] = (),
     stacks: dict[str, str] | None = None,
     force: bool = False,
@@ -97,13 +103,15 @@ def compare(
     found = run_matching.match_runs(old, new, by, stacks)
     refused = [] if force else [one for one in found.matches if one.apart]
     kept = [one for one in found.matches if one not in refused]
-    rows, alone = [], [f"{one[0]} alone has {one[1]}." for one in found.only]
+    sides = shorten_names(labels)
+    names = dict(zip((OLD, NEW), sides, strict=True))
+    rows, alone = [], [f"Only {names[side]} has {kind}." for side, kind in found.only]
     for one in kept:
-        made, holes = compare_match(one, wanted or FigureFilter())
+        made, holes = compare_match(one, wanted or FigureFilter(), sides)
         rows += made
         alone += holes
-    left_out = [f"Of {side}: {said}." for side, some in (("OLD", of_old), ("NEW", of_new)) for said in some]
-    notes = [*left_out, *declared_settings.comparison_notes(old, new)]
+    left_out = [f"{side}: {said}." for side, some in zip(sides, (of_old, of_new), strict=True) for said in some]
+    notes = [*left_out, *declared_settings.comparison_notes(old, new, sides)]
     forced = dict.fromkeys(difference for one in kept for difference in one.apart)
     return Comparison(labels, tuple(rows), tuple(refused), tuple(alone), tuple(notes), tuple(forced))
 
@@ -113,17 +121,18 @@ def describe_setting(match: Match, name: str) -> str:
     return run_matching.join_arrow(*(getattr(kind, name) for kind in match.kinds))
 
 
-def compare_match(match: Match, wanted: FigureFilter) -> tuple[list[ComparedFigure], list[str]]:
+def compare_match(match: Match, wanted: FigureFilter, sides: tuple[str, str]) -> tuple[list[ComparedFigure], list[str]]:
     old, new = (figures_by_place(side) for side in with_counts_shared(match))
     old, new = ({place._replace(suite=match.suite): one for place, one in side.items()} for side in (old, new))
     places = sorted((place for place in {**old, **new} if wanted.includes(place)), key=place_order)
     rows = [ComparedFigure(match, place, old[place], new[place]) for place in places if place in old and place in new]
-    missing: dict[tuple[str, str], list[Place]] = {}
+    missing: dict[tuple[bool, str], list[Place]] = {}
     for place in places:
         if place not in old or place not in new:
-            side = "NEW" if place in old else "OLD"
-            missing.setdefault((side, reason(match, side, place.meter)), []).append(place)
-    return rows, [hole(match, *of, some) for of, some in missing.items()]
+            in_old = place in old
+            missing.setdefault((in_old, reason(match, not in_old, place.meter)), []).append(place)
+    holes = [hole(match, sides if in_old else sides[::-1], why, some) for (in_old, why), some in missing.items()]
+    return rows, holes
 
 
 def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]]:
@@ -136,17 +145,17 @@ def with_counts_shared(match: Match) -> tuple[Sequence[Record], Sequence[Record]
     return tuple([one for one in side if one.meter != "rss" or one.sessions in shared] for side in sides)
 
 
-def reason(match: Match, side: str, meter: str) -> str:
+def reason(match: Match, of_old: bool, meter: str) -> str:
     """Why a side has no such figure."""
-    runs = match.new if side == "NEW" else match.old
+    runs = match.old if of_old else match.new
     of = "rss" if meter in ("rss", "peak-rss") else "time" if meter in TIMED_METERS else "heap"
     series = Series(runs[0].stack, Setting.from_record(runs[0]), runs)
     return NO_SUCH if series.runs(of) else series.reason(of)
 
 
-def hole(match: Match, side: str, why: str, places: Sequence[Place]) -> str:
-    """A sentence of what the other side alone has."""
-    other = "OLD" if side == "NEW" else "NEW"
+def hole(match: Match, sides: tuple[str, str], why: str, places: Sequence[Place]) -> str:
+    """Return a sentence of what the first of the sides alone has, and why the second has not."""
+    there, other = sides
     meters = ", ".join(dict.fromkeys(place.meter for place in places))
     many = f"{len(places)} figures" if len(places) > 1 else "1 figure"
-    return f"{other} alone has {many} of {match.suite}, {match.stack} ({meters}); in {side}: {why}."
+    return f"Only {there} has {many} of {match.suite}, {match.stack} ({meters}); in {other}: {why}."

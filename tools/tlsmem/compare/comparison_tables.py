@@ -1,4 +1,4 @@
-"""A comparison as tables: a figure of OLD, of NEW, and how much more or less that is; by meter, and call sites."""
+"""A comparison as tables: a figure of each side, and how much more or less that is; by meter, and call sites."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -17,7 +17,7 @@ from tlsmem.compare.site_changes import (
 )
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
-from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
+from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
 from tlsmem.tables.timed.cells import describe_gap
 
 SITES = 10  # rows of a role's
@@ -50,9 +50,10 @@ def build_tables(comparison: Comparison, explained: CallSiteExplainer | None = N
 
 
 def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer, meters: Sequence[str]) -> Table:
-    rows = [row for row in comparison.rows if row.place.meter in meters]
-    figures = [Column("old", "OLD"), Column("new", "NEW"), Column("difference", "NEW has")]
-    figures += [Column("blocks", "blocks")] if name == "heap" else []
+    rows = sort_by_size([row for row in comparison.rows if row.place.meter in meters])
+    old, new = comparison.sides
+    figures = [Column("old", old), Column("new", new), Column("difference", f"{new} has")]
+    figures += [optional(Column("blocks", "blocks"))] if name == "heap" else []
     columns = [*names_of(comparison), *place_columns(name), *figures]
     made = Table(name, TITLES[name], CAPTIONS[name], columns, headed=headed(comparison))
     for row in rows:
@@ -61,6 +62,21 @@ def meter_table(name: str, comparison: Comparison, explained: CallSiteExplainer,
         cells += [blocks(explained.beside(row, "blocks").change)] if name == "heap" else []
         made.rows.append([*names(row.match), *place, *cells])
     return made
+
+
+def sort_by_size(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
+    """Return the rows by the size of the change, the largest first; those of a suite and setting stay together."""
+    largest: dict[int, tuple[bool, float]] = {}
+    for row in rows:
+        largest[id(row.match)] = max(change_size(row), largest.get(id(row.match), (False, 0.0)))
+    first = {match: at for at, match in enumerate(sorted(largest, key=lambda match: largest[match], reverse=True))}
+    return sorted(rows, key=lambda row: (first[id(row.match)], *(-one for one in change_size(row))))
+
+
+def change_size(row: ComparedFigure) -> tuple[bool, float]:
+    """Return whether it changed, and by how much: of figures in several units by which share."""
+    timed = row.place.meter in TIMED_METERS
+    return row.change.changed, largest_changes.share(row.change) if timed else float(abs(row.change.amount))
 
 
 def place_columns(name: str) -> list[Column]:
@@ -131,9 +147,10 @@ def blocks(change: Change) -> Cell:
 
 def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     """Of each suite and role the stage whose live heap changed most; rows add up to what one more session adds."""
+    old, new = comparison.sides
     columns = [*names_of(comparison), *place_columns("heap"), Column("callers", "by", left=True)]
-    columns += [Column("more_bytes", "NEW has"), Column("blocks", "blocks")]
-    columns += [Column("old_bytes", "OLD"), Column("new_bytes", "NEW")]
+    columns += [Column("more_bytes", f"{new} has"), Column("blocks", "blocks")]
+    columns += [optional(Column("old_bytes", old)), optional(Column("new_bytes", new))]
     caption = (
         "Where the difference of live heap per session is from, by who called the allocator, innermost first: of each "
         "suite and role the stage that changed most. The rows of one add up to its difference, to the byte and block."

@@ -80,8 +80,9 @@ class SettingDifference(NamedTuple):
     old: str
     new: str
 
-    def __str__(self) -> str:
-        return f"{self.what} is {self.old} in OLD and {self.new} in NEW"
+    def describe(self, sides: tuple[str, str]) -> str:
+        """Return what differs, with the names of the two sides."""
+        return f"{self.what} is {self.old} in {sides[0]} and {self.new} in {sides[1]}"
 
 
 def find_differences(old: Sequence[Record], new: Sequence[Record], by: Collection[str] = ()) -> list[SettingDifference]:
@@ -120,7 +121,7 @@ def select_value(records: Iterable[Record], by: str, value: str) -> list[Record]
     return found
 
 
-def comparison_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
+def comparison_notes(old: Sequence[Record], new: Sequence[Record], names: tuple[str, str]) -> list[str]:
     """What is no reason to refuse, and a reader must know: sentences."""
     made = {
         "the toolkit that measured": lambda one: f"{one.commit[:12]}{' with changes' if one.dirty else ''}",
@@ -131,11 +132,11 @@ def comparison_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
     for name, of in made.items():
         sides = [join_values(filter(None, map(of, runs))) for runs in (old, new)]
         if sides[0] != sides[1] and "not told" not in sides:
-            found.append(f"{name[0].upper()}{name[1:]} is {sides[0]} in OLD and {sides[1]} in NEW.")
-    return [*found, *schema_notes(old, new)]
+            found.append(f"{name[0].upper()}{name[1:]} is {sides[0]} in {names[0]} and {sides[1]} in {names[1]}.")
+    return [*found, *schema_notes(old, new, names)]
 
 
-def schema_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
+def schema_notes(old: Sequence[Record], new: Sequence[Record], names: tuple[str, str]) -> list[str]:
     """Which fields one side lacks, where their schemas are of different versions."""
     versions = [max((one.schema_ for one in runs), default=0) for runs in (old, new)]
     if versions[0] == versions[1] or 0 in versions:
@@ -143,8 +144,7 @@ def schema_notes(old: Sequence[Record], new: Sequence[Record]) -> list[str]:
     fields = [fields_of(runs) for runs in (old, new)]
     older = versions.index(min(versions))
     lacking = sorted(fields[1 - older] - fields[older])
-    side = ("OLD", "NEW")[older]
-    said = f"{side} is of schema {versions[older]}, the other of {versions[1 - older]}"
+    said = f"{names[older]} is of schema {versions[older]}, the other of {versions[1 - older]}"
     return [f"{said}: it lacks {', '.join(lacking)}." if lacking else f"{said}; nothing that is compared is missing."]
 
 

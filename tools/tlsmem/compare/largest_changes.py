@@ -20,8 +20,10 @@ class LargeChange:
 
 
 def select_largest(comparison: Comparison, most: int = MAX_SENTENCES) -> list[LargeChange]:
-    """By share of OLD's, the largest of each class of meters before the second of any: what code does to live heap,
-    to RSS and to time are not of one scale. Of each suite, role and meter the stage that changed most."""
+    """Return the largest changes by share, the largest first.
+
+    Of each suite, role and meter the stage that changed most. Where there are too many, the largest of each class of
+    meters is chosen before the second of any: what code does to live heap, to RSS and to time are not of one scale."""
     largest: dict[tuple, ComparedFigure] = {}
     for row in skip_implied(comparison.changed):
         key = (id(row.match), row.place.role, row.place.meter)
@@ -29,7 +31,8 @@ def select_largest(comparison: Comparison, most: int = MAX_SENTENCES) -> list[La
             largest[key] = row
     changes = merge_equal(sorted(largest.values(), key=lambda row: -share(row.change)))
     by_class = ([one for one in changes if one.row.place.meter in meters] for meters in CLASSES)
-    return list(filter(None, chain.from_iterable(zip_longest(*by_class))))[:most]
+    chosen = list(filter(None, chain.from_iterable(zip_longest(*by_class))))[:most]
+    return sorted(chosen, key=lambda one: -share(one.row.change))
 
 
 def sort_weight(row: ComparedFigure) -> tuple:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import rich.console
-import rich.text
 
 from tlsmem.base.printable import printable_text
 from tlsmem.compare import change_text, comparison_tables, largest_changes
@@ -37,7 +36,10 @@ def format_markdown(comparison: Comparison, explained: CallSiteExplainer) -> str
 
 def first(comparison: Comparison) -> dict[str, Sequence[str]]:
     """What must be known before any figure."""
-    return {FORCED: [str(one) for one in comparison.forced], REFUSED: describe_refused(comparison)}
+    return {
+        FORCED: [one.describe(comparison.sides) for one in comparison.forced],
+        REFUSED: describe_refused(comparison),
+    }
 
 
 def last(comparison: Comparison) -> dict[str, Sequence[str]]:
@@ -49,7 +51,8 @@ def describe_refused(comparison: Comparison) -> list[str]:
     found: dict[tuple, list[str]] = {}
     for match in comparison.refused:
         found.setdefault(match.apart, []).append(f"{match.suite} of {match.stack}")
-    return [f"{'; '.join(map(str, apart))}: {change_text.join_suites(of)}" for apart, of in found.items()]
+    described = ("; ".join(one.describe(comparison.sides) for one in apart) for apart in found)
+    return [f"{text}: {change_text.join_suites(of)}" for text, of in zip(described, found.values(), strict=True)]
 
 
 def format_bullets(sentences: Iterable[str]) -> str:
@@ -99,7 +102,7 @@ def folded(title: str, text: str, rows: int) -> str:
 
 
 def print_terminal(comparison: Comparison, explained: CallSiteExplainer, console: rich.console.Console) -> None:
-    console.print(rich.text.Text(change_text.summarize_comparison(comparison), style="bold"))
+    render.print_text(console, change_text.summarize_comparison(comparison), verdict_style(comparison))
     found = largest_changes.select_largest(comparison)
     sentences = [change_text.describe_large_change(one, explained) for one in found]
     for title, said in (first(comparison) | {LARGEST_TITLE: sentences}).items():
@@ -112,6 +115,13 @@ def print_terminal(comparison: Comparison, explained: CallSiteExplainer, console
         paragraph(title, said, console)
 
 
+def verdict_style(comparison: Comparison) -> str:
+    """Return the colour of the first line: red where anything got worse, yellow where that is not known, else green."""
+    if any(row.change.better is False for row in comparison.changed):
+        return "bold red"
+    return "bold yellow" if comparison.unknown else "bold green"
+
+
 def describe_unchanged(one: Table) -> str:
     """Of which no row is left."""
     return f"**{one.title}**\n\n{one.caption}"
@@ -119,6 +129,6 @@ def describe_unchanged(one: Table) -> str:
 
 def paragraph(title: str, said: Sequence[str], console: rich.console.Console) -> None:
     if said:
-        console.print(rich.text.Text(f"{title}:"))
+        render.print_text(console, f"{title}:")
         for one in said:
-            console.print(rich.text.Text(f"- {printable_text(one)}"))
+            render.print_text(console, f"- {printable_text(one)}")

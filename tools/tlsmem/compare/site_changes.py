@@ -128,7 +128,7 @@ def format_difference(amount: Fraction, unit: str | None = None) -> str:
 
 ROLES = ("client", "server")
 NO_RUN = "no sites run of {}"
-OTHER_PEAK = "the peak is in another phase: {} in OLD, {} in NEW"
+OTHER_PEAK = "the peak is in another phase: {} in {}, {} in {}"
 OF_BOTH = "call sites are known by role"
 
 
@@ -150,14 +150,18 @@ class CallSiteExplainer:
         if place.role not in ROLES:
             raise ValueError(OF_BOTH)
         if place.phase == PEAK and row.old.at != row.new.at:
-            raise ValueError(OTHER_PEAK.format(row.old.at, row.new.at))
+            raise ValueError(
+                OTHER_PEAK.format(row.old.at, self.comparison.sides[0], row.new.at, self.comparison.sides[1])
+            )
         phase = row.new.at if place.phase == PEAK else recorded_phase(place.phase)
         more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(place.role, phase, *more)
 
     def runs(self, match: Match) -> SiteComparison:
         if id(match) not in self.known:
-            old, new = (largest(side, name) for side, name in ((match.old, "OLD"), (match.new, "NEW")))
+            old, new = (
+                largest(side, name) for side, name in zip((match.old, match.new), self.comparison.sides, strict=True)
+            )
             try:
                 self.known[id(match)] = SiteComparison(old, new)
             except Unreadable as error:
