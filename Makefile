@@ -79,7 +79,7 @@ report: names setup ## one page, report.html, of your newest recording and the c
 	@.venv/bin/python tools/report.py $(call flags,$(takes))
 
 .PHONY: stacks
-stacks: names setup ## every stack that is known, or those of STACKS: built or not, and what each can do
+stacks: names setup ## every stack, or those of STACKS: protocols, recorded or built, what a session costs
 	@.venv/bin/python tools/list_stacks.py $(call flags,$(takes))
 
 .PHONY: check

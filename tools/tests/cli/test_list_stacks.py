@@ -1,4 +1,4 @@
-"""The list of stacks: what each can do by its own word, reasons once each, and where each comes from."""
+"""The list of stacks: what each costs, what it can do by its own word, reasons once each, where each comes from."""
 
 import json
 import subprocess
@@ -8,9 +8,14 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions
+from tlsmem.cost import stack_inventory
+from tlsmem.cost.find_costs import SUITE, find_costs
+from tlsmem.cost.screen import find_figure
+from tlsmem.plan import recordings
 from tlsmem.run import stack_abilities
 from tlsmem.run.process import ProcessResult
-from tlsmem.tables import stack_list
+from tlsmem.stats.costs import COSTS
+from tlsmem.tables import layout, render, stack_list
 
 REFUSED = b'{"record":"end","status":"unsupported","reason":"no such group"}\n'
 
@@ -42,14 +47,78 @@ def test_reasons_stand_below_once_and_what_is_not_built_is_blank(project):
         (project.root / "build/harness" / stack).unlink()
     (project.root / "build/harness/gone@1.unavailable").write_text("gone: 2.0 is offered now\n")
     stacks = "--stacks=obey@1 refuse@1 fail@1 absent@1 gone@1"
-    done = listed(project, stacks)
+    done = listed(project, stacks, "--details")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("pretender: no TLS at all") == 1 and done.stdout.count("gone: 2.0 is offered now") == 1
-    table = json.loads(listed(project, stacks, "--format=json").stdout)["tables"][0]
+    table = json.loads(listed(project, stacks, "--details", "--format=json").stdout)["tables"][0]
     rows = {row["stack"]: row for row in table["rows"]}
     can = {name: row["tls13-rsa-aes256"] for name, row in rows.items()}
     assert can == {"obey@1": "yes", "refuse@1": "no", "fail@1": "failed", "absent@1": None, "gone@1": None}
     assert [row["built"] for row in rows.values()] == ["yes", "yes", "yes", "no", "unavailable"]
+
+
+def rows_of(*stacks: str) -> dict[str, dict]:
+    table = stack_inventory.inventory_table(stacks, recordings.find_recordings(None))
+    return {row["stack"]: row for row in render.structure(table)["rows"]}
+
+
+def test_the_costs_are_those_of_cost_py():
+    among = recordings.find_recordings(None)
+    costs = find_costs("openssl@3.5.5", SUITE, among)
+    row = rows_of("openssl@3.5.5")["openssl@3.5.5"]
+    assert [row[cost.key] for cost in COSTS] == [round(find_figure(costs, "server", cost), 1) for cost in COSTS]
+    assert (row["library"], row["tls"]) == ("OpenSSL", "1.2 1.3") and row["state"] in ("recorded", "both")
+
+
+def test_what_has_no_cost_says_why():
+    rows = rows_of("bearssl@0.6", "null@c", "openssl@path")
+    why = {name: row["rss_in_use_bytes"]["hole"] for name, row in rows.items()}
+    assert why["bearssl@0.6"] == why["null@c"] == stack_inventory.NO_SUITE
+    assert why["openssl@path"] == stack_inventory.NOT_RECORDED
+    assert [rows[name]["tls"] for name in ("bearssl@0.6", "null@c")] == ["1.2", "none"]
+
+
+def test_protocols_are_those_that_were_recorded():
+    known = {name: suite.protocol for name, suite in definitions.suites().items()}
+    for path in recordings.find_recordings(None)[:1]:
+        for stack in recordings.stacks(path):
+            spoken = {
+                stack_inventory.PROTOCOLS[known[run.suite]]
+                for run in recordings.load_stack(path, stack)
+                if run.status == "measured" and known.get(run.suite) in stack_inventory.PROTOCOLS
+            }
+            assert spoken <= set(stack_inventory.StackRow(stack, ()).protocols.split()), stack
+
+
+def test_a_library_stands_together_and_its_newest_release_first():
+    names = [
+        "null@c",
+        "rustls+ring@0.23.46",
+        "openssl@system",
+        "openssl@3.5.5",
+        "rustls+ring@0.24.0-dev.2",
+        "openssl@4.0.3",
+    ]
+    assert stack_inventory.sort_stacks(names) == [
+        "openssl@4.0.3",
+        "openssl@3.5.5",
+        "openssl@system",
+        "rustls+ring@0.24.0-dev.2",
+        "rustls+ring@0.23.46",
+        "null@c",
+    ]
+
+
+def test_all_stacks_have_room_on_a_terminal_of_80_columns():
+    table = stack_inventory.inventory_table(definitions.stacks(), recordings.find_recordings(None))
+    found = layout.fit_table(table, 80)
+    assert not found.left_out and not found.shortened and found.width <= 80
+    assert all(
+        len(layout.wrap(text, width)) == 1
+        for row in found.rows
+        for text, width in zip(row[:2], found.widths, strict=False)
+        if len(row) > 1
+    )
 
 
 def test_an_unknown_stack_is_a_sentence_with_the_nearest(project, snapshot):

@@ -1,7 +1,11 @@
-"""Every stack that is known: whether it is built, its licence, and which suites it can do, by its harness's own word.
+"""List every stack: library, version, protocols, whether it is recorded or built, and what a session costs.
 
-Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. --sources is where each comes from,
-from the definitions alone; --into replaces what is between <!-- begin: COMMAND --> and <!-- end --> in a page."""
+Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. --details asks the harnesses that
+are built here which suites they can do. --sources is where each stack comes from. --into replaces what is between
+<!-- begin: COMMAND --> and <!-- end --> in a page."""
+
+import argparse
+import sys
 
 from tlsmem.base import venv
 from tlsmem.config import option_check
@@ -10,6 +14,7 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """examples:
   tools/list_stacks.py                                       all of them
   tools/list_stacks.py --stacks "openssl@3.5.5 null@c" --format json
+  tools/list_stacks.py --details --stacks openssl@3.5.5      the suites that it can do
   tools/list_stacks.py --sources --into docs/stacks.md       the table in the documentation again"""
 
 
@@ -17,11 +22,29 @@ def parser() -> CommandParser:
     return make_parser("list_stacks", __doc__, EXAMPLES)
 
 
+def run(given: argparse.Namespace, parser: CommandParser) -> None:
+    """Print what was asked for, or write it into a page. Raises ValueError and OSError with a sentence."""
+    from tlsmem.config import definitions, toml_tables
+    from tlsmem.cost import stack_inventory
+    from tlsmem.tables import stack_list, table_command
+
+    definitions.check_definitions()
+    stacks = toml_tables.expand_stacks(given.stacks, "any")
+    if given.details or given.sources:
+        table = (stack_list.sources if given.sources else stack_list.what_they_can)(stacks)
+        table_command.deliver([table], given, parser)
+    else:
+        stack_inventory.run(given, parser, stacks)
+
+
 def main() -> None:
     asked = parser()
     given = asked.parse_args()
     option_check.check_goal_or_exit("stacks", {"STACKS": given.stacks})
     venv.activate()
-    from tlsmem.tables import stack_list
-
-    stack_list.run(given, asked)
+    try:
+        run(given, asked)
+    except ValueError as error:
+        sys.exit(f"memtest: {error}")
+    except OSError as error:
+        sys.exit(f"memtest: {error.filename}: {error.strerror}")

@@ -134,6 +134,12 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("measure")),
     Option("--verify", "every built stack and suite, 2 sessions; record nothing", Flag(), commands=each("measure")),
     Option(
+        "--details",
+        "which suites each stack that is built here can do, and its licence",
+        Flag(),
+        commands=each("list_stacks"),
+    ),
+    Option(
         "--sources",
         "what they are, where they come from, how they are made",
         Flag(),

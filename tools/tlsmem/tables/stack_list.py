@@ -1,17 +1,13 @@
-"""The table of every stack: whether it is built, its licence, and what it can do; or where each comes from."""
+"""Details of every stack: which suites it can do, by its own word; or where each comes from."""
 
-import argparse
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tlsmem.base import markdown_embedding
-from tlsmem.config import choices, definitions, toml_tables
+from tlsmem.config import definitions
 from tlsmem.config.definitions import Source, Stack
 from tlsmem.run import stack_abilities
 from tlsmem.run.provenance import is_built, read_manifest, unavailable_reason
 from tlsmem.run.stack_abilities import Ability
-from tlsmem.tables import render
 from tlsmem.tables.table import Cell, Column, Table, text_cell
 
 BLANK = Cell("", None)
@@ -122,18 +118,3 @@ def sources(stacks: list[str]) -> Table:
     known = definitions.stacks()
     table.add_rows(SourceRow(name, known[name]) for name in stacks)
     return table
-
-
-def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Print the table that was asked for, or write it into a page; exits with a sentence where that fails."""
-    definitions.check_definitions()
-    table = (sources if given.sources else what_they_can)(toml_tables.expand_stacks(given.stacks, "any"))
-    if not given.into:
-        render.print_all([table], given.format)
-        return
-    try:
-        markdown_embedding.replace_block(given.into, given, parser, render.format_tables([table], choices.MARKDOWN))
-    except ValueError as error:
-        sys.exit(f"memtest: {error}")
-    except OSError as error:
-        sys.exit(f"memtest: {error.filename}: {error.strerror}")

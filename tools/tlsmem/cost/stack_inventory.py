@@ -1,0 +1,120 @@
+"""Every stack by library: its protocols, whether it is recorded or built, and what a session of it costs."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tlsmem.config import definitions
+from tlsmem.config.libraries import libraries, library_key
+from tlsmem.config.releases import Key, version, version_key
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs
+from tlsmem.cost.screen import describe_suite, find_figure
+from tlsmem.plan import recordings
+from tlsmem.run.provenance import is_built
+from tlsmem.schema.roles import Role
+from tlsmem.stats.costs import COSTS, Cost
+from tlsmem.stats.missing import Missing
+from tlsmem.tables import table_command
+from tlsmem.tables.table import Cell, Column, Table, text_cell
+
+ROLE: Role = "server"
+PROTOCOLS = {"TLSv1.2": "1.2", "TLSv1.3": "1.3"}
+NO_TLS = "No TLS: what the harness itself takes"
+NO_SUITE = "the stack does not speak TLS 1.3"
+STATES = {(True, True): "both", (True, False): "recorded", (False, True): "built", (False, False): "neither"}
+NOT_RECORDED = "not recorded; `tools/measure.py deployed-config --stacks STACK` records it"
+CAPTION = (
+    "What one more {role} session costs, in bytes: {suite}, the library's defaults (`tools/cost.py STACK` says more). "
+    "Recorded: in data/. Built: on this machine; `tools/build.py STACK` builds one. `--details` shows the suites that "
+    "each stack can do, `--sources` where each comes from."
+)
+
+
+@dataclass(frozen=True)
+class StackRow:
+    """A stack of memtest/stacks.toml, with what the recordings have of it."""
+
+    name: str
+    among: tuple[Path, ...]  # recordings that have it
+
+    @property
+    def library(self) -> str:
+        """Return the library as people write it."""
+        known = libraries().get(library_key(self.name))
+        return known.name if known else NO_TLS
+
+    @property
+    def protocols(self) -> str:
+        """Return the versions of TLS that it is expected to speak: `1.2 1.3`."""
+        stack = definitions.stacks()[self.name]
+        spoken = [
+            text for key, text in PROTOCOLS.items() if stack.tls and not stack.expect.refusal_of(frozenset({key}))
+        ]
+        return " ".join(spoken) or "none"
+
+    @property
+    def state(self) -> str:
+        """Return whether it is recorded, built, both or neither."""
+        return STATES[bool(self.among), is_built(self.name)]
+
+    @cached_property
+    def costs(self) -> StackCosts | None:
+        """What is recorded of it; None where no recording has it."""
+        return find_costs(self.name, SUITE, self.among) if self.among else None
+
+    def figure(self, cost: Cost) -> float | Missing:
+        """Return one of the three costs in bytes."""
+        figure = find_figure(self.costs, ROLE, cost) if self.costs else None
+        if figure is not None:
+            return figure
+        return Missing(NOT_RECORDED if PROTOCOLS[definitions.suites()[SUITE].protocol] in self.protocols else NO_SUITE)
+
+
+def cost_column(cost: Cost) -> Column:
+    """Return the column of one of the three costs."""
+    return Column(cost.key, cost.name, value=lambda row: row.figure(cost), form=bytes_cell)
+
+
+def bytes_cell(figure: float) -> Cell:
+    """Return whole bytes for people, and the figure as measured for programs."""
+    return Cell(f"{figure:,.0f}", round(figure, 1))
+
+
+COLUMNS = (
+    Column("library", "library", left=True, value=lambda row: row.library),
+    Column("stack", "stack: name@version", left=True, value=lambda row: row.name),
+    Column("tls", "TLS", left=True, value=lambda row: row.protocols),
+    Column("state", "recorded or built", left=True, value=lambda row: row.state, form=text_cell),
+    *map(cost_column, COSTS),
+)
+
+
+def inventory_table(stacks: Iterable[str], among: Sequence[Path]) -> Table:
+    """Return the table of these stacks: a library's together, its newest release first."""
+    caption = CAPTION.format(role=ROLE, suite=describe_suite(SUITE))
+    table = Table("stacks", "Stacks", caption, [*COLUMNS])
+    there = {path: set(recordings.stacks(path)) for path in among}
+    rows = [StackRow(name, tuple(path for path in among if name in there[path])) for name in sort_stacks(stacks)]
+    table.add_rows(rows)
+    return table
+
+
+def sort_stacks(stacks: Iterable[str]) -> list[str]:
+    """Return the stacks in the order of memtest/libraries.toml, each build's newest release first."""
+    order = [*libraries(), *(library_key(name) for name in definitions.stacks())]  # null, which is no library, is last
+    newest_first = sorted(
+        stacks, key=lambda name: (version(name)[:1].isdigit(), version_key(version(name))), reverse=True
+    )
+    return sorted(newest_first, key=lambda name: (order.index(library_key(name)), name.partition("@")[0]))
+
+
+def release_key(name: str) -> tuple[bool, Key]:
+    """Return the place of a version among others; what is no number, as `system`, comes before all."""
+    return name[:1].isdigit(), version_key(name)
+
+
+def run(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: Sequence[str]) -> None:
+    """Print the table of these stacks, or write it into a page. Raises ValueError and OSError with a sentence."""
+    table_command.deliver([inventory_table(stacks, recordings.find_recordings(None))], given, parser)
