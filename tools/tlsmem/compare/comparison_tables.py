@@ -76,7 +76,7 @@ def sort_by_size(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
 def change_size(row: ComparedFigure) -> tuple[bool, float]:
     """Return whether it changed, and by how much: of figures in several units by which share."""
     timed = row.place.meter in TIMED_METERS
-    return row.change.changed, largest_changes.share(row.change) if timed else float(abs(row.change.amount))
+    return row.change.changed, largest_changes.share(row.change) if timed else abs(float(row.change.amount))
 
 
 def place_columns(name: str) -> list[Column]:

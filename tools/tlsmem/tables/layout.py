@@ -56,7 +56,7 @@ def lay_out(
 ) -> Layout | None:
     """Return the layout of these cells; None where a word would break."""
     found = column_widths(columns, rows, width - GAP * (len(columns) - 1))
-    return found and Layout(table, columns, rows, found, shortened=tuple(shortened))
+    return Layout(table, columns, rows, found, shortened=tuple(shortened)) if found else None
 
 
 def has_figures_on_one_line(layout: Layout) -> bool:
