@@ -19,7 +19,7 @@ RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 
 def write(folder: Path, name: str, read: list[Recording]) -> None:
     sections = build_report.sections(read)
-    (folder / f"{name}.html").write_text(page.page("What a TLS session costs", build_report.subtitle(read), sections))
+    (folder / f"{name}.html").write_text(page.page(build_report.TITLE, build_report.SENTENCE, sections))
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ from tlsmem.build.commands import BuildFailed
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.explore.flamegraph.page_scripts import Scripts
 from tlsmem.plots import buckets
-from tlsmem.plots.bucket_panel import BUCKET_STYLES, style_of_bucket, text_on
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.report import flame_trees, phase_figures, ranking
+from tlsmem.report.bucket_looks import bucket_look, ordered_buckets
 from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
@@ -113,7 +113,11 @@ def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept
     numbers = dict(zip(order, grown.pop("tree"), strict=True))
     named = [{"name": one.name, "path": shlex.quote(one.path), "machine": one.machine} for one in recordings]
     entries = [entry(one, numbers.get(at)) for at, one in enumerate(found)]
-    about = {"readable": READABLE_NAMES, "buckets": [looks(bucket) for bucket in ordered()], "opens": opens(found)}
+    about = {
+        "readable": READABLE_NAMES,
+        "buckets": [bucket_look(bucket) for bucket in ordered_buckets()],
+        "opens": opens(found),
+    }
     return about | grown | {"recordings": named, "entries": entries}
 
 
@@ -147,20 +151,7 @@ def same_row(one: PhaseEntry, other: PhaseEntry) -> bool:
     return (one.recording, one.at.suite) == (other.recording, other.at.suite)
 
 
-def ordered() -> list[str]:
-    """Buckets from below, as in the picture of buckets."""
-    looked = [look.bucket for look in BUCKET_STYLES]
-    return looked + [bucket for bucket in rules.buckets() if bucket not in looked]
-
-
-def looks(bucket: str) -> dict[str, str]:
-    look = style_of_bucket(bucket)
-    means = rules.buckets().get(bucket, "")
-    shown = {"colour": look.colour, "text": text_on(look.colour), "hatch": look.hatch}
-    return {"bucket": bucket, "short": look.short, "means": means} | shown
-
-
 def colours() -> str:
     """Text on a bucket's colour in flamegraphs."""
     rule = '#phases rect[fill="{}"] ~ foreignObject .d3-flame-graph-label {{ color: {} }}\n'
-    return "".join(rule.format(one["colour"], one["text"]) for one in map(looks, ordered()))
+    return "".join(rule.format(one["colour"], one["text"]) for one in map(bucket_look, ordered_buckets()))

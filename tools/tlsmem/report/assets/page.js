@@ -34,6 +34,28 @@ const report = {
   },
 };
 
+// What is chosen in a section is kept in the address, `#SECTION?key=value`, so that it can be linked to.
+const choosers = new Map();
+
+report.address = (id, chosen) => {
+  const pairs = Object.entries(chosen).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  history.replaceState(null, "", `#${id}?${new URLSearchParams(pairs)}`);
+};
+
+// `choose` is given what an address says, at once and whenever it changes.
+report.choosable = (id, choose) => {
+  choosers.set(id, choose);
+  readAddress(id);
+};
+
+function readAddress(only = null) {
+  const [id, chosen] = location.hash.slice(1).split("?", 2);
+  if (chosen === undefined || (only && only !== id)) return;
+  choosers.get(id)?.(Object.fromEntries(new URLSearchParams(chosen)));
+  byId(id)?.scrollIntoView();
+}
+addEventListener("hashchange", () => readAddress());
+
 // Where a page may not use the clipboard's interface.
 function copyByHand(text) {
   const area = document.createElement("textarea");
