@@ -3,11 +3,10 @@
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tlsmem.report import embedded_pictures, table_html
 from tlsmem.report.sections import ASSETS, Section, deflate_base64, mark_code, read_asset
@@ -22,11 +21,6 @@ def pack_json(data: object) -> Markup:
     """JSON that ends no tag: within a script element nothing is escaped."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
-
-
-def breakable(name: str) -> Markup:
-    """Where a narrow window may break the name of a stack: nowhere else, a hyphen included."""
-    return Markup(re.sub("([+@])", r"\1<wbr>", str(escape(name))))
 
 
 def script(sections: Sequence[Section]) -> str:
@@ -62,7 +56,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section], source: str | N
 def template() -> jinja2.Template:
     loader = jinja2.FileSystemLoader(ASSETS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"packed": pack_json, "deflated": deflate_base64, "coded": mark_code, "breakable": breakable}
+    environment.filters |= {"packed": pack_json, "deflated": deflate_base64, "coded": mark_code}
     return environment.get_template("page.html.jinja")
 
 

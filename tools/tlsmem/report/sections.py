@@ -40,8 +40,6 @@ class ShownTable(NamedTuple):
     command: str  # that makes it again
     group: str | None = None  # tables of one group stand in one card, with a switch between them
     label: str = ""  # of its button in that switch
-    bar: str = ""  # key of the column whose cells are drawn as bars too
-    mark: str = ""  # and of the one whose values are marked at these bars
 
 
 class Picture(NamedTuple):

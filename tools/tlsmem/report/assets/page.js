@@ -48,6 +48,23 @@ report.choosable = (id, choose) => {
   readAddress(id);
 };
 
+// Calls once the element comes near the window, or is to be printed.
+const waiting = new Map();
+
+report.near = (element, call) => {
+  waiting.set(element, call);
+  approach.observe(element);
+};
+
+const approach = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => isIntersecting && arrived(target)), { rootMargin: "600px" });
+
+function arrived(element) {
+  const call = waiting.get(element);
+  waiting.delete(element);
+  approach.unobserve(element);
+  call?.();
+}
+
 function readAddress(only = null) {
   const [id, chosen] = location.hash.slice(1).split("?", 2);
   if (chosen === undefined || (only && only !== id)) return;
