@@ -16,6 +16,7 @@ from tlsmem.cost.screen import FOLLOWING, describe_rss_runs, describe_suite, fin
 from tlsmem.plan import recordings as recorded
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
+from tlsmem.report.flame_trees import pack_json
 from tlsmem.report.ranking import sort_newest_first
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section, read_asset
@@ -48,7 +49,7 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
         (read_asset("charts.js"), read_asset("answer.js")),
         (read_asset("charts.css"), read_asset("answer.css")),
     )
-    return Section("answer", "What one session costs", html, data, scripts, styles)
+    return Section("answer", "What one session costs", html, packed=pack_json(data), scripts=scripts, styles=styles)
 
 
 def chooser_data(among: Sequence[Path]) -> dict:

@@ -59,12 +59,15 @@ def run(given: argparse.Namespace) -> None:
     loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
     made = sections(read, None if named else find_committed())
+    source = recordings.digest(loaded)
     if given.format == FILES:
+        made = [one._replace(pictures=tuple(one.pictures)) for one in made]  # the page takes them, and then the files
         with stdout.exit_on_write_error():
+            print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
         output.parent.mkdir(parents=True, exist_ok=True)
-        profile_output.write_text(page.page(TITLE, SENTENCE, made, recordings.digest(loaded)), str(output))
+        profile_output.write_text(page.page(TITLE, SENTENCE, made, source), str(output))
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
     else:
         profile_output.write_text(render.format_tables(files.tables(made, given.table), given.format), str(output))

@@ -2,9 +2,8 @@
 const { html, whole, command, option } = report.charts;
 const element = (id) => document.getElementById(`answer-${id}`);
 const GIB = 2 ** 30;
-const { stacks, suites, states, rows, buckets, opens } = report.data("answer");
-const state = { stack: opens, suite: Object.keys(suites)[0], role: "server", state: "use", connections: element("connections").value };
-const FIELDS = { suite: "suite", role: "role", state: "state" };
+const state = { role: "server", state: "use", connections: element("connections").value };
+let stacks, suites, states, rows, buckets; // what was packed
 
 const stackOf = (name) => stacks.find((one) => one.stack === name);
 const titleOf = ({ library, release }) => `${library.replace(/ \(.*/, "")} ${release}${library.match(/ \(.*/)?.[0] ?? ""}`;
@@ -149,19 +148,26 @@ function choose(asked) {
   show();
 }
 
-if (rows.length) {
+function listen() {
   element("library").addEventListener("change", ({ target }) => change({ stack: stacks.find((one) => one.library === target.value).stack }));
   element("release").addEventListener("change", ({ target }) => change({ stack: target.value }));
-  for (const [id, key] of Object.entries(FIELDS)) element(id).addEventListener("change", ({ target }) => change({ [key]: target.value }));
+  for (const id of ["suite", "role", "state"]) element(id).addEventListener("change", ({ target }) => change({ [id]: target.value }));
   element("connections").addEventListener("input", ({ target }) => {
     state.connections = target.value;
     total(rowOf(state.stack));
     report.address("answer", state);
   });
   element("choice").addEventListener("submit", (event) => event.preventDefault());
-  report.choosable("answer", choose);
-  show();
-} else {
-  for (const id of ["choice"]) element(id).hidden = true;
-  for (const id of ["card-answer", "card-libraries"]) document.getElementById(id).hidden = true;
 }
+
+report.unpacked("answer").then((found) => {
+  ({ stacks, suites, states, rows, buckets } = found);
+  const none = !rows.length;
+  element("choice").hidden = none;
+  for (const id of ["card-answer", "card-libraries"]) document.getElementById(id).hidden = none;
+  if (none) return;
+  Object.assign(state, { stack: found.opens, suite: Object.keys(suites)[0] });
+  listen();
+  show();
+  report.choosable("answer", choose);
+});

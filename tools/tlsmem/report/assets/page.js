@@ -26,13 +26,28 @@ const report = {
       delete button.dataset.said;
     }, 1200);
   },
-  // What the page carries deflated (sections.py), as text.
+  // A payload: what the page carries deflated (sections.py), or has in a file beside it, as text.
   async inflated(id) {
-    const bytes = Uint8Array.from(atob(byId(id).textContent), (sign) => sign.charCodeAt(0));
+    const text = byId(id)?.textContent ?? (await loaded(id));
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).text();
   },
+  unpacked: async (id) => JSON.parse(await report.inflated(`packed-${id}`)),
 };
+
+// Files of payloads are scripts, since a page may not fetch files that lie beside it: each calls payload(id, text).
+const arriving = new Map();
+globalThis.payload = (id, text) => arriving.get(id)(text);
+
+function loaded(id) {
+  return new Promise((done, failed) => {
+    arriving.set(id, done);
+    const script = element("script", { src: `data/${id}.js` });
+    script.addEventListener("error", () => failed(new Error(`data/${id}.js is missing`)));
+    document.head.append(script);
+  });
+}
 
 // What is chosen in a section is kept in the address, `#SECTION?key=value`, so that it can be linked to.
 const choosers = new Map();

@@ -133,7 +133,7 @@ function showDetails() {
   details(host, entry, { role: state.role, rss: state.rss, at }, shut);
 }
 
-report.charts.unpacked(report.data("phases").packed).then((found) => {
+report.near(report.section("phases"), () => report.unpacked("phases").then((found) => {
   known = found;
   const shown = known.opens.map((at) => known.entries[at]);
   report.section("phases").append(patterns());
@@ -142,4 +142,4 @@ report.charts.unpacked(report.data("phases").packed).then((found) => {
   element("phases-scale").addEventListener("change", () => change({}));
   element("phases-as-table").addEventListener("click", () => change({ table: !state.table }));
   change({ suite: shown[0].suite, stacks: shown.map(keyOf) });
-});
+}));

@@ -153,9 +153,9 @@ function change(what) {
   show();
 }
 
-report.charts.unpacked(report.data("residuals").packed).then((found) => {
+report.near(report.section("residuals"), () => report.unpacked("residuals").then((found) => {
   ({ groups, quantities } = found);
   element("as-table").addEventListener("click", () => change({ table: !state.table }));
   const opened = groups.find((one) => one.usual && one.suite.startsWith("tls13")) ?? groups[0];
   change({ recording: opened.recording, suite: opened.suite, name: opened.name });
-});
+}));

@@ -89,8 +89,8 @@ function change(what) {
   element("cards").replaceChildren(...shown.map((row) => card(row, most)));
 }
 
-report.charts.unpacked(report.data("waterfall").packed).then((found) => {
+report.near(report.section("waterfall"), () => report.unpacked("waterfall").then((found) => {
   ({ rows, stages, between } = found);
   const opened = rows.find((row) => row.names.suite.startsWith("tls13")) ?? rows[0];
   change({ recording: opened.recording, suite: opened.names.suite, stack: EVERY });
-});
+}));
