@@ -178,7 +178,7 @@ class Card {
     this.query = element("input", { type: "search", placeholder: "filter all settings", spellcheck: false });
     this.query.ariaLabel = `filter rows: ${this.title}`;
     this.query.addEventListener("input", () => this.change());
-    this.all = element("button", { type: "button", className: "all", ariaPressed: "false" });
+    this.all = element("button", { type: "button", className: "all", ariaPressed: "false", textContent: "all settings" });
     this.all.addEventListener("click", () => {
       this.all.ariaPressed = `${this.all.ariaPressed !== "true"}`;
       this.change();
