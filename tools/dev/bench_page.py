@@ -10,8 +10,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "browser-tests"))
 
-from chromium import launched
 from playwright.sync_api import Browser, Page
+
+from chromium import launched
 
 REPEATS = 5
 LIMITS = {"bytes": 1_200_000, "nodes": 10_000, "interactive": 1_500, "keystroke": 50}
