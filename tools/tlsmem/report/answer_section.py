@@ -32,6 +32,7 @@ STATES = {  # of a session: its name, its RSS, its live heap, and the phase at w
     "rest": ("at rest", RSS_AT_REST, LIVE_AT_REST, AT_REST),
 }
 FIRST_LIBRARY = "openssl"  # that the chooser opens with, where it is recorded
+PREFIXES: dict[str, Configuration] = {"": "default", "low_": "low memory"}  # of the keys of figures
 ROLES: tuple[Role, ...] = ("server", "client")
 SIZES_COMMAND = "tools/measure.py in-use-sites --stacks {}"
 CONNECTIONS = 100_000
@@ -55,8 +56,8 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
 def chooser_data(among: Sequence[Path]) -> dict:
     """Return the choices, the figures behind them, and what the page opens with."""
     stacks = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
-    suites = {suite for stack in stacks for suite in find_suites(stack, among)}
-    suites = sorted(suites, key=lambda suite: (suite != SUITE, suite))
+    recorded_suites = {suite for stack in stacks for suite in find_suites(stack, among)}
+    suites = sorted(recorded_suites, key=lambda suite: (suite != SUITE, suite))
     pairs = [(suite, find_costs_or_like(stack, suite, among)) for stack in stacks for suite in suites]
     found = [(suite, costs) for suite, costs in pairs if costs.recording]
     shown = sort_stacks({costs.stack for _, costs in found})
@@ -99,7 +100,10 @@ def cost_rows(suite: str, costs: StackCosts, among: Sequence[Path]) -> Iterator[
     """Yield the figures of each role of a stack in a suite, which may have been recorded in a similar one."""
     for role in ROLES:
         states = {key: state_figures(costs, role, key, among) for key in STATES}
-        where = {"recorded": dates(costs.records), "recording": recorded.display_name(costs.recording)}
+        where = {
+            "recorded": dates(costs.records),
+            "recording": recorded.display_name(costs.recording) if costs.recording else "",
+        }
         yield (
             {"stack": costs.stack, "suite": costs.suite, "role": role, "runs": describe_rss_runs(costs)}
             | where
@@ -112,7 +116,7 @@ def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Pat
     _, rss, live, phase = STATES[state]
     parts = find_parts(costs.stack, costs.suite, role, among, phase)
     ordered = sorted(parts.items(), key=lambda part: -part[1])
-    pairs = itertools.product((("rss", rss), ("live", live)), (("", "default"), ("low_", "low memory")))
+    pairs = itertools.product((("rss", rss), ("live", live)), PREFIXES.items())
     figures = {f"{prefix}{key}": figure(costs, role, cost, how) for (key, cost), (prefix, how) in pairs}
     command = SIZES_COMMAND.format(costs.stack) if not parts else None
     return figures | {"parts": [[name, round(size, 1)] for name, size in ordered], "command": command}
