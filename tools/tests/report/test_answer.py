@@ -40,6 +40,7 @@ def test_figures_are_those_of_the_cost_command(in_use):
             assert f"{cells['rss_at_rest_bytes'].text} B" == row["rest"][f"{prefix}rss"]["text"]
             assert f"{cells['live_heap_in_use_bytes'].text} B" == row["use"][f"{prefix}live"]["text"]
     (server,) = [row for row in rows if (row["stack"], row["role"]) == (OPENSSL, "server")]
+    assert server["in"] == "TLS 1.3, AES-256-GCM, X25519, RSA-2048" and server["live"] == "exact, to the byte"
     assert server["use"]["live"]["bytes"] == 53_000 and server["use"]["low_live"]["bytes"] == 22_000
 
 

@@ -12,7 +12,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key, newest_releases
 from tlsmem.config.releases import version
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts, find_suites
-from tlsmem.cost.screen import FOLLOWING, describe_rss_runs, describe_suite, find_figure, format_bytes
+from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, describe_suite, find_figure, format_bytes
 from tlsmem.plan import recordings as recorded
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
@@ -98,17 +98,12 @@ def stack_choice(stack: str, newest: bool) -> dict:
 
 def cost_rows(suite: str, costs: StackCosts, among: Sequence[Path]) -> Iterator[dict]:
     """Yield the figures of each role of a stack in a suite, which may have been recorded in a similar one."""
+    where = recorded.display_name(costs.recording) if costs.recording else ""
     for role in ROLES:
-        states = {key: state_figures(costs, role, key, among) for key in STATES}
-        where = {
-            "recorded": dates(costs.records),
-            "recording": recorded.display_name(costs.recording) if costs.recording else "",
-        }
-        yield (
-            {"stack": costs.stack, "suite": costs.suite, "role": role, "runs": describe_rss_runs(costs)}
-            | where
-            | states
-        )
+        about = {"stack": costs.stack, "suite": suite, "in": describe_suite(costs.suite), "role": role}
+        about["live"] = describe_cost(costs, LIVE_IN_USE)
+        about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}
+        yield about | {key: state_figures(costs, role, key, among) for key in STATES}
 
 
 def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Path]) -> dict:

@@ -5,20 +5,10 @@ from collections.abc import Sequence
 from tlsmem.cost.find_costs import SUITE
 from tlsmem.tables.table import MISSING, Cell, Table
 
-ASPECTS: tuple[str, ...] = (
-    "suite",
-    "role",
-    "part",
-    "roles",
-    "process",
-    "allocator",
-    "books",
-    "window",
-    "env",
-    "cpu",
-    "threads",
+ASPECTS = (  # columns that tell rows of one stack apart, the most important first
+    *("suite", "role", "part", "roles", "process", "allocator", "books", "window", "env", "cpu", "threads", "setting"),
+    *("recording", "status"),
 )
-ASPECTS += ("setting", "recording", "status")  # columns that tell rows of one stack apart, the most important first
 PREFERRED = {"suite": SUITE, "role": "server", "part": "server", "process": "server"}
 NEARLY = 0.75  # of the most stacks: then the preferred value is taken
 

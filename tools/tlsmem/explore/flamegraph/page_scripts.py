@@ -10,19 +10,10 @@ from tlsmem.build.shared_resources import hold_lock
 
 PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
 FETCHED = ROOT / "build/page"
-MODULES: tuple[str, ...] = (
-    "array",
-    "color",
-    "dispatch",
-    "ease",
-    "format",
-    "hierarchy",
-    "interpolate",
-    "time",
-    "time-format",
-    "timer",
+MODULES = (  # of d3, each after those that it needs
+    *("array", "color", "dispatch", "ease", "format", "hierarchy", "interpolate", "time", "time-format", "timer"),
+    *("scale", "selection", "transition"),
 )
-MODULES += ("scale", "selection", "transition")  # of d3, each after those that it needs
 LIBRARIES = {f"d3-{name}": f"dist/d3-{name}.min.js" for name in MODULES}
 LIBRARIES["d3-flame-graph"] = "dist/d3-flamegraph.umd.min.js"
 OURS = ("figure.js", "words.js", "chart.js", "controls.js")

@@ -19,7 +19,7 @@ function partsOf(figures) {
   if (live.bytes === undefined) return [];
   const split = figures.parts.map(([name, bytes]) => ({ name, bytes, ...buckets[name] }));
   const rest = live.bytes - figures.parts.reduce((sum, [, bytes]) => sum + bytes, 0);
-  const unsplit = { name: split.length ? "not in the call stacks" : "live heap", bytes: rest, colour: split.length ? "#8d99a6" : stackOf(state.stack).colour, means: split.length ? "differs between sessions: signatures, tables that grow" : "exact, counted at every allocation" };
+  const unsplit = { name: split.length ? "not in the call stacks" : "live heap", bytes: rest, colour: split.length ? "#8d99a6" : stackOf(state.stack).colour, means: split.length ? "differs between sessions: signatures, tables that grow" : "not split into parts: call stacks are not recorded" };
   const parts = rest > 0.5 ? [...split, unsplit] : split;
   if (rss.bytes === undefined) return parts;
   const more = rss.bytes - live.bytes;
@@ -73,7 +73,7 @@ function notes(row) {
   if (!row) return [html("p", {}, `${titleOf(stackOf(state.stack))} is not recorded in this suite. This command records it:`), command(`tools/measure.py deployed-config --stacks ${state.stack} --suites ${state.suite}`)];
   const figures = row[state.state];
   const [stack, low] = [stackOf(state.stack), [figures.low_rss, figures.low_live]];
-  const live = html("p", {}, `${liveName()[0].toUpperCase()}${liveName().slice(1)}: `, html("b", {}, figures.live.text), figures.live.bytes === undefined ? `. ${figures.live.why}` : ", exact.");
+  const live = html("p", {}, `${liveName()[0].toUpperCase()}${liveName().slice(1)}: `, html("b", {}, figures.live.text), figures.live.bytes === undefined ? `. ${figures.live.why}` : `, ${row.live}.`);
   const less = stack.option && low.some((one) => one.bytes !== undefined) ? html("p", {}, `With ${stack.option}: ${figures.low_rss.text} ${rssName()}, ${figures.low_live.text} ${liveName()}.`) : null;
   const split = figures.command && figures.live.bytes !== undefined ? [html("p", {}, "What the live heap is for is not recorded. This command records it:"), command(figures.command)] : [];
   const behind = html("p", { class: "answer-quiet" }, `${row.in}. Recorded ${row.recorded} in ${row.recording}. ${row.runs}.`);
