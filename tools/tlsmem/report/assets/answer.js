@@ -56,7 +56,7 @@ function partRows(figures) {
     const swatch = html("i", { class: one.outside ? `answer-swatch answer-${one.outside}` : "answer-swatch" });
     if (!one.outside) swatch.style.background = one.colour;
     const share = one.outside ? (one.outside === "absent" ? "not in RSS" : "in RSS only") : `${Math.round((100 * one.bytes) / size)} %`;
-    return html("li", {}, swatch, html("b", {}, one.name), ` ${whole(one.bytes)} B, ${share}`, one.means ? html("small", {}, one.means) : null);
+    return html("li", {}, swatch, html("b", {}, one.name), html("span", {}, ` ${whole(one.bytes)} B, ${share}`), one.means ? html("small", {}, one.means) : null);
   }));
 }
 

@@ -68,6 +68,7 @@ const waiting = new Map();
 
 report.near = (element, call) => {
   waiting.set(element, call);
+  element.classList.add("unopened");
   approach.observe(element);
 };
 
@@ -76,6 +77,7 @@ const approach = new IntersectionObserver((entries) => entries.forEach(({ target
 function arrived(element) {
   const call = waiting.get(element);
   waiting.delete(element);
+  element.classList.remove("unopened");
   approach.unobserve(element);
   call?.();
 }

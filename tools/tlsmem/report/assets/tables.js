@@ -5,7 +5,7 @@ const SHORT = 16; // rows: of fewer nothing is filtered
 const FEW = 40; // values of a column that can be chosen from
 const LONGEST = 44; // characters of one
 const FOLDED = 160; // characters of a cell: only its beginning is seen at first
-const BATCH = 60; // rows that are drawn at a time
+const BATCH = 30; // rows that are drawn at a time
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const inOrder = new Intl.Collator("en", { numeric: true });
 
@@ -91,7 +91,7 @@ class Rows {
   }
 
   note(text, number) {
-    const back = element("a", { href: `#${this.box.id}-from`, textContent: "↩", ariaLabel: `back to the table, from note ${number}` });
+    const back = element("a", { href: `#${this.box.id}`, textContent: "↩", ariaLabel: `back to the table, from note ${number}` });
     back.addEventListener("click", (event) => {
       const from = byId(`${this.box.id}-from`) ?? [...this.body.querySelectorAll("a")].find((one) => one.textContent === `${number}`);
       event.preventDefault();
@@ -254,7 +254,8 @@ class Card {
     const sort = sorted.way === "none" ? "" : `${headings[sorted.at].textContent.trim()} ${sorted.way}`;
     const at = this.boxes.indexOf(this.seen.box);
     const columns = Object.fromEntries([...this.chosen].map(([name, value]) => [`is.${name}`, value]));
-    report.address(this.id, { table: at || "", q: this.query.value, all: this.all.ariaPressed === "true" ? 1 : "", sort, ...columns });
+    clearTimeout(this.keeping); // whoever types is not kept waiting
+    this.keeping = setTimeout(() => report.address(this.id, { table: at || "", q: this.query.value, all: this.all.ariaPressed === "true" ? 1 : "", sort, ...columns }), 250);
   }
 
   async choose(asked) {
