@@ -91,8 +91,10 @@ check: ## test the meters, the drivers and the tools; STACKS=... or all builds a
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
 
 .PHONY: bench
-bench: names packages-mem setup core stacks-mem ## what metering costs: runs under the heap meter against plain ones
+bench: names packages-mem packages-check-pages setup core stacks-mem build/pages-venv/ready ## what metering costs: runs under the heap meter against plain ones; weight and times of the report
 	@.venv/bin/python tools/dev/bench_meter.py $(call flags,$(takes))
+	@.venv/bin/python tools/report.py --out build/report.html
+	@build/pages-venv/bin/python tools/dev/bench_page.py build/report.html
 
 .PHONY: bench-attribution
 bench-attribution: names packages-mem packages-selfcheck setup core build/core/libmarks.so stacks-mem

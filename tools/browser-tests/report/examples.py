@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Reports for the browser's tests: `examples.py DIRECTORY`; of the newest recordings, and small ones by hand."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,15 +19,26 @@ from tlsmem.tables import render
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 
 
-def write(folder: Path, name: str, read: list[Recording]) -> None:
-    sections = build_report.sections(read)
-    (folder / f"{name}.html").write_text(page.page("What a TLS session costs", build_report.subtitle(read), sections))
+def write(folder: Path, name: str, read: list[Recording], among: list[Path] | None = None) -> None:
+    sections = build_report.sections(read, among)
+    (folder / f"{name}.html").write_text(page.page(build_report.TITLE, build_report.SENTENCE, sections))
+
+
+def write_costs(folder: Path) -> None:
+    """What tools/cost.py says of every library's newest release."""
+    command = [sys.executable, TOOLS / "cost.py", "--format", "json"]
+    (table,) = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["tables"]
+    (folder / "costs.json").write_text(json.dumps(table["rows"]))
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder, "report", list(recordings.by_machine(recordings.load_newest(TOOLS.parent / "data"))))
+    newest = list(recordings.by_machine(recordings.load_newest(TOOLS.parent / "data")))
+    write(folder, "report", newest, build_report.find_committed())
+    plain = [one._replace(pictures=()) for one in build_report.sections(newest, build_report.find_committed())]
+    list(page.write_directory(build_report.TITLE, build_report.SENTENCE, plain, folder / "report-files"))
+    write_costs(folder)
     small = list(recordings.by_machine(recordings.load_recordings([RECORDING])))
     write(folder, "report-small", small)
     (folder / "report-small").mkdir(exist_ok=True)

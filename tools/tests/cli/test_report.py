@@ -18,7 +18,15 @@ import pytest
 from tests.support import forked_command, synthetic, synthetic_timed
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import report
-from tlsmem.report import build_report, differing_settings, inventory_section, page, recordings, table_html
+from tlsmem.report import (
+    build_report,
+    default_rows,
+    differing_settings,
+    inventory_section,
+    page,
+    recordings,
+    table_html,
+)
 from tlsmem.report.recordings import letters
 from tlsmem.report.sections import Picture, Section, ShownTable, identifier
 from tlsmem.schema import read_records, records
@@ -55,6 +63,10 @@ def tables(read) -> dict[str, Table]:
 def text_page(read) -> str:
     """Without pictures, which take long to draw."""
     return page.page("Title", "subtitle", [one._replace(pictures=()) for one in build_report.sections(read)])
+
+
+def unpack(packed: str) -> dict:
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 def run(*arguments, **kind):
@@ -108,7 +120,6 @@ def test_nothing_but_failures_is_a_page_that_says_so(tmp_path, snapshot):
     text, warnings = text_page(found), list(inventory_section.warnings(found))
     assert warnings == snapshot
     assert warnings and all(html.escape(said) in text for said in warnings)
-    assert "killed by SIGKILL: no word on stderr" in text
     gone = row(tables(found)["without"], stack=OPENSSL)
     assert (gone["status"].text, gone["runs"].value, gone["suites"].text) == ("failed", 2, SUITE)
     assert all(cell.note for one in tables(found)["cost-heap"].rows for cell in one if cell.text == "–")
@@ -121,7 +132,8 @@ def test_a_stack_that_cannot_do_a_suite_says_why_in_its_row(tmp_path):
     found = read(tmp_path, runs)
     cells = row(tables(found)["cost-heap"], stack=RUSTLS, suite="tls12-rsa-aes256", role="client")
     assert (cells["established"].text, cells["established"].note) == ("–", "unsupported: has no TLSv1.2")
-    assert "unsupported: has no TLSv1.2" in text_page(found)
+    packed = unpack(table_html.html_table(ShownTable(tables(found)["cost-heap"], "command")).packed)
+    assert "unsupported: has no TLSv1.2" in packed["notes"]
 
 
 def test_machines_are_told_apart_and_rows_say_which(tmp_path):
@@ -251,26 +263,37 @@ def test_data_of_a_section_ends_no_tag():
 
 def test_every_figure_is_in_markdown_csv_and_the_page_alike(two):
     for name, table in tables(two).items():
-        shown = table_html.html_table(ShownTable(table, "command"))
-        seen = [[cell.text for cell in one] for one in shown.rows]
+        packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
+        seen = [[cell if isinstance(cell, str) else cell[0] for cell in cells] for cells, _ in packed["rows"]]
         lines = [line for line in render.markdown(table).splitlines() if line.startswith("|")][2:]
         markdown = [[re.sub(r" [⁰¹²³⁴⁵⁶⁷⁸⁹]+$", "", text.strip()) for text in line[1:-1].split("|")] for line in lines]
         assert seen == markdown, name
-        text = zlib.decompress(base64.b64decode(shown.csv)).decode()
+        text = "\n".join([packed["heading"], *(line for _, line in packed["rows"]), ""])
         assert text == render.comma_separated(table)
         assert len(list(csv.reader(io.StringIO(text)))) == 1 + len(table.rows)
 
 
-def test_notes_lead_to_their_cells_and_back():
-    rows = [
-        [text_cell("a"), missing_cell("why so")],
-        [text_cell("b"), missing_cell("why so")],
-        [text_cell("c"), text_cell("1")],
-    ]
+def test_cells_name_their_notes_by_number():
+    rows = [[text_cell("a"), missing_cell("why so")], [text_cell("b"), missing_cell("why so")]]
+    rows.append([text_cell("c"), text_cell("1")])
     table = Table("small", "Small", "Caption.", [Column("stack", "stack", left=True), Column("x", "x")], rows)
-    text = page.page("T", "s", [Section("one", "One", tables=(ShownTable(table, "command"),))])
-    assert text.count('href="#table-small-n1"') == 2 and text.count('id="table-small-r1"') == 1
-    assert '<li id="table-small-n1"><span>why so</span> <a href="#table-small-r1"' in text
+    packed = unpack(table_html.html_table(ShownTable(table, "command")).packed)
+    assert [cells for cells, _ in packed["rows"]] == [["a", ["–", 1]], ["b", ["–", 1]], ["c", "1"]]
+    assert packed["notes"] == ["why so"] and packed["first"] is None
+
+
+def settings_table(*rows: tuple[str, str, str, str]) -> Table:
+    columns = [Column(name, name, left=True) for name in ("stack", "suite", "role")] + [Column("bytes", "bytes")]
+    return Table("t", "T", "Caption.", columns, [[*map(text_cell, row)] for row in rows])
+
+
+def test_one_row_a_stack_stands_there_at_first_in_the_setting_of_the_most_stacks():
+    few = [("a", "tls12", "client", "1"), ("a", SUITE, "client", "1"), ("a", SUITE, "server", "1")]
+    few += [("b", "tls12", "server", "1"), ("c", "tls12", "client", "1"), ("c", "tls12", "server", "1")]
+    assert default_rows.default_rows(settings_table(*few)) == [0, 3, 5]
+    most = [*few, ("b", SUITE, "server", "1"), ("c", SUITE, "server", "1")]
+    assert default_rows.default_rows(settings_table(*most)) == [2, 6, 7]
+    assert default_rows.default_rows(settings_table(("a", SUITE, "server", "1"), ("b", SUITE, "server", "1"))) is None
 
 
 def test_a_picture_that_cannot_be_is_a_sentence_in_its_place():
@@ -387,8 +410,11 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
     made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
     result = run(made, "--format", "files", "-o", tmp_path / "out")
     assert result.returncode == 0, result.stderr
-    written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == {line.rpartition("/")[2] for line in result.stdout.splitlines()}
+    written = {str(path) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert written == {*result.stdout.splitlines()}
+    written = {path.rpartition("/")[2] for path in written}
+    assert {"index.html", "packed-answer.js", "table-cost-heap-packed.js", "picture-memory-svg.js"} <= written
+    assert '<script type="text/plain"' not in (tmp_path / "out/index.html").read_text()
     assert {"cost-heap.md", "cost-heap.csv", "memory.png", "memory.svg"} <= written
     text = run(made, "--format", "csv", "--table", "cost-heap").stdout
     assert (tmp_path / "out/cost-heap.csv").read_text() == text

@@ -42,7 +42,7 @@ def known(path):
 
 
 def unpacked(section):
-    return json.loads(zlib.decompress(base64.b64decode(section.data["packed"])))
+    return json.loads(zlib.decompress(base64.b64decode(section.packed)))
 
 
 @cache
@@ -168,14 +168,14 @@ def test_rss_lines_are_the_slopes_of_the_tables():
 
 def test_where_there_is_no_room_trees_are_left_out_and_each_stack_keeps_one():
     where, found = [recording(runs(TOGETHER))], known(TOGETHER)
-    whole = len(phase_section.fitting(where, found, 10**7))
-    text = phase_section.fitting(where, found, whole - 2_000)
+    whole = len(phase_section.fitting(where, found, phase_section.trees(found), 10**7))
+    text = phase_section.fitting(where, found, phase_section.trees(found), whole - 2_000)
     entries = json.loads(zlib.decompress(base64.b64decode(text)))["entries"]
     assert len(text) <= whole - 2_000
     assert any(one["left_out"] and one["tree"] is None for one in entries)
     assert {one["stack"] for one in entries if one["tree"] is not None} == {OPENSSL, "rustls+aws-lc@0.23.46"}
     with pytest.raises(ValueError, match="needs more than 1,000 bytes"):
-        phase_section.fitting(where, found, 1_000)
+        phase_section.fitting(where, found, phase_section.trees(found), 1_000)
 
 
 def of_one_n():

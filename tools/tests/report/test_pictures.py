@@ -54,7 +54,7 @@ def test_commands_name_a_recording_with_a_blank_in_its_name(tmp_path):
     (found,) = read(tmp_path, runs, name="2026-01-3{} of a friend's")
     sections = build_report.sections([found])
     commands = [one.command for section in sections for one in (*section.tables, *section.pictures, *section.files)]
-    assert {section.id for section in sections} >= {"glance", "cost", "time", "measured"} and len(commands) > 10
+    assert {section.id for section in sections} >= {"answer", "cost", "time", "measured"} and len(commands) > 10
     assert [command for command in commands if found.path not in shlex.split(command)] == []
 
 

@@ -88,14 +88,14 @@ def choose_setting(runs: Sequence[Record]) -> Setting | None:
     return plain[0] if plain else None
 
 
-def find_parts(stack: str, suite: str, role: Role, among: Sequence[Path]) -> dict[str, float]:
-    """Return the bytes of a session in use by bucket, by its call stacks; empty where none are recorded."""
+def find_parts(stack: str, suite: str, role: Role, among: Sequence[Path], phase: str = IN_USE) -> dict[str, float]:
+    """Return the bytes of a session by bucket at the end of the phase; empty where no call stacks are recorded."""
     variant = name_variant(suite, tickets=LIBRARY)
     for path in among:
         for run in recordings.load_stack(path, stack):
             if run.has_sites and run.status == "measured" and run.suite == variant and has_full_records(run):
                 sums = BucketSums(sites_reader.profile_from_record(run))
-                held = sums.live_by_bucket(IN_USE, role)
+                held = sums.live_by_bucket(phase, role)
                 return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in held.items()}
     return {}
 

@@ -12,7 +12,9 @@ from tlsmem.base.printable import printable_text
 from tlsmem.base.repository import DATA, LOCAL
 from tlsmem.config.choices import FILE_FORMATS, FILES, HTML
 from tlsmem.explore import profile_output
+from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
+    answer_section,
     cost_section,
     files,
     inventory_section,
@@ -20,7 +22,6 @@ from tlsmem.report import (
     phase_section,
     recordings,
     residuals_section,
-    summary_section,
     timed_section,
     waterfall_section,
 )
@@ -29,8 +30,11 @@ from tlsmem.report.sections import Section
 from tlsmem.schema import recording_files
 from tlsmem.tables import render
 
+TITLE = "What a TLS session costs"
+SENTENCE = (
+    "How much memory one TLS session takes in each library, what that memory is for, and how fast handshakes are."
+)
 MAKERS = (
-    summary_section,
     cost_section,
     phase_section,
     residuals_section,
@@ -41,18 +45,10 @@ MAKERS = (
 OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(FILE_FORMATS, Path(profile_output.STDOUT))
 
 
-def sections(read: Sequence[Recording]) -> list[Section]:
-    """In the order of the page; those that have something to say."""
-    made = (maker.section(read) for maker in MAKERS)
-    return [section for section in made if section]
-
-
-def subtitle(read: Sequence[Recording]) -> str:
-    """What it is of, in a line."""
-    records = [record for one in read for record in one.records]
-    counted = {"stack": {one.stack for one in records}, "suite": {one.suite for one in records}}
-    counts = [f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in counted.items()]
-    return f"{len(records):,} runs of {' in '.join(counts)}, recorded {inventory_section.dates(records)}"
+def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> list[Section]:
+    """Return the sections in the order of the page. Costs are looked up in `among`, by default in what was read."""
+    others = (maker.section(read) for maker in MAKERS)
+    return [answer_section.section(read, among), *(section for section in others if section)]
 
 
 def run(given: argparse.Namespace) -> None:
@@ -62,18 +58,27 @@ def run(given: argparse.Namespace) -> None:
     profile_output.check_outputs([str(output)] if given.format != FILES else [], map(str, named))
     loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
-    made = sections(read)
+    made = sections(read, None if named else find_committed())
+    source = recordings.digest(loaded)
     if given.format == FILES:
+        made = [one._replace(pictures=tuple(one.pictures)) for one in made]  # the page takes them, and then the files
         with stdout.exit_on_write_error():
+            print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
             print(*files.write(made, output), sep="\n")
     elif given.format == HTML:
         output.parent.mkdir(parents=True, exist_ok=True)
-        profile_output.write_text(
-            page.page("What a TLS session costs", subtitle(read), made, recordings.digest(loaded)), str(output)
-        )
+        profile_output.write_text(page.page(TITLE, SENTENCE, made, source), str(output))
         print(f"report: {output}: {output.stat().st_size / 1e6:.2f} MB", file=sys.stderr)
     else:
         profile_output.write_text(render.format_tables(files.tables(made, given.table), given.format), str(output))
+
+
+def find_committed() -> list[Path] | None:
+    """Return the recordings that tools/cost.py reads by default; None where nothing is committed."""
+    try:
+        return plan_recordings.find_recordings(None)
+    except ValueError:
+        return None
 
 
 def resolve_output(given: argparse.Namespace) -> Path:

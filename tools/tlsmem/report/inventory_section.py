@@ -29,7 +29,16 @@ def section(recordings: Sequence[Recording]) -> Section:
     ]
     command = f"tools/report.py {recording_arguments(*recordings)} --format markdown --table"
     shown = tuple(ShownTable(table, f"{command} {table.name}") for table in made if table.rows)
-    return Section("measured", "What was measured", remarks(describe_left_out(recordings)), tables=shown)
+    html = Markup("<p>{}.</p>\n").format(describe_runs(recordings)) + remarks(describe_left_out(recordings))
+    return Section("measured", "What was measured", html, tables=shown)
+
+
+def describe_runs(recordings: Sequence[Recording]) -> str:
+    """Return how many runs of how many stacks and suites there are, and when they were recorded."""
+    records = [record for one in recordings for record in one.records]
+    distinct = {"stack": {one.stack for one in records}, "suite": {one.suite for one in records}}
+    counts = [f"{len(found)} {name}{'s' * (len(found) != 1)}" for name, found in distinct.items()]
+    return f"{len(records):,} runs of {' in '.join(counts)}, recorded {dates(records)}"
 
 
 def describe_left_out(recordings: Sequence[Recording]) -> list[str]:

@@ -1,32 +1,32 @@
-"""One page of sections that needs nothing else."""
+"""The page of sections: in one file that needs nothing else, or with its data in files beside it."""
 
 import base64
 import hashlib
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from tlsmem.explore import profile_output
 from tlsmem.report import embedded_pictures, table_html
-from tlsmem.report.sections import ASSETS, Section, deflate_base64, mark_code, read_asset
+from tlsmem.report.embedded_pictures import PictureCard
+from tlsmem.report.sections import ASSETS, Section, mark_code, read_asset
 
-MOST = 3_000_000  # bytes of a page
+MOST = 1_200_000  # bytes of a page in one file
 TOO_LARGE = f"it would make this page larger than {MOST / 1e6:g} MB; the command makes it"
 SCRIPTS = ("page.js", "tables.js", "pictures.js")
 STRICT = '"use strict";\n'
+INDEX, DATA = "index.html", "data"  # of a page with its data in files
+
+Payload = Callable[[str, str], Markup]  # takes in a packed text under its id
 
 
 def pack_json(data: object) -> Markup:
     """JSON that ends no tag: within a script element nothing is escaped."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
-
-
-def breakable(name: str) -> Markup:
-    """Where a narrow window may break the name of a stack: nowhere else, a hyphen included."""
-    return Markup(re.sub("([+@])", r"\1<wbr>", str(escape(name))))
 
 
 def script(sections: Sequence[Section]) -> str:
@@ -38,47 +38,78 @@ def script(sections: Sequence[Section]) -> str:
 
 
 def page(title: str, subtitle: str, sections: Sequence[Section], source: str | None = None) -> str:
-    """Below MOST: what is more goes without its largest pictures, each with a sentence. ValueError where that is not
-    enough. `source` stands for the recordings: their pictures are drawn once."""
-    drawn = script(sections)
+    """Return a page below MOST: what is more goes without its largest pictures, each with a sentence.
+
+    Raises ValueError where that is not enough. `source` stands for the recordings: their pictures are drawn once."""
+    parts = page_parts(title, subtitle, sections)
+    pictures = {section.id: embedded_pictures.cards(section.pictures, source) for section in sections}
+    while len((text := template(inline_payload).render(parts, pictures=pictures)).encode()) > MOST:
+        pictures = without_largest(pictures)
+    return text
+
+
+def write_directory(
+    title: str, subtitle: str, sections: Sequence[Section], folder: Path, source: str | None = None
+) -> Iterator[Path]:
+    """Write the page with all its data in files that it loads by script tags; yield each file."""
+    sections = [one._replace(packed=one.whole()) if one.whole else one for one in sections]
+    (folder / DATA).mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+
+    def payload(name: str, packed: str) -> Markup:
+        written.append(folder / DATA / f"{name}.js")
+        profile_output.write_text(f"payload({json.dumps(name)},{json.dumps(packed)});\n", str(written[-1]))
+        return Markup()
+
+    parts = page_parts(title, subtitle, sections, beside="'self' file:")
+    pictures = {section.id: embedded_pictures.cards(section.pictures, source) for section in sections}
+    text = template(payload).render(parts, pictures=pictures)
+    profile_output.write_text(text, str(folder / INDEX))
+    yield from [folder / INDEX, *written]
+
+
+def inline_payload(name: str, packed: str) -> Markup:
+    """Return the element that holds a packed text within the page."""
+    return Markup('<script type="text/plain" id="{}">{}</script>').format(name, packed)
+
+
+def page_parts(title: str, subtitle: str, sections: Sequence[Section], beside: str = "") -> dict[str, object]:
+    """Return what the template takes, but pictures. `beside`: where else scripts may come from."""
+    body = script(sections)
     styles = dict.fromkeys(text for section in sections for text in section.styles)
     cards = {section.id: table_html.cards(section.tables) for section in sections}
     columns = (
         table_html.column_style(table) for several in cards.values() for card in several for table in card.tables
     )
-    parts = {
+    return {
         "title": title,
         "subtitle": subtitle,
         "sections": sections,
         "tables": cards,
-        "scripts": [plain(drawn)],
-        "policy": f"'sha256-{digest(drawn)}'",
+        "scripts": [plain(body)],
+        "policy": f"'sha256-{digest(body)}' {beside}".strip(),
         "style": plain(read_asset("page.css") + "".join([*styles, *columns])),
     }
-    pictures = {section.id: embedded_pictures.cards(section.pictures, source) for section in sections}
-    return fitting(template(), parts, pictures)
 
 
-def template() -> jinja2.Template:
+def template(payload: Payload) -> jinja2.Template:
     loader = jinja2.FileSystemLoader(ASSETS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"packed": pack_json, "deflated": deflate_base64, "coded": mark_code, "breakable": breakable}
+    environment.filters |= {"packed": pack_json, "coded": mark_code}
+    environment.globals["payload"] = payload
     return environment.get_template("page.html.jinja")
 
 
-def fitting(
-    made: jinja2.Template, parts: dict[str, object], pictures: dict[str, list[embedded_pictures.PictureCard]]
-) -> str:
-    while len((text := made.render(parts, pictures=pictures)).encode()) > MOST:
-        drawn = [one for cards in pictures.values() for card in cards for one in card.pictures if one.svg]
-        if not drawn:
-            raise ValueError(f"the page would be larger than {MOST / 1e6:g} MB; name fewer recordings")
-        largest = max(drawn, key=lambda one: len(one.svg))
-        pictures = {
-            id: [embedded_pictures.omit_picture(card, largest, TOO_LARGE) for card in cards]
-            for id, cards in pictures.items()
-        }
-    return text
+def without_largest(pictures: dict[str, list[PictureCard]]) -> dict[str, list[PictureCard]]:
+    """Return the cards with a sentence in the place of the largest picture. ValueError where there is none."""
+    drawn = [one for cards in pictures.values() for card in cards for one in card.pictures if one.svg]
+    if not drawn:
+        raise ValueError(f"the page would be larger than {MOST / 1e6:g} MB; name fewer recordings")
+    largest = max(drawn, key=lambda one: len(one.svg))
+    return {
+        section: [embedded_pictures.omit_picture(card, largest, TOO_LARGE) for card in cards]
+        for section, cards in pictures.items()
+    }
 
 
 def plain(text: str) -> Markup:

@@ -10,18 +10,20 @@ from markupsafe import Markup, escape
 
 from tlsmem.base.phase_names import READABLE_NAMES
 from tlsmem.build.commands import BuildFailed
+from tlsmem.config.libraries import libraries, library_key, newest_releases
 from tlsmem.explore.flamegraph import page_scripts
 from tlsmem.explore.flamegraph.page_scripts import Scripts
 from tlsmem.plots import buckets
-from tlsmem.plots.bucket_panel import BUCKET_STYLES, style_of_bucket, text_on
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets import rules
 from tlsmem.report import flame_trees, phase_figures, ranking
+from tlsmem.report.bucket_looks import bucket_look, ordered_buckets
 from tlsmem.report.phase_figures import PAIR, StackInSuite
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Picture, Section, read_asset
 
-ROOM = 700_000  # bytes of the packed figures and call stacks; with what draws them below 1.2 MB
+ROOM = 400_000  # bytes of the packed figures and call stacks in a page of one file
+ROOM_OF_FILE = 20_000_000  # and in a file of their own
 FAMILIES = ("openssl", "rustls")  # beside each other when the page is opened
 OWN = ("phase_words.js", "phase_chart.js", "phase_flames.js", "phase_details.js", "phases.js")
 
@@ -45,9 +47,18 @@ def section(recordings: Sequence[Recording]) -> Section | None:
     libraries, unflamed = fetched()
     html = Markup(read_asset("phases.html")).format(licences=escape("\n\n".join(libraries.licences)))
     scripts = (*libraries.scripts, read_asset("charts.js"), "".join(map(read_asset, OWN)))
-    data = {"packed": fitting(recordings, found, ROOM), "unflamed": unflamed}
     styles = (read_asset("charts.css"), read_asset("phases.css"), colours())
-    return Section("phases", "Memory by phase", html, data, scripts, styles, files=pictures(recordings, found))
+    return Section(
+        "phases",
+        "Memory by phase",
+        html,
+        {"unflamed": unflamed},
+        fitting(recordings, found, newest_trees(found), ROOM),
+        partial(fitting, recordings, found, trees(found), ROOM_OF_FILE),
+        scripts,
+        styles,
+        files=pictures(recordings, found),
+    )
 
 
 def pictures(recordings: Sequence[Recording], found: Sequence[PhaseEntry]) -> tuple[Picture, ...]:
@@ -87,12 +98,23 @@ def places(number: int, recording: Recording) -> Iterator[PhaseEntry]:
         yield PhaseEntry(number, at, names, found, tree, run.sessions if run else 0)
 
 
-def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], room: int) -> str:
-    """Packed, with as many trees as fit, one of each stack first. ValueError when figures alone do not fit."""
+def trees(found: Sequence[PhaseEntry]) -> list[int]:
+    """Return the places that have call stacks, one of each stack first."""
     order = sorted(range(len(found)), key=lambda at: (place_in(found, at), at))
-    trees = [at for at in order if found[at].tree]
-    kept = len(trees)
-    while len(text := flame_trees.pack_json(page_data(recordings, found, set(trees[:kept])))) > room:
+    return [at for at in order if found[at].tree]
+
+
+def newest_trees(found: Sequence[PhaseEntry]) -> list[int]:
+    """Return those of each library's newest release; of a stack of no known library, all."""
+    names = {at: found[at].at.stack for at in trees(found)}
+    newest = newest_releases(names.values()).values()
+    return [at for at, stack in names.items() if stack in newest or library_key(stack) not in libraries()]
+
+
+def fitting(recordings: Sequence[Recording], found: Sequence[PhaseEntry], wanted: Sequence[int], room: int) -> str:
+    """Pack the figures, with as many of the wanted trees as fit. ValueError when figures alone do not fit."""
+    kept = len(wanted)
+    while len(text := flame_trees.pack_json(page_data(recordings, found, set(wanted[:kept])))) > room:
         if not kept:
             raise ValueError(f"memory by phase of {len(found):,} stacks and suites needs more than {room:,} bytes")
         kept = min(kept - 1, kept * room // len(text))
@@ -113,7 +135,11 @@ def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept
     numbers = dict(zip(order, grown.pop("tree"), strict=True))
     named = [{"name": one.name, "path": shlex.quote(one.path), "machine": one.machine} for one in recordings]
     entries = [entry(one, numbers.get(at)) for at, one in enumerate(found)]
-    about = {"readable": READABLE_NAMES, "buckets": [looks(bucket) for bucket in ordered()], "opens": opens(found)}
+    about = {
+        "readable": READABLE_NAMES,
+        "buckets": [bucket_look(bucket) for bucket in ordered_buckets()],
+        "opens": opens(found),
+    }
     return about | grown | {"recordings": named, "entries": entries}
 
 
@@ -147,20 +173,7 @@ def same_row(one: PhaseEntry, other: PhaseEntry) -> bool:
     return (one.recording, one.at.suite) == (other.recording, other.at.suite)
 
 
-def ordered() -> list[str]:
-    """Buckets from below, as in the picture of buckets."""
-    looked = [look.bucket for look in BUCKET_STYLES]
-    return looked + [bucket for bucket in rules.buckets() if bucket not in looked]
-
-
-def looks(bucket: str) -> dict[str, str]:
-    look = style_of_bucket(bucket)
-    means = rules.buckets().get(bucket, "")
-    shown = {"colour": look.colour, "text": text_on(look.colour), "hatch": look.hatch}
-    return {"bucket": bucket, "short": look.short, "means": means} | shown
-
-
 def colours() -> str:
     """Text on a bucket's colour in flamegraphs."""
     rule = '#phases rect[fill="{}"] ~ foreignObject .d3-flame-graph-label {{ color: {} }}\n'
-    return "".join(rule.format(one["colour"], one["text"]) for one in map(looks, ordered()))
+    return "".join(rule.format(one["colour"], one["text"]) for one in map(bucket_look, ordered_buckets()))

@@ -116,9 +116,9 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         (read_asset("charts.css"), read_asset("residuals.css")),
     )
     html = Markup(read_asset("residuals.html"))
-    data = {"packed": pack_json({"groups": groups, "quantities": list(RSS_PHASES)})}
+    packed = pack_json({"groups": groups, "quantities": list(RSS_PHASES)})
     files = tuple(pictures(recordings, groups))
-    return Section("residuals", TITLE, html, data, scripts, styles, files=files)
+    return Section("residuals", TITLE, html, packed=packed, scripts=scripts, styles=styles, files=files)
 
 
 def pictures(recordings: Sequence[Recording], groups: Sequence[dict]) -> Iterator[Picture]:

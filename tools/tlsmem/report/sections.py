@@ -2,7 +2,8 @@
 
 A maker is `section(recordings: Sequence[Recording]) -> Section | None`; None where there is nothing that it could say.
 The page puts `<section id="{id}">` with the title as `<h2>` around `html`, then each picture and each table in a card
-of its own, a row into the table of contents, and `data` into `<script type="application/json" id="data-{id}">`.
+of its own, a row into the table of contents, `data` into `<script type="application/json" id="data-{id}">`, and
+`packed` into a payload, which stands in the page or in a file beside it.
 Every id within `html` begins with the section's, and no element has a handler of its own: the policy forbids it, and
 all that is loaded from elsewhere.
 
@@ -11,6 +12,7 @@ all that is loaded from elsewhere.
 each text once however many sections have it, as the body of a function that is given `report` (assets/page.js):
 
     report.data("phases")            what `data` holds; parsed when first asked for
+    report.unpacked("phases")        a promise of what `packed` holds
     report.section("phases")         its element
     report.say("3 rows are shown")   to a screen reader, in the page's live region
     report.copy(text, button)        to the clipboard; the button says so
@@ -40,8 +42,6 @@ class ShownTable(NamedTuple):
     command: str  # that makes it again
     group: str | None = None  # tables of one group stand in one card, with a switch between them
     label: str = ""  # of its button in that switch
-    bar: str = ""  # key of the column whose cells are drawn as bars too
-    mark: str = ""  # and of the one whose values are marked at these bars
 
 
 class Picture(NamedTuple):
@@ -58,7 +58,9 @@ class Section(NamedTuple):
     id: str
     title: str
     html: Markup = Markup()
-    data: dict[str, Any] | None = None
+    data: dict[str, Any] | None = None  # small: stands in the page as it is
+    packed: str | None = None  # what deflate_base64 made of JSON
+    whole: Callable[[], str] | None = None  # the same with all that a page in one file has no room for
     scripts: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
     pictures: Iterable[Picture] = ()  # gone through once, and only where pictures are wanted

@@ -1,8 +1,10 @@
-"""Tables as HTML: what people read; and their lines of CSV, which a browser copies."""
+"""Tables as the page takes them: their heads as HTML, and their rows, notes and CSV packed, for the browser to draw."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tlsmem.report.default_rows import default_rows
 from tlsmem.report.differing_settings import MARK_COLUMN
 from tlsmem.report.sections import ShownTable, deflate_base64, identifier
 from tlsmem.tables import render
@@ -10,21 +12,11 @@ from tlsmem.tables.render import drop_silent_columns
 from tlsmem.tables.table import Cell, Column, Table
 
 LONG = 44  # characters of a cell: broken into lines
-FOLDED = 160  # characters: only its beginning is seen at first
 HEADS = ("stack", "setting", "recording")  # the first of these that a table has is the head of its rows
 
 
-class HtmlCell(NamedTuple):
-    text: str
-    note: int | None
-    anchored: bool  # whether it is the first with this note, to which the note leads back
-    marks: tuple[str, ...]
-    begins: str  # of a text that is folded up to this
-    bar: tuple[float, ...] | None = None  # its end and its mark, in percent of the widest
-
-
 class HtmlTable(NamedTuple):
-    """As a template takes it; of its rows and columns only those that people are shown."""
+    """A table as the template takes it; of its columns only those that people are shown."""
 
     name: str
     title: str
@@ -33,10 +25,10 @@ class HtmlTable(NamedTuple):
     command: str
     columns: tuple[Column, ...]
     head: int  # the column that names the row
-    rows: tuple[tuple[HtmlCell, ...], ...]
-    notes: tuple[str, ...]
+    marks: int | None  # the column whose parts are marked
+    long: tuple[int, ...]  # columns with texts of several lines
     without: tuple[str, ...]
-    csv: str  # the lines of all columns, packed
+    packed: str  # rows, notes and CSV: pack_rows
 
 
 class TableCard(NamedTuple):
@@ -48,7 +40,7 @@ class TableCard(NamedTuple):
 
 
 def cards(several: Iterable[ShownTable]) -> list[TableCard]:
-    """Those of one group in one card."""
+    """Return the cards: tables of one group are in one."""
     groups: dict[str, list[ShownTable]] = {}
     for shown in several:
         groups.setdefault(shown.group or shown.table.name, []).append(shown)
@@ -56,7 +48,7 @@ def cards(several: Iterable[ShownTable]) -> list[TableCard]:
 
 
 def title(some: list[ShownTable]) -> str:
-    """Of several what their titles begin with, up to the colon."""
+    """Return a table's title; of several what their titles begin with, up to the colon."""
     first = some[0].table.title
     return first if len(some) == 1 else first.partition(":")[0]
 
@@ -65,51 +57,47 @@ def html_table(shown: ShownTable) -> HtmlTable:
     table = drop_silent_columns(shown.table)
     keys = [column.key for column in table.columns]
     head = next((keys.index(key) for key in HEADS if key in keys), 0)
-    csv = deflate_base64(render.comma_separated(shown.table))
-    told = (
+    marks = keys.index(MARK_COLUMN.key) if MARK_COLUMN.key in keys else None
+    long = tuple(at for at in range(len(keys)) if any(len(row[at].text) > LONG for row in table.rows))
+    return HtmlTable(
         identifier(f"table-{table.name}"),
         table.title,
         table.caption,
         shown.label or table.title,
         shown.command,
         tuple(table.columns),
+        head,
+        marks,
+        long,
+        tuple(table.without),
+        pack_rows(shown.table, table),
     )
-    return HtmlTable(*told, head, tuple(rows(table, shown)), tuple(table.notes()), tuple(table.without), csv)
 
 
-def rows(table: Table, shown: ShownTable) -> Iterator[tuple[HtmlCell, ...]]:
-    numbers, met = table.notes(), set()
-    keys = [column.key for column in table.columns]
-    for row, ends in zip(table.rows, bars(table, shown), strict=True):
-        made = (html_cell(cell, numbers, met, key == MARK_COLUMN.key) for cell, key in zip(row, keys, strict=True))
-        yield tuple(one._replace(bar=ends) if key == shown.bar else one for one, key in zip(made, keys, strict=True))
+def pack_rows(whole: Table, seen: Table) -> str:
+    """Pack what is seen of a table, each row beside its line of CSV, which has all columns: so they pack small.
+
+    A cell is its text, or text and number of note."""
+    numbers = seen.notes()
+    heading, *lines = render.comma_separated(whole).rstrip("\n").split("\n")
+    rows = [[pack_cells(row, numbers), line] for row, line in zip(seen.rows, lines, strict=True)]
+    packed = {"rows": rows, "heading": heading, "notes": [*numbers], "first": default_rows(whole)}
+    return deflate_base64(json.dumps(packed, ensure_ascii=False, separators=(",", ":")))
 
 
-def bars(table: Table, shown: ShownTable) -> list[tuple[float, ...] | None]:
-    """Of each row where its bar ends and where its mark is, in percent of the widest; None of a table without bars."""
-    at = [index for name in (shown.bar, shown.mark) for index, one in enumerate(table.columns) if one.key == name]
-    sizes = [[float(row[index].value["bytes"]) if row[index].value else 0.0 for index in at] for row in table.rows]
-    widest = max((size for some in sizes for size in some), default=0.0)
-    return [tuple(round(100 * size / widest, 1) for size in some) if widest else None for some in sizes]
-
-
-def html_cell(cell: Cell, numbers: dict[str, int], met: set[int], split: bool) -> HtmlCell:
-    number = numbers.get(cell.note)
-    first = number is not None and number not in met
-    met.add(number)
-    marks = tuple(filter(None, cell.text.split("; "))) if split else ()
-    return HtmlCell(cell.text, number, first, marks, cell.text[:LONG] if len(cell.text) > FOLDED else "")
+def pack_cells(row: Sequence[Cell], numbers: dict[str, int]) -> list:
+    return [[cell.text, numbers[cell.note]] if cell.note in numbers else cell.text for cell in row]
 
 
 def column_style(table: HtmlTable) -> str:
-    """Of its columns of words, said once and not at every cell; long texts are broken into lines."""
-    columns = list(enumerate(table.columns, start=1))
-    long = [at for at, _ in columns if any(len(row[at - 1].text) > LONG for row in table.rows)]
-    rules = {"text-align:left": [at for at, column in columns if column.left]}
-    rules["white-space:normal;min-width:34ch"] = long
-    rules["white-space:normal;overflow-wrap:anywhere"] = [at for at in long if at - 1 == table.head]
+    """Return the style of its columns of words, said once and not at every cell; long texts are broken into lines."""
+    rules = {
+        "text-align:left": [at for at, column in enumerate(table.columns) if column.left],
+        "white-space:normal;min-width:34ch": table.long,
+        "white-space:normal;overflow-wrap:anywhere": [at for at in table.long if at == table.head],
+    }
     return "".join(
-        f"{','.join(f'#{table.name} tbody :nth-child({at})' for at in places)}{{{rule}}}\n"
+        f"{','.join(f'#{table.name} tbody :nth-child({at + 1})' for at in places)}{{{rule}}}\n"
         for rule, places in rules.items()
         if places
     )

@@ -4,11 +4,15 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from markupsafe import Markup
+
 from tlsmem.plots.timed import handshake_kinds, pictures
 from tlsmem.report import differing_settings
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Picture, Section, ShownTable
-from tlsmem.stats.timed_selection import TimedSelection
+from tlsmem.stats import timed_rates, timed_summary
+from tlsmem.stats.timed_selection import TimedSelection, Work
+from tlsmem.stats.timed_summary import Sample
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue, ratios
 
@@ -30,7 +34,8 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     shown = [shown for one in timed for shown in tables(one, len(timed) > 1)]
     drawn = (picture for one in timed for picture in drawings(one, len(timed) > 1))
-    return Section("time", "Throughput and handshakes", pictures=drawn, tables=tuple(shown))
+    html = Markup("").join(Markup("<p>{}</p>\n").format(sentence) for sentence in handshakes(recordings))
+    return Section("time", "Throughput and handshakes", html, pictures=drawn, tables=tuple(shown))
 
 
 def tables(recording: Recording, several: bool) -> Iterator[ShownTable]:
@@ -96,3 +101,35 @@ def few(timed: TimedSelection) -> TimedSelection:
 def suite_arguments(timed: TimedSelection) -> str:
     suites = dict.fromkeys(handshake_kinds.base_suite(work.suite) for work in timed.works)
     return shlex.join(word for suite in suites for word in ("--suite", suite))
+
+
+def handshakes(recordings: Sequence[Recording]) -> Iterator[str]:
+    """Of the first recording that has them, in the suite that most stacks did."""
+    several = len({one.machine for one in recordings}) > 1
+    for one in recordings:
+        timed = one.contents.timed and one.contents.timed.select_scenario("handshake")
+        found = rated(timed) if timed else None
+        if found:
+            work, figures = found
+            (slow, least), (fast, most) = (end(figures.items(), key=lambda row: row[1].median) for end in (min, max))
+            where = f" on machine {one.machine}" if several else ""
+            yield (
+                f"One server thread makes {least.median:,.0f} ({slow}) to {most.median:,.0f} ({fast}) full handshakes "
+                f"a second in {work.suite}{where}: medians of repeats, {len(figures)} stacks."
+            )
+            return
+
+
+def rated(timed: TimedSelection) -> tuple[Work, dict[str, Sample]] | None:
+    """Full handshakes a second of servers' own work, where most stacks were timed, at least two; TLS 1.3 of equals."""
+    made: dict[Work, dict[str, Sample]] = {}
+    for work in timed.works:
+        if work.suite != handshake_kinds.base_suite(work.suite) or (work.allocator, work.cpu) != ("system", "all"):
+            continue
+        told = {
+            series.stack: timed_summary.measure(series, timed_rates.per_second("server"))
+            for series in timed.series_of_work(work)
+        }
+        made[work] = {stack: figure for stack, figure in told.items() if isinstance(figure, Sample)}
+    best = max(made, key=lambda work: (len(made[work]), work.suite.startswith("tls13")), default=None)
+    return (best, made[best]) if best and len(made[best]) > 1 else None

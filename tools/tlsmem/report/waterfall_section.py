@@ -125,14 +125,14 @@ def section(recordings: Sequence[Recording]) -> Section | None:
         return None
     html = Markup(read_asset("waterfall.html")).format(at=ESTABLISHED)
     stages = [[key, name, MEANS[key]] for key, name in STAGES.items()]
-    data = {"packed": pack_json({"rows": rows, "stages": stages, "between": BETWEEN})}
+    packed = pack_json({"rows": rows, "stages": stages, "between": BETWEEN})
     shown = tuple(shown_table(one, table, several) for one, table in found)
     scripts, styles = (
         (read_asset("charts.js"), read_asset("waterfall.js")),
         (read_asset("charts.css"), read_asset("waterfall.css")),
     )
     files = tuple(picture(one, rows, several) for one, _ in found)
-    return Section("waterfall", TITLE, html, data, scripts, styles, files=files, tables=shown)
+    return Section("waterfall", TITLE, html, packed=packed, scripts=scripts, styles=styles, files=files, tables=shown)
 
 
 def picture(recording: Recording, rows: Sequence[dict], several: bool) -> Picture:

@@ -1,4 +1,4 @@
-"""What a page is drawn by: d3 and d3-flame-graph, fetched once by npm as page/package-lock.json pins them, and ours."""
+"""What a page is drawn by: d3-flame-graph and the modules of d3 that it needs, pinned by npm's lock file, and ours."""
 
 import shutil
 from typing import NamedTuple
@@ -10,7 +10,12 @@ from tlsmem.build.shared_resources import hold_lock
 
 PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
 FETCHED = ROOT / "build/page"
-LIBRARIES = {"d3": "dist/d3.min.js", "d3-flame-graph": "dist/d3-flamegraph.umd.min.js"}
+MODULES = (  # of d3, each after those that it needs
+    *("array", "color", "dispatch", "ease", "format", "hierarchy", "interpolate", "time", "time-format", "timer"),
+    *("scale", "selection", "transition"),
+)
+LIBRARIES = {f"d3-{name}": f"dist/d3-{name}.min.js" for name in MODULES}
+LIBRARIES["d3-flame-graph"] = "dist/d3-flamegraph.umd.min.js"
 OURS = ("figure.js", "words.js", "chart.js", "controls.js")
 
 
@@ -33,8 +38,10 @@ def libraries() -> Scripts:
     fetch()
     folders = {FETCHED / "node_modules" / name: file for name, file in LIBRARIES.items()}
     theirs = [(folder / file).read_text(encoding="utf-8").strip() for folder, file in folders.items()]
-    named = [f"{folder.name}:\n\n{(folder / 'LICENSE').read_text(encoding='utf-8').strip()}" for folder in folders]
-    return Scripts(theirs, named)
+    named: dict[str, list[str]] = {}  # modules of d3 share the text of their licence
+    for folder in folders:
+        named.setdefault((folder / "LICENSE").read_text(encoding="utf-8").strip(), []).append(folder.name)
+    return Scripts(theirs, [f"{', '.join(names)}:\n\n{text}" for text, names in named.items()])
 
 
 def fetch() -> None:
@@ -52,5 +59,5 @@ def fetch() -> None:
         for pin in pins:
             shutil.copy2(pin, FETCHED)
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3 and d3-flame-graph", FETCHED)
+        commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3-flame-graph", FETCHED)
         stamps.write_stamp(stamp, made_of)

@@ -131,9 +131,4 @@ function onWidth(element, draw) {
   }).observe(element);
 }
 
-const unpacked = (text) =>
-  new Response(
-    new Blob([Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate")),
-  ).json();
-
-report.charts = { filled, html, svg, whole, tenth, share, plural, quotient, unitOf, ticks, showTip, hideTip, marks, table, command, quoted, option, onWidth, unpacked };
+report.charts = { filled, html, svg, whole, tenth, share, plural, quotient, unitOf, ticks, showTip, hideTip, marks, table, command, quoted, option, onWidth };

@@ -26,13 +26,69 @@ const report = {
       delete button.dataset.said;
     }, 1200);
   },
-  // What the page carries deflated (sections.py), as text.
+  // A payload: what the page carries deflated (sections.py), or has in a file beside it, as text.
   async inflated(id) {
-    const bytes = Uint8Array.from(atob(byId(id).textContent), (sign) => sign.charCodeAt(0));
+    const text = byId(id)?.textContent ?? (await loaded(id));
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).text();
   },
+  unpacked: async (id) => JSON.parse(await report.inflated(`packed-${id}`)),
 };
+
+// Files of payloads are scripts, since a page may not fetch files that lie beside it: each calls payload(id, text).
+const arriving = new Map();
+globalThis.payload = (id, text) => arriving.get(id)(text);
+
+function loaded(id) {
+  return new Promise((done, failed) => {
+    arriving.set(id, done);
+    const script = element("script", { src: `data/${id}.js` });
+    script.addEventListener("error", () => failed(new Error(`data/${id}.js is missing`)));
+    document.head.append(script);
+  });
+}
+
+// What is chosen in a section is kept in the address, `#SECTION?key=value`, so that it can be linked to.
+const choosers = new Map();
+
+report.address = (id, chosen) => {
+  const pairs = Object.entries(chosen).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  history.replaceState(null, "", `#${id}?${new URLSearchParams(pairs)}`);
+};
+
+// `choose` is given what an address says, at once and whenever it changes.
+report.choosable = (id, choose) => {
+  choosers.set(id, choose);
+  readAddress(id);
+};
+
+// Calls once the element comes near the window, or is to be printed.
+const waiting = new Map();
+
+report.near = (element, call) => {
+  waiting.set(element, call);
+  element.classList.add("unopened");
+  approach.observe(element);
+};
+
+const approach = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => isIntersecting && arrived(target)), { rootMargin: "600px" });
+
+function arrived(element) {
+  const call = waiting.get(element);
+  waiting.delete(element);
+  element.classList.remove("unopened");
+  approach.unobserve(element);
+  call?.();
+}
+
+function readAddress(only = null) {
+  const [id, chosen] = location.hash.slice(1).split("?", 2);
+  if (chosen === undefined || (only && only !== id)) return;
+  choosers.get(id)?.(Object.fromEntries(new URLSearchParams(chosen)));
+  byId(id)?.scrollIntoView();
+}
+addEventListener("hashchange", () => readAddress());
 
 // Where a page may not use the clipboard's interface.
 function copyByHand(text) {

@@ -58,8 +58,34 @@ function withoutTree(entry) {
   return [html("p", {}, "There is no sites run of this stack in this suite, so it is not known who allocated. This takes one:"), command(taken)];
 }
 
-// state: role, at, rss; close() when it is to go away. Returns what draws the flamegraph once it has a width.
-function details(host, entry, state, close) {
+// What the flamegraph shows: the phase of this stack, or its difference from the same phase of the other chart's stack.
+function flameChoice(entry, tree, { at }, other) {
+  const moment = other ? other.phases.indexOf(entry.phases[at]) : -1;
+  const against = flameState.against && comparable(other, entry.phases[at]) ? { tree: known.trees[other.tree], moment } : null;
+  return { ...flameState, shown: { tree, moment: at }, against };
+}
+
+const comparable = (other, phase) => other && other.tree !== null && other.phases.includes(phase);
+
+function flameTools(phase, other, count, redraw) {
+  const search = Object.assign(html("input", { type: "search", placeholder: "search functions and files", "aria-label": "search the flamegraph" }), { value: flameState.search });
+  const check = (key, label, hidden = false) => {
+    const box = Object.assign(html("input", { type: "checkbox" }), { checked: flameState[key] });
+    box.addEventListener("change", () => chosen({ [key]: box.checked }));
+    return hidden ? null : html("label", { class: "charts-check" }, box, label);
+  };
+  const chosen = (what) => {
+    Object.assign(flameState, what);
+    redraw();
+    keepAddress();
+  };
+  search.addEventListener("input", () => chosen({ search: search.value }));
+  const difference = other ? `difference from ${other.stack} (red: more here, blue: less)` : "";
+  return html("div", { class: "charts-choice phases-tools" }, search, check("inverted", "inverted: who allocated first, callers below"), check("against", difference, !comparable(other, phase)), count);
+}
+
+// state: role, at, rss; other: the entry of the other chart; close() when it is to go away. Returns what draws the flamegraph once it has a width.
+function details(host, entry, state, other, close) {
   const [phase, tree] = [entry.phases[state.at], entry.tree === null ? null : known.trees[entry.tree]];
   const shut = html("button", { type: "button", class: "charts-plain phases-close" }, "close");
   shut.addEventListener("click", close);
@@ -67,15 +93,16 @@ function details(host, entry, state, close) {
   host.replaceChildren(html("h3", {}, `${entry.stack}, ${entry.suite}, ${sessionOf(state.role)}, at the end of ${readable(phase)}`, shut), html("p", { class: "phases-said" }, said.join(" · ")));
   if (!buckets(entry, state.role, state.at)) return void host.append(...withoutTree(entry));
   const found = tree ? sites(tree, state.at, state.role) : [];
-  const [figureHost, line] = [html("div", { class: "phases-flames" }), html("p", { class: "phases-line" })];
+  const [figureHost, line, count] = [html("div", { class: "phases-flames" }), html("p", { class: "phases-line" }), html("output", { class: "phases-found" })];
+  const redraw = () => flames(figureHost, line, count, state.role, flameChoice(entry, tree, state, other));
   const { unflamed } = report.data("phases");
   const drawn = !unflamed && found.some((one) => one.bytes);
   if (unflamed) host.append(html("p", {}, unflamed));
-  else if (drawn) host.append(line, figureHost);
-  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "To keep this page small the call stacks of this stack are left out; the command shows them."));
+  else if (drawn) host.append(flameTools(phase, other, count, redraw), line, figureHost);
+  else host.append(html("p", {}, tree ? `A ${sessionOf(state.role)} holds nothing at the end of this phase.` : "This page in one file has the call stacks of each library's newest release only. tools/report.py --format files writes a page with all of them; the command below shows these."));
   host.append(html("p", { class: "phases-reading" }, "The width of a function is what it and all that it called hold at the end of the phase, in one session whose every call stack was kept. A peak within a phase has no call stacks."));
   host.append(bucketTable(entry, state.role, state.at, found));
   if (found.length) host.append(siteTable(found, `Call sites of one ${sessionOf(state.role)}: ${readable(phase)}`));
   host.append(command(inspected(entry, phase, state.role, "--flamegraph flames.html")));
-  if (drawn) onWidth(figureHost, () => flames(figureHost, line, tree, state.at, state.role));
+  if (drawn) onWidth(figureHost, redraw);
 }

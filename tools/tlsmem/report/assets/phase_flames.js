@@ -46,55 +46,121 @@ function whereOf(tree, node) {
   return [file && (some ? `${file}:${some}${more}` : file), module].filter(Boolean).join(" · ");
 }
 
-function sizeSaid(sums, node, root) {
-  const of = node === root ? "" : `, ${share(sums.bytes[node], sums.bytes[root])} of the session`;
-  return `${whole(sums.bytes[node])} B in ${plural(whole(sums.blocks[node]), "block")}${of}`;
+// What is held by call stack at a moment: nodes from the outermost caller, bytes, blocks and bucket.
+function callStacks(tree, moment, role) {
+  const { own, kinds } = sumsOf(tree, moment, role);
+  const path = (node) => (node === 0 ? [] : [...path(node - tree.callers[node]), node]);
+  return own.flatMap(([bytes, blocks], node) => {
+    if (!bytes && !blocks) return [];
+    const frames = path(node).map((one) => ({ ...nameOf(tree, one), where: whereOf(tree, one) }));
+    return [{ frames, bytes, blocks, kind: kinds[node] === "several" ? bucketOf(tree, node) : kinds[node] }];
+  });
 }
 
-// As d3-flame-graph takes it; no node that holds nothing, and no root of one session.
-function hierarchy(tree, sums) {
-  const built = [{ node: 0, name: "pair", value: sums.bytes[0], children: [] }];
-  for (let node = 1; node < tree.frames.length; node++) {
-    const caller = built[node - tree.callers[node]];
-    if (!caller || sums.bytes[node] <= 0) continue;
-    built[node] = { node, name: nameOf(tree, node).short, value: sums.bytes[node], children: [] };
-    caller.children.push(built[node]);
+const newFrame = (name, short, where, parent) => ({ name: short, full: name, where, parent, bytes: 0, blocks: 0, change: 0, own: 0, value: 0, kind: null, called: new Map(), children: [] });
+
+// One tree of call stacks: callers first, or, inverted, whoever allocated first. `sign` is -1 for those that are
+// taken away, of a difference.
+function grow(root, stacks, inverted, sign = 1) {
+  for (const { frames, bytes, blocks, kind } of stacks) {
+    const [owner, ...called] = frames;
+    const order = inverted ? called.reverse() : [owner, ...called];
+    let at = root;
+    const add = (one) => {
+      one.bytes += bytes;
+      one.blocks += blocks;
+      one.change += sign * bytes;
+      one.kind = !one.kind || one.kind === kind ? kind : "several";
+    };
+    add(root);
+    for (const { name, short, where } of order) {
+      if (!at.called.has(name)) at.called.set(name, newFrame(name, short, where, at));
+      at = at.called.get(name);
+      add(at);
+    }
+    at.own += sign * bytes;
   }
-  for (const one of built) one?.children.sort((a, b) => b.value - a.value);
-  return built[0].children.length === 1 ? built[0].children[0] : built[0];
+  return root;
+}
+
+// Widths: bytes; of a difference by how much they differ, more and less added up.
+function measured(frame, differ) {
+  frame.children = [...frame.called.values()].map((one) => measured(one, differ)).filter((one) => one.value > 0);
+  frame.children.sort((a, b) => b.value - a.value);
+  frame.value = differ ? Math.abs(frame.own) + frame.children.reduce((sum, one) => sum + one.value, 0) : frame.bytes;
+  return frame;
+}
+
+// `against`, where there is one, is what the difference is from: { tree, moment }.
+function flameTree(shown, against, role, inverted) {
+  const root = grow(newFrame(inverted ? `all of the ${sessionOf(role)}` : "pair", inverted ? "all" : "pair", "", null), callStacks(shown.tree, shown.moment, role), inverted);
+  if (against) grow(root, callStacks(against.tree, against.moment, role), inverted, -1);
+  measured(root, Boolean(against));
+  return !inverted && root.children.length === 1 ? root.children[0] : root;
+}
+
+function sizeSaid(frame, root, differ) {
+  if (differ) return frame.change ? `${whole(Math.abs(frame.change))} B ${frame.change > 0 ? "more" : "less"}` : "as much";
+  const of = frame === root ? "" : `, ${share(frame.bytes, root.bytes)} of the session`;
+  return `${whole(frame.bytes)} B in ${plural(whole(frame.blocks), "block")}${of}`;
 }
 
 const colourOf = (kind) => (!kind || kind === "several" ? REST : lookOf(kind).colour);
+const colourOfChange = (change) => (change > 0 ? "var(--phases-more)" : change < 0 ? "var(--phases-less)" : REST);
 
-// Draws into the host, and says of what is pointed at, or focused, in `line`.
-function flames(host, line, tree, moment, role) {
-  const sums = sumsOf(tree, moment, role);
-  const data = hierarchy(tree, sums);
-  const say = (node) => {
-    const kind = sums.kinds[node] === "several" ? "for several purposes" : sums.kinds[node];
-    line.replaceChildren(html("b", {}, nameOf(tree, node).name), ` · ${[sizeSaid(sums, node, data.node), kind, whereOf(tree, node)].filter(Boolean).join(" · ")}`);
+// A term is a regular expression where it is one.
+function termOf(text) {
+  if (!text) return null;
+  try {
+    return new RegExp(text, "i");
+  } catch {
+    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+  }
+}
+
+const matches = (frame, term) => term !== null && (term.test(frame.full) || term.test(frame.where));
+
+// Bytes below the outermost frames that are found, and how many frames those are.
+function foundIn(frame, term) {
+  if (matches(frame, term)) return [frame.value, 1];
+  return frame.children.map((one) => foundIn(one, term)).reduce(([bytes, count], [more, others]) => [bytes + more, count + others], [0, 0]);
+}
+
+// Draws into the host, and says of what is pointed at, or focused, in `line`; what is found, in `found`.
+function flames(host, line, found, role, { shown, against, inverted, search }) {
+  const data = flameTree(shown, against, role, inverted);
+  const [differ, term] = [Boolean(against), termOf(search)];
+  const say = (frame) => {
+    const kind = frame.kind === "several" ? "for several purposes" : frame.kind;
+    line.replaceChildren(html("b", {}, frame.full), ` · ${[sizeSaid(frame, data, differ), kind, frame.where].filter(Boolean).join(" · ")}`);
   };
   const over = () => {};
-  over.show = (event, d) => say(d.data.node);
-  over.hide = over.destroy = () => say(data.node);
+  over.show = (event, d) => say(d.data);
+  over.hide = over.destroy = () => say(data);
+  const colour = (frame) => (matches(frame, term) ? "var(--phases-match)" : differ ? colourOfChange(frame.change) : colourOf(frame.kind));
   const made = flamegraph.default().width(host.clientWidth).cellHeight(CELL).minFrameSize(1).transitionDuration(0).inverted(true).resetHeightOnZoom(true);
-  made.tooltip(over).getName((d) => d.data.name).setColorMapper((d) => colourOf(sums.kinds[d.data.node])).setDetailsHandler(() => {});
+  made.tooltip(over).getName((d) => d.data.name).setColorMapper((d) => colour(d.data)).setDetailsHandler(() => {});
   host.replaceChildren();
+  const [bytes, count] = term ? foundIn(data, term) : [0, 0];
+  found.textContent = !term ? "" : count ? `${whole(count)} found: ${whole(bytes)} B, ${share(bytes, data.value)}` : "nothing found";
+  if (data.value <= 0) return void host.append(html("p", {}, "Both hold the same here."));
   d3.select(host).datum(data).call(made);
-  made.onClick(() => framesByKeys(host, sums, data.node, say));
-  say(data.node);
-  framesByKeys(host, sums, data.node, say);
+  made.onClick(() => framesByKeys(host, data, say, differ));
+  say(data);
+  framesByKeys(host, data, say, differ);
 }
 
 // One function is in the order of tabs; arrows go to who called, to the largest called, and to those beside it.
-function framesByKeys(host, sums, root, say) {
+function framesByKeys(host, root, say, differ) {
+  host.querySelector("svg").setAttribute("role", "group");
+  host.querySelector("svg").setAttribute("aria-label", "flamegraph");
   const groups = [...host.querySelectorAll("g.frame")];
   const dataOf = (group) => d3.select(group).datum();
   const of = new Map(groups.map((group) => [dataOf(group), group]));
   groups.forEach((group) => {
     const d = dataOf(group);
-    filled(group, { role: "button", tabindex: d.data.node === root ? 0 : -1, "aria-label": `${d.data.name}: ${sizeSaid(sums, d.data.node, root)}` });
-    group.onfocus = () => say(d.data.node);
+    filled(group, { role: "button", tabindex: d.data === root ? 0 : -1, "aria-label": `${d.data.name}: ${sizeSaid(d.data, root, differ)}` });
+    group.onfocus = () => say(d.data);
     group.onkeydown = (event) => {
       const beside = (d.parent?.children ?? []).filter((one) => of.has(one));
       const at = beside.indexOf(d);

@@ -1,5 +1,6 @@
 // What is chosen, and two stacks beside each other.
 const state = { suite: "", role: "client", rss: "", table: false, stacks: [], chosen: null, focus: null }; // chosen, focus: { panel, phase }
+const flameState = { search: "", inverted: false, against: false };
 const keyOf = (entry) => `${entry.recording} ${entry.stack}`;
 const entryOf = (key) => known.entries.find((one) => keyOf(one) === key && one.suite === state.suite);
 const several = () => known.recordings.length > 1;
@@ -120,8 +121,28 @@ function change(what, select = -1) {
   hideTip();
   legend(shown);
   before.replaceChildren(...state.stacks.map((_, number) => panel(number, most)));
+  keepAddress();
   if (select >= 0) before.children[select].querySelector("select").focus();
   showDetails();
+}
+
+// The address says what is chosen, once anything was; and what an address says is chosen.
+let opened = false;
+
+function keepAddress() {
+  if (!opened) return;
+  const { suite, role, rss, table, stacks, chosen } = state;
+  const flags = { table: table ? 1 : "", inverted: flameState.inverted ? 1 : "", against: flameState.against ? 1 : "" };
+  report.address("phases", { suite, role, rss, a: stacks[0], b: stacks[1], panel: chosen?.panel, phase: chosen?.phase, q: flameState.search, ...flags });
+}
+
+function choose(asked) {
+  const keys = known.entries.map(keyOf);
+  const stacks = state.stacks.map((key, at) => ([asked.a, asked.b].every((one) => keys.includes(one)) ? [asked.a, asked.b][at] : key));
+  const suite = known.entries.some((one) => one.suite === asked.suite) ? asked.suite : state.suite;
+  const chosen = asked.phase && stacks[Number(asked.panel)] ? { panel: Number(asked.panel), phase: asked.phase } : null;
+  Object.assign(flameState, { search: asked.q ?? "", inverted: asked.inverted === "1", against: asked.against === "1" });
+  change({ suite, stacks, chosen, role: ROLES.includes(asked.role) ? asked.role : state.role, rss: asked.rss ?? "", table: asked.table === "1" });
 }
 
 function showDetails() {
@@ -130,10 +151,11 @@ function showDetails() {
   const at = entry ? entry.phases.indexOf(state.chosen.phase) : -1;
   host.hidden = at < 0;
   if (at < 0) return void host.replaceChildren();
-  details(host, entry, { role: state.role, rss: state.rss, at }, shut);
+  const other = entryOf(state.stacks[1 - state.chosen.panel]);
+  details(host, entry, { role: state.role, rss: state.rss, at }, other === entry ? null : other, shut);
 }
 
-report.charts.unpacked(report.data("phases").packed).then((found) => {
+report.near(report.section("phases"), () => report.unpacked("phases").then((found) => {
   known = found;
   const shown = known.opens.map((at) => known.entries[at]);
   report.section("phases").append(patterns());
@@ -142,4 +164,6 @@ report.charts.unpacked(report.data("phases").packed).then((found) => {
   element("phases-scale").addEventListener("change", () => change({}));
   element("phases-as-table").addEventListener("click", () => change({ table: !state.table }));
   change({ suite: shown[0].suite, stacks: shown.map(keyOf) });
-});
+  report.choosable("phases", choose);
+  opened = true;
+}));

@@ -10,16 +10,9 @@ async function drawing(image) {
   return drawings.get(image);
 }
 
-const near = new IntersectionObserver(
-  async (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      near.unobserve(target);
-      target.src = await drawing(target);
-    }
-  },
-  { rootMargin: "800px" },
-);
+async function show(image) {
+  if (!image.src) image.src = await drawing(image);
+}
 
 async function png(image) {
   const drawn = new Image();
@@ -34,7 +27,7 @@ async function png(image) {
 
 for (const figure of document.querySelectorAll("figure:has(img[data-of])")) {
   const image = figure.querySelector("img");
-  near.observe(image);
+  report.near(figure, () => show(image));
   figure.querySelector(".saves").hidden = false;
   for (const button of figure.querySelectorAll("button.save"))
     button.addEventListener("click", async () => {
@@ -52,3 +45,15 @@ for (const card of document.querySelectorAll(".card.pictures")) {
   const show = (at) => figures.forEach((figure, other) => (figure.hidden = other !== at));
   card.querySelector("h3").after(switched("picture", figures.map((one) => one.dataset.label), show));
 }
+
+// Paper has all pictures: those that are not yet drawn are drawn when the page is idle, one after another.
+const idle = globalThis.requestIdleCallback ?? ((call) => setTimeout(call, 200));
+
+async function drawRest(images) {
+  const image = images.find((one) => !one.src);
+  if (!image) return void (document.documentElement.dataset.pictures = "drawn");
+  await show(image);
+  idle(() => drawRest(images));
+}
+
+addEventListener("load", () => setTimeout(() => idle(() => drawRest([...document.querySelectorAll("img[data-of]")])), 2500));

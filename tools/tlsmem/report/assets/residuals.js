@@ -137,7 +137,12 @@ function show() {
   host.replaceChildren(state.table ? asTable() : inner, command(`${group().command} ${state.stacks.map((stack) => `--stack ${quoted(stack)}`).join(" ")}`));
   if (!state.table) onWidth(inner, () => draw(inner));
   words();
+  keepAddress();
 }
+
+// The address says what is chosen, once anything was.
+let kept = false;
+const keepAddress = () => kept && report.address("residuals", { ...state, stacks: state.stacks.join(" "), table: state.table ? 1 : "" });
 
 function change(what) {
   Object.assign(state, what);
@@ -153,9 +158,13 @@ function change(what) {
   show();
 }
 
-report.charts.unpacked(report.data("residuals").packed).then((found) => {
+report.near(report.section("residuals"), () => report.unpacked("residuals").then((found) => {
   ({ groups, quantities } = found);
   element("as-table").addEventListener("click", () => change({ table: !state.table }));
   const opened = groups.find((one) => one.usual && one.suite.startsWith("tls13")) ?? groups[0];
   change({ recording: opened.recording, suite: opened.suite, name: opened.name });
-});
+  report.choosable("residuals", ({ recording = "", suite, name, quantity, stacks, table }) => {
+    if (groups.some((one) => one.recording === recording && one.suite === suite && one.name === name)) change({ recording, suite, name, quantity, stacks: stacks?.split(" ") ?? null, table: table === "1" });
+  });
+  kept = true;
+}));

@@ -1,100 +1,141 @@
-// Tables: sorted by their headings, filtered by words and by column, copied as Markdown or CSV as they are then seen.
+// Tables: drawn from packed rows when they come near the window; sorted by their headings, filtered by words and by
+// column, copied as Markdown or CSV. At first one row a stack stands there; whoever filters searches all settings.
 const HOLE = "–";
 const SHORT = 16; // rows: of fewer nothing is filtered
 const FEW = 40; // values of a column that can be chosen from
 const LONGEST = 44; // characters of one
+const FOLDED = 160; // characters of a cell: only its beginning is seen at first
+const BATCH = 30; // rows that are drawn at a time
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const inOrder = new Intl.Collator("en", { numeric: true });
 
 const superscript = (number) => `${number}`.replace(/\d/g, (digit) => SUPERSCRIPTS[digit]);
-const note = (cell) => cell.querySelector("a[href^='#']")?.textContent ?? "";
-const words = (cell) => {
-  const whole = cell.textContent.trim();
-  const mark = note(cell);
-  return (mark ? whole.slice(0, -mark.length) : whole).replace(/\s+/g, " ").trim();
-};
 // As it was written, before what stood between backticks became code.
 const written = (node) => {
   const copy = node.cloneNode(true);
   for (const code of copy.querySelectorAll("code")) code.replaceWith(`\`${code.textContent}\``);
   return copy.textContent;
 };
+const coded = (text) => text.split("`").map((part, at) => (at % 2 ? element("code", { textContent: part }) : part));
 const number = (text) => {
   const found = text.replace(/,/g, "").match(/[-+]?\d+(\.\d+)?/);
   return found ? Number(found[0]) : -Infinity;
 };
 
 class Rows {
-  constructor(box) {
+  constructor(box, { rows, heading, notes, first }) {
     this.box = box;
-    this.name = box.id;
     this.headings = [...box.querySelectorAll("thead th")];
+    this.left = this.headings.map((one) => one.classList.contains("l"));
     this.body = box.querySelector("tbody");
-    this.rows = [...this.body.rows].map((row, at) => {
-      const cells = [...row.cells];
-      return { row, at, texts: cells.map(words), notes: cells.map(note) };
+    [this.heading, this.notes, this.first] = [heading, notes, first && new Set(first)];
+    this.head = Number(box.dataset.head);
+    this.marks = Number(box.dataset.marks ?? -1);
+    this.rows = rows.map(([cells, line], at) => {
+      const texts = cells.map((cell) => (Array.isArray(cell) ? cell[0] : cell));
+      return { at, line, texts, notes: cells.map((cell) => (Array.isArray(cell) ? cell[1] : 0)), words: texts.join(" ").toLowerCase() };
     });
-    for (const link of this.body.querySelectorAll("a")) this.explain(link);
-    this.headings.forEach((heading, at) =>
-      heading.querySelector("button").addEventListener("click", () => this.sort(at)),
-    );
+    this.order = this.rows;
+    this.sorted = { at: -1, way: "none" };
+    this.more = element("button", { type: "button", className: "more", hidden: true });
+    this.more.addEventListener("click", () => this.draw(this.shown.length));
+    box.querySelector(".box").after(this.more);
+    this.headings.forEach((one, at) => one.querySelector("button").addEventListener("click", () => this.sort(at)));
+  }
+
+  cell(row, at) {
+    const [text, note] = [row.texts[at], row.notes[at]];
+    if (at === this.head) {
+      const made = element("th", { scope: "row" });
+      text.split(/(?<=[+@])/).forEach((part, piece) => made.append(...(piece ? [element("wbr"), part] : [part])));
+      return this.noted(made, note);
+    }
+    const made = element("td");
+    if (at === this.marks) text.split("; ").filter(Boolean).forEach((mark, one) => made.append(...(one ? ["; "] : []), element("b", { textContent: mark })));
+    else if (text.length > FOLDED) {
+      const summary = element("summary", { ariaLabel: `${text.slice(0, LONGEST)}, and more` });
+      summary.dataset.begins = text.slice(0, LONGEST);
+      made.append(element("details", {}, summary, text));
+    } else made.append(text);
+    return this.noted(made, note);
   }
 
   // What a note says is heard with its number, and comes back from the note to where the reader was.
-  explain(link) {
-    const said = byId(link.hash.slice(1));
-    link.title = said.firstChild.textContent;
-    link.setAttribute("aria-label", `note ${link.textContent}`);
+  noted(cell, note) {
+    if (!note) return cell;
+    const link = element("a", { href: `#${this.box.id}-n${note}`, textContent: note, title: this.notes[note - 1], ariaLabel: `note ${note}` });
     link.addEventListener("click", () => {
-      link.id ||= `${this.name}-from-${link.textContent}`;
-      said.querySelector("a").href = `#${link.id}`;
+      for (const other of this.body.querySelectorAll("a[id]")) other.removeAttribute("id");
+      link.id = `${this.box.id}-from`;
     });
+    cell.append(link);
+    return cell;
   }
 
-  get left() {
-    return this.headings.map((heading) => heading.classList.contains("l"));
+  element(row) {
+    row.drawn ??= element("tr", {}, ...row.texts.map((_, at) => this.cell(row, at)));
+    return row.drawn;
   }
 
-  get shown() {
-    return [...this.body.rows].filter((row) => !row.hidden).map((row) => this.rows.find((one) => one.row === row));
+  // The rows that are shown, as many as fit into a batch; the rest when it is asked for.
+  draw(most = BATCH) {
+    const some = this.shown.slice(0, most);
+    this.body.replaceChildren(...some.map((row) => this.element(row)));
+    this.more.hidden = some.length === this.shown.length;
+    this.more.textContent = `show ${this.shown.length - some.length} more rows`;
+    const used = new Set(some.flatMap(({ notes }) => notes));
+    const items = this.notes.flatMap((text, at) => (used.has(at + 1) ? [this.note(text, at + 1)] : []));
+    const list = this.box.querySelector(".notes");
+    list.replaceChildren(...items);
+    list.hidden = !items.length;
+  }
+
+  note(text, number) {
+    const back = element("a", { href: `#${this.box.id}`, textContent: "↩", ariaLabel: `back to the table, from note ${number}` });
+    back.addEventListener("click", (event) => {
+      const from = byId(`${this.box.id}-from`) ?? [...this.body.querySelectorAll("a")].find((one) => one.textContent === `${number}`);
+      event.preventDefault();
+      from?.scrollIntoView({ block: "center" });
+      from?.focus();
+    });
+    return element("li", { id: `${this.box.id}-n${number}`, value: number }, element("span", {}, ...coded(text)), " ", back);
   }
 
   // Ascending, descending, as it came. Holes are last either way.
-  sort(at) {
-    const heading = this.headings[at];
-    const next = { none: "ascending", ascending: "descending", descending: "none" }[heading.ariaSort];
+  sort(at, way = { none: "ascending", ascending: "descending", descending: "none" }[this.headings[at].ariaSort]) {
     for (const other of this.headings) other.ariaSort = "none";
-    heading.ariaSort = next;
-    const sign = next === "descending" ? -1 : 1;
+    this.headings[at].ariaSort = way;
+    const sign = way === "descending" ? -1 : 1;
     const [text, left] = [(one) => one.texts[at], this.left[at]];
     const compare = (a, b) => {
-      if (next === "none") return a.at - b.at;
       const holes = (text(a) === HOLE) - (text(b) === HOLE);
       if (holes) return holes;
       const order = left ? inOrder.compare(text(a), text(b)) : number(text(a)) - number(text(b));
       return sign * order || a.at - b.at;
     };
-    this.body.append(...[...this.rows].sort(compare).map((one) => one.row));
-    report.say(next === "none" ? "in the order of the recording" : `sorted by ${heading.textContent.trim()}, ${next}`);
+    this.order = way === "none" ? this.rows : [...this.rows].sort(compare);
+    this.sorted = { at, way };
+    this.shown = this.order.filter((row) => this.matching.has(row));
+    this.draw();
+    report.say(way === "none" ? "in the order of the recording" : `sorted by ${this.headings[at].textContent.trim()}, ${way}`);
+    this.changed?.();
   }
 
-  filter(query, chosen) {
+  filter(query, chosen, all) {
     const wanted = query.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const { row, texts } of this.rows) {
-      const whole = texts.join(" ").toLowerCase();
-      const columns = this.headings.every((heading, at) => {
-        const value = chosen.get(heading.textContent.trim());
-        return !value || texts[at] === value;
-      });
-      row.hidden = !(columns && wanted.every((word) => whole.includes(word)));
-    }
+    const columns = this.headings.map((one) => chosen.get(one.textContent.trim()));
+    const some = this.first && !all && !wanted.length && !columns.some(Boolean);
+    const fits = (row) =>
+      some ? this.first.has(row.at) : columns.every((value, at) => !value || row.texts[at] === value) && wanted.every((word) => row.words.includes(word));
+    this.shown = this.order.filter(fits);
+    this.matching = new Set(this.shown);
+    this.draw();
     return this.shown.length;
   }
 
   markdown() {
-    const head = this.headings.map((heading) => heading.textContent.trim());
-    const shown = this.shown;
-    const lines = shown.map(({ texts, notes }) =>
+    const head = this.headings.map((one) => one.textContent.trim());
+    const lines = this.shown.map(({ texts, notes }) =>
       texts.map((text, at) => (text + (notes[at] ? ` ${superscript(notes[at])}` : "")).replaceAll("|", "\\|")),
     );
     const widths = head.map((text, at) => Math.max(3, text.length, ...lines.map((line) => line[at].length)));
@@ -102,7 +143,7 @@ class Rows {
     const padded = (cells) =>
       line(cells.map((text, at) => (this.left[at] ? text.padEnd(widths[at]) : text.padStart(widths[at]))));
     const rule = line(widths.map((width, at) => (this.left[at] ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)));
-    return [this.title(), [padded(head), rule, ...lines.map(padded)].join("\n"), ...this.footnotes(shown)].join("\n\n") + "\n";
+    return [this.title(), [padded(head), rule, ...lines.map(padded)].join("\n"), ...this.footnotes()].join("\n\n") + "\n";
   }
 
   title() {
@@ -110,18 +151,16 @@ class Rows {
     return `**${this.box.querySelector("caption").textContent}**\n\n${caption}`;
   }
 
-  footnotes(shown) {
-    const used = new Set(shown.flatMap(({ notes }) => notes));
-    const said = [...this.box.querySelectorAll(".notes li")].map((one, at) => [`${at + 1}`, written(one.firstChild)]);
+  footnotes() {
+    const used = new Set(this.shown.flatMap(({ notes }) => notes));
     const without = [...this.box.querySelectorAll(".without li")].map((one) => `- ${one.textContent}`);
-    const notes = said.filter(([mark]) => used.has(mark)).map(([mark, text]) => `${superscript(mark)} ${text}`);
+    const notes = this.notes.flatMap((text, at) => (used.has(at + 1) ? [`${superscript(at + 1)} ${text}`] : []));
     return without.length ? [...notes, "Without a row:", without.join("\n")] : notes;
   }
 
   // All columns that programs read, of the rows that are shown.
-  async csv() {
-    const [head, ...lines] = (await report.inflated(`${this.name}-csv`)).trimEnd().split("\n");
-    return [head, ...this.shown.map(({ at }) => lines[at])].join("\n") + "\n";
+  csv() {
+    return [this.heading, ...this.shown.map(({ line }) => line)].join("\n") + "\n";
   }
 }
 
@@ -131,44 +170,49 @@ const isChoice = (values, rows) =>
 
 class Card {
   constructor(card) {
-    this.title = card.querySelector("h3").textContent;
+    this.id = card.id;
+    this.title = card.querySelector("h3").firstChild.textContent;
     this.boxes = [...card.querySelectorAll(".table")];
     this.tables = new Map();
     this.chosen = new Map();
-    this.query = element("input", { type: "search", placeholder: "filter", spellcheck: false });
+    this.query = element("input", { type: "search", placeholder: "filter all settings", spellcheck: false });
     this.query.ariaLabel = `filter rows: ${this.title}`;
-    this.query.addEventListener("input", () => this.filter());
+    this.query.addEventListener("input", () => this.change());
+    this.all = element("button", { type: "button", className: "all", ariaPressed: "false", textContent: "all settings" });
+    this.all.addEventListener("click", () => {
+      this.all.ariaPressed = `${this.all.ariaPressed !== "true"}`;
+      this.change();
+    });
     this.selects = element("span", { className: "selects" });
     this.count = element("output");
+    this.switch = this.boxes.length > 1 ? switched("table", this.boxes.map((box) => box.dataset.label), (at) => this.show(at).then(() => this.keep())) : null;
     const tools = card.querySelector(".tools");
-    tools.append(...this.meters(), this.query, this.selects, this.count, this.copier("Markdown"), this.copier("CSV"));
+    tools.append(...(this.switch ? [this.switch] : []), this.query, this.selects, this.all, this.count, this.copier("Markdown"), this.copier("CSV"));
     tools.hidden = false;
-    this.show(0);
+    report.choosable(this.id, (asked) => this.choose(asked));
+    report.near(card, () => this.seen ?? this.show(0));
   }
 
   copier(name) {
     const form = name.toLowerCase();
     const button = element("button", { type: "button", textContent: `copy ${name}`, className: `as-${form}` });
-    button.ariaLabel = `copy as ${name}: ${this.title}`;
-    button.addEventListener("click", async () => report.copy(await this.seen[form](), button));
+    button.ariaLabel = `copy ${name}: ${this.title}`;
+    button.addEventListener("click", () => report.copy(this.seen[form](), button));
     return button;
   }
 
-  meters() {
-    const labels = this.boxes.map((box) => box.dataset.label);
-    return labels.length > 1 ? [switched("table", labels, (at) => this.show(at))] : [];
-  }
-
-  // The rows of a table that is not seen at first are inflated when it is.
   async show(at) {
     const box = this.boxes[at];
     if (!this.tables.has(box)) {
-      if (byId(`${box.id}-rows`)) box.querySelector("tbody").innerHTML = await report.inflated(`${box.id}-rows`);
-      this.tables.set(box, new Rows(box));
+      this.tables.set(box, new Rows(box, JSON.parse(await report.inflated(`${box.id}-packed`))));
+      this.tables.get(box).changed = () => this.keep();
     }
     for (const other of this.boxes) other.hidden = other !== box;
     this.seen = this.tables.get(box);
-    this.query.hidden = this.seen.rows.length < SHORT;
+    [...(this.switch?.children ?? [])].forEach((button, other) => (button.ariaPressed = `${other === at}`));
+    const { rows, first } = this.seen;
+    this.query.hidden = rows.length < SHORT;
+    this.all.hidden = !first;
     this.selects.replaceChildren(...(this.query.hidden ? [] : this.choices()));
     this.filter();
   }
@@ -185,17 +229,43 @@ class Card {
       select.value = this.chosen.get(name) ?? "";
       select.addEventListener("change", () => {
         this.chosen.set(name, select.value);
-        this.filter();
+        this.change();
       });
       return [select];
     });
   }
 
+  change() {
+    this.filter();
+    this.keep();
+  }
+
   filter() {
-    const shown = this.seen.filter(this.query.value, this.chosen);
+    const shown = this.seen.filter(this.query.value, this.chosen, this.all.ariaPressed === "true");
     const all = this.seen.rows.length;
     const rows = all === 1 ? "row" : "rows";
     this.count.textContent = shown === all ? `${all} ${rows}` : `${shown} of ${all} ${rows}`;
+    this.all.textContent = `all settings (${all} rows)`;
+  }
+
+  // What is chosen, into the address; and what an address says.
+  keep() {
+    const { sorted, headings } = this.seen;
+    const sort = sorted.way === "none" ? "" : `${headings[sorted.at].textContent.trim()} ${sorted.way}`;
+    const at = this.boxes.indexOf(this.seen.box);
+    const columns = Object.fromEntries([...this.chosen].map(([name, value]) => [`is.${name}`, value]));
+    clearTimeout(this.keeping); // whoever types is not kept waiting
+    this.keeping = setTimeout(() => report.address(this.id, { table: at || "", q: this.query.value, all: this.all.ariaPressed === "true" ? 1 : "", sort, ...columns }), 250);
+  }
+
+  async choose(asked) {
+    this.query.value = asked.q ?? "";
+    this.all.ariaPressed = `${asked.all === "1"}`;
+    this.chosen = new Map(Object.entries(asked).flatMap(([key, value]) => (key.startsWith("is.") ? [[key.slice(3), value]] : [])));
+    await this.show(this.boxes[Number(asked.table)] ? Number(asked.table) : 0);
+    const [, name, way] = (asked.sort ?? "").match(/^(.*) (ascending|descending)$/) ?? [];
+    const at = this.seen.headings.findIndex((one) => one.textContent.trim() === name);
+    if (at >= 0) this.seen.sort(at, way);
   }
 }
 

@@ -75,6 +75,9 @@ function select(name, values) {
   made.closest("label").hidden = values.length < 2;
 }
 
+// The address says what is chosen, once anything was.
+let kept = false;
+
 function change(what) {
   Object.assign(state, what);
   select("recording", distinct(rows.map((row) => row.recording)));
@@ -87,10 +90,13 @@ function change(what) {
   const stacks = distinct(shown.map((row) => row.names.stack)); // allocators of one stack beside each other
   shown.sort((a, b) => stacks.indexOf(a.names.stack) - stacks.indexOf(b.names.stack));
   element("cards").replaceChildren(...shown.map((row) => card(row, most)));
+  if (kept) report.address("waterfall", state);
 }
 
-report.charts.unpacked(report.data("waterfall").packed).then((found) => {
+report.near(report.section("waterfall"), () => report.unpacked("waterfall").then((found) => {
   ({ rows, stages, between } = found);
   const opened = rows.find((row) => row.names.suite.startsWith("tls13")) ?? rows[0];
   change({ recording: opened.recording, suite: opened.names.suite, stack: EVERY });
-});
+  report.choosable("waterfall", ({ recording = "", suite, setting, stack }) => change({ recording, suite, setting, stack }));
+  kept = true;
+}));

@@ -1,0 +1,148 @@
+"""The answer before the tables: what one session of a chosen stack costs, what it is for, and every library beside it.
+
+All figures come from `tlsmem.cost.find_costs`, so that they equal what tools/cost.py prints."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from tlsmem.base.paths import ROOT
+from tlsmem.config.libraries import libraries, library_key, newest_releases
+from tlsmem.config.releases import version
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts, find_suites
+from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, describe_suite, find_figure, format_bytes
+from tlsmem.plan import recordings as recorded
+from tlsmem.report import inventory_section
+from tlsmem.report.bucket_looks import bucket_look
+from tlsmem.report.flame_trees import pack_json
+from tlsmem.report.ranking import sort_newest_first
+from tlsmem.report.recordings import Recording
+from tlsmem.report.sections import Section, read_asset
+from tlsmem.schema.roles import Role
+from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration
+from tlsmem.stats.costs import LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY, Cost, live_bytes
+from tlsmem.stats.missing import Missing
+from tlsmem.tables.settings import dates
+
+LIVE_AT_REST = Cost("live_heap_at_rest_bytes", "Live heap at rest", LIVE_IN_USE.colour, live_bytes(AT_REST))
+STATES = {  # of a session: its name, its RSS, its live heap, and the phase at whose end both are read
+    "use": ("in use", RSS_IN_USE, LIVE_IN_USE, IN_USE),
+    "rest": ("at rest", RSS_AT_REST, LIVE_AT_REST, AT_REST),
+}
+FIRST_LIBRARY = "openssl"  # that the chooser opens with, where it is recorded
+PREFIXES: dict[str, Configuration] = {"": "default", "low_": "low memory"}  # of the keys of figures
+ROLES: tuple[Role, ...] = ("server", "client")
+SIZES_COMMAND = "tools/measure.py in-use-sites --stacks {}"
+CONNECTIONS = 100_000
+
+
+def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> Section:
+    """Return the chooser over the recordings `among`; by default over those that the page is made of."""
+    among = among or [ROOT / path for path in dict.fromkeys(one.path for one in read)]
+    data = chooser_data(among)
+    caveats = inventory_section.remarks(caveat_sentences(read, data["rows"]))
+    html = Markup(read_asset("answer.html")).format(
+        vocabulary=VOCABULARY, connections=CONNECTIONS, machines=machine_lines(read), caveats=caveats
+    )
+    scripts, styles = (
+        (read_asset("charts.js"), read_asset("answer.js")),
+        (read_asset("charts.css"), read_asset("answer.css")),
+    )
+    return Section("answer", "What one session costs", html, packed=pack_json(data), scripts=scripts, styles=styles)
+
+
+def chooser_data(among: Sequence[Path]) -> dict:
+    """Return the choices, the figures behind them, and what the page opens with."""
+    stacks = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
+    recorded_suites = {suite for stack in stacks for suite in find_suites(stack, among)}
+    suites = sorted(recorded_suites, key=lambda suite: (suite != SUITE, suite))
+    pairs = [(suite, find_costs_or_like(stack, suite, among)) for stack in stacks for suite in suites]
+    found = [(suite, costs) for suite, costs in pairs if costs.recording]
+    shown = sort_stacks({costs.stack for _, costs in found})
+    newest = newest_releases(shown)
+    rows = [row for suite, costs in found for row in cost_rows(suite, costs, among)]
+    buckets = dict.fromkeys(name for row in rows for state in STATES for name, _ in row[state]["parts"])
+    return {
+        "stacks": [stack_choice(stack, stack in newest.values()) for stack in shown],
+        "suites": {suite: describe_suite(suite) for suite in suites},
+        "states": {key: {"name": name, "about": FOLLOWING[rss.key]} for key, (name, rss, _, _) in STATES.items()},
+        "rows": rows,
+        "buckets": {bucket: bucket_look(bucket) for bucket in buckets},
+        "opens": newest.get(FIRST_LIBRARY) or next(iter(newest.values()), shown[0] if shown else None),
+    }
+
+
+def sort_stacks(stacks: Iterable[str]) -> list[str]:
+    """Return stacks by library, those that servers build first; of each the newest release first."""
+    order = sort_newest_first(sorted(stacks))
+    known = list(libraries())
+
+    def place(stack: str) -> tuple:
+        key, name = library_key(stack), stack.partition("@")[0]
+        build = libraries()[key].build or key if key in known else key
+        return known.index(key) if key in known else len(known), name != build, name, order.index(stack)
+
+    return sorted(order, key=place)
+
+
+def stack_choice(stack: str, newest: bool) -> dict:
+    """Return a stack as the chooser names it: its library with variants, and its release."""
+    name, known = stack.partition("@")[0], libraries().get(library_key(stack))
+    variants = ", ".join(name.split("+")[1:])
+    library = f"{known.name} ({variants})" if known and variants else known.name if known else name
+    choice = {"stack": stack, "library": library, "release": version(stack), "newest": newest}
+    return choice | {"colour": known.colour if known else "#7a7a7a", "option": known.low_memory if known else None}
+
+
+def cost_rows(suite: str, costs: StackCosts, among: Sequence[Path]) -> Iterator[dict]:
+    """Yield the figures of each role of a stack in a suite, which may have been recorded in a similar one."""
+    where = recorded.display_name(costs.recording) if costs.recording else ""
+    for role in ROLES:
+        about = {"stack": costs.stack, "suite": suite, "in": describe_suite(costs.suite), "role": role}
+        about["live"] = describe_cost(costs, LIVE_IN_USE)
+        about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}
+        yield about | {key: state_figures(costs, role, key, among) for key in STATES}
+
+
+def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Path]) -> dict:
+    """Return RSS and live heap in one state, with the library's way to hold less, and what live heap is for."""
+    _, rss, live, phase = STATES[state]
+    parts = find_parts(costs.stack, costs.suite, role, among, phase)
+    ordered = sorted(parts.items(), key=lambda part: -part[1])
+    pairs = itertools.product((("rss", rss), ("live", live)), PREFIXES.items())
+    figures = {f"{prefix}{key}": figure(costs, role, cost, how) for (key, cost), (prefix, how) in pairs}
+    command = SIZES_COMMAND.format(costs.stack) if not parts else None
+    return figures | {"parts": [[name, round(size, 1)] for name, size in ordered], "command": command}
+
+
+def figure(costs: StackCosts, role: Role, cost: Cost, configuration: Configuration) -> dict:
+    """Return one cost as tools/cost.py prints it, and in bytes; why there is none."""
+    size = find_figure(costs, role, cost, configuration)
+    if size is None or isinstance(size, Missing):
+        return {"text": format_bytes(size), "why": (size.reason if size else "").replace("STACK", costs.stack)}
+    return {"text": format_bytes(size), "bytes": round(size, 3)}
+
+
+def machine_lines(read: Sequence[Recording]) -> Markup:
+    """Return the machines, each in a line, with its letter where there are several."""
+    machines = {one.machine: one.about_machine for one in read}
+    lines = [f"{letter}: {text}" if len(machines) > 1 else text for letter, text in machines.items()]
+    return Markup('<p class="machines">Measured on {}</p>').format(Markup("<br>\n").join(lines))
+
+
+def caveat_sentences(read: Sequence[Recording], rows: Sequence[dict]) -> list[str]:
+    """Return what a reader must know before using a figure."""
+    if not rows:
+        command = "tools/measure.py deployed-config"
+        return [
+            f"No recording here has sessions in use; `{command}` records them. The tables below have what is recorded.",
+            *inventory_section.warnings(read),
+        ]
+    return [
+        "The figures above are for the library alone: neither the application nor the kernel's socket is in them.",
+        "RSS depends on the allocator (here glibc malloc with default settings) and on how many handshakes run at a "
+        "time; live heap depends on neither.",
+        *inventory_section.warnings(read),
+    ]
