@@ -62,4 +62,4 @@ def main() -> None:
     venv.activate()
     from tlsmem.plan import answer
 
-    answer.ended(given, asked)
+    answer.print_answer(given, asked)

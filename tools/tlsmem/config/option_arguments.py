@@ -533,9 +533,10 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option("--kernel-bytes", "kernel memory of a connection", BYTES, commands=each(*PLANS), metavar="K"),
     Option("--record-bytes", "what a full record in flight adds", BYTES, commands=each(*PLANS), metavar="BYTES"),
+    Option("--details", "the tables behind the answer as well", Flag(), commands=each(*PLANS)),
     Option(
         "--table",
-        "only this table; may be repeated",
+        "only this table, without the answer; may be repeated",
         Choice(choices.PLAN_TABLES),
         commands=each(*PLANS),
         repeat=True,
