@@ -96,13 +96,14 @@ def run_storm(
     return StormResult(case, rate, service, memory)
 
 
-def draw_storms(given: argparse.Namespace, storms: list[StormResult], title: str) -> None:
+def draw_storms(given: argparse.Namespace, storms: list[StormResult], event: str) -> None:
     """Save the picture, where one is asked for."""
     if not given.output:
         return
     from tlsmem.plan import storm_picture  # slow to import, and needed for pictures only
 
-    for file in storm_picture.save(storms, title, storm_picture.describe_settings(storms[0], given), given.output):
+    settings, finding = storm_picture.describe_settings(storms[0], given), storm_answer.storm_finding(storms, event)
+    for file in storm_picture.save(storms, finding, settings, given.output):
         print(f"plan: {file}", file=sys.stderr)
 
 

@@ -94,10 +94,10 @@ def check_servers(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Che
             yield from check_line(stack, "server, at rest", path, narrow, session_cost.rss_at_end(AT_REST))
         if not (selection := select_runs(runs, stack, suite)):
             continue
-        for roles, process in (("split", "server"), ("keep-server", "both")):
+        for roles in ("split", "keep-server"):
             for setting in find_settings(selection, SYSTEM, roles):
                 if (setting.window == "all") == (roles == "split"):
-                    series = selection.series(stack, setting, process)
+                    series = selection.series(stack, setting, "server" if roles == "split" else "both")
                     yield from check_line(stack, f"server ({roles})", path, series, memory_model.handshake_peak_rss)
 
 

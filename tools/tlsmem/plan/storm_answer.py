@@ -78,6 +78,12 @@ def storm_title(clients: int, within: float) -> str:
     return f"{clients:,} clients come back within {within:g} seconds"
 
 
+def storm_finding(storms: Sequence[StormResult], event: str) -> str:
+    """Return the title of a picture: the event, and what it needs."""
+    needs = " and ".join(f"{format_size(storm.memory.peak[1])} on {storm.case.title}" for storm in storms)
+    return f"{event}: {needs}"
+
+
 def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> Answer:
     cases = [storm.case for storm in storms]
     notes = [

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.amounts import format_size
-from tlsmem.plan.case import describe_allocator
+from tlsmem.plan.case import ROLES, describe_allocator
 from tlsmem.plan.storm_answer import StormResult, format_seconds
 from tlsmem.plots import picture
 from tlsmem.plots.bucket_panel import INK
@@ -34,7 +35,10 @@ AFTER = 0.3  # of the time until it is over: what is seen of the time after it
 def describe_settings(storm: StormResult, given: argparse.Namespace) -> str:
     """Return the line below the title."""
     away = f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
-    return f"{storm.case.setting}; {describe_allocator(storm.case.model)}; arrivals {given.arrivals}; {away}"
+    model = storm.case.model
+    options = model.configuration.describe_options()
+    where = f"{ROLES[model.role]}, {suite_title(model.suite)}, {options}, {describe_allocator(model)}"
+    return f"{where}; arrivals {given.arrivals}; {away}"
 
 
 def grid(storms: Sequence[StormResult]) -> numpy.ndarray:
@@ -80,7 +84,7 @@ def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     course = storm.course
     established = numpy.searchsorted(course.established, times, side="right")
     stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
-    axes.set_title(f"{storm.case.model.stack}\n{storm.rate.total:,.0f} handshakes a second", fontsize=10, weight="bold")
+    axes.set_title(f"{storm.case.title}\n{storm.rate.total:,.0f} handshakes a second", fontsize=10, weight="bold")
     axes.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     most = storm.memory.most_shaking
     at = float(course.times[int(numpy.argmax(course.shaking(course.times)))])
