@@ -19,6 +19,8 @@ from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Course, Service
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
+TITLED = 2  # stacks that a picture's title has room for
+
 
 @dataclass(frozen=True)
 class StormResult:
@@ -79,9 +81,11 @@ def storm_title(clients: int, within: float) -> str:
 
 
 def storm_finding(storms: Sequence[StormResult], event: str) -> str:
-    """Return the title of a picture: the event, and what it needs."""
+    """Return the title of a picture in two lines: the event, and what it needs; of many stacks the event alone."""
+    if len(storms) > TITLED:
+        return event
     needs = " and ".join(f"{format_size(storm.memory.peak[1])} on {storm.case.title}" for storm in storms)
-    return f"{event}: {needs}"
+    return f"{event}:\n{needs}"
 
 
 def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> Answer:
