@@ -111,7 +111,7 @@ def answer_storm(given: argparse.Namespace) -> Answer:
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     storms = [run_storm(given, case, given.clients) for case in cases]
     answer = storm_answer.answer_storm(storms, given.clients, given.within)
-    draw_storms(given, storms, storm_answer.storm_title(given.clients, given.within))
+    draw_storms(given, storms, f"{given.clients:,} clients back within {given.within:g} s")
     return with_terms(given, answer, cases)
 
 
@@ -122,7 +122,7 @@ def answer_fleet(given: argparse.Namespace) -> Answer:
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
     usual = check_demand(Demand(given.handshaking, given.in_flight), fleet.before)
     storms = [run_storm(given, one, max(1, fleet.more), fleet.before, usual) for one in cases]
-    draw_storms(given, storms, fleet.title)
+    draw_storms(given, storms, fleet.failure)
     return with_terms(given, fleet_answer.answer_fleet(storms, fleet), cases)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from tlsmem.config.libraries import stack_title
+from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.configuration import recording_commands
@@ -36,6 +36,12 @@ class Case(NamedTuple):
     def title(self) -> str:
         """The stack as people write it."""
         return stack_title(self.model.stack)
+
+    @property
+    def library(self) -> str:
+        """The library as people write it, without its version."""
+        known = libraries().get(library_key(self.model.stack))
+        return known.name if known else self.model.stack
 
     @property
     def mark(self) -> str:

@@ -81,11 +81,13 @@ def storm_title(clients: int, within: float) -> str:
 
 
 def storm_finding(storms: Sequence[StormResult], event: str) -> str:
-    """Return the title of a picture in two lines: the event, and what it needs; of many stacks the event alone."""
-    if len(storms) > TITLED:
+    """Return the title of a picture: the event and what it needs, as far as one line has room."""
+    needs = [(storm.case.library, format_size(storm.memory.peak[1])) for storm in storms]
+    if len(needs) == 1:
+        return f"{event}: {needs[0][1]}"
+    if len(dict(needs)) != TITLED:
         return event
-    needs = " and ".join(f"{format_size(storm.memory.peak[1])} on {storm.case.title}" for storm in storms)
-    return f"{event}:\n{needs}"
+    return f"{event}: {', '.join(f'{library} {size}' for library, size in needs)}"
 
 
 def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> Answer:

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from tlsmem.config.suite_title import suite_title
 from tlsmem.plan.amounts import format_size
-from tlsmem.plan.case import ROLES, describe_allocator
+from tlsmem.plan.case import describe_allocator
 from tlsmem.plan.storm_answer import StormResult, format_seconds
 from tlsmem.plots import picture
 from tlsmem.plots.bucket_panel import INK
@@ -36,8 +35,7 @@ def describe_settings(storm: StormResult, given: argparse.Namespace) -> str:
     """Return the line below the title."""
     away = f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
     model = storm.case.model
-    options = model.configuration.describe_options()
-    where = f"{ROLES[model.role]}, {suite_title(model.suite)}, {options}, {describe_allocator(model)}"
+    where = f"{model.suite}, {model.role}, {describe_allocator(model)}"
     return f"{where}; arrivals {given.arrivals}; {away}"
 
 
