@@ -57,7 +57,7 @@ def answer_haproxy(cases: Sequence[tuple[Case, Sequence[ConnectionModel]]], size
     notes = [
         "Build HAProxy with these constants: make ... DEFINE=..., as above.",
         "Kernel memory is not in -m; it comes on top: "
-        f"{max(count for _, _, count in rows) * known[0].price.kernel / 2**30:,.2f} GiB for the largest maxconn.",
+        f"{format_size(max(count for _, _, count in rows) * known[0].price.kernel)} for the largest maxconn.",
         *describe_limits(known, max(count for _, _, count in rows)),
         "",
         describe_origin(known),
