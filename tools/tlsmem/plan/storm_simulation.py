@@ -111,7 +111,7 @@ class Simulation:
         self.client.append(client)
         if len(self.client) > MOST:
             raise ValueError(
-                f"the storm has more than {MOST:,} attempts, the most that are simulated; give fewer --clients or a longer --timeout"
+                f"more than {MOST:,} attempts are not simulated; fewer --clients or a longer --timeout help"
             )
         self.push(time, ARRIVE, len(self.client) - 1)
 
