@@ -49,7 +49,7 @@ def planned_model(recording: Path) -> ConnectionModel:
     among = find_recordings([recording])
     found = find_model.choose_configured(STACK, SUITE, "system", "server", configuration, among)
     if not found or found.live is None:
-        raise ValueError(find_model.why_not_configured(STACK, SUITE, "server", configuration, among))
+        raise ValueError(find_model.why_not_configured(STACK, SUITE, "system", "server", configuration, among))
     return found
 
 
@@ -60,7 +60,7 @@ def compare(runs: Sequence[HeldConnections], names: dict[str, str], model: Conne
     for run in runs:
         live = run.added("live_bytes") / run.connections
         found.append(Comparison(names[run.kind], "live heap", live, model.live + own))
-        found.append(Comparison(names[run.kind], "RSS", run.rss_anon_each, model.kept + own))
+        found.append(Comparison(names[run.kind], "RSS", run.rss_anon_each, model.connection + own))
     return found
 
 

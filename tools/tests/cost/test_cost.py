@@ -8,6 +8,7 @@ import pytest
 from tests.support import synthetic
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
 from tlsmem.cli import cost
+from tlsmem.config.libraries import newest_releases
 from tlsmem.cost import find_costs
 from tlsmem.plan import recordings
 
@@ -73,7 +74,7 @@ def test_files_have_a_row_for_each_role_and_configuration(recording, capsys, mon
 def test_a_library_is_its_newest_release_as_servers_build_it():
     there = ["openssl@3.5.5", "openssl@4.0.3", "rustls+ring@0.23.46", "rustls+aws-lc@0.23.46"]
     there += ["rustls+aws-lc@0.24.0-dev.2", "wolfssl@5.9.4"]
-    assert find_costs.newest_releases(there) == {"openssl": "openssl@4.0.3", "rustls": "rustls+aws-lc@0.23.46"}
+    assert newest_releases(there) == {"openssl": "openssl@4.0.3", "rustls": "rustls+aws-lc@0.23.46"}
 
 
 @pytest.mark.parametrize(

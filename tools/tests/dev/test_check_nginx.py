@@ -66,8 +66,9 @@ def test_without_nginx_it_is_one_sentence(monkeypatch):
 
 def planned(kept: float, live: float) -> ConnectionModel:
     one = {"stack": "openssl@system", "suite": "tls13-rsa-aes256", "allocator": "system", "role": "server"}
-    one |= {"how": MEASURED, "fixed": 0, "handshake": None, "used": None, "grows": 0, "whole_record": None, "widest": 1}
-    return ConnectionModel(**one, kept=kept, live=live, configuration=configure("nginx", "in-use", "openssl@system"))
+    one |= {"how": MEASURED, "fixed": 0, "handshake": None, "widest": 1}
+    configuration = configure("nginx", "in-use", "openssl@system")
+    return ConnectionModel(**one, connection=kept, live=live, configuration=configuration)
 
 
 def with_rss(run: Held, each: int) -> Held:

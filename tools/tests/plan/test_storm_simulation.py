@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from tlsmem.plan.capacity import Price, apply_littles_law
+from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import ConnectionModel
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
 
 NOW = numpy.array
-LAW = ConnectionModel("null@c", "tls13-rsa-aes256", "system", "server", "measured", 100, 10, 50, None, 0, False, 1000)
-PRICE = Price(fixed=100, kept=10, handshake=50, record=0, kernel=1)
+MODEL = ConnectionModel(
+    "null@c", "tls13-rsa-aes256", "system", "server", "measured", 100, 10, 50, 1000, Configuration()
+)
+PRICE = Price(fixed=100, tls=10, handshake=50, record=0, kernel=1)
 
 
 def test_one_client_takes_its_handshake_and_the_way():
@@ -124,7 +127,7 @@ def test_everybody_comes_in_and_nobody_sooner_than_work_and_way(times, service):
 @settings(max_examples=60)
 @given(clients, services)
 def test_what_glibc_holds_never_falls_while_connections_stay(times, service):
-    made = StormMemory(LAW, PRICE, simulate(times, service))
+    made = StormMemory(MODEL, PRICE, simulate(times, service))
     sizes = made.bytes_at(made.course.times)
     assert (numpy.diff(sizes) >= 0).all()
     most = made.most_shaking
@@ -135,7 +138,7 @@ def test_what_glibc_holds_never_falls_while_connections_stay(times, service):
 def test_the_memory_of_a_storm_by_hand():
     """Four at once, as above, beside 5 connections: fixed, 9 E, 9 K, and 4 H from the fourth hello on."""
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
-    made = StormMemory(LAW, PRICE, course, before=5)
+    made = StormMemory(MODEL, PRICE, course, before=5)
     assert made.start == 100 + 5 * 11
     assert made.bytes_at(NOW([0.0, 1.0, 3.0, 4.0])).tolist() == [100 + 9 * 11 + W * 50 for W in (1, 2, 4, 4)]
     assert made.peak == (3.0, 100 + 9 * 11 + 200)
@@ -143,5 +146,5 @@ def test_the_memory_of_a_storm_by_hand():
 
 def test_an_allocator_that_gives_back_falls_after_the_handshakes():
     course = simulate([0.0] * 4, Service(each=1.0, cores=1, away=0.0))
-    made = StormMemory(replace(LAW, held_shaking=0.25), PRICE, course)
+    made = StormMemory(replace(MODEL, handshake_retention=0.25), PRICE, course)
     assert made.peak[1] - made.end == 0.75 * 4 * 50

@@ -61,7 +61,7 @@ PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", 
 
 # Plans
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
-PLAN_TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "estimates", "terms", "left-out")
+PLAN_TABLES = ("memory", "fit", "storm", "fleet", "haproxy", "check", "terms", "left-out")
 PLAN_STATES = ("in-use", "at-rest")
 PLAN_SUITE = "tls13-rsa-aes256"
 

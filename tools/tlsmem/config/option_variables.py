@@ -299,7 +299,8 @@ VARIABLES = (
         Choice(choices.FORMATS),
         goals=each("compare", "compare-versions", default=ON_TERMINAL),
         commands=each("compare", "gate", "inspect_heaptrack", "kernel_bytes", "list_stacks", default=ON_TERMINAL)
-        | each("profile_heap", "tabulate", "dev/selfcheck", *PLANS, default=ON_TERMINAL),
+        | each("profile_heap", "tabulate", "dev/selfcheck", default=ON_TERMINAL)
+        | each(*PLANS, default=Words("the answer, not tables")),
         example="FORMAT=csv",
     ),
     Option(

@@ -7,8 +7,9 @@ from pathlib import Path
 from rich.text import Text
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
-from tlsmem.cost.screen import describe_suite, find_figure, format_bytes
+from tlsmem.cost.screen import find_figure, format_bytes
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, VOCABULARY
@@ -37,7 +38,7 @@ def describe_libraries(suite: str, role: Role, among: Sequence[Path]) -> Text:
     found = [one for one in every if sort_key(find_figure(one, role, LIVE_IN_USE)) < float("inf")]
     screen = Text()
     screen.append(f"What one {role} session costs", style="bold")
-    screen.append(f" · {describe_suite(suite)}\n\n")
+    screen.append(f" · {suite_title(suite)}\n\n")
     for words in zip(*(split_name(cost.name) for cost in COSTS), strict=True):
         screen.append(f"  {'':<{TITLE_CELLS}}" + "".join(f"{word:>{FIGURE_CELLS}}" for word in words) + "\n")
     for costs in found:

@@ -12,7 +12,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import choices, definitions
 from tlsmem.cost.bars import describe_libraries, newest_costs
 from tlsmem.cost.cost_table import cost_table, cost_table_for_pages
-from tlsmem.cost.find_costs import find_costs, find_suites, resolve_stack
+from tlsmem.cost.find_costs import find_costs, find_suites
 from tlsmem.cost.screen import describe_stack
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
@@ -24,7 +24,7 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     among = recordings.find_recordings(given.recording)
     if given.suite not in definitions.suites():
         raise ValueError(f"--suite: no suite {given.suite}{suggest_nearest(given.suite, definitions.suites())}")
-    stacks = list(dict.fromkeys(resolve_stack(name, among) for name in given.stacks))
+    stacks = list(dict.fromkeys(recordings.resolve_stack(name, among) for name in given.stacks))
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     for stack in stacks:
         check_suite(stack, given.suite, among)

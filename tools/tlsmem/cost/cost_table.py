@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tlsmem.config.libraries import stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import StackCosts
-from tlsmem.cost.screen import describe_suite, find_figure
+from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
@@ -73,7 +74,7 @@ def cost_table_for_pages(found: Sequence[StackCosts], roles: Sequence[Role]) -> 
     """Return the same table for people: what all rows have in common stands in its caption."""
     made = cost_table(found, roles)
     suites, names = ({getattr(one, field) for one in found} for field in ("suite", "recording"))
-    common = [describe_suite(suite) for suite in suites if len(suites) == 1]
+    common = [suite_title(suite) for suite in suites if len(suites) == 1]
     common += [f"{role} sessions" for role in roles if len(roles) == 1]
     common += [f"recorded in {recordings.display_name(name)}" for name in names if name and len(names) == 1]
     alike = ("suite",) * (len(suites) == 1) + ("role",) * (len(roles) == 1) + ("recording",) * (len(names) == 1)

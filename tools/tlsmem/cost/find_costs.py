@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.base.nearest import suggest_nearest
-from tlsmem.config.libraries import newest_releases
-from tlsmem.config.releases import group_by_library
 from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
 from tlsmem.plan import recordings
 from tlsmem.profile import sites_reader
@@ -104,20 +101,3 @@ def find_suites(stack: str, among: Sequence[Path]) -> list[str]:
     """Return the suites in which the stack is recorded in use."""
     runs = (run for path in among for run in recordings.load_stack(path, stack) if run.scenario == "memory")
     return list(dict.fromkeys(split_variant(run.suite)[0] for run in runs if has_full_records(run)))
-
-
-def resolve_stack(name: str, among: Sequence[Path]) -> str:
-    """Return the stack of this name; of a library, or a library with variants, its newest recorded release.
-
-    Raises ValueError with a sentence when nothing is recorded of the name."""
-    there = list(dict.fromkeys(stack for path in among for stack in recordings.stacks(path)))
-    if name in there:
-        return name
-    releases = group_by_library(there)
-    newest = newest_releases(there)
-    if name in newest:
-        return newest[name]
-    if name in releases:
-        return releases[name][-1]
-    known = list(dict.fromkeys([*newest, *releases, *there]))
-    raise ValueError(f"{name}: no recording has it{suggest_nearest(name, known)}")

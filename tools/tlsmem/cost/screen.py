@@ -1,13 +1,12 @@
 """A stack's costs on one screen of 80 columns."""
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.text import Text
 
-from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
@@ -29,14 +28,6 @@ FOLLOWING: dict[str, str] = {
 }
 
 
-def describe_suite(suite: str) -> str:
-    """Return the suite's protocol, cipher, group and certificate as people write them."""
-    known = definitions.suites()[suite]
-    bits = re.search("128|256", known.cipher)
-    cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else "ChaCha20-Poly1305"
-    return f"{known.protocol.replace('TLSv', 'TLS ')}, {cipher}, {known.group}, {known.certs.upper()}"
-
-
 def format_bytes(figure: float | Missing | None) -> str:
     """Return whole bytes with separators, or that nothing is recorded."""
     return NOT_RECORDED if figure is None or isinstance(figure, Missing) else f"{figure:,.0f} B"
@@ -46,7 +37,7 @@ def describe_stack(costs: StackCosts, roles: Sequence[Role], among: Sequence[Pat
     """Return the screen of one stack: its three costs, what it consists of, and how it compares."""
     screen = Text()
     screen.append(stack_title(costs.stack), style="bold")
-    screen.append(f" · {describe_suite(costs.suite)}\n")
+    screen.append(f" · {suite_title(costs.suite)}\n")
     screen.append("One session, the library's defaults:\n\n")
     screen.append_text(cost_lines(costs, roles, "default", bold=True))
     screen.append_text(low_memory_lines(costs, roles))

@@ -1,155 +1,190 @@
-"""Answers of plan.py: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
+"""The answers of plan.py: memory of so many connections, how many fit, storms, fleets, HAProxy, and the check."""
 
 import argparse
 import math
 import signal
 import sys
+from collections.abc import Sequence
 
+from tlsmem.base import markdown_embedding
 from tlsmem.base.printable import printable_text
+from tlsmem.config import choices
 from tlsmem.plan import (
-    assumptions,
+    check_answer,
     find_model,
+    fit_answer,
     fleet_answer,
     haproxy_answer,
     memory_answer,
-    model_checks,
     recordings,
+    screen,
     storm_answer,
 )
+from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand
+from tlsmem.plan.case import QUIET, Case
 from tlsmem.plan.fleet_answer import Fleet
 from tlsmem.plan.handshake_rates import HandshakeRate, find_rate
-from tlsmem.plan.memory_answer import Case
 from tlsmem.plan.request import (
     ImpossibleRequest,
     check_demand,
+    given_assumptions,
     priced_case,
     requested_case,
     requested_demand,
     requested_model,
     requested_stacks,
 )
+from tlsmem.plan.screen import Answer
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Service, arrivals, simulate
+from tlsmem.plan.terms_table import common_tables
 from tlsmem.schema import recording_files
-from tlsmem.tables import table_command
+from tlsmem.tables import render, table_command
 from tlsmem.tables.table import Table
 
-QUIET = Demand()  # nobody in the handshake, nothing in flight
 SPREAD = 0.5  # of the time until a client comes back: not all do at the same moment
 
 
-def with_terms(given: argparse.Namespace, made: Table, cases: list[Case]) -> list[Table]:
-    for said in dict.fromkeys(
-        f"{recordings.display_name(one.law.origin)}: {said}" for one in cases for said in one.law.left_out
-    ):
-        print(printable_text(f"plan: {said}"), file=sys.stderr)
-    stands_on = memory_answer.terms_table(cases, given.kernel_bytes is not None, given.record_bytes is not None)
-    return [made, stands_on, assumptions.left_out_table()]
+def with_terms(given: argparse.Namespace, answer: Answer, cases: Sequence[Case]) -> Answer:
+    """Return the answer with the tables that all have; warn of runs that were left out."""
+    warnings = (
+        f"{recordings.display_name(case.model.origin)}: {sentence}"
+        for case in cases
+        for sentence in case.model.left_out
+        if case.model.origin
+    )
+    for warning in dict.fromkeys(warnings):
+        print(printable_text(f"plan: {warning}"), file=sys.stderr)
+    tables = common_tables(cases, given.kernel_bytes is not None, given.record_bytes is not None)
+    return answer._replace(tables=[*answer.tables, *tables])
 
 
-def memory(given: argparse.Namespace) -> list[Table]:
-    of = check_demand(requested_demand(given), given.connections)
-    cases = [requested_case(given, stack, bool(of.handshaking)) for stack in requested_stacks(given)]
-    return with_terms(given, memory_answer.memory_table(cases, of, given.connections), cases)
+def answer_memory(given: argparse.Namespace) -> Answer:
+    demand = check_demand(requested_demand(given), given.connections)
+    cases = [requested_case(given, stack, bool(demand.handshaking)) for stack in requested_stacks(given)]
+    answer = memory_answer.answer_memory(cases, demand, given.connections, given_assumptions(given))
+    return with_terms(given, answer, cases)
 
 
-def fit(given: argparse.Namespace) -> list[Table]:
-    of = check_demand(requested_demand(given), None)
-    cases = [requested_case(given, stack, bool(of.handshaking)) for stack in requested_stacks(given)]
-    return with_terms(given, memory_answer.fit_table(cases, of, given.memory), cases)
+def answer_fit(given: argparse.Namespace) -> Answer:
+    demand = check_demand(requested_demand(given), None)
+    cases = [requested_case(given, stack, bool(demand.handshaking)) for stack in requested_stacks(given)]
+    return with_terms(given, fit_answer.answer_fit(cases, demand, given.memory, given_assumptions(given)), cases)
 
 
-def rate(given: argparse.Namespace, of: Case) -> HandshakeRate:
+def choose_rate(given: argparse.Namespace, case: Case) -> HandshakeRate:
+    """Return the handshakes a second: as given, else as recorded."""
+    model = case.model
     if given.handshake_rate is None:
-        return find_rate(
-            of.law.stack, of.law.suite, of.law.role, given.cores, recordings.find_recordings(given.recording)
-        )
-    return HandshakeRate(given.handshake_rate, given.cores or of.law.machine[1], 0)
+        among = recordings.find_recordings(given.recording)
+        return find_rate(model.stack, model.suite, model.role, given.cores, among)
+    return HandshakeRate(given.handshake_rate, given.cores or model.machine[1], 0)
 
 
-def storm_of(given: argparse.Namespace, of: Case, clients: int, before: int = 0, usual: Demand = QUIET) -> StormResult:
-    speed = rate(given, of)
+def run_storm(
+    given: argparse.Namespace, case: Case, clients: int, before: int = 0, usual: Demand = QUIET
+) -> StormResult:
+    """Return the storm of so many clients on a server that has some connections before."""
+    rate = choose_rate(given, case)
     patience = (given.limit, given.timeout, given.retry, given.attempts, SPREAD)
-    service = Service(1 / speed.each, speed.cores, given.rtt + given.client_time, *patience)
+    service = Service(1 / rate.each, rate.cores, given.rtt + given.client_time, *patience)
     course = simulate(arrivals(clients, given.within, given.arrivals, given.seed), service)
-    resting = math.ceil(usual.flying(before) * of.price.record)
-    memory = StormMemory(of.law, of.price, course, before, math.ceil(usual.shaking(before)), resting)
-    return StormResult(of, speed, service, memory)
+    records = math.ceil(usual.flying(before) * case.price.record)
+    memory = StormMemory(case.model, case.price, course, before, math.ceil(usual.shaking(before)), records)
+    return StormResult(case, rate, service, memory)
 
 
-def draw_storms(given: argparse.Namespace, storms: list[StormResult], title: str) -> None:
+def draw_storms(given: argparse.Namespace, storms: list[StormResult], event: str) -> None:
+    """Save the picture, where one is asked for."""
     if not given.output:
         return
     from tlsmem.plan import storm_picture  # slow to import, and needed for pictures only
 
-    law = storms[0].case.law
-    below = f"{given.suite}, {law.role}, allocator {law.allocator}; arrivals {given.arrivals}, "
-    below += f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
-    for file in storm_picture.save(storms, title, below, given.output):
+    settings, finding = storm_picture.describe_settings(storms[0], given), storm_answer.storm_finding(storms, event)
+    for file in storm_picture.save(storms, finding, settings, given.output):
         print(f"plan: {file}", file=sys.stderr)
 
 
-def storm(given: argparse.Namespace) -> list[Table]:
+def answer_storm(given: argparse.Namespace) -> Answer:
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
-    storms = [storm_of(given, of, given.clients) for of in cases]
-    title = f"{given.clients:,} clients come back within {given.within:g} seconds"
-    draw_storms(given, storms, title)
-    return with_terms(given, storm_answer.storm_table(storms, title), cases)
+    storms = [run_storm(given, case, given.clients) for case in cases]
+    answer = storm_answer.answer_storm(storms, given.clients, given.within)
+    draw_storms(given, storms, f"{given.clients:,} clients back within {given.within:g} s")
+    return with_terms(given, answer, cases)
 
 
-def fleet(given: argparse.Namespace) -> list[Table]:
+def answer_fleet(given: argparse.Namespace) -> Answer:
     if given.fail >= given.hosts:
         raise ImpossibleRequest(f"--fail {given.fail} of --hosts {given.hosts} leaves no host")
-    of = Fleet(given.clients, given.hosts, given.fail)
+    fleet = Fleet(given.clients, given.hosts, given.fail)
     cases = [requested_case(given, stack) for stack in requested_stacks(given)]
-    usual = check_demand(Demand(given.handshaking, given.in_flight), of.before)
-    storms = [storm_of(given, one, max(1, of.more), of.before, usual) for one in cases]
-    made = fleet_answer.fleet_table(storms, of)
-    draw_storms(given, storms, made.title)
-    return with_terms(given, made, cases)
+    usual = check_demand(Demand(given.handshaking, given.in_flight), fleet.before)
+    storms = [run_storm(given, one, max(1, fleet.more), fleet.before, usual) for one in cases]
+    draw_storms(given, storms, fleet.failure)
+    return with_terms(given, fleet_answer.answer_fleet(storms, fleet), cases)
 
 
-def haproxy(given: argparse.Namespace) -> list[Table]:
-    """In use as HAProxy runs the stack, where that is recorded."""
+def answer_haproxy(given: argparse.Namespace) -> Answer:
+    """In use as HAProxy runs the stack."""
     given = argparse.Namespace(**vars(given) | {"server": "haproxy", "state": "in-use"})
     roles = ("server", "client") if given.role == "both" else (given.role,)
+    stacks = requested_stacks(given) if given.stack else haproxy_assumptions().stacks
     pairs = []
-    for stack in find_model.choose_stacks(given.stack, assumptions.haproxy_assumptions().stacks):
-        laws = [requested_model(given, stack, role, strict=False) for role in roles]
-        pairs.append((priced_case(given, laws[0]), laws))
-    made = haproxy_answer.haproxy_table(pairs, given.memory, len(roles))
-    return with_terms(given, made, [one for one, _ in pairs])
+    for stack in stacks:
+        models = [requested_model(given, stack, role, handshakes=True) for role in roles]
+        pairs.append((priced_case(given, models[0]), models))
+    answer = haproxy_answer.answer_haproxy(pairs, given.memory, len(roles))
+    return with_terms(given, answer, [case for case, _ in pairs])
 
 
-def check(given: argparse.Namespace) -> list[Table]:
-    asked = (
-        find_model.choose_stacks(given.stack),
-        find_model.check_suite(given.suite),
-        recordings.find_recordings(given.recording),
-    )
-    made = [model_checks.check_table(*asked), model_checks.estimate_table(*asked)]
-    return [one for one in made if one.rows]
+def answer_check(given: argparse.Namespace) -> Answer:
+    stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
+    suite = find_model.check_suite(given.suite)
+    return check_answer.answer_check(stacks, suite, recordings.find_recordings(given.recording))
 
 
-ANSWERS = {"memory": memory, "fit": fit, "storm": storm, "fleet": fleet, "haproxy": haproxy, "check": check}
+ANSWERS = {
+    "memory": answer_memory,
+    "fit": answer_fit,
+    "storm": answer_storm,
+    "fleet": answer_fleet,
+    "haproxy": answer_haproxy,
+    "check": answer_check,
+}
 
 
-def select_tables(made: list[Table], names: list[str] | None) -> list[Table]:
-    """Those that were asked for. Impossible where this answer has not such a table."""
-    there = [one.name for one in made]
+def select_tables(tables: Sequence[Table], names: Sequence[str] | None) -> list[Table]:
+    """Return the tables that were asked for. Impossible where this answer has not such a table."""
+    there = [one.name for one in tables]
     for name in names or ():
         if name not in there:
-            raise ImpossibleRequest(f"this answer has no table {name}; it has {', '.join(there)}")
-    return [one for one in made if not names or one.name in names]
+            raise ImpossibleRequest(f"--table {name}: this answer has the tables {', '.join(there)}")
+    return [one for one in tables if not names or one.name in names]
 
 
-def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Exits as it went."""
+def deliver(answer: Answer, given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Print the answer, or write it into a page; tables alone where a form or a table is asked for."""
+    tables = select_tables(answer.tables, given.table)
+    if given.table or given.format:
+        table_command.deliver(tables, given, parser)
+    elif given.into:
+        text = f"```text\n{screen.plain_screen(answer)}```\n"
+        text += f"\n{render.format_tables(tables, choices.MARKDOWN)}" if given.details else ""
+        markdown_embedding.replace_block(given.into, given, parser, text)
+    else:
+        screen.print_screen(answer)
+        if given.details:
+            print(flush=True)
+            render.print_all(tables)
+
+
+def print_answer(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Print what was asked for, and exit as it went."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        table_command.deliver(select_tables(ANSWERS[given.answer](given), given.table), given, parser)
+        deliver(ANSWERS[given.answer](given), given, parser)
     except ImpossibleRequest as error:
         parser.error(printable_text(str(error)))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The arithmetic of a plan: fixed + N (E + K) + W H + records in flight, in whole bytes, and what fits."""
+"""The arithmetic of a plan: fixed + N (E + own + K) + W H + records in flight, in whole bytes, and what fits."""
 
 import math
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from tlsmem.config.amounts import Share
+from tlsmem.plan.amounts import take_share
 from tlsmem.plan.connection_model import ConnectionModel
 
-HANDSHAKE, IN_FLIGHT, OWN = "in the handshake, H", "with a full record in flight", "of the server's own"
+FIXED, CONNECTIONS, HANDSHAKE = "process itself", "TLS connections, E", "concurrent handshakes, H"
+IN_FLIGHT, OWN, KERNEL = "records in flight, R", "server's own", "kernel, K"
 
 
 class Price(NamedTuple):
@@ -16,7 +18,7 @@ class Price(NamedTuple):
     connection, and of the server's own for a connection beside TLS."""
 
     fixed: int
-    kept: int
+    tls: int
     handshake: int
     record: int
     kernel: int
@@ -24,8 +26,8 @@ class Price(NamedTuple):
 
     @property
     def connection(self) -> int:
-        """Of a connection in its process: E and the server's own."""
-        return self.kept + self.own
+        """Of a connection in its process: TLS and the server's own."""
+        return self.tls + self.own
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,11 @@ class Demand:
     in_flight: Share = Fraction(0)
 
     def shaking(self, sessions: int) -> Fraction:
-        return part(self.handshaking, sessions)
+        return take_share(self.handshaking, sessions)
 
     def flying(self, sessions: int) -> Fraction:
         """At most those that are not in the handshake."""
-        return min(part(self.in_flight, sessions), sessions - self.shaking(sessions))
-
-
-def part(of: Share, sessions: int) -> Fraction:
-    return of * sessions if isinstance(of, Fraction) else Fraction(min(of, sessions))
+        return min(take_share(self.in_flight, sessions), sessions - self.shaking(sessions))
 
 
 class Term(NamedTuple):
@@ -57,53 +55,54 @@ class Term(NamedTuple):
         return math.ceil(self.count * self.each)
 
 
-def price_model(law: ConnectionModel, kernel: int, record: int | None, assumed: int) -> Price:
+def price_model(model: ConnectionModel, kernel: int, record: int | None, assumed: int) -> Price:
     """`record`: what one in flight adds; None: what the recording says, or what is assumed."""
-    flying = law.record(assumed)[0] if record is None else record
-    own = (law.configuration.own_bytes or 0) if law.configuration else 0
-    return Price(*map(round, (law.fixed, law.kept, law.handshake or 0.0, flying)), kernel, own)
+    flying = model.record(assumed)[0] if record is None else record
+    sizes = (model.fixed, model.connection, model.handshake or 0.0, flying)
+    return Price(*map(round, sizes), kernel, model.configuration.own_bytes or 0)
 
 
-def process_terms(of: Price, demand: Demand, sessions: int) -> list[Term]:
-    own = [Term(OWN, Fraction(sessions), of.own)] if of.own else []
+def process_terms(price: Price, demand: Demand, sessions: int) -> list[Term]:
+    own = [Term(OWN, Fraction(sessions), price.own)] if price.own else []
     return [
-        Term("fixed", Fraction(1), of.fixed),
-        Term("connections, E", Fraction(sessions), of.kept),
-        Term(HANDSHAKE, demand.shaking(sessions), of.handshake),
-        Term(IN_FLIGHT, demand.flying(sessions), of.record),
+        Term(FIXED, Fraction(1), price.fixed),
+        Term(CONNECTIONS, Fraction(sessions), price.tls),
+        Term(HANDSHAKE, demand.shaking(sessions), price.handshake),
+        Term(IN_FLIGHT, demand.flying(sessions), price.record),
         *own,
     ]
 
 
-def kernel_term(of: Price, sessions: int) -> Term:
-    return Term("in the kernel, K", Fraction(sessions), of.kernel)
+def kernel_term(price: Price, sessions: int) -> Term:
+    return Term(KERNEL, Fraction(sessions), price.kernel)
 
 
-def memory_bytes(of: Price, demand: Demand, sessions: int) -> int:
+def memory_bytes(price: Price, demand: Demand, sessions: int) -> int:
     """Bytes of process and kernel, rounded up term by term."""
-    return sum(term.size for term in (*process_terms(of, demand, sessions), kernel_term(of, sessions)))
+    return sum(term.size for term in (*process_terms(price, demand, sessions), kernel_term(price, sessions)))
 
 
-def fit_connections(of: Price, demand: Demand, size: int) -> int | None:
+def fit_connections(price: Price, demand: Demand, size: int) -> int | None:
     """The most connections whose memory is at most `size`; None where not even the process fits."""
-    if memory_bytes(of, demand, 0) > size:
+    if memory_bytes(price, demand, 0) > size:
         return None
-    low, high = 0, size // max(1, of.connection + of.kernel) + 1
+    low, high = 0, size // max(1, price.connection + price.kernel) + 1
     while high - low > 1:  # memory(low) fits, memory(high) does not: it grows with every connection
         middle = (low + high) // 2
-        low, high = (middle, high) if memory_bytes(of, demand, middle) <= size else (low, middle)
+        low, high = (middle, high) if memory_bytes(price, demand, middle) <= size else (low, middle)
     return low
 
 
-def after_handshakes(of: Price, law: ConnectionModel, demand: Demand, sessions: int) -> int:
+def after_handshakes(price: Price, model: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once the handshakes are complete."""
-    given_back = math.floor((1 - law.held_shaking) * of.handshake * demand.shaking(sessions))
-    return sum(term.size for term in process_terms(of, demand, sessions)) - given_back
+    given_back = math.floor((1 - model.handshake_retention) * price.handshake * demand.shaking(sessions))
+    return sum(term.size for term in process_terms(price, demand, sessions)) - given_back
 
 
-def after_closing(of: Price, law: ConnectionModel, demand: Demand, sessions: int) -> int:
+def after_closing(price: Price, model: ConnectionModel, demand: Demand, sessions: int) -> int:
     """What the process still holds once every connection is closed."""
-    return of.fixed + math.ceil(law.held_closed * (after_handshakes(of, law, demand, sessions) - of.fixed))
+    grown = after_handshakes(price, model, demand, sessions) - price.fixed
+    return price.fixed + math.ceil(model.closed_retention * grown)
 
 
 def apply_littles_law(rate: float, seconds: float) -> int:

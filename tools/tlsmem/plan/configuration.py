@@ -1,6 +1,6 @@
 """How the connections of a plan run: library options, tickets, state, and what a named server holds beside TLS."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlsmem.config.servers import Server, find_server
 from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY, name_variant
@@ -18,6 +18,20 @@ class Configuration:
     phase: str = IN_USE
     server: Server | None = None
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the connections have carried no data yet."""
+        return self.phase == AT_REST
+
+    @property
+    def used_phase(self) -> str:
+        """The phase whose end has the connections in use."""
+        return self.server.phase if self.server else IN_USE
+
+    def with_state(self, at_rest: bool) -> "Configuration":
+        """Return the same with the connections at rest, or in use."""
+        return replace(self, phase=AT_REST if at_rest else self.used_phase)
+
     def variant(self, suite: str) -> str:
         """Return the name of the suite in this configuration."""
         return name_variant(suite, self.options, self.tickets)
@@ -27,19 +41,21 @@ class Configuration:
         """What the server holds for a connection beside TLS: 0 without a server, None where nobody measured it."""
         return self.server.own_bytes if self.server else 0
 
-    def describe(self) -> str:
-        """Say it in words, for the first line of an answer."""
-        state = "at rest, none used yet" if self.phase == AT_REST else "in use: 16 KiB sent and received, now in a read"
-        options = "buffers released (options low-memory)" if self.options == LOW_MEMORY else "the library's defaults"
-        tickets = "its own tickets" if self.tickets == LIBRARY else f"{self.tickets} tickets"
-        runs = f"as {self.server.what} runs them, " if self.server else ""
-        return f"{runs}{state}; {options}, {tickets}"
+    def describe_options(self) -> str:
+        """Return who runs the library, and how: `defaults`, or `as nginx runs it, buffers released`."""
+        options = "buffers released (low-memory)" if self.options == LOW_MEMORY else "defaults"
+        tickets = "" if self.tickets == LIBRARY else f", {self.tickets} tickets"
+        return f"as {self.server.what} runs it, {options}{tickets}" if self.server else f"{options}{tickets}"
+
+    def describe_state(self) -> str:
+        """Return the state of the connections in words."""
+        return "at rest: no data yet" if self.is_at_rest else "in use: a full record (16 KiB) sent and received"
 
 
 def recording_commands(stacks: str, suite: str, allocator: str = "system") -> str:
-    """Return the commands that record stacks as servers run them: connections, and many handshakes at once."""
-    what = f'--stacks "{stacks}" --suites {suite}' + f" --allocators {allocator}" * (allocator != "system")
-    return f"`tools/measure.py deployed-config {what}` records that, `tools/measure.py c10k-in-use {what}` handshakes"
+    """Return the commands that record stacks as servers run them: connections, and concurrent handshakes."""
+    what = f'--stacks "{stacks}" --suites {suite}' + f" --allocator {allocator}" * (allocator != "system")
+    return f"tools/measure.py deployed-config {what}; for handshakes tools/measure.py c10k-in-use {what}"
 
 
 def configure(server: str | None, state: str, stack: str) -> Configuration:
@@ -50,6 +66,6 @@ def configure(server: str | None, state: str, stack: str) -> Configuration:
     found = find_server(server)
     if not found.can_run(stack):
         known = ", ".join(found.libraries)
-        raise ValueError(f"{found.what} does not run on {stack}; --stack names one of {known} (memtest/servers.toml)")
+        raise ValueError(f"--as: {found.what} does not run on {stack}; --stack takes {known} (memtest/servers.toml)")
     phase = AT_REST if state == "at-rest" else found.phase
     return Configuration(found.options(stack), found.tickets, phase, found)

@@ -1,12 +1,13 @@
-"""A fleet's answer: memory of a host before some fail, while their clients come over, and after."""
+"""A fleet of which some hosts fail: memory of each remaining host before, while clients come over, and after."""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tlsmem.plan.amounts import memory_cell
-from tlsmem.plan.memory_answer import describe_origin, extrapolation_note
-from tlsmem.plan.storm_answer import StormResult, describe_storm, format_seconds
+from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
+from tlsmem.plan.case import describe_limits, describe_origin, describe_tables, extrapolation_note
+from tlsmem.plan.screen import Answer, Line, Section
+from tlsmem.plan.storm_answer import StormResult, describe_rates, format_seconds
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
 
 
@@ -19,7 +20,7 @@ class Fleet(NamedTuple):
 
     @property
     def before(self) -> int:
-        """Of a host; the fullest."""
+        """Clients of a host; the fullest."""
         return math.ceil(self.clients / self.hosts)
 
     @property
@@ -30,35 +31,87 @@ class Fleet(NamedTuple):
     def more(self) -> int:
         return self.after - self.before
 
+    @property
+    def failure(self) -> str:
+        return f"{self.fail:,} of {self.hosts:,} hosts fail{'s' if self.fail == 1 else ''}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.clients:,} clients when {self.failure}"
+
+
+class Moment(NamedTuple):
+    """A host before the failure, at the peak, or afterwards."""
+
+    when: str
+    connections: int
+    size: float
+    handshaking: int
+    seconds: float | None
+
+
+def answer_fleet(storms: Sequence[StormResult], fleet: Fleet) -> Answer:
+    cases = [storm.case for storm in storms]
+    notes = [
+        f"Each remaining host takes over {fleet.more:,} clients. At most: all their handshakes at once.",
+        *describe_limits(cases, fleet.after),
+        "",
+        describe_origin(cases),
+        *describe_rates(storms),
+        "More: --details, --fail 2, --handshaking 1%, --within 5s, -o FILE (a picture)",
+    ]
+    return Answer(
+        [fleet_headline(storm, fleet, len(storms) > 1) for storm in storms],
+        [Section(storm.case.setting, fleet_lines(storm, fleet)) for storm in storms],
+        notes,
+        [fleet_table(storms, fleet)],
+    )
+
+
+def fleet_headline(storm: StormResult, fleet: Fleet, several: bool) -> str:
+    """Return what to provision on each host, and the range."""
+    _, peak = storm.memory.peak
+    before, most = (format_in(one, find_unit(peak)) for one in (storm.memory.start, storm.limits[1]))
+    text = f"{storm.case.mark}{format_size(peak)} per host if {fleet.failure} ({before} before, {most} at most)"
+    return f"{storm.case.title}: {text}" if several else f"Provision {text}"
+
+
+def fleet_moments(storm: StormResult, fleet: Fleet) -> list[Moment]:
+    memory, (at, peak) = storm.memory, storm.memory.peak
+    return [
+        Moment("before", fleet.before, memory.start, memory.shaking, None),
+        Moment("at the peak", fleet.after, peak, memory.most_shaking, at),
+        Moment("afterwards", fleet.after, memory.end, memory.shaking, storm.end_s),
+    ]
+
+
+def fleet_lines(storm: StormResult, fleet: Fleet) -> list[Line]:
+    lines = []
+    for moment in fleet_moments(storm, fleet):
+        after = "" if moment.seconds is None else f", after {format_seconds(moment.seconds)}"
+        lines.append(Line(moment.when, format_size(moment.size), f"{moment.connections:,} connections{after}"))
+    lines.append(Line("concurrent handshakes", f"{storm.memory.most_shaking:,}", "at most"))
+    rate = storm.rate
+    lines.append(Line("handshake rate", f"{rate.total:,.0f}/s", f"{rate.cores} cores x {rate.each:,.0f}/s"))
+    return lines
+
 
 def fleet_table(storms: Sequence[StormResult], fleet: Fleet) -> Table:
-    failing = (
-        f"{fleet.fail:,} of {fleet.hosts:,} hosts fail" if fleet.fail > 1 else f"one of {fleet.hosts:,} hosts fails"
-    )
-    title = f"{fleet.clients:,} clients, {failing}"
     caption = (
-        f"{describe_origin([one.case for one in storms])} Memory of each host that stays, process "
-        "and kernel; each takes over "
-        f"{fleet.more:,} clients.\n\n" + "\n\n".join(map(describe_storm, storms))
+        f"{describe_tables([one.case for one in storms])} Memory of process and kernel of each remaining host, which "
+        f"takes over {fleet.more:,} clients. {' '.join(describe_rates(storms))}"
     )
     columns = [Column("stack", "stack", left=True), Column("when", "", left=True), Column("connections", "connections")]
-    columns += [Column("bytes", "memory"), Column("shaking", "in the handshake"), Column("at", "after")]
-    made = Table("fleet", title, caption, columns)
+    columns += [Column("bytes", "memory"), Column("shaking", "concurrent handshakes"), Column("at", "after")]
+    table = Table("fleet", fleet.title, caption, columns)
     for storm in storms:
-        made.rows += rows(storm, fleet)
-    return made
+        table.rows += [moment_row(storm, moment) for moment in fleet_moments(storm, fleet)]
+    return table
 
 
-def rows(storm: StormResult, fleet: Fleet) -> list[list[Cell]]:
-    at, peak = storm.memory.peak
-    moments = [
-        ("before", fleet.before, storm.memory.start, storm.memory.shaking, None),
-        ("at the peak", fleet.after, peak, storm.memory.most_shaking, at),
-        ("afterwards", fleet.after, storm.memory.end, storm.memory.shaking, storm.end_s),
-    ]
-    made = []
-    for when, count, size, shaking, time in moments:
-        total = with_note(memory_cell(size), extrapolation_note(storm.case.law, count))
-        after = Cell("", None) if time is None else Cell(format_seconds(time), round(time, 3))
-        made.append([storm.case.name, text_cell(when), integer_cell(count), total, integer_cell(shaking), after])
-    return made
+def moment_row(storm: StormResult, moment: Moment) -> list[Cell]:
+    seconds = moment.seconds
+    total = with_note(memory_cell(moment.size), extrapolation_note(storm.case.model, moment.connections))
+    after = Cell("", None) if seconds is None else Cell(format_seconds(seconds), round(seconds, 3))
+    names = [storm.case.name, text_cell(moment.when), integer_cell(moment.connections)]
+    return [*names, total, integer_cell(moment.handshaking), after]

@@ -1,4 +1,4 @@
-"""How many handshakes a second a server makes: from a recording of timed runs, or as given."""
+"""How many handshakes a second a server completes: from a recording of timed runs, or as given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tlsmem.stats.timed_summary import sample_from_runs
 
 @dataclass(frozen=True)
 class HandshakeRate:
-    """Handshakes a second of one core, with the making of the session; and what that is known from."""
+    """Handshakes a second of one core, session creation included, and where the rate is from."""
 
     each: float
     cores: int
@@ -27,17 +27,18 @@ class HandshakeRate:
         return self.each * self.cores
 
     @property
-    def description(self) -> str:
+    def source(self) -> str:
+        """Where it is from."""
         if not self.origin:
-            return f"{self.total:,.0f} handshakes a second, as given"
-        source = f"{recordings.display_name(self.origin)}, {self.threads} thread{'s' if self.threads > 1 else ''}"
-        return f"{self.total:,.0f} handshakes a second: {self.cores} x {self.each:,.0f} ({source})"
+            return "as given"
+        return f"{recordings.display_name(self.origin)}, {self.threads} thread{'s' if self.threads > 1 else ''} at once"
 
     @property
     def note(self) -> str | None:
         if not self.origin or self.cores <= self.threads:
             return None
-        return f"extrapolated: as if {self.cores} cores did not hinder each other; {self.threads} were measured at once"
+        cores = f"{self.threads} core{'s' if self.threads > 1 else ''}"
+        return f"extrapolated: measured on {cores}, times {self.cores / self.threads:g}"
 
 
 def find_rate(stack: str, suite: str, role: str, cores: int | None, among: Sequence[Path]) -> HandshakeRate:
@@ -53,8 +54,8 @@ def find_rate(stack: str, suite: str, role: str, cores: int | None, among: Seque
     if rates:
         return max(rates, key=lambda rate: min(rate.threads, rate.cores))  # the first of equals
     raise ValueError(
-        f"no handshake rate of {stack} in {suite}; --handshake-rate gives one, "
-        f'`make handshake STACKS="{stack}" SUITES={suite}` measures it'
+        f"no handshake rate of {stack} in {suite} is recorded; give one with --handshake-rate, or record it: "
+        f'make handshake STACKS="{stack}" SUITES={suite}'
     )
 
 
@@ -79,7 +80,8 @@ def measured_rate(found: Sequence[TimedSeries], role: str, cores: int | None, pa
     ]
     if not seconds:
         raise ValueError(
-            f"{recordings.display_name(path)}: the runs of {series.stack} say nothing of the {role}'s time"
+            f"{recordings.display_name(path)}: the handshake runs of {series.stack} have no times of the {role}; "
+            "give a rate with --handshake-rate"
         )
     return HandshakeRate(1 / sum(seconds), cores, series.work.threads, path, machine_identity(found[0].runs()[0]))
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
+from tlsmem.config.libraries import newest_releases
+from tlsmem.config.releases import group_by_library
 from tlsmem.schema import read_records
 from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
 from tlsmem.schema.records import Record
@@ -50,3 +52,20 @@ def describe_unknown(stack: str, among: Sequence[Path]) -> str:
     there = sorted({name for one in among for name in stacks(one)})
     where = ", ".join(map(display_name, among))
     return f"no runs of {stack} in {where}{suggest_nearest(stack, there)}"
+
+
+def resolve_stack(name: str, among: Sequence[Path]) -> str:
+    """Return the stack of this name; of a library, or a library with variants, its newest recorded release.
+
+    Raises ValueError with a sentence when nothing is recorded of the name."""
+    there = list(dict.fromkeys(stack for path in among for stack in stacks(path)))
+    if name in there:
+        return name
+    releases = group_by_library(there)
+    newest = newest_releases(there)
+    if name in newest:
+        return newest[name]
+    if name in releases:
+        return releases[name][-1]
+    known = list(dict.fromkeys([*newest, *releases, *there]))
+    raise ValueError(f"{name}: no recording has it{suggest_nearest(name, known)}")

@@ -1,24 +1,27 @@
-"""What was asked for on the command line: the law of a stack with its prices, and the load."""
+"""What the command line asks for: the memory model of a stack with its prices, and the load."""
 
 import argparse
 from fractions import Fraction
 
 from tlsmem.config.servers import find_server
 from tlsmem.plan import assumptions, capacity, find_model, recordings
-from tlsmem.plan.capacity import Demand
-from tlsmem.plan.configuration import configure
+from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.case import Case
+from tlsmem.plan.configuration import Configuration, configure
 from tlsmem.plan.connection_model import ConnectionModel
-from tlsmem.plan.memory_answer import Case
 
 
 class ImpossibleRequest(Exception):
-    """What was asked for cannot be: exit 2."""
+    """A request that cannot be met: exit 2."""
 
 
 def requested_stacks(given: argparse.Namespace) -> list[str]:
-    """The stacks that were asked for, else those of the usual ones that the server runs on."""
-    usual = find_model.choose_stacks(given.stack)
-    if given.stack or given.server is None:
+    """Return the requested stacks, else the usual ones that the server runs on."""
+    if given.stack:
+        among = recordings.find_recordings(given.recording)
+        return list(dict.fromkeys(recordings.resolve_stack(name, among) for name in given.stack))
+    usual = find_model.choose_stacks(None)
+    if given.server is None:
         return usual
     there = [one for one in usual if find_server(given.server).can_run(one)]
     if not there:
@@ -27,68 +30,84 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
     return there
 
 
-def requested_model(
-    given: argparse.Namespace, stack: str, role: str | None = None, handshakes: bool = True, strict: bool | None = None
-) -> ConnectionModel:
-    """The connections as --as and --state have them; `handshakes`: with H. Where that is not recorded: connections at
-    rest that were not used yet, unless a server was named (`strict`). ValueError with a sentence where nothing is
-    recorded."""
+def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes: bool) -> ConnectionModel:
+    """Return the model that --as and --state ask for; `handshakes`: with H. Raises ValueError with a sentence."""
     among = recordings.find_recordings(given.recording)
-    named = (stack, find_model.check_suite(given.suite), given.allocator, role or given.role)
+    suite = find_model.check_suite(given.suite)
     configuration = configure(given.server, given.state, stack)
-    found = find_model.choose_configured(*named, configuration, among)
-    if found and not (handshakes and found.handshake is None):
-        return found
-    if not (given.server is not None if strict is None else strict):
-        return find_model.choose_model(*named, among)
-    if not found:
-        raise ValueError(find_model.why_not_configured(stack, given.suite, named[3], configuration, among))
-    command = f'tools/measure.py c10k-in-use --stacks "{stack}" --suites {given.suite}'
-    variant = configuration.variant(given.suite)
-    raise ValueError(f"not recorded: H, what a handshake adds, of {stack}, {variant}; `{command}` records it")
+    return find_model.choose_model(stack, suite, given.allocator, role, configuration, among, handshakes)
 
 
 def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = True) -> Case:
-    """`handshakes`: connections are in the handshake, beyond 100 at a time."""
-    return priced_case(given, requested_model(given, stack, handshakes=handshakes))
+    """`handshakes`: more than 100 connections may be in the handshake at once, so H is needed."""
+    return priced_case(given, requested_model(given, stack, given.role, handshakes), handshakes)
 
 
-def priced_case(given: argparse.Namespace, law: ConnectionModel) -> Case:
-    """With the prices that were given or are assumed."""
+def priced_case(given: argparse.Namespace, model: ConnectionModel, handshakes: bool = True) -> Case:
+    """Return the model with the prices that were given or are assumed, and with those of either state."""
+    note = model.record(0)[1] if given.record_bytes is None else None
+    states = [
+        state_price(given, model, model.configuration.with_state(at_rest), handshakes) for at_rest in (True, False)
+    ]
+    return Case(model, price_model(given, model), note, *states)
+
+
+def state_price(
+    given: argparse.Namespace, model: ConnectionModel, configuration: Configuration, handshakes: bool
+) -> Price | None:
+    """Return the prices of the same connections in another state; None where that is not recorded."""
+    if configuration == model.configuration:
+        return price_model(given, model)
+    among = recordings.find_recordings(given.recording)
+    names = (model.stack, model.suite, model.allocator, model.role)
+    found = find_model.choose_configured(*names, configuration, among, handshakes)
+    return price_model(given, found) if found else None
+
+
+def price_model(given: argparse.Namespace, model: ConnectionModel) -> Price:
+    """Return the prices of the model's connections, in bytes."""
     assumed = {name: assumptions.assumed_size(name).value for name in ("kernel_bytes", "record_bytes")}
     kernel = assumed["kernel_bytes"] if given.kernel_bytes is None else given.kernel_bytes
-    kernel *= 2 if law.role == "both" and given.kernel_bytes is None else 1
-    of = capacity.price_model(law, kernel, given.record_bytes, assumed["record_bytes"])
-    return Case(law, of, law.record(0)[1] if given.record_bytes is None else None)
+    kernel *= 2 if model.role == "both" and given.kernel_bytes is None else 1
+    return capacity.price_model(model, kernel, given.record_bytes, assumed["record_bytes"])
+
+
+def given_assumptions(given: argparse.Namespace) -> list[str]:
+    """Return the options of assumptions that were given."""
+    named = {"--kernel-bytes": given.kernel_bytes, "--record-bytes": given.record_bytes}
+    return [option for option, value in named.items() if value is not None]
 
 
 def requested_demand(given: argparse.Namespace) -> Demand:
+    """Return the load, by shares or by Little's law. Impossible where options exclude or need each other."""
     by_time = (given.rate, given.rtt, given.client_time, given.stalled_rate, given.timeout)
     if given.handshaking is not None and any(one is not None for one in by_time):
         raise ImpossibleRequest(
-            "--handshaking says how many are in the handshake; leave out --rate, --stalled-rate and their times"
+            "--handshaking already says how many are in the handshake; leave out --rate, --stalled-rate and their times"
         )
     if (given.rate is None) != (given.rtt is None and given.client_time is None):
-        raise ImpossibleRequest("--rate needs --rtt or --client-time, and they need --rate")
+        raise ImpossibleRequest("--rate needs --rtt or --client-time, and these need --rate")
     if (given.stalled_rate is None) != (given.timeout is None):
         raise ImpossibleRequest("--stalled-rate and --timeout need each other")
-    shaking = given.handshaking if given.handshaking is not None else Fraction(0)
+    handshaking = given.handshaking if given.handshaking is not None else Fraction(0)
     if given.rate is not None or given.stalled_rate is not None:
-        shaking = capacity.apply_littles_law(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
-        shaking += capacity.apply_littles_law(given.stalled_rate or 0, given.timeout or 0)
-    return Demand(shaking, given.in_flight if given.in_flight is not None else Fraction(0))
+        handshaking = capacity.apply_littles_law(given.rate or 0, (given.rtt or 0) + (given.client_time or 0))
+        handshaking += capacity.apply_littles_law(given.stalled_rate or 0, given.timeout or 0)
+    return Demand(handshaking, given.in_flight if given.in_flight is not None else Fraction(0))
 
 
-def check_demand(of: Demand, sessions: int | None) -> Demand:
-    """Impossible where more would shake hands or read than there are."""
-    parts = (of.handshaking, of.in_flight)
+def check_demand(demand: Demand, connections: int | None) -> Demand:
+    """Return the load. Impossible where more would be in the handshake or reading than there are connections."""
+    parts = (demand.handshaking, demand.in_flight)
     if all(isinstance(one, Fraction) for one in parts) and sum(parts) > 1:
         raise ImpossibleRequest(
-            "--handshaking and --in-flight are more than 100% together: a connection does one of them"
+            "--handshaking and --in-flight together exceed 100%; a connection does only one of them"
         )
-    asked = sum(one * sessions if isinstance(one, Fraction) else one for one in parts) if sessions else 0
-    if sessions and asked > sessions:
+    if connections is None:
+        return demand
+    busy = sum(one * connections if isinstance(one, Fraction) else one for one in parts)
+    if busy > connections:
         raise ImpossibleRequest(
-            f"{float(asked):,.0f} in the handshake or reading are more than {sessions:,} connections"
+            f"--handshaking and --in-flight are {float(busy):,.0f} together, more than {connections:,} connections"
         )
-    return of
+    return demand

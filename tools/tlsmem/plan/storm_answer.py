@@ -1,21 +1,30 @@
-"""A storm's answer: the peak and when it is, how long the queue gets, who waits longest, and what is kept."""
+"""A storm of returning clients: what to provision, how long the queue gets, who waits longest, and what stays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
 
-from tlsmem.plan.amounts import format_size, memory_cell
+from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
+from tlsmem.plan.case import (
+    Case,
+    describe_limits,
+    describe_origin,
+    describe_tables,
+    extrapolation_note,
+)
 from tlsmem.plan.handshake_rates import HandshakeRate
-from tlsmem.plan.memory_answer import Case, describe_origin, extrapolation_note
+from tlsmem.plan.screen import Answer, Line, Section
 from tlsmem.plan.storm_memory import StormMemory
 from tlsmem.plan.storm_simulation import Course, Service
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 
+TITLED = 2  # stacks that a picture's title has room for
+
 
 @dataclass(frozen=True)
 class StormResult:
-    """One stack's: what it stands on, and what came of it."""
+    """The storm of one stack: what it is computed from, and what came of it."""
 
     case: Case
     rate: HandshakeRate
@@ -35,94 +44,147 @@ class StormResult:
         return float(times[at]), int(lengths[at])
 
     @property
-    def last(self) -> tuple[float, float]:
-        """Of who waits longest: when the first attempt was, and how long it took."""
-        client = max(self.course.waits, key=self.course.waits.get, default=None)
-        return (0.0, 0.0) if client is None else (self.course.first[client], self.course.waits[client])
+    def longest_wait(self) -> float:
+        """Seconds from the first attempt of the client that waits longest."""
+        return max(self.course.waits.values(), default=0.0)
 
     @property
-    def mixed(self) -> bool:
-        """Rates and memory of two machines."""
-        return bool(self.rate.machine) and self.rate.machine != self.case.law.machine
+    def is_mixed(self) -> bool:
+        """Whether rate and memory are of two machines."""
+        return bool(self.rate.machine) and self.rate.machine != self.case.model.machine
 
     @property
     def end_s(self) -> float:
         """When nothing is under way any more."""
         return float(self.course.left[-1])
 
+    @property
+    def connections(self) -> int:
+        """Established when all is over."""
+        return self.memory.before + len(self.course.established)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Peak memory if no handshakes were concurrent, and if as many were as may be."""
+        _, peak = self.memory.peak
+        clients = len(self.course.first)
+        handshakes = self.case.price.handshake * min(clients, self.service.limit or clients)
+        return min(peak, self.memory.without_handshakes), max(peak, self.memory.without_handshakes + handshakes)
+
 
 def format_seconds(time: float) -> str:
     return f"{time:,.2f} s" if time < 10 else f"{time:,.1f} s"
 
 
-def describe_storm(storm: StormResult) -> str:
-    """One stack's storm in words."""
-    at, peak = storm.memory.peak
-    when, length = storm.queue
-    mixed = " (of another machine than memory)" if storm.mixed else ""
-    first, wait = storm.last
-    highest = f"the peak is {format_size(peak)} after {format_seconds(at)}"
-    told = [
-        f"{storm.case.law.stack}, {storm.rate.description}{mixed}: {highest}",
-        f"with at most {storm.memory.most_shaking:,} in the handshake at once",
+def storm_title(clients: int, within: float) -> str:
+    return f"{clients:,} clients come back within {within:g} seconds"
+
+
+def storm_finding(storms: Sequence[StormResult], event: str) -> str:
+    """Return the title of a picture: the event and what it needs, as far as one line has room."""
+    needs = [(storm.case.library, format_size(storm.memory.peak[1])) for storm in storms]
+    if len(needs) == 1:
+        return f"{event}: {needs[0][1]}"
+    if len(dict(needs)) != TITLED:
+        return event
+    return f"{event}: {', '.join(f'{library} {size}' for library, size in needs)}"
+
+
+def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> Answer:
+    cases = [storm.case for storm in storms]
+    notes = [
+        "Range: from no concurrent handshakes to all that --limit lets begin at once.",
+        *describe_limits(cases, max(storm.connections for storm in storms)),
+        "",
+        describe_origin(cases),
+        *describe_rates(storms),
+        "More: --details, --limit 1000, --cores 8, --timeout 5s, -o FILE (a picture)",
     ]
-    told += (
-        [f"the queue is longest after {format_seconds(when)}, with {length:,} that no core has taken"]
-        if length > 1
-        else []
+    return Answer(
+        [storm_headline(storm, clients, within, len(storms) > 1) for storm in storms],
+        [Section(storm.case.setting, storm_lines(storm)) for storm in storms],
+        notes,
+        [storm_table(storms, storm_title(clients, within))],
     )
-    told += (
-        [f"who waits longest came after {format_seconds(first)} and waits {format_seconds(wait)}"]
-        if storm.course.waits
-        else []
-    )
-    told += [f"{format_size(storm.memory.end)} stay once all is over, after {format_seconds(storm.end_s)}"]
-    return "; ".join(told) + lost(storm) + "."
 
 
-def lost(storm: StormResult) -> str:
+def storm_headline(storm: StormResult, clients: int, within: float, several: bool) -> str:
+    """Return what to provision, and the range."""
+    _, peak = storm.memory.peak
+    unit = find_unit(peak)
+    least, most = (format_in(one, unit) for one in storm.limits)
+    limits = "" if least == most else f" ({least} to {most})"
+    if several:
+        return f"{storm.case.title}: {storm.case.mark}{format_size(peak)} for {clients:,} returning clients{limits}"
+    return f"Provision {storm.case.mark}{format_size(peak)} for {clients:,} clients back within {within:g} s{limits}"
+
+
+def storm_lines(storm: StormResult) -> list[Line]:
+    """Return when and why the peak is, and what the clients see of it."""
+    at, _ = storm.memory.peak
+    when, length = storm.queue
+    price, most = storm.case.price, storm.memory.most_shaking
+    state = "at rest" if storm.case.is_at_rest else "in use"
+    lines = [
+        Line(f"RSS {state}", f"{price.tls:,} B", f"per connection; kernel {price.kernel:,} B, assumed"),
+        Line("concurrent handshakes", f"{most:,}", f"at most; they add {format_size(most * price.handshake)}"),
+        Line("peak after", format_seconds(at)),
+        Line("longest queue", f"{length:,}", f"clients, after {format_seconds(when)}"),
+        Line("longest wait", format_seconds(storm.longest_wait), "until the handshake is complete"),
+        Line("over after", format_seconds(storm.end_s), f"{format_size(storm.memory.end)} stays"),
+        Line("handshake rate", f"{storm.rate.total:,.0f}/s", f"{storm.rate.cores} cores x {storm.rate.each:,.0f}/s"),
+    ]
     clients = len(storm.course.first)
-    if storm.course.attempts == clients:
-        return ""
-    more = storm.course.attempts - clients
-    gone = f", and {storm.course.lost:,} clients never came in" if storm.course.lost else ""
-    return (
-        f"; {more:,} attempts more than clients, since they gave up after {format_seconds(storm.service.timeout)}{gone}"
-    )
+    if storm.course.attempts > clients:
+        lost = f"; {storm.course.lost:,} clients gave up" if storm.course.lost else ""
+        lines.append(Line("attempts", f"{storm.course.attempts:,}", f"of {clients:,} clients{lost}"))
+    return lines
+
+
+def describe_rates(storms: Sequence[StormResult]) -> list[str]:
+    """Return where the handshake rates are from."""
+    sentences: dict[str, list[str]] = {}
+    for storm in storms:
+        mixed = ", on another machine than the memory" if storm.is_mixed else ""
+        note = f"; {storm.rate.note}" if storm.rate.note else ""
+        sentences.setdefault(f"{storm.rate.source}{mixed}{note}", []).append(storm.case.title)
+    if len(sentences) == 1:
+        return [f"Handshake rate: {how}." for how in sentences]
+    return [f"Handshake rate of {', '.join(names)}: {how}." for how, names in sentences.items()]
+
+
+HEADINGS = {
+    "rate_per_s": "handshakes/s",
+    "before_bytes": "before",
+    "peak_bytes": "peak",
+    "peak_s": "peak after",
+    "most_shaking": "most concurrent handshakes",
+    "queue": "longest queue",
+    "longest_wait_s": "longest wait",
+    "after_bytes": "stays",
+    "over_s": "over after",
+    "attempts": "attempts",
+}
 
 
 def storm_table(storms: Sequence[StormResult], title: str) -> Table:
-    caption = f"{describe_origin([one.case for one in storms])} Process and kernel.\n\n" + "\n\n".join(
-        map(describe_storm, storms)
-    )
-    headings = {
-        "rate_per_s": "handshakes/s",
-        "before_bytes": "before",
-        "peak_bytes": "peak",
-        "peak_s": "after",
-        "most_shaking": "most in the handshake",
-        "queue": "longest queue",
-        "longest_wait_s": "longest wait",
-        "after_bytes": "stays",
-        "over_s": "over after",
-        "attempts": "attempts",
-    }
-    columns = [Column("stack", "stack", left=True), *(Column(*one) for one in headings.items())]
-    made = Table("storm", title, caption, columns)
-    made.rows = [row(one) for one in storms]
-    return made
+    caption = f"{describe_tables([one.case for one in storms])} Memory of process and kernel. "
+    caption += " ".join(describe_rates(storms))
+    columns = [Column("stack", "stack", left=True), *(Column(*one) for one in HEADINGS.items())]
+    table = Table("storm", title, caption, columns)
+    table.rows = [storm_row(one) for one in storms]
+    return table
 
 
-def row(storm: StormResult) -> list[Cell]:
+def storm_row(storm: StormResult) -> list[Cell]:
     at, peak = storm.memory.peak
-    sessions = int(storm.memory.before + len(storm.course.established))
-    times = [Cell(format_seconds(one), round(one, 3)) for one in (at, storm.last[1], storm.end_s)]
+    times = [Cell(format_seconds(one), round(one, 3)) for one in (at, storm.longest_wait, storm.end_s)]
     rate = Cell(f"{storm.rate.total:,.0f}", round(storm.rate.total, 1), storm.rate.note)
     return [
         storm.case.name,
         rate,
         memory_cell(storm.memory.start),
-        with_note(memory_cell(peak), extrapolation_note(storm.case.law, sessions)),
+        with_note(memory_cell(peak), extrapolation_note(storm.case.model, storm.connections)),
         times[0],
         integer_cell(storm.memory.most_shaking),
         integer_cell(storm.queue[1]),

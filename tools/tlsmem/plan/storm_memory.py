@@ -1,4 +1,4 @@
-"""Memory in the course of a storm: process and kernel, by the law."""
+"""Memory in the course of a storm: process and kernel, by the memory model."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tlsmem.plan.storm_simulation import Course
 class StormMemory:
     """Of a server that had so many connections before."""
 
-    law: ConnectionModel
+    model: ConnectionModel
     price: Price
     course: Course
     before: int = 0  # connections, established and staying
@@ -30,13 +30,24 @@ class StormMemory:
     def handshakes_with_memory(self, times: numpy.ndarray) -> numpy.ndarray:
         """Handshakes whose memory is there: those under way, and what the allocator keeps of the most so far."""
         now, most = self.course.shaking(times), self.most_so_far(times)
-        return self.shaking + now + self.law.held_shaking * (most - now)
+        return self.shaking + now + self.model.handshake_retention * (most - now)
 
     def most_so_far(self, times: numpy.ndarray) -> numpy.ndarray:
         every = self.course.times
         most = numpy.maximum.accumulate(self.course.shaking(every))
         found = numpy.searchsorted(every, times, side="right")
         return numpy.concatenate([[0], most])[found]
+
+    @property
+    def without_handshakes(self) -> float:
+        """Bytes when all is over, had no handshakes of the storm been concurrent."""
+        price, connections = self.price, self.before + len(self.course.established)
+        return (
+            price.fixed
+            + self.resting
+            + (price.connection + price.kernel) * connections
+            + price.handshake * self.shaking
+        )
 
     @property
     def peak(self) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """The picture of a storm: clients by what they are doing, and what memory that takes, over time; a column a stack."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from tlsmem.plan.amounts import format_size
+from tlsmem.plan.case import describe_allocator
 from tlsmem.plan.storm_answer import StormResult, format_seconds
 from tlsmem.plots import picture
 from tlsmem.plots.bucket_panel import INK
@@ -22,11 +24,19 @@ QUEUED, SHAKING, DONE = (
     ("#E69F00", "in the handshake"),
     ("#0072B2", "established; memory: all sessions"),
 )
-HELD = ("#F5D38C", "kept after handshakes")
+HELD = ("#F5D38C", "retained after handshakes")
 KERNEL = ("#7F7F7F", "kernel")
 POINTS = 240
 KEPT = 0.05  # of the peak: less is not named
 AFTER = 0.3  # of the time until it is over: what is seen of the time after it
+
+
+def describe_settings(storm: StormResult, given: argparse.Namespace) -> str:
+    """Return the line below the title."""
+    away = f"round trip and client {1000 * (given.rtt + given.client_time):,.0f} ms"
+    model = storm.case.model
+    where = f"{model.suite}, {model.role}, {describe_allocator(model)}"
+    return f"{where}; arrivals {given.arrivals}; {away}"
 
 
 def grid(storms: Sequence[StormResult]) -> numpy.ndarray:
@@ -72,7 +82,7 @@ def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     course = storm.course
     established = numpy.searchsorted(course.established, times, side="right")
     stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
-    axes.set_title(f"{storm.case.law.stack}\n{storm.rate.total:,.0f} handshakes a second", fontsize=10, weight="bold")
+    axes.set_title(f"{storm.case.title}\n{storm.rate.total:,.0f} handshakes a second", fontsize=10, weight="bold")
     axes.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     most = storm.memory.most_shaking
     at = float(course.times[int(numpy.argmax(course.shaking(course.times)))])
@@ -98,7 +108,9 @@ def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     if held[-1] > KEPT * peak:
         level = (sessions[-1] + held[-1] / 2) / gib
         said = {"fontsize": 8.5, "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
-        axes.annotate(f"{format_size(held[-1])} kept", (times[-1], level), (-6, 0), textcoords="offset points", **said)
+        axes.annotate(
+            f"{format_size(held[-1])} retained", (times[-1], level), (-6, 0), textcoords="offset points", **said
+        )
     axes.set_xlabel("seconds")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylim(0, max(axes.get_ylim()[1], 1.18 * peak / gib))

@@ -110,7 +110,9 @@ class Simulation:
     def attempt(self, client: int, time: float) -> None:
         self.client.append(client)
         if len(self.client) > MOST:
-            raise ValueError(f"more than {MOST:,} attempts: fewer clients, or a longer --timeout")
+            raise ValueError(
+                f"more than {MOST:,} attempts are not simulated; fewer --clients or a longer --timeout help"
+            )
         self.push(time, ARRIVE, len(self.client) - 1)
 
     def push(self, time: float, what: int, attempt: int) -> None:
@@ -177,5 +179,5 @@ class Simulation:
 def simulate(times: Sequence[float], service: Service) -> Course:
     """ValueError with a sentence when it comes to too many attempts."""
     if len(times) > MOST:
-        raise ValueError(f"a storm of {len(times):,} clients is beyond what is simulated: {MOST:,}")
+        raise ValueError(f"{len(times):,} clients are too many: at most {MOST:,} are simulated; give fewer --clients")
     return Simulation(times, service).run()

@@ -8,65 +8,32 @@ from pathlib import Path
 import pytest
 
 from tests.support import synthetic
+from tests.support.planned import (
+    AT_REST,
+    COUNTS,
+    FIXED,
+    IN_USE,
+    LIVE,
+    RELEASED,
+    RELEASED_LIVE,
+    STACK,
+    SUITE,
+    H,
+    default_runs,
+    low_memory_runs,
+)
 from tlsmem.base.paths import ROOT
 from tlsmem.config.servers import servers
-from tlsmem.plan import find_model
+from tlsmem.plan import find_model, recordings
 from tlsmem.plan.configuration import Configuration, configure
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED
 from tlsmem.schema.records import Record
 
-STACK, SUITE = "openssl@3.5.5", "tls13-rsa-aes256"
-FIXED, AT_REST, IN_USE, RELEASED, H = 9_000_000, 40_000, 54_000, 21_000, 30_000
-LIVE, RELEASED_LIVE = 53_000, 20_500
-DEFAULT, LOW = f"{SUITE}+tickets-library", f"{SUITE}+low-memory+tickets-library"
-COUNTS = (200, 2000)
 
-
-def used_run(variant: str, sessions: int, meter: str = "rss", window: int | str = 100, live: int = 0, **sizes: int):
-    """A run with full records of a process a role; `sizes` are RSS a session, of the peak in the handshake, at rest and
-    in use, `live` is live heap in use."""
-    run = synthetic.record(STACK, variant, sessions, meter, roles="split", window=window).model_dump(by_alias=True)
-    pairs, phases = sessions // 2, []
-    for phase in run["phases"]:
-        phases.append(phase)
-        if phase["phase"] == "reply":
-            phases.append(json.loads(json.dumps(phase)) | {"phase": "blocked"})
-    phases.sort(key=lambda one: one["process"] == "server")
-    order = [*synthetic.PHASES[:9], "blocked", *synthetic.PHASES[9:]]
-    phases.sort(key=lambda one: order.index(one["phase"]))
-    for phase in phases:
-        name = phase["phase"]
-        state = "peak" if name == "server 1" else "rest" if order.index(name) < order.index("blocked") else "use"
-        each = sizes.get(state, 0) if name not in ("contexts", "sessions") else 0
-        size = FIXED + pairs * each
-        phase |= {"rss_bytes": size, "peak_rss_bytes": size, "rss_anon_bytes": size, "rss_file_bytes": 0}
-        if meter == "heap" and name == "blocked" and phase["process"] == "server":
-            counts = {key: one for key, one in phase["heap"].items() if key != "total"}
-            counts |= {"server": synthetic.heap(pairs * live, pairs * 40, pairs * live)}
-            total = {key: sum(one[key] for one in counts.values()) for key in counts["server"]}
-            phase["heap"] = counts | {"total": total}
-    return Record.model_validate(run | {"phases": phases, "argv": [*run["argv"], "data=full"]})
-
-
-def used_runs(variant: str, use: int, rest: int, live: int, handshakes: bool = True) -> list[Record]:
-    """Few handshakes at a time, the heap, and all handshakes at once."""
-    found = [used_run(variant, n, use=use, rest=rest, peak=rest) for n in COUNTS]
-    found += [used_run(variant, n, "heap", live=live) for n in COUNTS]
-    if handshakes:
-        found += [used_run(variant, n, window="all", use=use + H, rest=use + H, peak=use + H) for n in COUNTS]
-    return found
-
-
-def default_runs(**kind) -> list[Record]:
-    return used_runs(DEFAULT, IN_USE, AT_REST, LIVE, **kind)
-
-
-def low_memory_runs(**kind) -> list[Record]:
-    return used_runs(LOW, RELEASED, RELEASED, RELEASED_LIVE, **kind)
-
-
-def model(tmp_path: Path, runs: list[Record], configuration: Configuration):
+def model(tmp_path: Path, runs: list[Record], configuration: Configuration, allocator="system", role="server"):
     where = synthetic.write(tmp_path / "recording", runs)
-    return find_model.choose_configured(STACK, SUITE, "system", "server", configuration, [where])
+    recordings.load_stack.cache_clear()
+    return find_model.choose_configured(STACK, SUITE, allocator, role, configuration, [where])
 
 
 def plan(*words: str, where: Path) -> subprocess.CompletedProcess:
@@ -81,18 +48,18 @@ def rows(done: subprocess.CompletedProcess, table: str) -> list[dict]:
 
 def test_in_use_is_the_slope_of_rss_when_all_wait_in_a_read(tmp_path):
     found = model(tmp_path, default_runs(), Configuration())
-    assert (found.fixed, found.kept, found.handshake) == pytest.approx((FIXED, IN_USE, H))
-    assert (found.live, found.widest, found.held_shaking) == (LIVE, 1_000, 1.0)
+    assert (found.fixed, found.connection, found.handshake) == pytest.approx((FIXED, IN_USE, H))
+    assert (found.live, found.widest, found.handshake_retention) == (LIVE, 1_000, 1.0)
 
 
 def test_at_rest_is_the_slope_before_anything_was_sent_and_knows_what_use_adds(tmp_path):
     found = model(tmp_path, default_runs(), Configuration(phase="established"))
-    assert (found.kept, found.in_use) == pytest.approx((AT_REST, IN_USE))
+    assert (found.connection, found.in_use) == pytest.approx((AT_REST, IN_USE))
 
 
 def test_a_server_that_releases_buffers_is_the_low_memory_variant(tmp_path):
     found = model(tmp_path, default_runs() + low_memory_runs(), configure("nginx", "in-use", STACK))
-    assert (found.kept, found.live) == pytest.approx((RELEASED, RELEASED_LIVE))
+    assert (found.connection, found.live) == pytest.approx((RELEASED, RELEASED_LIVE))
     assert found.configuration.own_bytes == 512
 
 
@@ -107,11 +74,56 @@ def test_handshakes_of_another_configuration_are_never_taken(tmp_path):
     assert model(tmp_path, runs, configure("nginx", "in-use", STACK)).handshake is None
 
 
-def test_a_recording_that_has_the_handshakes_too_is_preferred(tmp_path):
-    lacking = synthetic.write(tmp_path / "newer", default_runs(handshakes=False))
-    whole = synthetic.write(tmp_path / "older", default_runs())
-    found = find_model.choose_configured(STACK, SUITE, "system", "server", Configuration(), [lacking, whole])
-    assert found.origin == whole
+def test_the_newest_recording_is_taken_and_one_with_handshakes_where_they_are_needed(tmp_path):
+    newer = synthetic.write(tmp_path / "newer", default_runs(handshakes=False))
+    older = synthetic.write(tmp_path / "older", default_runs())
+    names = (STACK, SUITE, "system", "server", Configuration(), [newer, older])
+    assert find_model.choose_configured(*names).origin == newer
+    assert find_model.choose_configured(*names, handshakes=True).origin == older
+
+
+@pytest.mark.parametrize("retained", [0.0, 0.4, 1.0])
+def test_the_share_of_handshake_memory_that_stays_is_as_recorded(tmp_path, retained):
+    found = model(tmp_path, default_runs(retained=retained), Configuration())
+    assert (found.handshake, found.handshake_retention) == pytest.approx((H, retained))
+
+
+def test_nothing_is_derived_from_live_heap(tmp_path):
+    """Heap runs, and RSS with all handshakes concurrent, are no RSS in use."""
+    runs = [run for run in default_runs() if run.meter == "heap" or run.window == "all"]
+    assert model(tmp_path, runs, Configuration()) is None
+
+
+def test_one_number_of_sessions_is_no_slope(tmp_path):
+    assert model(tmp_path, default_runs(counts=(2000,)), Configuration()) is None
+
+
+def test_a_proxys_connection_is_the_sum_of_both_sessions(tmp_path):
+    found = model(tmp_path, default_runs(), Configuration(), role="both")
+    assert (found.how, found.widest, found.live) == (SUMMED, 1_000, LIVE + 64_000)
+    assert (found.fixed, found.connection, found.handshake) == pytest.approx((2 * FIXED, 2 * IN_USE, 2 * H))
+
+
+def test_another_allocator_is_the_ratio_of_peaks_until_it_is_recorded(tmp_path):
+    named = {"name": "jemalloc", "version": "5.3.0-1", "settings": None, "library": None}
+    peaks = ((60_000, {}), (90_000, {"allocator": named}))
+    pairs = [together(n, size, **kind) for n in COUNTS for size, kind in peaks]
+    found = model(tmp_path / "a", [*default_runs(), *pairs], Configuration(), "jemalloc")
+    assert found.how == BY_RATIO
+    assert (found.connection, found.handshake, found.fixed) == pytest.approx((1.5 * IN_USE, 1.5 * H, FIXED))
+    recorded = default_runs(allocator=named)
+    found = model(tmp_path / "b", [*default_runs(), *pairs, *recorded], Configuration(), "jemalloc")
+    assert (found.how, found.connection) == (MEASURED, pytest.approx(IN_USE))
+
+
+def together(sessions: int, each: int, **kind) -> Record:
+    """A run with both ends in one process, in the suite itself, that needs so many bytes for a session."""
+    run = synthetic.record(STACK, SUITE, sessions, **kind).model_dump(by_alias=True)
+    size = FIXED + sessions * each
+    for phase in run["phases"]:
+        phase |= {"rss_bytes": size, "peak_rss_bytes": size, "rss_anon_bytes": size}
+        phase |= {"rss_file_bytes": 0, "rss_shmem_bytes": 0}
+    return Record.model_validate(run)
 
 
 def test_memory_as_nginx_is_rss_in_use_and_512_bytes(tmp_path):
@@ -119,18 +131,18 @@ def test_memory_as_nginx_is_rss_in_use_and_512_bytes(tmp_path):
     words = f"memory --stack {STACK} --connections 1000 --as nginx --kernel-bytes 0 --format json"
     found = {row["what"]: row["bytes"] for row in rows(plan(*words.split(), where=where), "memory")}
     assert found["peak"] == FIXED + 1000 * (RELEASED + 512)
-    assert "peak, once all have been used" not in found
+    assert found["peak, if all busy at once"] == found["peak"] + 1000 * H
 
 
 def test_the_used_state_is_the_default_where_it_is_recorded(tmp_path):
     where = synthetic.write(tmp_path / "recording", default_runs() + low_memory_runs())
     words = f"memory --stack {STACK} --connections 1000 --kernel-bytes 0 --format json"
     found = {row["what"]: row["bytes"] for row in rows(plan(*words.split(), where=where), "memory")}
-    assert found["peak"] == FIXED + 1000 * IN_USE
+    assert (found["peak"], found["peak, if all idle"]) == (FIXED + 1000 * IN_USE, FIXED + 1000 * AT_REST)
     at_rest = plan(*words.split(), "--state", "at-rest", where=where)
     found = {row["what"]: row["bytes"] for row in rows(at_rest, "memory")}
     assert found["peak"] == FIXED + 1000 * AT_REST
-    assert found["peak, once all have been used"] == FIXED + 1000 * IN_USE
+    assert found["peak, if all active"] == FIXED + 1000 * IN_USE
 
 
 def test_haproxys_constants_are_of_sessions_as_haproxy_runs_them(tmp_path):

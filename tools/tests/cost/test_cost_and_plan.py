@@ -1,0 +1,54 @@
+"""tools/cost.py and tools/plan.py print the same RSS of a session, for all that is recorded."""
+
+import itertools
+
+import pytest
+
+from tlsmem.cli import plan as command
+from tlsmem.cost.cost_table import cost_table
+from tlsmem.cost.find_costs import find_costs, find_suites
+from tlsmem.plan import answer, recordings
+from tlsmem.tables.table import MISSING, Cell
+
+STATES = {"in-use": "rss_in_use_bytes", "at-rest": "rss_at_rest_bytes"}
+
+
+def table_rows(table) -> list[dict]:
+    return [dict(zip((column.key for column in table.columns), row, strict=True)) for row in table.rows]
+
+
+def recorded_costs(among) -> dict[tuple[str, str, str, str], str | None]:
+    """RSS of a session with the library's defaults, by stack, suite, role and state; None where it is not recorded."""
+    stacks = dict.fromkeys(stack for path in among for stack in recordings.stacks(path))
+    found = [find_costs(stack, suite, among) for stack in stacks for suite in find_suites(stack, among)]
+    rows = table_rows(cost_table(found, ("server", "client")))
+    return {
+        (row["stack"].value, row["suite"].value, row["role"].value, state): figure_text(row[key])
+        for row in rows
+        if row["configuration"].value == "default"
+        for state, key in STATES.items()
+    }
+
+
+def figure_text(cell: Cell) -> str | None:
+    return None if cell.text == MISSING else cell.text
+
+
+def planned_bytes(stacks, suite: str, role: str, state: str) -> dict[str, str | None]:
+    """E of a plan, by stack."""
+    words = ["memory", "--connections", "1", "--suite", suite, "--role", role, "--state", state]
+    given = command.parser().parse_args([*words, *itertools.chain(*(("--stack", stack) for stack in stacks))])
+    terms = next(table for table in answer.answer_memory(given).tables if table.name == "terms")
+    return {row["stack"].value: figure_text(row["kept_bytes"]) for row in table_rows(terms)}
+
+
+def test_a_plan_takes_the_rss_that_cost_prints():
+    costs = recorded_costs(recordings.find_recordings(None))
+    assert len(costs) > 100
+    for setting in dict.fromkeys(key[1:] for key in costs):
+        known = {stack: size for (stack, *rest), size in costs.items() if tuple(rest) == setting}
+        recorded = {stack: size for stack, size in known.items() if size is not None}
+        assert planned_bytes(recorded, *setting) == recorded, setting
+        for stack in known.keys() - recorded.keys():
+            with pytest.raises(ValueError):
+                planned_bytes([stack], *setting)

@@ -1,0 +1,13 @@
+"""A suite as people write it."""
+
+import re
+
+from tlsmem.config import definitions
+
+
+def suite_title(suite: str) -> str:
+    """Return the suite's protocol, cipher, group and certificate: `TLS 1.3, AES-256-GCM, X25519, RSA-2048`."""
+    known = definitions.suites()[suite]
+    bits = re.search("128|256", known.cipher)
+    cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else "ChaCha20-Poly1305"
+    return f"{known.protocol.replace('TLSv', 'TLS ')}, {cipher}, {known.group}, {known.certs.upper()}"

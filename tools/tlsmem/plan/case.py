@@ -1,0 +1,137 @@
+"""A stack of a plan: its memory model, its prices at rest and in use, and the sentences that every answer has."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.suite_title import suite_title
+from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.configuration import recording_commands
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
+from tlsmem.plan.recordings import display_name
+from tlsmem.tables.table import Cell
+
+QUIET = Demand()  # none in the handshake, nothing in flight
+ALL_HANDSHAKING, ALL_IN_FLIGHT = Demand(handshaking=Fraction(1)), Demand(in_flight=Fraction(1))
+ROLES = {"both": "proxy with TLS on both sides", "server": "server", "client": "client"}
+
+
+class Case(NamedTuple):
+    """A stack, what its connections cost, and where a full record in flight is an assumption."""
+
+    model: ConnectionModel
+    price: Price  # in the state of the plan
+    record_note: str | None
+    idle: Price | None = None  # at rest; None: not recorded
+    active: Price | None = None  # in use; None: not recorded
+
+    @property
+    def name(self) -> Cell:
+        """The stack's cell, with how its model was made unless it was measured."""
+        model = self.model
+        return Cell(model.stack, model.stack, None if model.how == MEASURED else f"{model.stack}: {model.how}")
+
+    @property
+    def title(self) -> str:
+        """The stack as people write it."""
+        return stack_title(self.model.stack)
+
+    @property
+    def library(self) -> str:
+        """The library as people write it, without its version."""
+        known = libraries().get(library_key(self.model.stack))
+        return known.name if known else self.model.stack
+
+    @property
+    def mark(self) -> str:
+        """What stands before an estimate."""
+        return "≈" if self.model.how == BY_RATIO else ""
+
+    @property
+    def is_at_rest(self) -> bool:
+        return self.model.configuration.is_at_rest
+
+    @property
+    def state(self) -> str:
+        """The word for the connections of the plan."""
+        return "idle" if self.is_at_rest else "active"
+
+    @property
+    def busiest(self) -> Demand | None:
+        """What needs most memory when all connections do it at once; None where H is not recorded."""
+        price = self.active
+        if not price or self.model.handshake is None:
+            return None
+        return ALL_IN_FLIGHT if price.record > price.handshake else ALL_HANDSHAKING
+
+    @property
+    def setting(self) -> str:
+        """Stack, role, suite, and how the library runs."""
+        model = self.model
+        options = model.configuration.describe_options()
+        return f"{self.title} {ROLES[model.role]}, {suite_title(model.suite)}, {options}"
+
+
+def describe_busiest(case: Case) -> str:
+    """Say what `at most` stands for."""
+    return "in a handshake" if case.busiest == ALL_HANDSHAKING else "with a full record in flight"
+
+
+def extrapolation_note(model: ConnectionModel, connections: int) -> str | None:
+    """Say that a plan lies beyond what was measured; None where it does not."""
+    if connections <= model.widest:
+        return None
+    return f"extrapolated: {model.stack} was measured up to {model.widest:,} connections"
+
+
+def describe_allocator(model: ConnectionModel) -> str:
+    return "glibc malloc" if model.allocator == "system" else model.allocator
+
+
+def describe_origin(cases: Sequence[Case]) -> str:
+    """Return which recordings the figures are from, and how their runs were made."""
+    places = ", ".join(dict.fromkeys(display_name(case.model.origin) for case in cases if case.model.origin))
+    mixed = "; the recordings are of different machines" if len({case.model.machine for case in cases}) > 1 else ""
+    hows = dict.fromkeys(f"{case.title}: {case.model.how}" for case in cases if case.model.how != MEASURED)
+    how = "".join(f" {sentence}." for sentence in hows)
+    allocator = describe_allocator(cases[0].model)
+    return f"From {places}: a process per role, {allocator}{mixed}.{how}"
+
+
+def describe_tables(cases: Sequence[Case]) -> str:
+    """Return the caption that the tables of an answer begin with: origin, role, suite, configuration and state."""
+    model = cases[0].model
+    state = model.configuration.describe_state()
+    options = dict.fromkeys(case.model.configuration.describe_options() for case in cases)
+    return (
+        f"{describe_origin(cases)} A {ROLES[model.role]}, suite {model.suite}, {'; '.join(options)}. "
+        f"Connections {state}.{describe_own(cases)}"
+    )
+
+
+def describe_own(cases: Sequence[Case]) -> str:
+    """Say that the server's own memory for a connection is not in it, where nobody measured that."""
+    configuration = cases[0].model.configuration
+    if not configuration.server or configuration.own_bytes is not None:
+        return ""
+    what = configuration.server.what
+    return f" What {what} itself holds for a connection is not recorded (tools/heap.py measures it) and not included."
+
+
+def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
+    """Return what the figures leave out, and how far they were measured."""
+    left_out = "Not included: application memory, filled socket buffers (list: --details)."
+    widest = min(case.model.widest for case in cases)
+    beyond = f"Measured up to {widest:,} connections; beyond that, extrapolated."
+    return [left_out + describe_own(cases), *([beyond] if connections > widest else [])]
+
+
+def describe_missing(cases: Sequence[Case]) -> list[str]:
+    """Return the commands that record what a plan lacks."""
+    stacks = [case.model.stack for case in cases if case.model.handshake is None]
+    if not stacks:
+        return []
+    model = cases[0].model
+    commands = recording_commands(" ".join(stacks), model.suite, model.allocator).partition("; for handshakes ")
+    return [f"To record handshakes: {commands[2]}"]

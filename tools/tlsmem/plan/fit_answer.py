@@ -1,0 +1,84 @@
+"""How many connections fit into so much memory."""
+
+from collections.abc import Sequence
+
+from tlsmem.plan import capacity
+from tlsmem.plan.amounts import format_size, memory_cell, round_down
+from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.case import (
+    QUIET,
+    Case,
+    describe_limits,
+    describe_missing,
+    describe_origin,
+    describe_tables,
+    extrapolation_note,
+)
+from tlsmem.plan.memory_answer import NOT_RECORDED, describe_next, describe_states, memory_section
+from tlsmem.plan.screen import Answer, Line, Section
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
+
+
+def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = ()) -> Answer:
+    """Return the answer. Raises ValueError with a sentence where not even a process fits."""
+    counts = [fit_case(case, case.price, demand, size) for case in cases]
+    states = [note.replace("At most:", "At least:") for note in describe_states(cases)]
+    notes = [*states, *describe_limits(cases, max(counts)), *describe_missing(cases), ""]
+    return Answer(
+        [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
+        [fit_section(case, demand, count, given) for case, count in zip(cases, counts, strict=True)],
+        [*notes, describe_origin(cases), describe_next(cases)],
+        [fit_table(cases, counts, demand, size)],
+    )
+
+
+def fit_case(case: Case, price: Price, demand: Demand, size: int) -> int:
+    """Return the most connections. Raises ValueError with a sentence where not even a process fits."""
+    most = capacity.fit_connections(price, demand, size)
+    if most is None:
+        raise ValueError(
+            f"--memory: {format_size(size)} is less than one process of {case.model.stack} without connections, "
+            f"{format_size(price.fixed)}"
+        )
+    return most
+
+
+def fit_headline(case: Case, count: int, size: int, several: bool) -> str:
+    """Return how many fit, and the range; rounded down."""
+    other = case.active if case.is_at_rest else case.idle
+    limits = {
+        "active" if case.is_at_rest else "idle": fit_case(case, other, QUIET, size) if other else None,
+        "at least": fit_case(case, case.active, case.busiest, size) if case.active and case.busiest else None,
+    }
+    words = (
+        f"{word}: {NOT_RECORDED}" if limit is None else f"{round_down(limit):,} {word}"
+        for word, limit in limits.items()
+    )
+    text, amounts = f"{case.mark}{round_down(count):,} {case.state}", f"({', '.join(words)})"
+    if several:
+        return f"{case.title}: {text} fit {amounts}"
+    return f"{text} connections fit into {format_size(size)} {amounts}"
+
+
+def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) -> Section:
+    """Return what the memory consists of."""
+    section = memory_section(case, demand, count, given)
+    return Section(section.title, [Line("connections", f"{count:,}"), *section.lines])
+
+
+def fit_table(cases: Sequence[Case], counts: Sequence[int], demand: Demand, size: int) -> Table:
+    """Return a row for each stack."""
+    caption = f"{describe_tables(cases)} Process and kernel together, at the peak."
+    columns = [Column("stack", "stack", left=True), Column("connections", "connections")]
+    columns += [Column("handshaking", "in the handshake"), Column("in_flight", "records in flight")]
+    columns += [Column("bytes", "memory"), Column("next_each_bytes", "bytes per connection")]
+    table = Table("fit", f"Connections that fit into {format_size(size)}", caption, columns)
+    for case, most in zip(cases, counts, strict=True):
+        used = capacity.memory_bytes(case.price, demand, most)
+        parts = [Cell(f"{float(part):,.0f}", float(part)) for part in (demand.shaking(most), demand.flying(most))]
+        each = (used - case.price.fixed) / most if most else 0.0
+        count = with_note(integer_cell(most), extrapolation_note(case.model, most))
+        if case.price.record and demand.in_flight:
+            parts[1] = with_note(parts[1], case.record_note)
+        table.rows.append([case.name, count, *parts, memory_cell(used), Cell(f"{each:,.0f}", round(each, 1))])
+    return table

@@ -1,0 +1,79 @@
+"""The tables that every answer has: the terms of the memory model, and what the figures leave out."""
+
+from collections.abc import Sequence
+
+from tlsmem.plan.amounts import memory_cell
+from tlsmem.plan.assumptions import assumed_size, left_out_table
+from tlsmem.plan.case import Case
+from tlsmem.plan.configuration import recording_commands
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ConnectionModel
+from tlsmem.plan.recordings import display_name
+from tlsmem.stats.costs import VOCABULARY
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
+
+SHORT = {MEASURED: "measured", SUMMED: "sum", BY_RATIO: "estimate"}
+COLUMNS = {
+    "fixed_bytes": "process",
+    "kept_bytes": "E",
+    "live_bytes": "live heap",
+    "own_bytes": "own",
+    "handshake_bytes": "H",
+    "record_bytes": "R",
+    "kernel_bytes": "K",
+    "held_shaking": "H retained",
+    "held_closed": "E + H retained",
+    "widest": "measured up to",
+}
+
+
+def common_tables(cases: Sequence[Case], kernel_given: bool, record_given: bool) -> list[Table]:
+    """Return the tables that come after those of an answer."""
+    return [terms_table(cases, kernel_given, record_given), left_out_table()]
+
+
+def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -> Table:
+    """Return a row for each stack."""
+    kernel = "as given" if kernel_given else assumed_size("kernel_bytes").source
+    twice = ", for two connections" if cases[0].model.role == "both" and not kernel_given else ""
+    caption = (
+        "Memory = process + N·(E + own + K) + W·H + records in flight·R. E: RSS of one more connection in the state of "
+        "the plan. own: what the server holds for it beside TLS. H: what a concurrent handshake adds. R: what a full "
+        "record in flight adds. Retained: the share that stays in the process when handshakes are complete (of H), and "
+        f"when all connections are closed (of E + H). K{twice}: {kernel}. {VOCABULARY}"
+    )
+    names = {"stack": "stack", "law": "model", "recording": "recording"}
+    columns = [*(Column(key, heading, left=True) for key, heading in names.items())]
+    columns += [Column(key, heading) for key, heading in COLUMNS.items()]
+    table = Table("terms", "Terms of the memory model", caption, columns)
+    for case in cases:
+        model, price = case.model, case.price
+        record = integer_cell(price.record)
+        where = display_name(model.origin) if model.origin else ""
+        shares = (model.handshake_retention, model.closed_retention)
+        row = [case.name, text_cell(SHORT[model.how]), text_cell(where), memory_cell(price.fixed)]
+        row += [integer_cell(price.tls), live_cell(model), own_cell(model), handshake_cell(case)]
+        row += [record if record_given else with_note(record, case.record_note), integer_cell(price.kernel)]
+        row += [Cell(f"{100 * one:,.0f} %", round(one, 4)) for one in shares]
+        table.rows.append([*row, integer_cell(model.widest)])
+    return table
+
+
+def live_cell(model: ConnectionModel) -> Cell:
+    """Live heap of a connection in the state of the plan."""
+    return missing_cell("live heap is not recorded") if model.live is None else integer_cell(round(model.live))
+
+
+def own_cell(model: ConnectionModel) -> Cell:
+    """What the server holds for a connection beside TLS."""
+    server, own = model.configuration.server, model.configuration.own_bytes
+    if server and own is None:
+        return missing_cell(f"what {server.what} itself holds is not recorded; tools/heap.py measures it")
+    return integer_cell(own or 0)
+
+
+def handshake_cell(case: Case) -> Cell:
+    """H, which may not be recorded."""
+    if case.model.handshake is None:
+        commands = recording_commands(case.model.stack, case.model.suite, case.model.allocator)
+        return missing_cell(f"not recorded: {commands}")
+    return integer_cell(case.price.handshake)
