@@ -76,6 +76,11 @@ def test_optional_columns_are_left_out_first():
     assert [column.key for column in found.columns] == ["stack", "c0", "c2", "c4", "c5"]
 
 
+def test_others_are_left_out_after_the_optional_ones():
+    found = layout.fit_table(table(numbers(6, 0), *MANY), 40)
+    assert found.left_out == ("figure0", "figure4", "figure5")
+
+
 def test_a_table_of_few_rows_is_transposed():
     found = layout.fit_table(table(numbers(6), *MANY[:3]), 60)
     assert [column.heading for column in found.columns] == ["stack", "null@c", "null@rust", "null@go"]
