@@ -9,8 +9,9 @@ from pathlib import Path
 from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key
 from tlsmem.config.releases import Key, version, version_key
-from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs
-from tlsmem.cost.screen import describe_suite, find_figure
+from tlsmem.config.suite_title import suite_title
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like
+from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.run.provenance import is_built
 from tlsmem.schema.roles import Role
@@ -62,7 +63,13 @@ class StackRow:
     @cached_property
     def costs(self) -> StackCosts | None:
         """What is recorded of it; None where no recording has it."""
-        return find_costs(self.name, SUITE, self.among) if self.among else None
+        return find_costs_or_like(self.name, SUITE, self.among) if self.among else None
+
+    @property
+    def name_cell(self) -> Cell:
+        """The name, with the suite of its costs where it is another than the table's."""
+        other = self.costs and self.costs.recording and self.costs.suite != SUITE
+        return Cell(self.name, self.name, f"in {suite_title(self.costs.suite)}" if self.costs and other else None)
 
     def figure(self, cost: Cost) -> float | Missing:
         """Return one of the three costs in bytes."""
@@ -84,7 +91,7 @@ def bytes_cell(figure: float) -> Cell:
 
 COLUMNS = (
     Column("library", "library", left=True, value=lambda row: row.library),
-    Column("stack", "stack: name@version", left=True, value=lambda row: row.name),
+    Column("stack", "stack: name@version", left=True, value=lambda row: row.name_cell, form=lambda cell: cell),
     Column("tls", "TLS", left=True, value=lambda row: row.protocols),
     Column("state", "recorded or built", left=True, value=lambda row: row.state, form=text_cell),
     *map(cost_column, COSTS),
@@ -93,7 +100,7 @@ COLUMNS = (
 
 def inventory_table(stacks: Iterable[str], among: Sequence[Path]) -> Table:
     """Return the table of these stacks: a library's together, its newest release first."""
-    caption = CAPTION.format(role=ROLE, suite=describe_suite(SUITE))
+    caption = CAPTION.format(role=ROLE, suite=suite_title(SUITE))
     table = Table("stacks", "Stacks", caption, [*COLUMNS])
     there = {path: set(recordings.stacks(path)) for path in among}
     rows = [StackRow(name, tuple(path for path in among if name in there[path])) for name in sort_stacks(stacks)]
