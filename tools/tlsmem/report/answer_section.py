@@ -11,8 +11,9 @@ from markupsafe import Markup
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key, newest_releases
 from tlsmem.config.releases import version
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts, find_suites
-from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, describe_suite, find_figure, format_bytes
+from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, find_figure, format_bytes
 from tlsmem.plan import recordings as recorded
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
@@ -66,7 +67,7 @@ def chooser_data(among: Sequence[Path]) -> dict:
     buckets = dict.fromkeys(name for row in rows for state in STATES for name, _ in row[state]["parts"])
     return {
         "stacks": [stack_choice(stack, stack in newest.values()) for stack in shown],
-        "suites": {suite: describe_suite(suite) for suite in suites},
+        "suites": {suite: suite_title(suite) for suite in suites},
         "states": {key: {"name": name, "about": FOLLOWING[rss.key]} for key, (name, rss, _, _) in STATES.items()},
         "rows": rows,
         "buckets": {bucket: bucket_look(bucket) for bucket in buckets},
@@ -100,7 +101,7 @@ def cost_rows(suite: str, costs: StackCosts, among: Sequence[Path]) -> Iterator[
     """Yield the figures of each role of a stack in a suite, which may have been recorded in a similar one."""
     where = recorded.display_name(costs.recording) if costs.recording else ""
     for role in ROLES:
-        about = {"stack": costs.stack, "suite": suite, "in": describe_suite(costs.suite), "role": role}
+        about = {"stack": costs.stack, "suite": suite, "in": suite_title(costs.suite), "role": role}
         about["live"] = describe_cost(costs, LIVE_IN_USE)
         about |= {"runs": describe_rss_runs(costs), "recorded": dates(costs.records), "recording": where}
         yield about | {key: state_figures(costs, role, key, among) for key in STATES}
