@@ -164,7 +164,7 @@ def test_a_drawn_chart_has_its_command_beside_it(opened, section, tool):
 def test_a_heading_sorts_by_number_with_holes_last_and_back(opened):
     page = opened()
     page.locator(f"{COST} button.all").click()
-    page.locator(COST).get_by_role("searchbox").fill("openssl")
+    page.locator("#table-cost-heap .more").click()
     before = column(page, "established")
     heading(page, "established").get_by_role("button").click()
     expect(heading(page, "established")).to_have_attribute("aria-sort", "ascending")
@@ -273,12 +273,10 @@ def test_a_hole_leads_to_its_reason_and_back(opened):
 
 def test_every_row_of_another_machine_or_setting_says_so(opened):
     page = opened("report.html")
-    page.locator(COST).get_by_role("searchbox").fill("machine clang")
-    assert rows(page).count() > 3
     page.locator(COST).get_by_role("searchbox").fill("machine")
     marked = page.locator("#table-cost-heap tbody tr", has=page.locator("b"))
     assert marked.count() > 9
-    assert marked.filter(has_text="machine").count() > 9 and marked.filter(has_text="clang 14").count() > 3
+    assert marked.filter(has_text="machine").count() > 9
 
 
 def test_keys_alone_reach_everything(opened):

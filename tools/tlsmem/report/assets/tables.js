@@ -38,7 +38,10 @@ class Rows {
     this.order = this.rows;
     this.sorted = { at: -1, way: "none" };
     this.more = element("button", { type: "button", className: "more", hidden: true });
-    this.more.addEventListener("click", () => this.draw(this.shown.length));
+    this.more.addEventListener("click", () => {
+      this.most = Infinity;
+      this.draw();
+    });
     box.querySelector(".box").after(this.more);
     this.headings.forEach((one, at) => one.querySelector("button").addEventListener("click", () => this.sort(at)));
   }
@@ -78,8 +81,8 @@ class Rows {
   }
 
   // The rows that are shown, as many as fit into a batch; the rest when it is asked for.
-  draw(most = BATCH) {
-    const some = this.shown.slice(0, most);
+  draw() {
+    const some = this.shown.slice(0, this.most);
     this.body.replaceChildren(...some.map((row) => this.element(row)));
     this.more.hidden = some.length === this.shown.length;
     this.more.textContent = `show ${this.shown.length - some.length} more rows`;
@@ -129,6 +132,7 @@ class Rows {
       some ? this.first.has(row.at) : columns.every((value, at) => !value || row.texts[at] === value) && wanted.every((word) => row.words.includes(word));
     this.shown = this.order.filter(fits);
     this.matching = new Set(this.shown);
+    this.most = BATCH;
     this.draw();
     return this.shown.length;
   }
