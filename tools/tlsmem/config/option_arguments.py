@@ -462,6 +462,14 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
     Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
     Option(
+        "--output",
+        "a picture in place of the screen: FILE.png, FILE.svg, or FILE for both",
+        PATH,
+        commands=each("cost"),
+        flags=("-o", "--output"),
+        metavar="FILE",
+    ),
+    Option(
         "--format",
         "in place of the screen",
         Choice(choices.FILE_FORMATS),

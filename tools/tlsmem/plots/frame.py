@@ -41,7 +41,9 @@ def add_legend(made: Figure, corner: tuple[float, float], handles: Sequence[Arti
     room = FILLED * made.bbox.width * (1 - 2 * corner[0])
     place: dict = {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "frameon": False, "borderpad": 0}
     for columns in range(len(handles), 0, -1):
-        legend = made.legend(handles=handles, ncols=columns, columnspacing=1.4, **place)
+        legend = made.legend(
+            handles=handles, ncols=columns, columnspacing=1.2, handlelength=1.2, fontsize=points(0.9), **place
+        )
         if columns == 1 or legend.get_window_extent().width <= room:
             break
         legend.remove()
