@@ -4,13 +4,16 @@ import json
 import re
 
 import pytest
+from matplotlib import pyplot, rc_context
 
 from tests.support import synthetic
 from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
+from tests.support.pictured import overlaps
 from tlsmem.cli import cost
 from tlsmem.config.libraries import newest_releases
-from tlsmem.cost import find_costs
+from tlsmem.cost import cost_picture, find_costs
 from tlsmem.plan import recordings
+from tlsmem.plots.picture import STYLE
 
 
 @pytest.fixture
@@ -82,3 +85,38 @@ def test_a_library_is_its_newest_release_as_servers_build_it():
 )
 def test_what_cannot_be_answered_is_one_sentence(recording, capsys, monkeypatch, snapshot, words):
     assert refused(capsys, monkeypatch, recording, *words.split()) == snapshot
+
+
+def test_a_picture_has_the_three_costs_of_each_library_the_least_rss_first(recording):
+    groups = cost_picture.find_groups((), SUITE, "server", [recording])
+    assert [group.costs.stack for group in groups] == [RUSTLS, OPENSSL]
+    with rc_context(STYLE | {"font.size": 10}):
+        made = cost_picture.figure(groups, SUITE, "server")
+        made.canvas.draw()
+        assert overlaps(made) == []
+    rustls, openssl = ([bar.get_width() for bar in made.axes[0].patches[at : at + 3]] for at in (0, 3))
+    assert rustls[0] == 6_400 and openssl[0] == 53_000
+    assert rustls == [*groups[0].sizes.values()] and openssl == [*groups[1].sizes.values()]
+    ends = [f"{sizes[2]:,.0f} B in {name}" for sizes, name in ((rustls, "rustls"), (openssl, "OpenSSL"))]
+    assert made.texts[0].get_text() == f"A server session costs {', '.join(ends)}"
+    pyplot.close(made)
+
+
+def test_a_library_without_the_suite_is_shown_in_the_one_it_has(tmp_path):
+    runs = [run.model_copy(update={"window": 100}) for run in recorded(RUSTLS, "+tickets-library")]
+    other = [run.model_copy(update={"suite": run.suite.replace(SUITE, "tls12-rsa-aes256")}) for run in runs]
+    recordings.load_stack.cache_clear()
+    (group,) = cost_picture.find_groups((), SUITE, "server", [synthetic.write(tmp_path / "recording", other)])
+    assert group.costs.suite == "tls12-rsa-aes256" and group.title(SUITE) == "rustls 0.23.46 (aws-lc)\nTLS 1.2"
+
+
+def test_a_picture_is_two_files(recording, capsys, monkeypatch, tmp_path):
+    written = printed(capsys, monkeypatch, recording, "-o", str(tmp_path / "server")).split()
+    assert written == [str(tmp_path / f"server{ending}") for ending in (".png", ".svg")]
+    assert all((tmp_path / name).stat().st_size for name in written)
+
+
+def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
+    bare = synthetic.write(tmp_path / "bare", synthetic.campaign([BORING], [SUITE], roles="split"))
+    said = refused(capsys, monkeypatch, bare, "-o", str(tmp_path / "server"))
+    assert "no server in use is recorded (tools/measure.py deployed-config)" in said

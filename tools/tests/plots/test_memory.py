@@ -137,7 +137,8 @@ def test_a_line_of_a_mixed_pair_bears_the_name_of_its_process():
 def test_a_process_has_the_colour_of_its_stack_whichever_end_it_is():
     made = drawn(KINDS["mixed"]())
     colours = [axes.lines[0].get_color() for axes in made.axes if axes.get_title()]
-    assert colours == [memory_panels.marker_style(1).colour, memory_panels.marker_style(0).colour] * (len(colours) // 2)
+    styles = memory_panels.marker_styles(STACKS[:2])
+    assert colours == [styles[STACKS[1]].colour, styles[STACKS[0]].colour] * (len(colours) // 2)
     assert {text.get_text() for text in made.legends[0].get_texts()} >= set(STACKS[:2])
     pyplot.close(made)
 
@@ -193,7 +194,8 @@ def test_a_failed_run_is_explained_in_its_panel():
 
 
 def test_stacks_differ_in_grey_too():
-    assert len(set(memory_panels.MARKERS)) == len(memory_panels.COLOURS) == len(set(memory_panels.COLOURS))
+    styles = memory_panels.marker_styles([f"openssl@3.{minor}.0" for minor in range(len(memory_panels.MARKERS))])
+    assert len({style.marker for style in styles.values()}) == len(styles)
 
 
 def plot(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
@@ -212,7 +214,7 @@ def test_without_a_suffix_there_are_both_pictures_the_same_every_time(recording)
         assert plot("recording", "-o", name, cwd=recording.parent).stdout == f"{name}.png\n{name}.svg\n"
     first_png, first_svg, *second = ((recording.parent / picture).read_bytes() for picture in pictures)
     assert [first_png, first_svg] == second
-    assert image.imread(recording.parent / "one.png").shape[:2] == (1080, 1920)
+    assert image.imread(recording.parent / "one.png").shape[1] == 1660
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tests.support import synthetic
 from tests.support.pictured import overlaps, shown
 from tests.tables.test_stacks import of_runtime, with_books
 from tlsmem.base.paths import ROOT
+from tlsmem.config.libraries import stack_title
 from tlsmem.plots import stack_colours, stacks
 from tlsmem.plots.picture import STYLE
 from tlsmem.schema.records import Record
@@ -50,15 +51,19 @@ def test_bars_are_what_sessions_keep_the_smallest_first(made):
     peaks = {RUSTLS: (13_400, 11_200), GO: (40_960, 40_960), BORING: (30_000, 28_000), OPENSSL: (75_000, 82_000)}
     at = ("client", "server").index(role)
     labels = [text.get_text() for text in axes.get_yticklabels()]
-    assert labels == [*kept, "rustls+aws-lc+jemalloc-rust@0.23.46"]
-    assert [bar.get_width() for bar in axes.patches] == [sizes[at] / 1024 for sizes in kept.values()]
+    assert labels == [*map(stack_title, kept), "rustls 0.23.46 (aws-lc, jemalloc-rust)"]
+    assert [bar.get_width() for bar in axes.patches] == [sizes[at] for sizes in kept.values()]
     marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|"]
-    assert marks == [sizes[at] / 1024 for sizes in peaks.values()]
+    assert marks == [sizes[at] for sizes in peaks.values()]
     texts = [text.get_text() for text in axes.texts]
-    assert f"{kept[OPENSSL][at] / 1024:.1f}" in texts and f"{peaks[OPENSSL][at] / 1024:.1f}" in texts
-    assert "by its runtime's own figures" in texts
+    assert f"{kept[OPENSSL][at]:,} B" in texts and f"{peaks[OPENSSL][at]:,} B" in texts
+    assert "by its runtime" in texts
     assert "– the heap meter cannot see what jemalloc-rust gives out" in texts
-    assert any("says why: mbedtls@3.5.1.\n" in text.get_text() for text in figure.texts)
+    title, _, caption = (text.get_text().replace("\n", " ") for text in figure.texts)
+    assert (
+        title == f"An established {role} session: {kept[RUSTLS][at]:,} B (rustls) to {kept[OPENSSL][at]:,} B (OpenSSL)"
+    )
+    assert caption.endswith("Without a bar: mbedtls@3.5.1.")
 
 
 def test_no_text_lies_over_another_and_all_are_inside(made):
@@ -69,13 +74,15 @@ def test_no_text_lies_over_another_and_all_are_inside(made):
         assert min(box.x0, box.y0) >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text.get_text()
 
 
-def test_bars_differ_by_language():
-    assert [stack_colours.stack_language(stack)[0] for stack in (OPENSSL, RUSTLS, GO, "gone@1")] == [
-        "C and C++",
-        "Rust",
-        "Go",
-        "not known",
-    ]
+def test_bars_have_the_hue_of_the_library_and_older_releases_are_paler():
+    colours = stack_colours.stack_colours([OPENSSL, "openssl@1.1.1w", "openssl@3.0.22", RUSTLS, "gone@1"])
+    assert colours[OPENSSL] == "#0b5fa5" and colours[RUSTLS] == "#e07b00" and colours["gone@1"] == stack_colours.UNKNOWN
+    assert colours["openssl@3.0.22"] == "#4887bc" and colours["openssl@1.1.1w"] == "#85afd2"  # 25 % and 50 % white
+
+
+def test_builds_of_one_release_have_one_colour():
+    colours = stack_colours.stack_colours([RUSTLS, "rustls+ring@0.23.46", "rustls+ring@0.22.0"])
+    assert colours[RUSTLS] == colours["rustls+ring@0.23.46"] != colours["rustls+ring@0.22.0"]
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:

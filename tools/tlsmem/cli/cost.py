@@ -13,7 +13,8 @@ EXAMPLES = """examples:
   tools/cost.py                                        every library's newest release
   tools/cost.py openssl@3.5.5                          one release: its costs, and the three largest reasons
   tools/cost.py rustls --role server --explain         all that a server session's live heap is for
-  tools/cost.py openssl gnutls --format csv"""
+  tools/cost.py openssl gnutls --format csv
+  tools/cost.py -o docs/figures/server                 every library's newest release as a picture"""
 
 
 def parser() -> CommandParser:

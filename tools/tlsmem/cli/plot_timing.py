@@ -1,4 +1,4 @@
-"""Pictures of timed runs: bulk transfer, handshakes, rate per thread over threads, latencies, sizes of a write."""
+"""Pictures of timed runs: bulk transfer and handshakes as ratios to the first stack, and rates by size of a write."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser
@@ -9,8 +9,8 @@ EXAMPLES = """examples:
   tools/plot_timing.py data/local/2026-01-31-some-cpu --suite tls13-rsa-aes256  with its resumed handshakes
   tools/plot_timing.py data/local/2026-01-31-some-cpu --stack openssl@3.5.5 --stack rustls+aws-lc@0.23.46
 
-transfer, handshake, latency-SUITE, threads-SUITE, threads-transfer-SUITE and sizes-SUITE are drawn where their runs
-are there, each as .png and .svg."""
+transfer, handshake and sizes-SUITE are drawn where their runs are there, each as .png and .svg. A ratio needs two
+stacks; of one alone, and of threads and latencies, tools/tabulate.py has the figures."""
 
 
 def parser() -> CommandParser:

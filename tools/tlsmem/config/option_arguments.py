@@ -456,11 +456,28 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         dest="output",
         metavar="DIR",
     ),
+    Option("recording", "a directory of recordings, such as data, or one of them", PATH, commands=each("plot_slides")),
+    Option(
+        "--output",
+        "directory of the slides",
+        PATH,
+        commands={"plot_slides": "docs/slides"},
+        flags=("-o", "--output"),
+        metavar="DIR",
+    ),
     # cost
     Option("stacks", "a library, or a stack of memtest/stacks.toml", nargs="*", commands=each("cost"), metavar="STACK"),
     Option("--suite", "of these sessions", commands={"cost": "tls13-rsa-aes256"}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
     Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
+    Option(
+        "--output",
+        "a picture in place of the screen: FILE.png, FILE.svg, or FILE for both",
+        PATH,
+        commands=each("cost"),
+        flags=("-o", "--output"),
+        metavar="FILE",
+    ),
     Option(
         "--format",
         "in place of the screen",

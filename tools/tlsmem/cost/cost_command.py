@@ -28,6 +28,9 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     for stack in stacks:
         check_suite(stack, given.suite, among)
+    if given.output:
+        draw(given, stacks, roles[0], among)
+        return
     if given.format or given.into:
         found = [find_costs(one, given.suite, among) for one in stacks] or newest_costs(given.suite, among)
         for_pages = given.into or given.format == choices.MARKDOWN
@@ -38,6 +41,15 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     else:
         screens = [describe_libraries(given.suite, roles[0], among)]
     show(Text("\n").join(screens))
+
+
+def draw(given: argparse.Namespace, stacks: Sequence[str], role: Role, among: Sequence[Path]) -> None:
+    """Write the picture, and print the names of its files."""
+    from tlsmem.cost import cost_picture  # slow to import, and needed for pictures only
+
+    written = cost_picture.save_picture(stacks, given.suite, role, among, given.output)
+    with stdout.exit_on_write_error():
+        print(*written, sep="\n")
 
 
 def check_suite(stack: str, suite: str, among: Sequence[Path]) -> None:

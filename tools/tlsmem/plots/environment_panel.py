@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 
-from tlsmem.plots.memory_panels import INK, marker_style
+from tlsmem.plots.memory_panels import INK, marker_styles
 from tlsmem.schema.harness_output import Env, Process
 from tlsmem.stats import repeats, session_cost
 from tlsmem.stats.selection import Selection
@@ -35,8 +35,8 @@ def draw_by_environment(axes: Axes, selection: Selection, setting: Setting, proc
     """Dots of the repeats and a bar at their median, stacks beside each other."""
     envs = list(dict.fromkeys(one.env for one in selection.settings))
     axes.axhline(0, color="#666666", linewidth=1, zorder=1)
-    for index, stack in enumerate(selection.stacks):
-        look, shift = marker_style(index), WIDTH * (index - (len(selection.stacks) - 1) / 2)
+    for index, (stack, look) in enumerate(marker_styles(selection.stacks).items()):
+        shift = WIDTH * (index - (len(selection.stacks) - 1) / 2)
         for env, values in shares(selection, stack, setting, process, envs).items():
             at = envs.index(env) + shift
             dots = {"color": look.colour, "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 6}

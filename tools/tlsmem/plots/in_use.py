@@ -1,32 +1,28 @@
 """The picture of every stack as servers run it: what a session in use holds, and how much less it can."""
 
-import textwrap
-
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
+from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.picture import add_title_and_legend
-from tlsmem.plots.stack_colours import colour_legend, stack_colour
+from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.picture import PAGE_INCHES
+from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.roles import Role
-from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, Place, base_settings, rank_in_use
+from tlsmem.stats.configured_stack import IN_USE, Configuration, Place, base_settings, rank_in_use
 from tlsmem.stats.runtime_heap import bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.stats.session_cost import KIB
 from tlsmem.tables.settings import dates, describe_machine
 
-ROW_INCHES = 0.27
-WIDE = 190  # characters of a line below the picture
-PALE = 0.35  # of what a session in use holds beyond what it holds with low memory
-COLUMNS: tuple[tuple[str, Configuration, str, float], ...] = (  # heading, what of, and where its figures end
-    ("in use", "default", IN_USE, 1.10),
-    ("low memory", "low memory", IN_USE, 1.22),
-    ("no tickets, at rest", "no tickets", AT_REST, 1.38),
+ROW_INCHES = 0.235
+COLUMNS: tuple[tuple[str, Configuration, float], ...] = (
+    ("default", "default", 1.19),
+    ("low memory", "low memory", 1.42),
 )
+DIAMOND: dict = {"marker": "D", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
 
 
 def find_setting(selection: Selection, suite: str | None = None) -> Setting:
@@ -41,27 +37,41 @@ def find_setting(selection: Selection, suite: str | None = None) -> Setting:
     return next((one for one in chosen if "tls13" in one.suite), chosen[0])
 
 
-def kibibytes(place: Place, configuration: Configuration, phase: str) -> float | None:
-    """Return KiB of live heap a session; None where there is no figure."""
-    size = bytes_per_session(place.stack.live(configuration, phase)) / KIB
+def size_in_use(place: Place, configuration: Configuration) -> float | None:
+    """Return the bytes of live heap a session; None where there is no figure."""
+    size = bytes_per_session(place.stack.live(configuration, IN_USE))
     return size if size < float("inf") else None
 
 
-def draw_bar(axes: Axes, at: int, place: Place, widest: float) -> None:
-    """Draw what a session in use holds, what of it stays with low memory, and at rest without tickets a mark."""
-    colour = stack_colour(place.stack.stack)
-    used, least, rest = (kibibytes(place, configuration, phase) for _, configuration, phase, _ in COLUMNS)
+def draw_row(axes: Axes, at: int, place: Place, colour: str, widest: float) -> None:
+    """Draw what a session in use holds as a bar, and with low memory as a diamond on it."""
+    sizes = [size_in_use(place, configuration) for _, configuration, _ in COLUMNS]
+    used, least = sizes
     if used is not None:
-        alpha = PALE if least is not None else 1.0
-        axes.barh(at, used, height=0.72, color=colour, alpha=alpha, edgecolor=INK, linewidth=0.5, zorder=2)
+        axes.barh(at, used, height=0.76, color=colour, zorder=2)
     if least is not None:
-        axes.barh(at, least, height=0.72, color=colour, edgecolor=INK, linewidth=0.5, zorder=2.5)
-    if rest is not None:
-        axes.plot([rest], [at], "|", color=INK, markersize=10, markeredgewidth=1.6, zorder=3)
-    for (_, _, _, end), size in zip(COLUMNS, (used, least, rest), strict=True):
-        weight = "bold" if end == COLUMNS[0][3] else "normal"
-        text = "–" if size is None else f"{size:.1f}"
-        axes.text(end * widest, at, text, ha="right", va="center", fontsize=8.5, color=INK, weight=weight)
+        axes.plot([least], [at], markersize=5, zorder=3, **DIAMOND)
+    for (_, _, end), size in zip(COLUMNS, sizes, strict=True):
+        text = "–" if size is None else f"{size:,.0f} B"
+        axes.text(end * widest, at, text, ha="right", va="center", fontsize=points(0.9), color=INK)
+
+
+def describe_saving(places: list[Place], role: Role) -> str:
+    """Return the finding: the newest release with which low memory saves most; without any, the smallest session."""
+    newest = newest_releases(place.stack.stack for place in places).values()
+    candidates = [place for place in places if place.stack.stack in newest]
+    both = [
+        (least / used, place)
+        for place in candidates
+        for used, least in [[size_in_use(place, configuration) for _, configuration, _ in COLUMNS]]
+        if used and least
+    ]
+    if not both:
+        return f"{stack_title(places[0].stack.stack)} holds the least for a {role} session in use"
+    share, place = min(both, key=lambda pair: pair[0])
+    library = libraries().get(library_key(place.stack.stack))
+    name = library.name if library else place.stack.stack
+    return f"Low-memory options save up to {1 - share:.0%} of a {role} session ({name})"
 
 
 def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure:
@@ -70,40 +80,24 @@ def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure
     places = [place for place in rank_in_use(selection, setting, role) if place.in_use]
     if not places:
         raise ValueError(f"no {role} in use was measured in {setting.suite}")
-    sizes = [kibibytes(place, configuration, phase) for place in places for _, configuration, phase, _ in COLUMNS]
+    sizes = [size_in_use(place, configuration) for place in places for _, configuration, _ in COLUMNS]
     widest = max(size for size in sizes if size is not None)
-    made, axes = pyplot.subplots(figsize=(12.8, max(4.2, 2.1 + ROW_INCHES * len(places))), layout="constrained")
-    for at, place in enumerate(places):
-        draw_bar(axes, at, place, widest)
-    for heading, _, _, end in COLUMNS:
-        axes.text(end * widest, -0.8, heading, ha="right", fontsize=8.5, color=INK)
-    axes.set_yticks(range(len(places)), [place.stack.stack for place in places])
-    axes.set_ylim(len(places) - 0.4, -0.7)
-    axes.set_xlim(0, 1.01 * COLUMNS[-1][3] * widest)
-    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"KiB of live heap that one more {role} session holds")
-    axes.set_title(f"{setting.suite}; 16 KiB each way, then waiting in a read", fontsize=9, color="#444444")
     stacks = [place.stack.stack for place in places]
-    add_title_and_legend(made, f"What a TLS {role} session in use holds", legend(stacks), describe(selection))
+    colours = stack_colours(stacks)
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.6 + ROW_INCHES * len(places)), layout="constrained")
+    for at, place in enumerate(places):
+        draw_row(axes, at, place, colours[place.stack.stack], widest)
+    for heading, _, end in COLUMNS:
+        axes.text(end * widest, -0.9, heading, ha="right", fontsize=points(0.9), weight="bold", color=INK)
+    axes.set_yticks(range(len(places)), [stack_title(stack) for stack in stacks])
+    axes.set_ylim(len(places) - 0.4, -1.0)
+    axes.set_xlim(0, 1.01 * COLUMNS[-1][-1] * widest)
+    axes.xaxis.set_visible(False)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False)
+    axes.tick_params(axis="y", length=0)
+    subtitle = f"Live heap of a session that carried 16 KiB each way and waits in a read; {setting.suite}."
+    handles = [Line2D([], [], markersize=6, label="with the library's documented low-memory options", **DIAMOND)]
+    caption = f"{describe_machine(selection.records[0]).partition(', path ')[0]}. Recorded {dates(selection.records)}."
+    add_frame(made, describe_saving(places, role), subtitle, caption, handles)
     return made
-
-
-def legend(stacks: list[str]) -> list[Patch | Line2D]:
-    """Return the entries: languages, and what the parts of a bar are."""
-    mark = Line2D([], [], color=INK, marker="|", markersize=9, markeredgewidth=1.6, linestyle="none")
-    mark.set_label("at rest, no tickets, nothing written")
-    given_back = Patch(
-        facecolor="#777777", alpha=PALE, edgecolor=INK, linewidth=0.5, label="given back with low memory"
-    )
-    return [*colour_legend(stacks), given_back, mark]
-
-
-def describe(selection: Selection) -> str:
-    """Say what low memory is and where the figures come from."""
-    said = (
-        "In use: the library's own options and number of tickets. Low memory: its documented ways to hold less at "
-        "rest; – where it has none."
-    )
-    where = f"{describe_machine(selection.records[0])}. Recorded {dates(selection.records)}."
-    return "\n".join([*textwrap.wrap(said, WIDE), where])

@@ -45,8 +45,7 @@ def owners(selection: Selection) -> list[str]:
 def keys(selection: Selection, sessions: int | None, drawn: set[str], compared: bool) -> list[Line2D]:
     """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
     found = []
-    for index, stack in enumerate(owners(selection)):
-        look = memory_panels.marker_style(index)
+    for stack, look in memory_panels.marker_styles(owners(selection)).items():
         found.append(
             Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=memory_panels.INK, label=stack)
         )

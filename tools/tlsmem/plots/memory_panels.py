@@ -1,5 +1,5 @@
-"""The two kinds of panel of the memory figure: by sessions and by phase. Colours are Okabe and Ito's; every stack also
-has a marker of its own, so that the figure reads in grey."""
+"""The two kinds of panel of the memory figure: by sessions and by phase. Every stack has the hue of its library and a
+marker of its own, so that the figure reads in grey."""
 
 import textwrap
 from collections.abc import Callable, Sequence
@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 
 from tlsmem.base.phase_names import READABLE_NAMES, order_key
 from tlsmem.plots.line_labels import INK, LineEnd
+from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Meter
 from tlsmem.schema.records import Phase, Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import KIB, MIB
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#D55E00")
 MARKERS = "osD^vPX"
 SEEN = 0.04  # of the highest dot: a whisker that is shorter hides behind its dot
 NOTES = 3  # failures spelt out in a panel
@@ -27,15 +27,18 @@ class MarkerStyle:
     marker: str
 
 
-def marker_style(index: int) -> MarkerStyle:
-    return MarkerStyle(COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)])
+def marker_styles(stacks: Sequence[str]) -> dict[str, MarkerStyle]:
+    """Return the style of each stack of a picture."""
+    colours = stack_colours(stacks)
+    return {stack: MarkerStyle(colours[stack], MARKERS[at % len(MARKERS)]) for at, stack in enumerate(stacks)}
 
 
 def looks(stacks: list[Series], owners: Sequence[str]) -> list[MarkerStyle]:
     """Of each line: that of the stack whose process it is; where this is one for several lines, the server's."""
     names = [series.owner for series in stacks]
     alike = len(set(names)) < len(names)
-    return [marker_style(owners.index(series.stack if alike else series.owner)) for series in stacks]
+    styles = marker_styles(owners)
+    return [styles[series.stack if alike else series.owner] for series in stacks]
 
 
 def slope_text(series: Series, line: session_cost.Line | None) -> str:

@@ -1,5 +1,6 @@
 """What figures have in common: how they look, where their panels stand, and how one becomes a file."""
 
+import io
 import os
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,8 +14,12 @@ from matplotlib import pyplot
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 FORMATS = (".png", ".svg")
+PAGE_INCHES = 8.3  # the width of a picture on a page: GitHub shows it a hundred pixels an inch
+PIXELS = 1660  # of a PNG from left to right, for screens with twice as many
+SHADES = 128  # of a PNG: a third of the bytes, and no difference that is seen
 STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -38,12 +43,14 @@ def files(output: Path) -> list[Path]:
     return [Path(f"{output}{suffix}") for suffix in FORMATS]
 
 
-def put(made: Figure, file: Path) -> None:
+def put(made: Figure, file: Path, pixels: int) -> None:
     """All of it or nothing: what stood there stays when the disk is full."""
     partial = file.with_name(f"{file.name}.partial")
-    metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
     try:
-        made.savefig(partial, format=file.suffix[1:], dpi=150, metadata=metadata)
+        if file.suffix == ".svg":
+            made.savefig(partial, format="svg", metadata={"Date": None})
+        else:
+            write_png(made, partial, pixels)
         os.replace(partial, file)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from None
@@ -51,11 +58,20 @@ def put(made: Figure, file: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def save(made: Figure, output: Path) -> list[Path]:
+def write_png(made: Figure, file: Path, pixels: int) -> None:
+    """Write a picture of this width without a date or a version, in few colours."""
+    drawn = io.BytesIO()
+    made.savefig(drawn, format="png", dpi=pixels / made.get_size_inches()[0], metadata={"Software": None})
+    with Image.open(drawn) as image:
+        few = image.convert("RGB").quantize(SHADES, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few.save(file, format="png", optimize=True)
+
+
+def save(made: Figure, output: Path, pixels: int = PIXELS) -> list[Path]:
     """The same records give the same bytes: no date, no version."""
     written = files(output)
     for file in written:
-        put(made, file)
+        put(made, file, pixels)
     pyplot.close(made)
     return written
 

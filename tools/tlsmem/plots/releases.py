@@ -11,9 +11,10 @@ from matplotlib.lines import Line2D
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES, MOST_SUITES
 from tlsmem.plots import plot_command, release_panel
-from tlsmem.plots.memory_panels import marker_style
+from tlsmem.plots.memory_panels import MARKERS, MarkerStyle
 from tlsmem.plots.picture import add_title_and_legend, save
 from tlsmem.plots.release_panel import ReleaseCurve
+from tlsmem.plots.stack_colours import library_colour
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
@@ -55,7 +56,9 @@ def figure(selection: Selection, asked: Sequence[str] | None = None) -> Figure:
     wanted, named = chosen(selection, asked), names(selection)
     lines = {
         (role, library): [
-            release_panel.release_curve(selection, one, role, stacks, named[one], marker_style(index))
+            release_panel.release_curve(
+                selection, one, role, stacks, named[one], MarkerStyle(library_colour(stacks[0]), MARKERS[index])
+            )
             for index, one in enumerate(selection.settings)
         ]
         for role in ROLES

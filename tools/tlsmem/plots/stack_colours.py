@@ -1,26 +1,37 @@
-"""The colours of stacks in pictures: by the language of their harness, as libraries are written in."""
+"""The colours of stacks in pictures: a hue for each library (memtest/libraries.toml), paler for its older releases."""
 
-from matplotlib.patches import Patch
+from collections.abc import Iterable
 
-from tlsmem.config import definitions
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.config.libraries import libraries, library_key
+from tlsmem.config.releases import version, version_key
 
-LANGUAGES = {"c": ("C and C++", "#0072B2"), "rust": ("Rust", "#E69F00"), "go": ("Go", "#009E73")}  # by harness
-UNKNOWN = ("not known", "#999999")
-
-
-def stack_language(stack: str) -> tuple[str, str]:
-    """Return the language and its colour; a stack that is not in stacks.toml any more is of none."""
-    known = definitions.stacks().get(stack)
-    return LANGUAGES[known.harness] if known else UNKNOWN
+UNKNOWN = "#999999"  # of a library that libraries.toml does not have
+STEP, PALEST = 0.25, 0.6  # of the way to white: from a release to the one before it, and at most
 
 
-def stack_colour(stack: str) -> str:
-    """Return the colour of the stack's bars."""
-    return stack_language(stack)[1]
+def library_colour(stack: str) -> str:
+    """Return the hue of the stack's library, as `#rrggbb`."""
+    known = libraries().get(library_key(stack))
+    return known.colour if known else UNKNOWN
 
 
-def colour_legend(stacks: list[str]) -> list[Patch]:
-    """Return an entry for each language of these stacks."""
-    there = dict.fromkeys(map(stack_language, stacks))
-    return [Patch(facecolor=colour, edgecolor=INK, linewidth=0.5, label=name) for name, colour in there]
+def lighten(colour: str, share: float) -> str:
+    """Return the colour, this share of the way to white."""
+    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
+
+
+def stack_colours(stacks: Iterable[str]) -> dict[str, str]:
+    """Return the colour of each stack of a picture: the newest release of a library has its hue, older ones are paler.
+
+    Builds of one release, such as rustls+ring@0.23.46 and rustls+aws-lc@0.23.46, have one colour."""
+    releases: dict[str, dict[str, list[str]]] = {}
+    for stack in stacks:
+        releases.setdefault(library_key(stack), {}).setdefault(version(stack), []).append(stack)
+    found: dict[str, str] = {}
+    for versions in releases.values():
+        newest_first = sorted(versions, key=version_key, reverse=True)
+        step = min(STEP, PALEST / max(1, len(newest_first) - 1))
+        for age, name in enumerate(newest_first):
+            found |= {stack: lighten(library_colour(stack), age * step) for stack in versions[name]}
+    return found

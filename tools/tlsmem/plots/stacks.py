@@ -1,7 +1,6 @@
 """The picture of every stack in one suite: what an established session keeps, and its peak."""
 
 import argparse
-import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -9,25 +8,25 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
+from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.plots import in_use, plot_command
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.picture import STYLE, add_title_and_legend, save
-from tlsmem.plots.stack_colours import colour_legend, stack_colour
+from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
+from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.configured_stack import base_settings
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import RuntimeFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.stats.session_cost import KIB
 from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 
-ROW = 0.235  # inches
-WIDE = 190  # characters of a line of what has no bar
-KEPT, PEAK = 1.09, 1.16  # where their columns of figures end, in parts of the scale
+ROW_INCHES = 0.245
+KEPT, PEAK = 1.19, 1.42  # where their columns of figures end, in parts of the scale
+MARK: dict = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
 
 
 def the_one(selection: Selection) -> Setting:
@@ -42,69 +41,79 @@ def the_one(selection: Selection) -> Setting:
     raise ValueError("no pair of one stack was measured in the laboratory")
 
 
-def bar(axes: Axes, at: int, row: StackRow, widest: float) -> None:
-    """With its figures in columns on the right."""
-    peak, kept = row.peak, row.established
-    style = {"va": "center", "fontsize": 8.5, "color": INK}
-    if isinstance(kept, Missing):
-        axes.text(0.004 * widest, at, f"– {kept.reason}", style="italic", **style)
+def draw_row(axes: Axes, at: int, row: StackRow, colour: str, widest: float) -> None:
+    """Draw what an established session keeps as a bar and its peak as a mark; their figures are on the right."""
+    peak, established = row.peak, row.established
+    style = {"va": "center", "fontsize": points(0.9), "color": INK}
+    if isinstance(established, Missing):
+        axes.text(0.004 * widest, at, f"– {established.reason}", style="italic", **style)
         return
-    size = bytes_per_session(kept) / KIB
-    axes.barh(at, size, height=0.7, color=stack_colour(row.stack), edgecolor=INK, linewidth=0.5, zorder=2)
-    axes.text(KEPT * widest, at, f"{size:.1f}", ha="right", weight="bold", **style)
+    size = bytes_per_session(established)
+    axes.barh(at, size, height=0.76, color=colour, zorder=2)
+    axes.text(KEPT * widest, at, f"{size:,.0f} B", ha="right", weight="bold", **style)
     if not isinstance(peak, Missing):
-        end = bytes_per_session(peak) / KIB
+        end = bytes_per_session(peak)
         axes.plot([size, end], [at, at], color="#666666", linewidth=0.9, zorder=1.5)
-        axes.plot([end], [at], "|", color=INK, markersize=9, markeredgewidth=1.4, zorder=3)
-        axes.text(PEAK * widest, at, f"{end:.1f}", ha="right", **style)
-        if isinstance(kept, RuntimeFigure):
-            axes.text(end + 0.01 * widest, at, "by its runtime's own figures", style="italic", **style)
+        axes.plot([end], [at], zorder=3, **MARK)
+        axes.text(PEAK * widest, at, f"{end:,.0f} B", ha="right", **style)
+        if isinstance(established, RuntimeFigure):
+            axes.text(end + 0.01 * widest, at, "by its runtime", style="italic", **style)
 
 
 def figure(selection: Selection, role: Role) -> Figure:
+    """Draw every stack that was measured, the smallest session first."""
     selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
     setting = the_one(selection)
-    found = rank_by_live_heap(selection, setting, role)
-    if not found:
+    rows = rank_by_live_heap(selection, setting, role)
+    if not rows:
         raise ValueError(f"no {role} was measured in {setting.suite}")
-    figures = [figure for row in found for figure in (row.created, row.peak, row.established)]
+    figures = [figure for row in rows for figure in (row.created, row.peak, row.established)]
     ends = [bytes_per_session(figure) for figure in figures if not isinstance(figure, Missing)]
-    widest = max(ends, default=KIB) / KIB
-    said = describe_recording(selection)
-    height = 1.75 + ROW * len(found) + 0.15 * said.count("\n")
-    made, axes = pyplot.subplots(figsize=(12.8, max(4.0, height)), layout="constrained")
-    for at, row in enumerate(found):
-        bar(axes, at, row, widest)
+    widest = max(ends, default=1.0)
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, 1.7 + ROW_INCHES * len(rows)), layout="constrained")
+    colours = stack_colours([row.stack for row in rows])
+    for at, row in enumerate(rows):
+        draw_row(axes, at, row, colours[row.stack], widest)
     for place, heading in ((KEPT, "established"), (PEAK, "peak")):
-        axes.text(place * widest, -0.75, heading, ha="right", fontsize=8.5, color=INK)
-    axes.set_yticks(range(len(found)), [row.stack for row in found])
-    axes.set_ylim(len(found) - 0.4, -0.6)
+        axes.text(place * widest, -0.9, heading, ha="right", fontsize=points(0.9), weight="bold", color=INK)
+    axes.set_yticks(range(len(rows)), [stack_title(row.stack) for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -1.0)
     axes.set_xlim(0, 1.01 * PEAK * widest)
-    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"KiB of live heap that one more {role} session keeps")
-    axes.set_title(negotiated(selection, setting), fontsize=9, color="#444444")
-    add_title_and_legend(
-        made, f"What a TLS {role} session keeps, every stack", keys([row.stack for row in found]), said
-    )
+    axes.xaxis.set_visible(False)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False)
+    axes.tick_params(axis="y", length=0)
+    subtitle = f"Live heap of one more {role} session that is established. {negotiated(selection, setting)}."
+    handles = [Line2D([], [], label="peak, in the handshake", **MARK)]
+    add_frame(made, describe_range(rows, role), subtitle, describe_recording(selection), handles)
     return made
 
 
+def describe_range(rows: list[StackRow], role: Role) -> str:
+    """Return the finding: the smallest and the largest session."""
+    known = [row for row in rows if not isinstance(row.established, Missing)]
+    ends = [f"{bytes_per_session(row.established):,.0f} B ({library_name(row.stack)})" for row in known]
+    return f"An established {role} session: {' to '.join(dict.fromkeys(ends[:1] + ends[-1:]))}"
+
+
+def library_name(stack: str) -> str:
+    """Return the name of a stack's library; of one that is not known the stack itself."""
+    known = libraries().get(library_key(stack))
+    return known.name if known else stack
+
+
 def negotiated(selection: Selection, setting: Setting) -> str:
+    """Return the suite, and what was agreed on in it."""
     agreed = next(one.negotiated for one in selection.records if one.negotiated)
-    return f"{setting.suite} ({agreed.protocol}, {agreed.cipher}, {agreed.group})"
+    return f"{setting.suite}: {agreed.protocol}, {agreed.cipher}, {agreed.group}"
 
 
 def describe_recording(selection: Selection) -> str:
-    """What was recorded, and which stacks have no bar."""
+    """Say what was recorded, and which stacks have no bar."""
     names = ", ".join(dict.fromkeys(stack for stack, _ in unmeasured_stacks(selection)))
-    lines = textwrap.wrap(f"Without a bar, as the table of stacks says why: {names}.", WIDE) if names else []
-    return "\n".join([*lines, f"{describe_machine(selection.records[0])}. Recorded {dates(selection.records)}."])
-
-
-def keys(stacks: list[str]) -> list[Patch | Line2D]:
-    mark = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
-    return [*colour_legend(stacks), Line2D([], [], label="peak", **mark)]
+    machine = describe_machine(selection.records[0]).partition(", path ")[0]
+    recorded = f"{machine}. Recorded {dates(selection.records)}."
+    return f"{recorded} Without a bar: {names}." if names else recorded
 
 
 def save_every_suite(selection: Selection, output: Path) -> list[Path]:

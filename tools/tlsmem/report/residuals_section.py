@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from tlsmem.config.run import SYSTEM
 from tlsmem.plots import line_labels
 from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.memory_panels import MarkerStyle, marker_style
+from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.flame_trees import pack_json
 from tlsmem.report.ranking import sort_newest_first
@@ -38,7 +38,8 @@ WIDE = 170  # letters of what is said below
 def figure(lines: Sequence[dict], quantity: str, about: str, below: str) -> Figure:
     """Of lines as residuals.of_stack has them, those that have a fit of this quantity. `about`: suite and process."""
     shown = [(line["stack"], line["fits"][quantity]) for line in lines if quantity in line["fits"]]
-    looks = [marker_style(at) for at in range(len(shown))]
+    styles = marker_styles([stack for stack, _ in shown])
+    looks = [styles[stack] for stack, _ in shown]
     made, (upper, lower) = pyplot.subplots(
         2, 1, figsize=(11, 7.6), layout="constrained", sharex=True, height_ratios=(5, 3)
     )

@@ -20,8 +20,6 @@ TABLES = ("factor", "transfer", "handshakes", "sessions", "configurations", "thr
 TITLES = {
     "transfer": "Bulk transfer",
     "handshake": "Full and resumed handshakes a second",
-    "latency": "How long a handshake takes",
-    "threads": "Over threads",
     "sizes": "By the size of a write",
 }
 MUTUAL = "-mutual"  # suites in which clients are authenticated too: in the tables

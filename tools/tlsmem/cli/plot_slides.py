@@ -1,0 +1,21 @@
+"""Six slides of a talk, 16:9, from recordings: every stack, why OpenSSL, what 3.2 traded, post-quantum, a reconnect
+storm, and live heap against RSS."""
+
+from tlsmem.base import venv
+from tlsmem.config.option_parser import CommandParser, make_parser
+
+EXAMPLES = """examples:
+  tools/plot_slides.py data -o docs/slides             from the newest recordings in data/, each as .png and .svg"""
+
+
+def parser() -> CommandParser:
+    return make_parser("plot_slides", __doc__, EXAMPLES)
+
+
+def main() -> None:
+    given = parser().parse_args()
+    venv.activate()
+    from tlsmem.plots import plot_command
+    from tlsmem.slides import draw_slides
+
+    plot_command.draw_and_exit("plot_slides", given, draw_slides.draw_from_arguments)

@@ -1,0 +1,125 @@
+"""The picture of what a session costs: the three costs of each library's newest release, the cheapest first."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
+from tlsmem.config.suite_title import suite_title
+from tlsmem.cost.find_costs import StackCosts, find_costs, find_suites
+from tlsmem.cost.screen import FOLLOWING, find_figure
+from tlsmem.plan import recordings
+from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
+from tlsmem.schema.roles import Role
+from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
+from tlsmem.stats.missing import Missing
+from tlsmem.tables.settings import dates, describe_machine
+
+THICK = 0.27  # of a group: one bar
+GROUP_INCHES = 0.46
+ROOM = 1.17  # of the longest bar: with the figure at its end
+
+
+class Group(NamedTuple):
+    """The bars of a library: in the suite of the picture, or in the one that it has instead."""
+
+    costs: StackCosts
+    sizes: dict[Cost, float]  # what is recorded
+
+    @property
+    def library(self) -> str:
+        """The library's name without a release."""
+        return libraries()[library_key(self.costs.stack)].name
+
+    def title(self, suite: str) -> str:
+        """The stack as people write it, and in what its suite differs from that of the picture."""
+        ours, theirs = (suite_title(name).split(", ") for name in (self.costs.suite, suite))
+        other = next((mine for mine, usual in zip(ours, theirs, strict=True) if mine != usual), None)
+        return stack_title(self.costs.stack) + (f"\n{other}" if other else "")
+
+
+def measured_sizes(costs: StackCosts, role: Role) -> dict[Cost, float]:
+    """Return those of the three costs that are recorded, in bytes."""
+    figures = {cost: find_figure(costs, role, cost) for cost in COSTS}
+    return {cost: size for cost, size in figures.items() if size is not None and not isinstance(size, Missing)}
+
+
+def find_group(stack: str, suite: str, role: Role, among: Sequence[Path]) -> Group | None:
+    """Return a stack's costs in the suite, else in the first suite in which it has all of them; None where in none."""
+    for name in [suite, *sorted(find_suites(stack, among), reverse=True)]:
+        costs = find_costs(stack, name, among)
+        sizes = measured_sizes(costs, role)
+        if len(sizes) == len(COSTS):
+            return Group(costs, sizes)
+    return None
+
+
+def find_groups(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path]) -> list[Group]:
+    """Return the groups of these stacks, or of each library's newest release; the least RSS in use first.
+
+    Raises ValueError with a sentence when nothing is recorded."""
+    there = [stack for path in among for stack in recordings.stacks(path)]
+    wanted = stacks or list(newest_releases(there).values())
+    found = [group for stack in wanted if (group := find_group(stack, suite, role, among))]
+    if not found:
+        raise ValueError(f"no {role} in use is recorded (tools/measure.py deployed-config)")
+    return sorted(found, key=lambda group: group.sizes[RSS_IN_USE])
+
+
+def describe_range(groups: Sequence[Group], role: Role) -> str:
+    """Return the finding: the cheapest and the dearest session."""
+    ends = [f"{group.sizes[RSS_IN_USE]:,.0f} B in {group.library}" for group in (groups[0], groups[-1])]
+    return f"A {role} session costs {', '.join(dict.fromkeys(ends))}"
+
+
+def draw_bars(axes: Axes, groups: Sequence[Group]) -> None:
+    """Draw three bars for each group, each with its bytes."""
+    longest = max(size for group in groups for size in group.sizes.values())
+    for at, group in enumerate(groups):
+        for index, (cost, size) in enumerate(group.sizes.items()):
+            place = at + THICK * (index - 1)
+            axes.barh(place, size, height=THICK, color=cost.colour, zorder=2)
+            text: dict = {"va": "center", "fontsize": points(0.82), "color": INK}
+            weight = "bold" if cost is RSS_IN_USE else "normal"
+            axes.text(size + 0.008 * longest, place, f"{size:,.0f} B", weight=weight, **text)
+    axes.set_xlim(0, ROOM * longest)
+    axes.set_ylim(len(groups) - 0.45, -0.55)
+    axes.xaxis.set_visible(False)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def figure(groups: Sequence[Group], suite: str, role: Role) -> Figure:
+    """Draw the three costs of each group."""
+    size = (PAGE_INCHES, 1.35 + GROUP_INCHES * len(groups))
+    made, axes = pyplot.subplots(figsize=size, layout="constrained")
+    draw_bars(axes, groups)
+    axes.set_yticks(range(len(groups)), [group.title(suite) for group in groups])
+    handles = [Patch(facecolor=cost.colour, label=f"{cost.name} ({FOLLOWING[cost.key]})") for cost in COSTS]
+    runs = [run for group in groups for run in group.costs.records]
+    subtitle = f"{suite_title(suite)}; the library's defaults. In use: after 16 KiB each way."
+    add_frame(made, describe_range(groups, role), subtitle, describe_recorded(runs), handles)
+    return made
+
+
+def describe_recorded(runs: Sequence) -> str:
+    """Return the machine and the days, in one line."""
+    machine = re.sub(r", path \w+", "", describe_machine(runs[0]))
+    return f"{machine}. Recorded {dates(runs)}."
+
+
+def save_picture(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path], output: Path) -> list[Path]:
+    """Draw the picture and return the files written. Raises ValueError and OSError with a sentence."""
+    style: dict = STYLE | {"font.size": 10}
+    with matplotlib.rc_context(style):
+        return save(figure(find_groups(stacks, suite, role, among), suite, role), output)

@@ -1,0 +1,72 @@
+"""What stands around the panels of a picture: the finding as its title, what was measured, a legend, and a caption.
+
+All texts begin at the left edge and are in parts of the picture's font size: pages and slides have the same frame."""
+
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
+
+TITLE, SUBTITLE, CAPTION = 1.3, 1.0, 0.82  # times the font size
+FILLED = 0.98  # of the room of a line: letters are a little wider in another resolution
+LINE = 1.25  # of a text's size: from line to line
+EDGE = 0.8  # of the font size: from the picture's edge to its texts
+GREY = "#555555"
+
+
+def points(times: float) -> float:
+    """Return so many times the picture's font size, in points."""
+    return times * matplotlib.rcParams["font.size"]
+
+
+def wrap_text(made: Figure, text: Text) -> int:
+    """Break the text where it would leave the picture; return how many lines it has."""
+    room = FILLED * made.bbox.width * (1 - 2 * text.get_position()[0])
+    lines: list[str] = []
+    for word in text.get_text().split():
+        text.set_text(f"{lines[-1]} {word}" if lines else word)
+        if lines and text.get_window_extent().width <= room:
+            lines[-1] = text.get_text()
+        else:
+            lines.append(word)
+    text.set_text("\n".join(lines))
+    return len(lines)
+
+
+def add_legend(made: Figure, corner: tuple[float, float], handles: Sequence[Artist]) -> int:
+    """Put a legend at its upper left corner, in as many columns as fit; return how many rows it has."""
+    room = FILLED * made.bbox.width * (1 - 2 * corner[0])
+    place: dict = {"loc": "upper left", "bbox_to_anchor": corner, "borderaxespad": 0, "frameon": False, "borderpad": 0}
+    for columns in range(len(handles), 0, -1):
+        legend = made.legend(
+            handles=handles, ncols=columns, columnspacing=1.2, handlelength=1.2, fontsize=points(0.9), **place
+        )
+        if columns == 1 or legend.get_window_extent().width <= room:
+            break
+        legend.remove()
+    return -(-len(handles) // columns)
+
+
+def add_frame(made: Figure, title: str, subtitle: str, caption: str, handles: Sequence[Artist] = ()) -> None:
+    """Put title, subtitle and legend above the panels and the caption below them; the layout leaves room for these."""
+    wide, high = (72 * inches for inches in made.get_size_inches())
+    edge = points(EDGE)
+    top = edge
+    styles: tuple[tuple[str, float, dict], ...] = (
+        (title, TITLE, {"weight": "bold"}),
+        (subtitle, SUBTITLE, {"color": GREY}),
+    )
+    for text, size, style in styles:
+        drawn = made.text(edge / wide, 1 - top / high, text, fontsize=points(size), va="top", linespacing=LINE, **style)
+        top += wrap_text(made, drawn) * points(size) * LINE + points(0.15)
+    if handles:
+        top += points(0.3)
+        top += points(1.5) * add_legend(made, (edge / wide, 1 - top / high), handles)
+    below = made.text(edge / wide, edge / high, caption, fontsize=points(CAPTION), color=GREY, va="bottom")
+    bottom = edge + wrap_text(made, below) * points(CAPTION) * LINE
+    layout = made.get_layout_engine()
+    assert isinstance(layout, ConstrainedLayoutEngine)
+    layout.set(rect=(edge / 2 / wide, bottom / high, 1 - edge / wide, 1 - (top + bottom + points(0.3)) / high))

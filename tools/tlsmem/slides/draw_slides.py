@@ -1,0 +1,40 @@
+"""Draws the slides of a talk from recordings."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from tlsmem.plan import recordings
+from tlsmem.schema.recording_files import is_recording
+from tlsmem.slides import every_stack, heap_against_rss, post_quantum, reconnect_storm, record_layer, why_openssl
+from tlsmem.slides.slide import save_slide, style
+
+SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
+    "1-every-stack": every_stack.draw,
+    "2-why-openssl": why_openssl.draw,
+    "3-openssl-3.2": record_layer.draw,
+    "4-post-quantum": post_quantum.draw,
+    "5-reconnect-storm": reconnect_storm.draw,
+    "6-heap-and-rss": heap_against_rss.draw,
+}
+
+
+def find_recordings(given: Path) -> list[Path]:
+    """Return a recording, or those in a directory such as data/, the newest first. ValueError where there is none."""
+    found = [given] if is_recording(given) else sorted(filter(is_recording, given.glob("20*/")), reverse=True)
+    if not found:
+        raise ValueError("no recordings there; data/ has the committed ones")
+    return recordings.find_recordings(found)
+
+
+def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
+    """Write every slide into a directory; return the files."""
+    among = find_recordings(given.recording)
+    given.output.mkdir(parents=True, exist_ok=True)
+    written = []
+    with style():
+        for name, draw in SLIDES.items():
+            written += save_slide(draw(among), given.output / name)
+    return written

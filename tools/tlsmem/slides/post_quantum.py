@@ -1,0 +1,170 @@
+"""Slide 4: what a post-quantum key exchange costs: memory that a session keeps, and handshakes a second."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tlsmem.config import definitions
+from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.releases import group_by_library
+from tlsmem.plan import recordings
+from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.memory_panels import MarkerStyle
+from tlsmem.plots.stack_colours import library_colour
+from tlsmem.plots.timed.ratio_dots import draw_dot
+from tlsmem.schema.records import Record
+from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows, write_beside
+from tlsmem.stats import timed_selection
+from tlsmem.stats.configured_stack import AT_REST
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.runtime_heap import bytes_per_session, heap_of_role
+from tlsmem.stats.selection import select
+from tlsmem.stats.series import Setting
+from tlsmem.stats.timed_rates import per_second
+from tlsmem.stats.timed_selection import Work
+from tlsmem.stats.timed_summary import Ratio, sample_from_runs
+
+CLASSIC, POST_QUANTUM = SUITE, f"{SUITE}-pq"
+MARKERS = {"client": "o", "server": "s"}
+
+
+class Kept(NamedTuple):
+    """What an established server session of a stack keeps, in bytes, with each key exchange."""
+
+    stack: str
+    classic: float
+    post_quantum: float
+    records: tuple[Record, ...]
+
+    @property
+    def more(self) -> float:
+        """What it keeps more with the post-quantum one."""
+        return self.post_quantum - self.classic
+
+
+def is_plain(setting: Setting) -> bool:
+    """Return whether runs are of servers by themselves, with the usual allocator and no data of their own."""
+    usual = (setting.roles, setting.allocator, setting.env, setting.cpu, setting.peer)
+    return usual == ("split", "system", "lab", "all", None)
+
+
+def find_kept(stack: str, recording: Path) -> Kept | None:
+    """Return what a recording says of a stack; None where it has not both key exchanges."""
+    runs = [run for run in recordings.load_stack(recording, stack) if run.suite in (CLASSIC, POST_QUANTUM)]
+    runs = [run for run in runs if run.scenario == "memory" and run.status == "measured"]
+    if not runs:
+        return None
+    selection = select(runs, [stack]).where(is_plain)
+    sizes = {}
+    for setting in selection.settings:
+        figure = heap_of_role(selection.series(stack, setting, setting.processes["server"]), "server").live(AT_REST)
+        if not isinstance(figure, Missing):
+            sizes[setting.suite] = bytes_per_session(figure)
+    found = len(sizes) == 2
+    return Kept(stack, sizes[CLASSIC], sizes[POST_QUANTUM], selection.records) if found else None
+
+
+def find_memory(among: Sequence[Path]) -> list[Kept]:
+    """Return the newest measured release of each library, in the first recording that has one; the most kept last."""
+    for recording in among:
+        found = [kept for stack in recordings.stacks(recording) if (kept := find_kept(stack, recording))]
+        released = [kept for kept in found if "-dev" not in kept.stack]
+        groups = group_by_library(kept.stack for kept in released)
+        newest = {library_key(name): (libraries()[library_key(name)].build, name) for name in groups}
+        chosen = {groups[build if build in groups else name][-1] for build, name in newest.values()}
+        if len(chosen) > 1:
+            return sorted((kept for kept in released if kept.stack in chosen), key=lambda kept: kept.more)
+    raise ValueError(f"no recording has servers in {CLASSIC} and {POST_QUANTUM} (tools/measure.py stacks)")
+
+
+def is_usual(work: Work) -> bool:
+    """Return whether runs are with the usual allocator on the whole CPU."""
+    return (work.allocator, work.cpu) == ("system", "all")
+
+
+class Rates(NamedTuple):
+    """A stack's handshakes a second, as ratios of the post-quantum key exchange to the classic one, by role."""
+
+    stack: str
+    ratios: dict[str, Ratio]
+    records: tuple[Record, ...]
+
+
+def find_rates(among: Sequence[Path]) -> list[Rates]:
+    """Return the newest release of each library in the first recording with timed handshakes of both."""
+    for recording in among:
+        stacks = [several[-1] for several in group_by_library(recordings.stacks(recording)).values()]
+        found = [rates for stack in stacks if (rates := stack_rates(stack, recording))]
+        newest = {library_key(rates.stack): rates for rates in found}
+        if newest:
+            return sorted(newest.values(), key=lambda rates: rates.ratios["client"].value)
+    raise ValueError(f"no recording has handshakes in {CLASSIC} and {POST_QUANTUM} (tools/measure.py handshake)")
+
+
+def stack_rates(stack: str, recording: Path) -> Rates | None:
+    """Return the ratios of a stack; None where it was not measured in both suites."""
+    runs = [run for run in recordings.load_stack(recording, stack) if run.scenario == "handshake"]
+    runs = [run for run in runs if run.suite in (CLASSIC, POST_QUANTUM) and run.status == "measured"]
+    if len({run.suite for run in runs}) < 2:
+        return None
+    timed = timed_selection.select(runs).select_scenario("handshake").where(is_usual)
+    series = {one.work.suite: one.runs() for one in timed.every()}
+    if len(series) < 2:
+        return None
+    ratios = {}
+    for role in MARKERS:
+        before, after = (sample_from_runs(series[suite], per_second(role)) for suite in (CLASSIC, POST_QUANTUM))
+        if before and after:
+            ratios[role] = Ratio(before, after)
+    return Rates(stack, ratios, timed.records) if len(ratios) == len(MARKERS) else None
+
+
+def draw_memory(axes: Axes, found: Sequence[Kept]) -> None:
+    """Draw what a session keeps more, as bars."""
+    most = max(kept.more for kept in found)
+    for at, kept in enumerate(found):
+        axes.barh(at, kept.more, height=0.62, color=library_colour(kept.stack), zorder=2)
+        write_beside(axes, kept.more, at, f"+{kept.more:,.0f} B" if kept.more else "0 B", bold=True)
+    list_rows(axes, [stack_title(kept.stack) for kept in found])
+    axes.set_xlim(0, 1.4 * most)
+    axes.set_title("kept by a server session", fontsize=points(1), weight="bold", loc="left")
+
+
+def draw_rates(axes: Axes, found: Sequence[Rates]) -> None:
+    """Draw the rate of handshakes that remains, as dots with intervals: clients above servers."""
+    rows = [(rates, role) for rates in found for role in MARKERS]
+    for at, (rates, role) in enumerate(rows):
+        ratio = rates.ratios[role]
+        draw_dot(axes, ratio, at, MarkerStyle(library_colour(rates.stack), MARKERS[role]))
+        write_beside(axes, 1, at, f"{ratio.value:.0%}", bold=True)
+    list_rows(axes, [f"{libraries()[library_key(rates.stack)].name} {role}" for rates, role in rows])
+    axes.axvline(1, color="#555555", linewidth=1.5, zorder=1)
+    axes.xaxis.set_visible(True)
+    axes.spines["bottom"].set_visible(True)
+    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.set_title("handshakes/s that remain", fontsize=points(1), weight="bold", loc="left")
+    ratios = [ratio for rates, role in rows for ratio in [rates.ratios[role]]]
+    lowest = 0.95 * min(ratio.interval.low if ratio.interval else ratio.value for ratio in ratios)
+    axes.set_xlim(lowest, 1.12)
+    axes.set_xticks([tick for tick in axes.get_xticks() if lowest <= tick <= 1.001])
+
+
+def draw(among: Sequence[Path]) -> Figure:
+    """Draw memory on the left and rates on the right."""
+    kept, rates = find_memory(among), find_rates(among)
+    made, (left, right) = create_slide(1.15, 1)
+    draw_memory(left, kept)
+    draw_rates(right, rates)
+    most, least = kept[-1], rates[0]
+    ours, theirs = (libraries()[library_key(one.stack)].name for one in (most, least))
+    slower = 1 - least.ratios["client"].value
+    clients = "its" if ours == theirs else theirs
+    title = f"Post-quantum: {ours} keeps {most.more:,.0f} B more; {clients} clients slow by {slower:.0%}"
+    runs = [run for records in (*(one.records for one in kept), *(one.records for one in rates)) for run in records]
+    groups = [definitions.suites()[suite].group for suite in (POST_QUANTUM, CLASSIC)]
+    subtitle = f"{groups[0]} against {groups[1]}, TLS 1.3. Memory: live heap, exact. Rates: 95% intervals."
+    add_frame(made, title, subtitle, describe_records(runs))
+    return made

@@ -1,0 +1,77 @@
+"""Slide 5: memory of a server to which a hundred thousand clients come back within ten seconds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.option_parser import make_parser
+from tlsmem.plan import answer
+from tlsmem.plan.request import requested_case
+from tlsmem.plan.storm_answer import StormResult
+from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.line_labels import HALO
+from tlsmem.plots.stack_colours import library_colour
+from tlsmem.slides.slide import SUITE, create_slide
+
+CLIENTS, WITHIN_S = 100_000, 10
+STACKS = ("openssl@3.5.5", "boringssl@5.4.0", "rustls+aws-lc@0.23.46")  # whose handshakes were timed
+GIB, POINTS = 2**30, 400
+AFTER = 1.12  # of the time until all are back: what is seen
+
+
+def simulate_storm(stack: str, among: Sequence[Path]) -> StormResult:
+    """Return the storm of plan.py, with its defaults."""
+    words = ["--clients", str(CLIENTS), "--within", f"{WITHIN_S}s", "--suite", SUITE, "--stack", stack]
+    words += [word for path in among for word in ("--recording", str(path))]
+    given = make_parser("plan storm", None).parse_args(words)
+    return answer.run_storm(given, requested_case(given, stack), given.clients)
+
+
+def library_name(storm: StormResult) -> str:
+    """Return the name of the library whose storm it is."""
+    return libraries()[library_key(storm.case.model.stack)].name
+
+
+def draw_storm(axes: Axes, storm: StormResult, times: numpy.ndarray, below: bool) -> None:
+    """Draw memory over time, and mark when all clients are back; the text is above or below the line."""
+    stack = storm.case.model.stack
+    colour = library_colour(stack)
+    axes.plot(times, storm.memory.bytes_at(times) / GIB, color=colour, zorder=3)
+    end = storm.end_s
+    level = float(storm.memory.bytes_at(numpy.array([end]))[0]) / GIB
+    axes.plot([end], [level], "o", color=colour, markersize=11, zorder=4)
+    text = f"{stack_title(stack)}: {storm.memory.peak[1] / GIB:.1f} GiB, all back after {end:.0f} s"
+    words: dict = {"va": "top" if below else "bottom", "color": colour, "weight": "bold", "path_effects": HALO}
+    axes.annotate(
+        text, (WITHIN_S, level), (points(0.6), points(-1 if below else 0.7)), textcoords="offset points", **words
+    )
+
+
+def draw(among: Sequence[Path]) -> Figure:
+    """Draw a line for each stack."""
+    storms = [simulate_storm(stack, among) for stack in STACKS]
+    times = numpy.linspace(0, AFTER * max(storm.end_s for storm in storms), POINTS)
+    made, (axes,) = create_slide()
+    peaks = [storm.memory.peak[1] for storm in storms]
+    for storm, peak in zip(storms, peaks, strict=True):
+        draw_storm(axes, storm, times, below=peak == min(peaks))
+    highest = max(peaks) / GIB
+    axes.set(xlim=(0, times[-1]), ylim=(0, 1.2 * highest), xlabel="seconds", ylabel="process and kernel, GiB")
+    axes.axvspan(0, WITHIN_S, color="#eeeeee", zorder=0, linewidth=0)
+    axes.text(0.2, 1.19 * highest, "clients arrive", va="top", color="#555555", fontsize=points(0.9))
+    most, slowest = max(storms, key=lambda one: one.memory.peak[1]), max(storms, key=lambda one: one.end_s)
+    cores = storms[0].rate.cores
+    title = f"A reconnect storm takes {highest:.1f} GiB with {library_name(most)}, "
+    title += f"{slowest.end_s:.0f} s with {library_name(slowest)}"
+    subtitle = (
+        f"{CLIENTS:,} clients reconnect within {WITHIN_S} s; {cores} cores. Simulated from recorded memory and rates."
+    )
+    origins = dict.fromkeys(path for one in storms for path in (one.case.model.origin, one.rate.origin) if path)
+    where = " and ".join(path.name for path in origins)
+    caption = f"tools/plan.py storm --clients {CLIENTS} --within {WITHIN_S}s; recorded in {where}."
+    add_frame(made, title, subtitle, caption)
+    return made
