@@ -85,7 +85,7 @@ stacks: names setup ## every stack, or those of STACKS: protocols, recorded or b
 .PHONY: check
 CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 check-smoke check-selfcheck: takes := STACKS PREFIX
-check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check
+check: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check
 check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
@@ -128,7 +128,7 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-slow
-check-slow: names packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check build/tests/faulty
+check-slow: names packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check build/tests/faulty
 check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
 	@$(PYTEST) -m slow
 
@@ -162,7 +162,10 @@ figures: setup ## every table and picture of README and docs again, each by the 
 	done | bash -eux
 
 .PHONY: setup
-setup: .venv/ready ## the Python environment of the tools, in .venv
+setup: .venv/ready ## the Python packages that the commands need, in .venv
+
+.PHONY: setup-dev
+setup-dev: .venv/ready-dev ## and those that tests and linters need
 
 .PHONY: core
 core: build/core/libmemtest.a build/core/libheapmeter.so ## what every harness shares
@@ -214,6 +217,11 @@ stack-profile:
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
 	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt >&2
+	@touch $@
+
+.venv/ready-dev: tools/requirements-dev.txt .venv/ready
+	@echo 'setup-dev: Python packages of tests and linters into .venv'
+	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-dev.txt >&2
 	@touch $@
 
 build/pages-venv/ready: tools/requirements-pages.txt
@@ -286,7 +294,7 @@ check-types:
 	@.venv/bin/mypy-baseline filter < build/types.log > build/types-new.log || { cat build/types-new.log; exit 1; }
 
 .PHONY: types-baseline
-types-baseline: setup ## take the type errors that are mended out of the baseline
+types-baseline: setup-dev ## take the type errors that are mended out of the baseline
 	@.venv/bin/mypy > build/types.log || test $$? = 1
 	@.venv/bin/mypy-baseline sync < build/types.log
 
@@ -323,7 +331,7 @@ check-python: build/tests/faulty
 	@$(PYTEST) -m 'not slow'
 
 .PHONY: snapshots
-snapshots: setup ## write the snapshots of the tests again, after a change of wording; read their diff like code
+snapshots: setup-dev ## write the snapshots of the tests again, after a change of wording; read their diff like code
 	@$(PYTEST) --snapshot-update $$(grep -lrw --include='test_*.py' snapshot tools/tests)
 
 check-smoke:
