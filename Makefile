@@ -216,7 +216,7 @@ stack-profile:
 .venv/ready: tools/requirements.txt
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
-	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt >&2
+	@.venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt >&2 # Python compiles what it imports
 	@touch $@
 
 .venv/ready-dev: tools/requirements-dev.txt .venv/ready
