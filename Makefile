@@ -156,10 +156,10 @@ check-gate: names packages-mem setup core stacks-mem ## budgets let through what
 	@.venv/bin/python tools/dev/check_gate.py
 
 .PHONY: figures
-figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/versions.md docs/plan.md docs/compare.md docs/ci.md docs/options.md; do \
-	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
-	done | bash -eux
+figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
+	@for page in README.md $(sort $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md)); do \
+	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^Reproduce this figure: \`(tools/.*)\`$$,\1,p" $$page; \
+	done | awk '!drawn[$$0]++' | bash -eux
 
 .PHONY: setup
 setup: .venv/ready ## the Python packages that the commands need, in .venv
