@@ -283,7 +283,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         nargs="+",
     ),
     # gate
-    Option("budget", "a file of budgets: docs/ci.md", PATH, commands=each("gate"), metavar="BUDGET.toml"),
+    Option("budget", "a file of budgets: docs/how-to/ci.md", PATH, commands=each("gate"), metavar="BUDGET.toml"),
     Option(
         "--recording",
         "judge this recording, and measure nothing",
