@@ -161,6 +161,11 @@ figures: setup ## every table and picture of README and docs again, each by the 
 	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^Reproduce this figure: \`(tools/.*)\`$$,\1,p" $$page; \
 	done | awk '!drawn[$$0]++' | bash -eux
 
+.PHONY: docs
+docs: build/docs-venv/ready ## the documentation as a site, in build/docs; a link that leads nowhere fails
+	@build/docs-venv/bin/sphinx-build -q -W --keep-going -b html -d build/docs-cache docs build/docs
+	@echo 'docs: build/docs/index.html'
+
 .PHONY: setup
 setup: .venv/ready ## the Python packages that the commands need, in .venv
 
@@ -222,6 +227,12 @@ stack-profile:
 .venv/ready-dev: tools/requirements-dev.txt .venv/ready
 	@echo 'setup-dev: Python packages of tests and linters into .venv'
 	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-dev.txt >&2
+	@touch $@
+
+build/docs-venv/ready: tools/requirements-docs.txt
+	@echo 'docs: Sphinx and its theme into build/docs-venv'
+	@rm -rf build/docs-venv && mkdir -p build && python3 -m venv build/docs-venv
+	@build/docs-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-docs.txt >&2
 	@touch $@
 
 build/pages-venv/ready: tools/requirements-pages.txt

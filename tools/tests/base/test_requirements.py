@@ -42,9 +42,9 @@ def test_tests_and_linters_are_not_installed_for_a_report(name):
     assert name in read_pins("requirements-dev.txt") and name not in read_pins("requirements.txt")
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "requirements-pages.txt"])
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "requirements-docs", "requirements-pages"])
 def test_each_package_is_pinned_by_hash(name):
-    blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / name).read_text(), flags=re.MULTILINE)[1:]
+    blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
     assert blocks and all("--hash=sha256:" in block for block in blocks)
 
 
