@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "docs")]
 
-from tlsmem import __version__
+from tlsmem import __version__  # noqa: E402  its path is set above
 
 project = "tls-memtest"
 author = "The tls-memtest authors"

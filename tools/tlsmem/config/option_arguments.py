@@ -461,6 +461,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--suite", "of these sessions", commands={"cost": "tls13-rsa-aes256"}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
     Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
+    Option("--page", "one library's page: its costs, reasons, releases and options", Flag(), commands=each("cost")),
     Option(
         "--format",
         "in place of the screen",
