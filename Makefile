@@ -85,7 +85,7 @@ stacks: names setup ## every stack, or those of STACKS: protocols, recorded or b
 .PHONY: check
 CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 check-smoke check-selfcheck: takes := STACKS PREFIX
-check: names packages-mem packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check
+check: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check
 check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
@@ -128,7 +128,7 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-slow
-check-slow: names packages-check packages-selfcheck setup core build/core/libmarks.so stacks-check build/tests/faulty
+check-slow: names packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check build/tests/faulty
 check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
 	@$(PYTEST) -m slow
 
@@ -156,13 +156,21 @@ check-gate: names packages-mem setup core stacks-mem ## budgets let through what
 	@.venv/bin/python tools/dev/check_gate.py
 
 .PHONY: figures
-figures: setup ## every table and picture of README and docs again, each by the command that stands beside it
-	@for page in README.md docs/results.md docs/method.md docs/buckets.md docs/profiles.md docs/stacks.md docs/timing.md docs/versions.md docs/plan.md docs/compare.md docs/ci.md docs/options.md; do \
-	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^<!-- made by: (.*) -->$$,\1,p" $$page; \
-	done | bash -eux
+figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
+	@for page in README.md $(sort $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md)); do \
+	    sed -nE "s,^<!-- begin: (.*) -->$$,\1 --into $$page,p; s,^Reproduce this figure: \`(tools/.*)\`$$,\1,p" $$page; \
+	done | awk '!drawn[$$0]++' | bash -eux
+
+.PHONY: docs
+docs: build/docs-venv/ready ## the documentation as a site, in build/docs; a link that leads nowhere fails
+	@build/docs-venv/bin/sphinx-build -q -W --keep-going -b html -d build/docs-cache docs build/docs
+	@echo 'docs: build/docs/index.html'
 
 .PHONY: setup
-setup: .venv/ready ## the Python environment of the tools, in .venv
+setup: .venv/ready ## the Python packages that the commands need, in .venv
+
+.PHONY: setup-dev
+setup-dev: .venv/ready-dev ## and those that tests and linters need
 
 .PHONY: core
 core: build/core/libmemtest.a build/core/libheapmeter.so ## what every harness shares
@@ -213,7 +221,18 @@ stack-profile:
 .venv/ready: tools/requirements.txt
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
-	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements.txt >&2
+	@.venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt >&2 # Python compiles what it imports
+	@touch $@
+
+.venv/ready-dev: tools/requirements-dev.txt .venv/ready
+	@echo 'setup-dev: Python packages of tests and linters into .venv'
+	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-dev.txt >&2
+	@touch $@
+
+build/docs-venv/ready: tools/requirements-docs.txt
+	@echo 'docs: Sphinx and its theme into build/docs-venv'
+	@rm -rf build/docs-venv && mkdir -p build && python3 -m venv build/docs-venv
+	@build/docs-venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-docs.txt >&2
 	@touch $@
 
 build/pages-venv/ready: tools/requirements-pages.txt
@@ -286,7 +305,7 @@ check-types:
 	@.venv/bin/mypy-baseline filter < build/types.log > build/types-new.log || { cat build/types-new.log; exit 1; }
 
 .PHONY: types-baseline
-types-baseline: setup ## take the type errors that are mended out of the baseline
+types-baseline: setup-dev ## take the type errors that are mended out of the baseline
 	@.venv/bin/mypy > build/types.log || test $$? = 1
 	@.venv/bin/mypy-baseline sync < build/types.log
 
@@ -323,7 +342,7 @@ check-python: build/tests/faulty
 	@$(PYTEST) -m 'not slow'
 
 .PHONY: snapshots
-snapshots: setup ## write the snapshots of the tests again, after a change of wording; read their diff like code
+snapshots: setup-dev ## write the snapshots of the tests again, after a change of wording; read their diff like code
 	@$(PYTEST) --snapshot-update $$(grep -lrw --include='test_*.py' snapshot tools/tests)
 
 check-smoke:

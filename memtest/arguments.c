@@ -178,7 +178,7 @@ static bool argument_read(const char *name, const char *value)
             fprintf(stderr, "memtest: %s=%s: is no key of the scenario %s\n", name, value, run.scenario);
             return false;
         }
-    fprintf(stderr, "memtest: %s=%s: unknown key; docs/records.md lists them all\n", name, value);
+    fprintf(stderr, "memtest: %s=%s: unknown key; docs/reference/records.md lists them all\n", name, value);
     return false;
 }
 

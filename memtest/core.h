@@ -139,7 +139,7 @@ void books_print(void); /* their part of a phase line; to be called when the RSS
 uint64_t allocations_failed(void);
 void allocations_must_succeed(void); /* before anything is said to be measured, or to be lacking */
 
-/* record.c: NDJSON on stdout, as docs/records.md has it. */
+/* record.c: NDJSON on stdout, as docs/reference/records.md has it. */
 void note(const char *sentence); /* goes into the run line */
 void record_open(void);
 void record_run(void);

@@ -103,7 +103,7 @@ struct driver {
     int (*mallctl)(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
 };
 
-/* The program: argv to exit status (0 measured, 1 failed, 2 usage, 77 unsupported). See docs/records.md. */
+/* The program: argv to exit status (0 measured, 1 failed, 2 usage, 77 unsupported). See docs/reference/records.md. */
 int memtest_main(int argc, char **argv, const struct driver *driver);
 
 /* The size of each struct above that has fields, as "suite", and where each field is in it, as "suite.cipher"; the last

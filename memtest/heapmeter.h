@@ -1,5 +1,5 @@
 /* The heap meter's shared page: what libheapmeter.so counts, readable from outside as /dev/shm/heapmeter.PID.
- * Requested bytes and blocks, native endian, updated with relaxed atomics. Layout in docs/records.md. */
+ * Requested bytes and blocks, native endian, updated with relaxed atomics. Layout in docs/reference/records.md. */
 #ifndef MEMTEST_HEAPMETER_H
 #define MEMTEST_HEAPMETER_H
 
@@ -68,7 +68,7 @@ struct heapmeter_site {
 
 struct heapmeter_sites {
     uint32_t pairs, pair;
-    uint32_t alike, identical; /* pairs, the chosen one among them; see docs/records.md */
+    uint32_t alike, identical; /* pairs, the chosen one among them; see docs/reference/records.md */
     uint32_t count;
     bool full; /* there were more sites than the list holds: not all blocks are counted */
     struct heapmeter_site *list;

@@ -1,4 +1,4 @@
-/* The lines that a harness prints, as docs/records.md has them. */
+/* The lines that a harness prints, as docs/reference/records.md has them. */
 #include "core.h"
 #include "heapmeter.h"
 #include "json.h"

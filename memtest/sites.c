@@ -1,4 +1,4 @@
-/* The sites of a sites run, as docs/records.md has them: lines of call stacks, and a phase's live blocks. */
+/* The sites of a sites run, as docs/reference/records.md has them: lines of call stacks, and a phase's live blocks. */
 #define _GNU_SOURCE
 #include "sites.h"
 #include "core.h"

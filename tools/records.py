@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
+"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/reference/records.md."""
 
 from tlsmem.cli.records import main
 

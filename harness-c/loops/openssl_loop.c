@@ -1,5 +1,6 @@
 /* A minimal hand-written loop around OpenSSL's own interface, without core and driver: what a harness may cost is told
- * by comparing the two. The same work as the timed scenarios of docs/records.md, on one thread, two buffers as wires.
+ * by comparing the two. The same work as the timed scenarios of docs/reference/records.md, on one thread, two buffers
+ * as wires.
  *
  *     openssl_loop handshake rounds=512 protocol=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 group=X25519
  *         certs=memtest/certs/rsa-2048 resume=on tickets=1 store=off cpus=0

@@ -18,7 +18,7 @@ func TestArgumentsThatMakeNoRunAreRefused(t *testing.T) {
 		{"sessions", "arguments are key=value"},
 		{"=2", "arguments are key=value"},
 		{strings.Repeat("k", 32) + "=2", "arguments are key=value"},
-		{"sesions=2", "sesions=2: unknown key; docs/records.md lists them all"},
+		{"sesions=2", "sesions=2: unknown key; docs/reference/records.md lists them all"},
 		{"store=maybe", "store=maybe: must be off or on"},
 		{"auth=some", "must be server, mutual or none"},
 		{"options=worst", "must be default or low-memory"},

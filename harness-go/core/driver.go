@@ -1,4 +1,4 @@
-// Package core is the program that every harness in Go is: argv in, one measurement out, as docs/records.md has it.
+// Package core is the program that every harness in Go is: argv in, one measurement out, as docs/reference/records.md has it.
 // It shares no line with memtest/*.c, and memtest/tests/test_differential.py holds the two to the same behaviour.
 package core
 

@@ -60,7 +60,7 @@ func (it *settings) keys() map[string]known {
 func (it *settings) read(name, value string) error {
 	key, found := it.keys()[name]
 	if !found {
-		return errors.New("unknown key; docs/records.md lists them all")
+		return errors.New("unknown key; docs/reference/records.md lists them all")
 	}
 	if !slices.Contains(key.of, it.scenario) {
 		return fmt.Errorf("is no key of the scenario %s", it.scenario)

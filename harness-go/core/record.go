@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// NDJSON on stdout, one object a line, as docs/records.md has it.
+// NDJSON on stdout, one object a line, as docs/reference/records.md has it.
 
 const schema = 4
 

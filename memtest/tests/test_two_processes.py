@@ -221,7 +221,7 @@ def test_two_stacks_talk_and_each_says_whom_it_verified(names, suite):
 SILENT = [name for name, expect in EXPECTED.items() if expect.group_from == "offer"]
 
 
-TERM_BYTES, TERMS = 128, 14  # of the first meeting, as in docs/records.md
+TERM_BYTES, TERMS = 128, 14  # of the first meeting, as in docs/reference/records.md
 
 
 def relay(client, server):

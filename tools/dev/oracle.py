@@ -47,7 +47,7 @@ def taken(argv: Argv) -> tuple[int, Any, str]:
     with tempfile.TemporaryDirectory(prefix="oracle-") as place:
         given = [part.replace(TMP, place) for part in argv]
         for part in given:
-            if part.startswith(place) and (page := ROOT / "docs" / Path(part).name).is_file():
+            if part.startswith(place) and (page := next((ROOT / "docs").rglob(Path(part).name), None)):
                 shutil.copy(page, part)  # it is written anew
         drawn = Path(f"{place}.drawn.json")
         draws = any(word in " ".join(argv) for word in DRAWS)

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TMP = "{TMP}"  # in an argument: a directory of the command's own, which is gone afterwards
 NUMBER = re.compile(r"(?<![\w.])[-+−±]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
-OFFICIAL = re.compile(r"<!-- (?:begin|made by): (tools/.*?) -->")
+OFFICIAL = re.compile(r"(?:<!-- begin: |^Reproduce this figure: `)(tools/.*?)(?: -->|`$)", re.MULTILINE)
 NO_JSON = ("explain_buckets", "prove", "query")
 FIRST, ALL, STACKS, TIMED = (
     "data/2026-11-21-amd-epyc",
@@ -95,12 +95,12 @@ def official() -> Iterator[Argv]:
     """What the pages say they are made by: as it stands, and as JSON where there is that.
 
     Of the largest recording, which takes ten seconds to read, JSON is of all together: of TABLES and MORE."""
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        for command in OFFICIAL.findall(page.read_text()):
-            argv = [re.sub(r"^docs/figures", TMP, part) for part in shlex.split(command)]
-            yield argv
-            if "plot_" not in argv[0] and STACKS not in argv and not any(name in argv[0] for name in NO_JSON):
-                yield [*argv, "--format", "json"]
+    pages = [file.read_text() for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))]
+    for command in dict.fromkeys(command for page in pages for command in OFFICIAL.findall(page)):
+        argv = [re.sub(r"^docs/figures", TMP, part) for part in shlex.split(command)]
+        yield argv
+        if "plot_" not in argv[0] and STACKS not in argv and not any(name in argv[0] for name in NO_JSON):
+            yield [*argv, "--format", "json"]
 
 
 def recording_commands(recording: str) -> Iterator[Argv]:

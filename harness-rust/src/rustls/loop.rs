@@ -1,5 +1,5 @@
 //! A minimal hand-written loop around rustls' own interface, without core and driver: what a harness may cost is told by
-//! comparing the two. The same work as the timed scenarios of docs/records.md, on one thread, with `Vec<u8>` as wires.
+//! comparing the two. The same work as the timed scenarios of docs/reference/records.md, on one thread, with `Vec<u8>` as wires.
 //!
 //!     rustls_loop handshake rounds=512 protocol=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 group=X25519
 //!         certs=memtest/certs/rsa-2048 resume=on tickets=1 store=off cpus=0

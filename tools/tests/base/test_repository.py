@@ -165,7 +165,7 @@ def test_what_the_docs_are_made_from_does_not_change_with_the_users_own_recordin
     monkeypatch.setattr(recordings, "ROOT", tmp_path)
     assert recordings.find_recordings(None) == [tmp_path / COMMITTED]
     assert recordings.find_recordings([tmp_path / LOCAL]) == [tmp_path / LOCAL]
-    [load, *_] = documented_queries.QUERY.finditer((ROOT / "docs/records.md").read_text())
+    [load, *_] = documented_queries.QUERY.finditer((ROOT / "docs/reference/records.md").read_text())
     with documented_queries.open_database(tmp_path) as database:
         database.sql(load["text"])
         found = database.sql("SELECT DISTINCT recording FROM runs").fetchall()

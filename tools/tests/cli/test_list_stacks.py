@@ -137,5 +137,5 @@ def test_every_stack_says_what_it_is_where_it_comes_from_and_its_licence():
 
 
 def test_the_page_in_docs_has_every_stack():
-    page = (ROOT / "docs/stacks.md").read_text()
+    page = (ROOT / "docs/reference/stacks.md").read_text()
     assert [name for name in definitions.stacks() if f"| {name} " not in page] == []

@@ -1,4 +1,4 @@
-"""The queries of docs/records.md, run as they stand there: they say what the project's own tools say, to the byte."""
+"""The queries of docs/reference/records.md say what the project's own tools say, to the byte."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.tables import documented_queries
 
-PAGE = ROOT / "docs/records.md"
+PAGE = ROOT / "docs/reference/records.md"
 LOAD, KEPT, PEAKS, HOLES = (block["text"] for block in documented_queries.QUERY.finditer(PAGE.read_text()))
 SUITES = ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
 

@@ -121,7 +121,7 @@ def test_names_that_other_modules_have_too_are_theirs():
 
 
 def test_the_page_of_options_is_current():
-    page = (ROOT / "docs/options.md").read_text()
+    page = (ROOT / "docs/reference/options.md").read_text()
     block = page.partition("<!-- begin: tools/names.py --reference -->\n")[2].partition("<!-- end -->")[0]
     assert block.strip() == option_pages.reference_text().strip(), "make it again: make figures"
 

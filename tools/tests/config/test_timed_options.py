@@ -54,4 +54,4 @@ def test_recordings_of_earlier_schemas_are_read():
 
 
 def test_the_schema_of_a_record_is_written_down():
-    assert json.loads((ROOT / "docs/record.schema.json").read_text()) == records.Record.model_json_schema()
+    assert json.loads((ROOT / "docs/reference/record.schema.json").read_text()) == records.Record.model_json_schema()

@@ -1,4 +1,4 @@
-"""What docs/ci.md shows: its budgets are judged, its verdict is the recording's, its workflows can be read."""
+"""What docs/how-to/ci.md shows: its budgets are judged, its verdict is the recording's, its workflows can be read."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from tlsmem.cli import gate
 from tlsmem.schema import recording_files
 from tlsmem.schema.records import Record
 
-PAGE = (ROOT / "docs/ci.md").read_text()
+PAGE = (ROOT / "docs/how-to/ci.md").read_text()
 OPENSSL, SUITES = "openssl@3.5.5", ("tls12-rsa-aes256", "tls13-rsa-aes256")
 
 

@@ -135,5 +135,5 @@ def test_a_schema_that_never_was_is_no_newer_one(tmp_path, schema):
 def test_the_newest_schema_is_the_one_that_is_written():
     known = Record.model_json_schema()["properties"]["schema"]["enum"]
     assert known == list(range(1, SCHEMA + 1))
-    page = (ROOT / "docs/records.md").read_text()
+    page = (ROOT / "docs/reference/records.md").read_text()
     assert re.search(rf"^\| `schema` \| `{SCHEMA}`; ", page, re.MULTILINE)

@@ -22,7 +22,7 @@ FILE = b"".join(run.to_json_line() for run in RUNS)
 
 
 def test_the_schema_in_docs_is_current():
-    schema = ROOT / "docs/record.schema.json"
+    schema = ROOT / "docs/reference/record.schema.json"
     assert json.loads(schema.read_text()) == Record.model_json_schema()
 
 

@@ -16,7 +16,7 @@ EXAMPLES = """examples:
   tools/gate.py BUDGET.toml --new-baseline baselines/DATE   record what budgets like "+1%" are held against
   tools/gate.py BUDGET.toml --list                          what would be measured
 
-docs/ci.md has a BUDGET.toml, and workflows. GITHUB_STEP_SUMMARY in the environment is appended to."""
+docs/how-to/ci.md has a BUDGET.toml, and workflows. GITHUB_STEP_SUMMARY in the environment is appended to."""
 
 
 def parser() -> CommandParser:

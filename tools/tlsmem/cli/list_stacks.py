@@ -15,7 +15,7 @@ EXAMPLES = """examples:
   tools/list_stacks.py                                       all of them
   tools/list_stacks.py --stacks "openssl@3.5.5 null@c" --format json
   tools/list_stacks.py --details --stacks openssl@3.5.5      the suites that it can do
-  tools/list_stacks.py --sources --into docs/stacks.md       the table in the documentation again"""
+  tools/list_stacks.py --sources --into docs/reference/stacks.md       the table in the documentation again"""
 
 
 def parser() -> CommandParser:

@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   tools/names.py --goal profile TOOL=heaptrack
   tools/names.py --list                                   what `make help` shows of options
   tools/names.py --list compare
-  tools/names.py --reference --into docs/options.md       that page again"""
+  tools/names.py --reference --into docs/reference/options.md       that page again"""
 
 
 def parser() -> CommandParser:

@@ -4,7 +4,7 @@ from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """example:
-  tools/query.py docs/records.md
+  tools/query.py docs/reference/records.md
 
 A query is a block of sql. What it found is the table below it; of a block without a table, which makes what others
 ask, nothing is shown. Paths in queries are relative to the root of the repository."""

@@ -1,4 +1,4 @@
-"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
+"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/reference/records.md."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from tlsmem.base.repository import is_sealed
 from tlsmem.config.option_parser import CommandParser, add_options, make_parser
 
 EXAMPLES = """examples:
-  tools/records.py --schema > docs/record.schema.json
+  tools/records.py --schema > docs/reference/record.schema.json
   tools/records.py seal data/local/2026-11-23-my-cpu
   tools/records.py verify data/20*"""
 VERBS = {"seal": "pack a recording without loss", "verify": "check recordings"}

@@ -21,7 +21,8 @@ CAPTION = (
     "than in the release before. The peak is the most at once, in the phase beside it."
 )
 BY_BUCKET = (
-    "Bytes of one session of {}, {}, by what they are for, from sites runs: docs/buckets.md has how that is known."
+    "Bytes of one session of {}, {}, by what they are for, from sites runs: docs/explanation/buckets.md has how that "
+    "is known."
 )
 CHANGED = (
     "Bytes that one session of {}, {}, holds more or less than in the release before, by what they are for, the "

@@ -283,7 +283,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         nargs="+",
     ),
     # gate
-    Option("budget", "a file of budgets: docs/ci.md", PATH, commands=each("gate"), metavar="BUDGET.toml"),
+    Option("budget", "a file of budgets: docs/how-to/ci.md", PATH, commands=each("gate"), metavar="BUDGET.toml"),
     Option(
         "--recording",
         "judge this recording, and measure nothing",
@@ -470,6 +470,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--suite", "of these sessions", commands={"cost": "tls13-rsa-aes256"}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
     Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
+    Option("--page", "one library's page: its costs, reasons, releases and options", Flag(), commands=each("cost")),
     Option(
         "--output",
         "a picture in place of the screen: FILE.png, FILE.svg, or FILE for both",

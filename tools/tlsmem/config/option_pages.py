@@ -1,4 +1,4 @@
-"""The table of options as text: for `make help`, for make itself, and for docs/options.md. Standard library only."""
+"""The table of options as text: for `make help`, make itself, and docs/reference/options.md. Standard library only."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,7 +50,7 @@ def makefile_text() -> str:
 
 
 def reference_text() -> str:
-    """docs/options.md, below its heading."""
+    """docs/reference/options.md, below its heading."""
     variables = [variable_row(option) for option in VARIABLES]
     targets = [(f"`{name}`", " ".join(options_of_goal(name))) for name in GOALS]
     parts = ["## Options of make", "", *table(("option", "meaning", "values", "default", "for instance"), variables)]

@@ -181,7 +181,7 @@ VARIABLES = (
     ),
     Option(
         "OPTIONS",
-        "of the library: default, or low-memory: what it documents to hold less at rest (docs/stacks.md)",
+        "of the library: default, or low-memory: what it documents to hold less at rest (docs/reference/stacks.md)",
         Choice(choices.LIBRARY_OPTIONS),
         goals={"mem": mem_default("options", "default")}
         | {name: CampaignDefault("throughput", "options", "default") for name in TIMED},

@@ -2,7 +2,7 @@
 
 The entries stand in option_variables.py (of make) and option_arguments.py (of commands alone), and nowhere else. From
 them come the check before anything is installed (option_check.py), the parsers (option_parser.py), `--help`,
-`make help`, what each target of make takes (build/options.mk) and docs/options.md. Standard library only.
+`make help`, what each target of make takes (build/options.mk) and docs/reference/options.md. Standard library only.
 """
 
 from tlsmem.config.option_arguments import ARGUMENTS, SHARED_ARGUMENTS

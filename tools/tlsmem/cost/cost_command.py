@@ -7,12 +7,14 @@ from pathlib import Path
 import rich.console
 from rich.text import Text
 
-from tlsmem.base import stdout
+from tlsmem.base import markdown_embedding, stdout
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import choices, definitions
+from tlsmem.config.libraries import libraries
 from tlsmem.cost.bars import describe_libraries, newest_costs
 from tlsmem.cost.cost_table import cost_table, cost_table_for_pages
 from tlsmem.cost.find_costs import find_costs, find_suites
+from tlsmem.cost.library_page import describe_library
 from tlsmem.cost.screen import describe_stack
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
@@ -24,6 +26,9 @@ def print_costs(given: argparse.Namespace, parser: argparse.ArgumentParser) -> N
     among = recordings.find_recordings(given.recording)
     if given.suite not in definitions.suites():
         raise ValueError(f"--suite: no suite {given.suite}{suggest_nearest(given.suite, definitions.suites())}")
+    if given.page:
+        deliver_page(given, parser, among)
+        return
     stacks = list(dict.fromkeys(recordings.resolve_stack(name, among) for name in given.stacks))
     roles: Sequence[Role] = [given.role] if given.role else sorted(ROLES, reverse=True)  # the server first
     for stack in stacks:
@@ -50,6 +55,18 @@ def draw(given: argparse.Namespace, stacks: Sequence[str], role: Role, among: Se
     written = cost_picture.save_picture(stacks, given.suite, role, among, given.output)
     with stdout.exit_on_write_error():
         print(*written, sep="\n")
+
+
+def deliver_page(given: argparse.Namespace, parser: argparse.ArgumentParser, among: Sequence[Path]) -> None:
+    """Print the page of one library, or write it into a page. Raises ValueError with a sentence."""
+    if len(given.stacks) != 1 or given.stacks[0] not in libraries():
+        raise ValueError(f"--page takes one library; there are: {', '.join(libraries())}")
+    page = describe_library(given.stacks[0], given.suite, among)
+    if given.into:
+        markdown_embedding.replace_block(given.into, given, parser, page)
+    else:
+        with stdout.exit_on_write_error():
+            print(page)
 
 
 def check_suite(stack: str, suite: str, among: Sequence[Path]) -> None:

@@ -1,6 +1,6 @@
 """Finds what is recorded of a stack's cost: the newest recording that has it in use, and its call stacks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
-from tlsmem.stats.configured_stack import IN_USE, ConfiguredStack, base_settings
+from tlsmem.stats.configured_stack import AT_REST, IN_USE, ConfiguredStack, base_settings
 from tlsmem.stats.selection import select
 from tlsmem.stats.series import Setting
 
@@ -88,12 +88,24 @@ def choose_setting(runs: Sequence[Record]) -> Setting | None:
 def find_parts(stack: str, suite: str, role: Role, among: Sequence[Path], phase: str = IN_USE) -> dict[str, float]:
     """Return the bytes of a session by bucket at the end of the phase; empty where no call stacks are recorded."""
     variant = name_variant(suite, tickets=LIBRARY)
+    return sum_parts(stack, role, phase, among, lambda run: run.suite == variant and has_full_records(run))
+
+
+def find_parts_at_rest(stack: str, suite: str, role: Role, among: Sequence[Path]) -> dict[str, float]:
+    """Return the bytes of an established session by bucket, by its call stacks; empty where none are recorded."""
+    return sum_parts(stack, role, AT_REST, among, lambda run: run.suite == suite and not has_full_records(run))
+
+
+def sum_parts(
+    stack: str, role: Role, phase: str, among: Sequence[Path], is_wanted: Callable[[Record], bool]
+) -> dict[str, float]:
+    """Return bytes by bucket at the end of the phase, of the first measured run with call stacks that is wanted."""
     for path in among:
         for run in recordings.load_stack(path, stack):
-            if run.has_sites and run.status == "measured" and run.suite == variant and has_full_records(run):
+            if run.has_sites and run.status == "measured" and is_wanted(run):
                 sums = BucketSums(sites_reader.profile_from_record(run))
-                held = sums.live_by_bucket(phase, role)
-                return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in held.items()}
+                by_bucket = sums.live_by_bucket(phase, role)
+                return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in by_bucket.items()}
     return {}
 
 

@@ -13,7 +13,7 @@ from tlsmem.run.validate import Outcome, judge
 from tlsmem.schema.harness_output import EndLine, OutputLine, PhaseLine
 
 KILLED = "killed because its peer had failed"  # by the runner: the process did not notice by itself
-NOTICED = re.compile(r"the (client|server)'s process has ended$")  # as docs/records.md has it
+NOTICED = re.compile(r"the (client|server)'s process has ended$")  # as docs/reference/records.md has it
 SAME = ("sessions", "window", "meter", "keep", "threads", "aslr", "thp")  # of the run lines
 AGREE = ("protocol", "cipher", "group", "resumed")  # of the end lines
 

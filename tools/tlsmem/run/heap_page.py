@@ -1,4 +1,6 @@
-"""The heap meter's page of a process in /dev/shm: its layout (docs/records.md), reading it, removing stale ones."""
+"""The heap meter's page of a process in /dev/shm: layout, reading, removing stale ones.
+
+docs/reference/records.md has the layout."""
 
 import contextlib
 import os
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGES_FOLDER = Path("/dev/shm")
-PAGE_MAGIC, PAGE_BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/records.md
+PAGE_MAGIC, PAGE_BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/reference/records.md
 
 
 def remove_stale_pages(folder: Path = PAGES_FOLDER) -> None:

@@ -156,7 +156,7 @@ def parse_output(stdout: bytes) -> tuple[list[OutputLine], str | None]:
         try:
             line = OUTPUT_LINE.validate_json(text)
         except ValidationError as error:
-            return lines, f"line {number} of its output is not as in docs/records.md: {describe_error(error)}"
+            return lines, f"line {number} of its output is not as in docs/reference/records.md: {describe_error(error)}"
         if isinstance(line, PhaseLine) and (impossible := find_impossible_phase(line)):
             return lines, f"line {number} of its output cannot be true: phase {line.phase}: {impossible}"
         lines.append(line)
@@ -179,7 +179,7 @@ def incomplete(lines: list[OutputLine]) -> str | None:
     ):
         return "its output is not a run line, phases and an end line"
     if not in_order([line.phase for line in phases], ENDS[first.data, first.keep == "both"]):
-        return "its phases are not those of docs/records.md, each in its place"
+        return "its phases are not those of docs/reference/records.md, each in its place"
     if any(phase.process != first.role for phase in phases):
         return f"its run line says role {first.role}, and not every phase does"
     if not stacks_in_order(inner):

@@ -1,4 +1,4 @@
-"""What a harness prints: one JSON object a line, a run, its phases and an end. See docs/records.md."""
+"""What a harness prints: one JSON object a line, a run, its phases and an end. See docs/reference/records.md."""
 
 import re
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/records.md."""
+"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/reference/records.md."""
 
 import hashlib
 import json

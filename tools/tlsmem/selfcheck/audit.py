@@ -111,7 +111,7 @@ NULL_BYTES, NULL_BLOCKS, NULL_RESIDENT = 4072, 3, 4096  # a session of the null 
 COUNTED_BYTES, COUNTED_SHARE = (
     MIB,
     0.01,
-)  # both: counters lag by some pages a CPU (docs/meters/rss.md), however many run
+)  # both: counters lag by some pages a CPU (docs/explanation/meters/rss.md), however many run
 BOOKS_SHARE = 0.99  # of requested: glibc counts what a thread's cache holds free as live, which may shrink a little
 OWNERS = {  # of live heap, by the role of the meter
     "client": "per client session",

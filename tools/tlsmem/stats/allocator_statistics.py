@@ -1,6 +1,7 @@
 """What an allocator's statistics mean: its own figure of live memory, and what it obtained from the OS.
 
-Names are those of docs/records.md. Both are bytes, summed over a process's allocators: two where a stack brings one."""
+Names are those of docs/reference/records.md. Both are bytes, summed over a process's allocators: two where a stack
+brings one."""
 
 from collections.abc import Iterable
 

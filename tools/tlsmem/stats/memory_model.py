@@ -78,7 +78,7 @@ QUANTITIES = {
     "live heap, clients": Quantity("heap", 2, partial(handshake_peak_heap, role="client")),
     "live heap, servers": Quantity("heap", 2, partial(handshake_peak_heap, role="server")),
 }
-# Of the pairs: with fewer at once, freed memory is used again in another way, see docs/method.md.
+# Of the pairs: with fewer at once, freed memory is used again in another way, see docs/explanation/method.md.
 MIN_WINDOW_SHARE = 0.01
 NO_MODEL = Missing("not enough runs: it takes two windows, and two numbers of sessions")
 NO_SUCH_WINDOW = Missing("no such window was measured")

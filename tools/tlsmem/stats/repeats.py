@@ -11,7 +11,8 @@ from tlsmem.stats.series import Series
 from tlsmem.stats.session_cost import Line, Quantity
 
 # The spread of what was measured once: 2.8 % is the largest that repeats of a recording in data/ have, of RSS slopes of
-# rustls with aws-lc in TLS 1.2 (docs/results.md). All others repeat within 0.2 %, but one run does not tell which.
+# rustls with aws-lc in TLS 1.2 (docs/reference/results.md). All others repeat within 0.2 %, but one run does not tell
+# which.
 ASSUMED_SPREAD = 0.03
 SINGLE_RUN_NOTE = f"measured once, so a spread of {100 * ASSUMED_SPREAD:g} % is assumed, the largest known of repeats"
 WITHIN_SPREAD_NOTE = "not beyond the spread of repeats"

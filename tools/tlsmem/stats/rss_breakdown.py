@@ -1,5 +1,6 @@
-"""What one more pair adds to RSS, and of what it is made: see docs/meters/accounts.md. Amounts are bytes per pair, in a
-process of one role per session, at `established`."""
+"""What one more pair adds to RSS, and of what it is made: see docs/explanation/meters/accounts.md.
+
+Amounts are bytes per pair, in a process of one role per session, at `established`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -3,7 +3,7 @@
 A rate is that of one thread that does nothing else: intervals, or bytes, over the time that the part took. A figure is
 None where the driver has no such part, or the part took no measurable time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -146,9 +146,18 @@ def read_latencies(texts: Sequence[str]) -> Latencies | None:
     merged = merge_histograms(texts)
     if not merged.total_count:
         return None
-    counts = [(one.value_iterated_to, one.count_added_in_this_iter_step) for one in merged.get_recorded_iterator()]
-    percentiles = {f"{one:g}": merged.get_value_at_percentile(one) for one in PERCENTILES}
-    return Latencies(merged.get_total_count(), counts, percentiles, merged.get_max_value())
+    at_percentiles = merged.get_percentile_to_value_dict(list(PERCENTILES))
+    percentiles = {f"{one:g}": at_percentiles[one] for one in PERCENTILES}
+    return Latencies(merged.get_total_count(), list(recorded_counts(merged)), percentiles, merged.get_max_value())
+
+
+def recorded_counts(histogram: "HdrHistogram") -> Iterator[tuple[int, int]]:
+    """Yield (highest ns of a bucket, its count) where there is a count, as HdrHistogram's own iterator does.
+
+    Its iterator visits each of some 30,000 buckets by several calls; of a report, that took half of the time."""
+    for index, count in enumerate(histogram.counts):
+        if count:
+            yield histogram.get_highest_equivalent_value(histogram.get_value_from_index(index)), count
 
 
 def merge_histograms(texts: Sequence[str]) -> "HdrHistogram":

@@ -30,7 +30,8 @@ VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles 
 TITLE = "A session's bytes by bucket"
 CAPTION = (
     "Bytes{} that one session of the role holds at the end of a phase, above what was there before any session, by "
-    "what they are for; docs/buckets.md says how that is known. Most: {}. Covered: what a rule knows the purpose of."
+    "what they are for; docs/explanation/buckets.md says how that is known. Most: {}. Covered: what a rule knows the "
+    "purpose of."
 )
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
 

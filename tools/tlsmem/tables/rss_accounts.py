@@ -1,4 +1,6 @@
-"""The reconciliation of RSS: what one more pair adds to RSS, and of what it is made. See docs/meters/accounts.md.
+"""The reconciliation of RSS: what one more pair adds to RSS, and of what it is made.
+
+docs/explanation/meters/accounts.md says how.
 
 A column is one entry of COLUMNS: what it takes of an account (stats/rss_breakdown.py), and how that is written."""
 

@@ -1,6 +1,7 @@
 """What a block is for: rules of memtest/buckets.toml, which name a bucket for a call stack.
 
-The first rule that takes the stack wins, so that what is general stands below what is particular: docs/buckets.md."""
+The first rule that takes the stack wins, so that what is general stands below what is particular:
+docs/explanation/buckets.md."""
 
 import re
 from collections.abc import Sequence

@@ -1,0 +1,44 @@
+"""The parsers of the commands, with their texts as reStructuredText: `docs/reference/commands/` shows them.
+
+`command_parsers.cost` is a function that returns the parser of tools/cost.py, and so for every command."""
+
+import argparse
+import importlib
+import re
+import textwrap
+from collections.abc import Callable
+
+
+def __getattr__(name: str) -> Callable[[], argparse.ArgumentParser]:
+    """Return the function for a command of this name, as sphinx-argparse asks for it."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+
+    def documented_parser() -> argparse.ArgumentParser:
+        parser = importlib.import_module(f"tlsmem.cli.{name}").parser()
+        rewrite_texts(parser)
+        return parser
+
+    return documented_parser
+
+
+def rewrite_texts(parser: argparse.ArgumentParser) -> None:
+    """Make reStructuredText of all texts of a parser and of those below it."""
+    parser.description = escape(parser.description or "")
+    if parser.epilog:
+        heading, _, examples = parser.epilog.partition("\n")
+        parser.epilog = f"{heading.capitalize().rstrip(':')}::\n\n{textwrap.indent(textwrap.dedent(examples), '  ')}"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for one in dict.fromkeys(action.choices.values()):
+                rewrite_texts(one)
+        elif action.help and action.help != argparse.SUPPRESS:
+            action.help = escape(action.help)
+
+
+def escape(text: str) -> str:
+    """Return text as reStructuredText: its backquotes mark code, and no other sign has a meaning."""
+    parts = re.split(r"`([^`\n]+)`", text)
+    return "".join(
+        f"``{part}``" if number % 2 else re.sub(r"([\\*_|`])", r"\\\1", part) for number, part in enumerate(parts)
+    )
