@@ -35,9 +35,11 @@ def read_words() -> list[Word]:
 
 
 def page_texts(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a page with their numbers, without commands and keys, which are in backquotes or indented."""
+    """Yield the lines of a page with their numbers, without commands and keys, which are in backquotes, fenced or indented."""
+    in_fence = False
     for number, line in enumerate(file.read_text().splitlines(), 1):
-        if not line.startswith("    ") and not line.startswith("<!--"):
+        in_fence ^= line.startswith("```")
+        if not in_fence and not line.startswith(("    ", "<!--")):
             yield number, re.sub(r"`[^`]*`|\([^)\s]*\)", "", line)
 
 

@@ -209,7 +209,7 @@ def test_a_column_filters_rows_and_meters_share_it(opened):
     page.locator(COST).get_by_role("button", name="RSS").click()
     expect(page.locator("#table-cost-heap")).to_be_hidden()
     assert {*column(page, "role", "cost-rss")} == {"client"} and rows(page, "cost-rss").count() == found
-    page.locator(COST).get_by_role("button", name="allocator's books").click()
+    page.locator(COST).get_by_role("button", name="allocator statistics").click()
     assert {*column(page, "role", "cost-books")} == {"client"}
 
 

@@ -23,7 +23,7 @@ def text_on(colour: str) -> str:
 
 
 class BucketStyle(NamedTuple):
-    """Of a bucket. Colours are Okabe and Ito's; for grey neighbours differ in luminance, and some are hatched."""
+    """Of a bucket. Colours are Okabe and Ito's; in grey, adjacent ones differ in luminance, and some are hatched."""
 
     bucket: str
     short: str

@@ -1,4 +1,4 @@
-"""The panel of environments: what a session costs in each, beside the laboratory; every repeat is a dot."""
+"""The panel of environments: what a session costs in each, beside the controlled environment; every repeat is a dot."""
 
 import statistics
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ WIDTH = 0.16  # between stacks; a bar is as wide
 
 
 def compares_environments(selection: Selection) -> bool:
-    """Whether there are several environments, and of all that was measured elsewhere the laboratory's figure too."""
+    """Whether there are several environments, and the controlled one was measured wherever another was."""
     return selection.varies("env") and all(replace(one, env=LAB) in selection.settings for one in selection.settings)
 
 
 def shares(selection: Selection, stack: str, setting: Setting, process: Process, envs: Sequence[Env]) -> dict:
-    """By environment the slope of each repeat, in percent above the median of the laboratory's; none without that."""
+    """By environment the slope of each repeat, in percent above the controlled one's median; none without it."""
     series = {env: selection.series(stack, replace(setting, env=env), process) for env in envs}
     found = {env: repeats.slopes(one, session_cost.peak_rss) for env, one in series.items()}
     if not found[LAB]:

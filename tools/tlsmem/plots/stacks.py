@@ -38,7 +38,7 @@ def the_one(selection: Selection) -> Setting:
             several = ", ".join(dict.fromkeys(str(getattr(one, name)) for one in selection.settings))
             way_out = f": {option} chooses" if option else ": --campaign chooses"
             raise ValueError(f"a picture is of one {name}, and there are {several}{way_out}")
-    raise ValueError("no pair of one stack was measured in the laboratory")
+    raise ValueError("no pair of one stack was measured in the controlled environment")
 
 
 def draw_row(axes: Axes, at: int, row: StackRow, colour: str, widest: float) -> None:

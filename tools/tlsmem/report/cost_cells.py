@@ -1,7 +1,7 @@
-"""What one more session costs by three meters, in cells of one form: live heap, RSS, the books of allocators.
+"""What one more session costs by three meters, in cells of one form: live heap, RSS, allocator statistics.
 
-Of a role in one setting, at the same stages for each meter; what a meter does not tell is a hole that says why, and of
-one N, of which there is no slope, the quotient stands, marked."""
+Of a role in one setting, at the same stages for each meter; what a meter does not tell is missing, with its
+reason; where there is one N only, and so no slope, the quotient stands, marked."""
 
 import statistics
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ STAGES = {
 }
 COLUMNS = [Column(stage, heading, left=stage == PEAK_PHASE) for stage, heading in STAGES.items()]
 STAGES_OF_HEAP = ("sessions", PEAK, PEAK_PHASE, "established", "reply")  # columns of the table heap
-ENDS = "the most at the end of any phase: books tell nothing of within"
+ENDS = "the most at the end of any phase: statistics tell nothing of within"
 QUOTIENT = "a quotient, not a slope: what N = {:,} holds above `contexts`, by its sessions; one N has no slope"
 
 
@@ -87,7 +87,7 @@ def allocators(series: Series, role: str) -> list[Cell]:
     return [ends.get(stage) or unreached_cell(series, "rss", stage) or bytes_value(slopes[stage]) for stage in STAGES]
 
 
-METERS = {"heap": ("live heap", heap), "rss": ("RSS", rss), "books": ("allocator's books", allocators)}
+METERS = {"heap": ("live heap", heap), "rss": ("RSS", rss), "books": ("allocator statistics", allocators)}
 
 
 def bytes_value(amount: float) -> Cell:
@@ -101,7 +101,7 @@ def why_whole_process(series: Series, role: str) -> str | None:
 
 
 def unreached_cell(series: Series, meter: str, stage: str) -> Cell | None:
-    """The hole of a stage that these runs do not have, or not for each session; None where they have it."""
+    """The missing value of a stage that these runs do not have, or not for each session; None where they have it."""
     setting = series.setting
     if stage == "reply" and setting.roles.startswith("keep"):
         return missing_cell(NO_PAYLOAD.reason)

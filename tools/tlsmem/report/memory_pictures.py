@@ -108,7 +108,7 @@ def side_by_side(recording: Recording, selection: Selection) -> Iterator[Picture
 
 
 def plain(selection: Selection) -> Selection:
-    """Both ends in one process, in the laboratory, all at once; where that was not measured, what was."""
+    """Both ends in one process, in the controlled environment, all at once; where that was not measured, what was."""
     found = selection.where(
         lambda one: (one.roles, one.env, one.window, one.peer, one.cpu) == ("together", "lab", "all", None, "all")
     )

@@ -21,7 +21,7 @@ from tlsmem.tables.heap import CAUSES
 
 BASE, LAST = "contexts", "closed"  # figures are above the one; what comes after the other is nobody's session
 PAIR = "pair"
-UNMETERED = "heap is metered on the system's allocator, in the laboratory, and this was not measured so"
+UNMETERED = "heap is metered on glibc malloc, in the controlled environment, and this was not measured so"
 METERED = {"client": "client", "server": "server", PAIR: "total"}
 
 
@@ -51,7 +51,7 @@ def is_plain(setting: Setting) -> bool:
 
 
 def stack_in_suite(selection: Selection, stack: str, suite: str, settings: Sequence[Setting]) -> StackInSuite:
-    """Heap is metered in the laboratory, on the system's allocator."""
+    """Heap is metered in the controlled environment, on glibc malloc."""
 
     def tells(setting: Setting) -> tuple:
         meters = {run.meter for run in selection.runs_of[stack, setting] if run.status == "measured"}

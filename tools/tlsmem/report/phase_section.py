@@ -129,7 +129,7 @@ def place_in(found: Sequence[PhaseEntry], at: int) -> int:
 
 
 def page_data(recordings: Sequence[Recording], found: Sequence[PhaseEntry], kept: set[int]) -> dict:
-    """Neighbours are alike, which packs them small: trees stand in the order of stacks."""
+    """Adjacent trees are alike, which packs them small: trees stand in the order of stacks."""
     order = sorted(kept, key=lambda at: (found[at].at.stack, found[at].at.suite))
     grown = flame_trees.merge_trees([found[at].tree for at in order])
     numbers = dict(zip(order, grown.pop("tree"), strict=True))

@@ -165,7 +165,7 @@ def chart_groups(recording: Recording, several: bool) -> Iterator[dict]:
 
 
 def describe_process(setting: Setting, process: Process) -> str:
-    """What stands beside the suite: whose process, and what is not the laboratory's usual."""
+    """What stands beside the suite: whose process, and what is not the controlled environment's usual."""
     kept = "" if setting.roles in ("together", "split") else f"{setting.roles.removeprefix('keep-')}s, peers freed"
     unusual = [
         setting.peer and f"with clients of {setting.peer}",

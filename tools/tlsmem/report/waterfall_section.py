@@ -117,7 +117,7 @@ MEANS = {
 
 
 def section(recordings: Sequence[Recording]) -> Section | None:
-    """None where no recording has books of an allocator."""
+    """None where no recording has allocator statistics."""
     several = len(recordings) > 1
     found = [(one, table) for one in recordings if (table := recording_table(one)) and table.rows]
     rows = [row for one, table in found for row in chart_rows(table, one.name if several else "")]
