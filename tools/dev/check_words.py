@@ -35,7 +35,7 @@ def read_words() -> list[Word]:
 
 
 def page_texts(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a page with their numbers, without commands and keys, which are in backquotes, fenced or indented."""
+    """Yield the lines of a page with their numbers, without commands and keys: in backquotes, fenced or indented."""
     in_fence = False
     for number, line in enumerate(file.read_text().splitlines(), 1):
         in_fence ^= line.startswith("```")
