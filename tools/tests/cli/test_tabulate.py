@@ -190,6 +190,18 @@ def test_a_table_is_renewed_where_its_command_stands(recording):
     assert page.read_text() == f"{begin}\n{table}\n{end}"
 
 
+def test_the_first_rows_come_with_the_command_that_shows_all(recording, tmp_path):
+    page = tmp_path / "page.md"
+    command = f"tools/tabulate.py {recording} --table heap"
+    page.write_text(f"<!-- begin: {command} --rows 4 -->\n<!-- end -->\n")
+    assert tabulate(recording, "--table", "heap", "--rows=4", "--into", page).returncode == 0
+    rows = [line for line in page.read_text().splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 4
+    assert f"\n4 of 6 rows. All of them, with their notes: `{command}`\n" in page.read_text()
+    assert len(read_rows(recording, "heap", "--rows", 4)) == 4
+    assert "All of them" not in tabulate(recording, "--table", "heap", "--rows", 6).stdout
+
+
 def test_a_page_without_a_place_is_left_alone(recording, snapshot):
     page = recording.parent / "page.md"
     page.write_text("# A\n")

@@ -16,6 +16,7 @@ EXAMPLES = """examples:
   tools/tabulate.py data/local/2026-01-31-some-cpu --table peaks --n 10000 --format csv
   tools/tabulate.py data/local/2026-01-31-some-cpu --stack rustls+aws-lc@0.23.46 --stack openssl@3.5.5
   tools/tabulate.py data/local/2026-01-31-some-cpu --table c10k --into README.md
+  tools/tabulate.py data/local/2026-01-31-some-cpu --table stacks --rows 10        the first ten rows
   tools/tabulate.py data/local/2026-01-31-some-cpu --roles split --process server  what a server's process holds
   tools/tabulate.py data/local/2026-01-31-some-cpu --table interop --peer rustls+aws-lc@0.23.46
   tools/tabulate.py data/local/2026-01-31-some-cpu --table deployed --format json

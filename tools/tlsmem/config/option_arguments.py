@@ -505,6 +505,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option("--table", "only this table; may be repeated", Choice(TABLES), commands=each("tabulate"), repeat=True),
     Option("--n", "rows of the table of peaks; may be repeated", WHOLE, commands=each("tabulate"), repeat=True),
+    Option("--rows", "only the first rows of each table", POSITIVE, commands=each("tabulate"), metavar="N"),
     Option(
         "--peer",
         f"of mixed pairs, the client's stack; {ITSELF}: no mixed pairs",

@@ -65,6 +65,7 @@ def markdown(table: Table) -> str:
     table = drop_silent_columns(table)
     notes = "".join(f"\n\n{note}" for note in table.footnotes())
     notes += f"\n\n{WITHOUT}\n\n{list_missing_rows(table)}" if table.without else ""
+    notes += f"\n\n{table.more}" if table.more else ""
     head, grid = f"**{table.title}**\n\n{table.caption}", format_markdown_grid(table)
     return f"{escape_html(head)}\n\n{grid}{escape_html(notes)}\n"
 
@@ -98,6 +99,7 @@ def terminal(table: Table, console: rich.console.Console, all_columns: str = ALL
     console.print(draw(layout, console.width), crop=False, no_wrap=True, overflow="ignore", end="")
     notes = [*describe_fit(layout, console.width, all_columns), *layout.table.footnotes()]
     notes += [f"{WITHOUT}\n{list_missing_rows(table)}"] if table.without else []
+    notes += [table.more] if table.more else []
     for note in ["", *notes] if notes else []:
         print_text(console, note)
     console.print()

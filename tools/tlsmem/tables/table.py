@@ -100,6 +100,7 @@ class Table:
     columns: list[Column]
     rows: list[list[Cell]] = field(default_factory=list)
     without: list[str] = field(default_factory=list)  # what has no row, each with the reason
+    more: str = ""  # that these are the first rows only, and what shows all
     headed: int = 1  # so many leading columns of names stand above their rows on a terminal
 
     def add_rows(self, rows: Iterable[Any]) -> None:
@@ -130,3 +131,11 @@ def select_rows(table: Table, key: str, value: Any) -> Table:
     """The rows with this value in the column."""
     at = [column.key for column in table.columns].index(key)
     return replace(table, rows=[row for row in table.rows if row[at].value == value])
+
+
+def first_rows(table: Table, number: int, command: str) -> Table:
+    """Return the first rows, with the command that shows all; the table itself if it has no more."""
+    if len(table.rows) <= number:
+        return table
+    more = f"{number} of {len(table.rows):,} rows. All of them, with their notes: `{command}`"
+    return replace(table, rows=table.rows[:number], without=[], more=more)

@@ -1,6 +1,8 @@
 """The tables of a recording that were asked for, and what a reader of them must know first."""
 
 import argparse
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,6 +48,12 @@ def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
         raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
 
 
+def command_for_all_rows(argv: Sequence[str]) -> str:
+    """Return the command of these arguments without --rows and --into."""
+    line = re.sub(r" --(?:rows|into)(?: |=)(?:'[^']*'|\S+)", "", f" {shlex.join(argv)}")
+    return f"tools/tabulate.py{line}"
+
+
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """ValueError and OSError with a sentence."""
     loaded = table_command.load_recording(arguments.recording, "recordings are directories under data/")
@@ -62,8 +70,10 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     for remark in remarks(arguments.recording, found):
         print(f"tabulate: {remark}", file=sys.stderr)
     made = found.tables(arguments.table, arguments.n)
-    table_command.deliver(
-        select_process_rows(made, arguments.process) if arguments.process else made, arguments, parser
-    )
+    if arguments.process:
+        made = select_process_rows(made, arguments.process)
+    if arguments.rows:
+        made = [tables.first_rows(one, arguments.rows, command_for_all_rows(sys.argv[1:])) for one in made]
+    table_command.deliver(made, arguments, parser)
     measured = any(record.status == "measured" for record in found.records)
     return 0 if measured and not recording_files.skipped_lines else 1
