@@ -292,6 +292,7 @@ check-style:
 	done
 	@$(CARGO) clippy -q --locked --all-targets --manifest-path $(FLAMEGRAPH) -- -D warnings
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
+	@.venv/bin/python tools/dev/check_words.py
 
 check-layers:
 	@echo 'check: layers'

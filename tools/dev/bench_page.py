@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""How heavy a report is and how long it takes in Debian's chromium: `bench_page.py [REPORT.html]`.
+"""How heavy a report is, and how long it takes in Debian's chromium.
 
 Bytes, nodes once it has loaded, and medians over REPEATS of the time until it is interactive and of a keystroke in the
 filter of its largest table: from the key to the next frame. Nothing is recorded."""
 
+from __future__ import annotations
+
+import argparse
 import statistics
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "browser-tests"))
 
-from playwright.sync_api import Browser, Page
-
-from chromium import launched
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 REPEATS = 5
 LIMITS = {"bytes": 1_200_000, "nodes": 10_000, "interactive": 1_500, "keystroke": 50}
@@ -30,7 +33,11 @@ KEYSTROKE = """async (input, letter) => {
 
 
 def main() -> None:
-    file = Path(sys.argv[1] if len(sys.argv) > 1 else "report.html").resolve()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", nargs="?", default="report.html", type=Path, help="a page of make report")
+    file = parser.parse_args().report.resolve()
+    from chromium import launched  # of the environment of browser tests
+
     if not file.is_file():
         sys.exit(f"bench-page: {file}: there is no such page; make report writes one")
     with launched() as browser:

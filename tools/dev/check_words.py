@@ -71,7 +71,8 @@ def retired_in(words: list[Word], text: str, place: str) -> Iterator[str]:
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     found = list(find_retired(read_words()))
-    print("\n".join(found))
+    if found:
+        print("\n".join(found))
     sys.exit(f"check: {len(found)} retired words" if found else 0)
 
 

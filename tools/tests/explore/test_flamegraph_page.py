@@ -198,7 +198,7 @@ def test_what_another_process_is_fetching_is_waited_for(tmp_path, monkeypatch):
 def test_what_is_fetched_is_pinned():
     lock = json.loads((page_scripts.PINNED / "package-lock.json").read_text())
     packages = {name: one for name, one in lock["packages"].items() if name}
-    assert {"node_modules/d3", "node_modules/d3-flame-graph"} <= packages.keys()
+    assert {f"node_modules/{name}" for name in page_scripts.LIBRARIES} <= packages.keys()
     assert all(one["integrity"].startswith("sha512-") and not one.get("hasInstallScript") for one in packages.values())
 
 
