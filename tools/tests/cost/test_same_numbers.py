@@ -35,6 +35,6 @@ def test_the_readme_has_the_number_of_cost(among, stack, cost, configuration):
     assert re.search(rf"(?<![\d,]){size:,.0f}(?![\d,])", (ROOT / "README.md").read_text())
 
 
-@pytest.mark.parametrize("page", ["README.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/how-to/plan.md"])
 def test_pages_define_the_three_costs_in_the_same_words(page):
     assert VOCABULARY in " ".join((ROOT / page).read_text().split())
