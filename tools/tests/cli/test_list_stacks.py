@@ -8,13 +8,13 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.config import definitions
+from tlsmem.config.libraries import sort_by_library
 from tlsmem.cost import stack_inventory
 from tlsmem.cost.find_costs import SUITE, find_costs
-from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.run import stack_abilities
 from tlsmem.run.process import ProcessResult
-from tlsmem.stats.costs import COSTS
+from tlsmem.stats.costs import COSTS, RSS_IN_USE
 from tlsmem.tables import layout, render, stack_list
 
 REFUSED = b'{"record":"end","status":"unsupported","reason":"no such group"}\n'
@@ -66,16 +66,23 @@ def test_the_costs_are_those_of_cost_py():
     among = recordings.find_recordings(None)
     costs = find_costs("openssl@3.5.5", SUITE, among)
     row = rows_of("openssl@3.5.5")["openssl@3.5.5"]
-    assert [row[cost.key] for cost in COSTS] == [round(find_figure(costs, "server", cost), 1) for cost in COSTS]
+    assert [row[cost.key] for cost in COSTS] == [round(costs.figure("server", cost), 1) for cost in COSTS]
     assert (row["library"], row["tls"]) == ("OpenSSL", "1.2 1.3") and row["state"] in ("recorded", "both")
 
 
 def test_what_has_no_cost_says_why():
-    rows = rows_of("bearssl@0.6", "null@c", "openssl@path")
+    rows = rows_of("null@c", "openssl@path")
     why = {name: row["rss_in_use_bytes"]["hole"] for name, row in rows.items()}
-    assert why["bearssl@0.6"] == why["null@c"] == stack_inventory.NO_SUITE
-    assert why["openssl@path"] == stack_inventory.NOT_RECORDED
-    assert [rows[name]["tls"] for name in ("bearssl@0.6", "null@c")] == ["1.2", "none"]
+    assert why == {"null@c": stack_inventory.NO_SUITE, "openssl@path": stack_inventory.NOT_RECORDED}
+    assert rows["null@c"]["tls"] == "none"
+
+
+def test_a_stack_without_tls_1_3_shows_what_it_costs_in_1_2():
+    row = rows_of("bearssl@0.6")["bearssl@0.6"]
+    among = recordings.find_recordings(None)
+    costs = find_costs("bearssl@0.6", "tls12-rsa-aes256", among)
+    assert row["rss_in_use_bytes"] == round(costs.figure("server", RSS_IN_USE), 1)
+    assert row["tls"] == "1.2"
 
 
 def test_protocols_are_those_that_were_recorded():
@@ -99,7 +106,7 @@ def test_a_library_stands_together_and_its_newest_release_first():
         "rustls+ring@0.24.0-dev.2",
         "openssl@4.0.3",
     ]
-    assert stack_inventory.sort_stacks(names) == [
+    assert sort_by_library(names) == [
         "openssl@4.0.3",
         "openssl@3.5.5",
         "openssl@system",

@@ -58,7 +58,7 @@ def test_without_a_stack_every_library_has_a_bar_as_long_as_it_holds(recording, 
     lines = printed(capsys, monkeypatch, recording).splitlines()
     bars = [len(line.strip()) for line in lines if "█" in line]
     assert bars == [9, 74]  # 6,400 B and 53,000 B
-    assert "Not recorded in this suite: BoringSSL 5.4.0" in lines
+    assert "Not recorded in use: BoringSSL 5.4.0" in lines
 
 
 def test_what_is_not_recorded_is_said_with_the_command_that_records_it(recording, capsys, monkeypatch):

@@ -6,7 +6,6 @@ import pytest
 
 from tlsmem.base.paths import ROOT
 from tlsmem.cost.find_costs import SUITE, find_costs
-from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.stats.costs import LIVE_IN_USE, RSS_AT_REST, RSS_IN_USE, VOCABULARY
 
@@ -31,7 +30,7 @@ def among():
 
 @pytest.mark.parametrize(("stack", "cost", "configuration"), README_SAYS)
 def test_the_readme_has_the_number_of_cost(among, stack, cost, configuration):
-    size = find_figure(find_costs(stack, SUITE, among), "server", cost, configuration)
+    size = find_costs(stack, SUITE, among).figure("server", cost, configuration)
     assert re.search(rf"(?<![\d,]){size:,.0f}(?![\d,])", (ROOT / "README.md").read_text())
 
 

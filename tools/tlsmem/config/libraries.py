@@ -6,7 +6,7 @@ from functools import cache
 from pydantic import Field
 
 from tlsmem.config.campaigns import Definition
-from tlsmem.config.releases import group_by_library, version
+from tlsmem.config.releases import group_by_library, version, version_key
 from tlsmem.config.toml_tables import read_tables
 
 
@@ -44,3 +44,18 @@ def newest_releases(stacks: Iterable[str]) -> dict[str, str]:
     releases = group_by_library(stack for stack in stacks if "-dev" not in version(stack))
     found = {key: releases.get(library.build or key) for key, library in libraries().items()}
     return {key: several[-1] for key, several in found.items() if several}
+
+
+def sort_by_library(stacks: Iterable[str]) -> list[str]:
+    """Return stacks in the order of memtest/libraries.toml: of each the build that servers use first, newest first.
+
+    A release that is no number, as `system`, comes after the others of its build; null, which is no library, last."""
+    order = list(libraries())
+
+    def place(stack: str) -> tuple[int, bool, str]:
+        key, name = library_key(stack), stack.partition("@")[0]
+        known = key in order
+        return order.index(key) if known else len(order), known and name != (libraries()[key].build or key), name
+
+    newest_first = sorted(stacks, key=lambda one: (version(one)[:1].isdigit(), version_key(version(one))), reverse=True)
+    return sorted(newest_first, key=place)

@@ -11,3 +11,9 @@ def suite_title(suite: str) -> str:
     bits = re.search("128|256", known.cipher)
     cipher = f"AES-{bits[0]}-GCM" if bits and "GCM" in known.cipher else "ChaCha20-Poly1305"
     return f"{known.protocol.replace('TLSv', 'TLS ')}, {cipher}, {known.group}, {known.certs.upper()}"
+
+
+def suite_difference(suite: str, usual: str) -> str | None:
+    """Return in what the suite first differs from the usual one: `TLS 1.2`; None where it does not."""
+    pairs = zip(suite_title(suite).split(", "), suite_title(usual).split(", "), strict=True)
+    return next((ours for ours, theirs in pairs if ours != theirs), None)

@@ -9,11 +9,10 @@ from rich.text import Text
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
-from tlsmem.cost.screen import find_figure, format_bytes
+from tlsmem.cost.screen import format_bytes, title_in_suite
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, LIVE_IN_USE, VOCABULARY
-from tlsmem.stats.missing import Missing
 from tlsmem.tables.settings import dates
 
 COLUMNS, TITLE_CELLS, FIGURE_CELLS, BAR_CELLS = 80, 32, 14, 74
@@ -24,25 +23,20 @@ def newest_costs(suite: str, among: Sequence[Path], role: Role = "server") -> li
     """Return the costs of each library's newest release; the least live heap in use of the role first."""
     there = [stack for path in among for stack in recordings.stacks(path)]
     found = [find_costs_or_like(stack, suite, among) for stack in newest_releases(there).values()]
-    return sorted(found, key=lambda one: sort_key(find_figure(one, role, LIVE_IN_USE)))
-
-
-def sort_key(figure: float | Missing | None) -> float:
-    """Return a figure's place in an order in which what is missing comes last."""
-    return float("inf") if figure is None or isinstance(figure, Missing) else figure
+    return sorted(found, key=lambda one: one.sizes(role).get(LIVE_IN_USE, float("inf")))
 
 
 def describe_libraries(suite: str, role: Role, among: Sequence[Path]) -> Text:
     """Return the three costs of a session of the role of each library, and a bar of its live heap in use."""
     every = newest_costs(suite, among, role)
-    found = [one for one in every if sort_key(find_figure(one, role, LIVE_IN_USE)) < float("inf")]
+    found = [one for one in every if LIVE_IN_USE in one.sizes(role)]
     screen = Text()
     screen.append(f"What one {role} session costs", style="bold")
     screen.append(f" · {suite_title(suite)}\n\n")
     for words in zip(*(split_name(cost.name) for cost in COSTS), strict=True):
         screen.append(f"  {'':<{TITLE_CELLS}}" + "".join(f"{word:>{FIGURE_CELLS}}" for word in words) + "\n")
     for costs in found:
-        screen.append_text(library_lines(costs, role, suite, sort_key(find_figure(found[-1], role, LIVE_IN_USE))))
+        screen.append_text(library_lines(costs, role, suite, found[-1].sizes(role)[LIVE_IN_USE]))
     for line in notes(found, [one.stack for one in every if one not in found]):
         screen.append(f"{line}\n")
     return screen
@@ -56,10 +50,9 @@ def split_name(name: str) -> tuple[str, str]:
 
 def library_lines(costs: StackCosts, role: Role, suite: str, largest: float) -> Text:
     """Return a library's figures, and its bar beside the largest."""
-    figures = "".join(f"{format_bytes(find_figure(costs, role, cost)):>{FIGURE_CELLS}}" for cost in COSTS)
-    title = stack_title(costs.stack) if costs.suite == suite else f"{stack_title(costs.stack)}, AES-128"
-    lines = Text(f"  {title:<{TITLE_CELLS}}{figures}\n")
-    share = sort_key(find_figure(costs, role, LIVE_IN_USE)) / largest
+    figures = "".join(f"{format_bytes(costs.figure(role, cost)):>{FIGURE_CELLS}}" for cost in COSTS)
+    lines = Text(f"  {title_in_suite(costs, suite):<{TITLE_CELLS}}{figures}\n")
+    share = costs.sizes(role)[LIVE_IN_USE] / largest
     return lines.append(f"  {bar(share, BAR_CELLS)}\n", style=libraries()[library_key(costs.stack)].colour)
 
 
@@ -80,5 +73,5 @@ def notes(found: Sequence[StackCosts], without: Sequence[str]) -> Iterator[str]:
         yield f"Library defaults. Bars: live heap in use. Recorded {days}:"
         yield f"  {', '.join(names)}"
     if without:
-        yield f"Not recorded in this suite: {', '.join(map(stack_title, without))}"
+        yield f"Not recorded in use: {', '.join(map(stack_title, without))}"
     yield "One library: tools/cost.py openssl"

@@ -12,16 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
-from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.find_costs import StackCosts, find_costs, find_suites
-from tlsmem.cost.screen import FOLLOWING, find_figure
+from tlsmem.config.suite_title import suite_difference, suite_title
+from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
+from tlsmem.cost.screen import FOLLOWING
 from tlsmem.plan import recordings
 from tlsmem.plots.bucket_panel import INK
 from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
-from tlsmem.stats.missing import Missing
 from tlsmem.tables.settings import dates, describe_machine
 
 THICK = 0.27  # of a group: one bar
@@ -42,25 +41,15 @@ class Group(NamedTuple):
 
     def title(self, suite: str) -> str:
         """The stack as people write it, and in what its suite differs from that of the picture."""
-        ours, theirs = (suite_title(name).split(", ") for name in (self.costs.suite, suite))
-        other = next((mine for mine, usual in zip(ours, theirs, strict=True) if mine != usual), None)
+        other = suite_difference(self.costs.suite, suite)
         return stack_title(self.costs.stack) + (f"\n{other}" if other else "")
 
 
-def measured_sizes(costs: StackCosts, role: Role) -> dict[Cost, float]:
-    """Return those of the three costs that are recorded, in bytes."""
-    figures = {cost: find_figure(costs, role, cost) for cost in COSTS}
-    return {cost: size for cost, size in figures.items() if size is not None and not isinstance(size, Missing)}
-
-
 def find_group(stack: str, suite: str, role: Role, among: Sequence[Path]) -> Group | None:
-    """Return a stack's costs in the suite, else in the first suite in which it has all of them; None where in none."""
-    for name in [suite, *sorted(find_suites(stack, among), reverse=True)]:
-        costs = find_costs(stack, name, among)
-        sizes = measured_sizes(costs, role)
-        if len(sizes) == len(COSTS):
-            return Group(costs, sizes)
-    return None
+    """Return a stack's costs in the suite or one like it; None where not all three are recorded."""
+    costs = find_costs_or_like(stack, suite, among)
+    sizes = costs.sizes(role)
+    return Group(costs, sizes) if len(sizes) == len(COSTS) else None
 
 
 def find_groups(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path]) -> list[Group]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from tlsmem.config.libraries import stack_title
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import StackCosts
-from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import Configuration
@@ -30,13 +29,12 @@ def cost_column(cost: Cost) -> Column:
     """Return the column of one of the three costs."""
 
     def value(row: CostRow) -> float | Missing:
-        figure = find_figure(row.costs, row.role, cost, row.configuration)
-        return Missing(f"not recorded: {row.costs.command}") if figure is None else figure
+        return row.costs.figure(row.role, cost, row.configuration)
 
-    return Column(cost.key, f"{cost.name}, B", value=value, form=whole_bytes_cell)
+    return Column(cost.key, f"{cost.name}, B", value=value, form=bytes_cell)
 
 
-def whole_bytes_cell(figure: float) -> Cell:
+def bytes_cell(figure: float) -> Cell:
     """Bytes to the byte for people, and as measured for programs."""
     return Cell(f"{figure:,.0f}", round(figure, 1))
 
@@ -66,7 +64,7 @@ def cost_table(found: Sequence[StackCosts], roles: Sequence[Role]) -> Table:
     made = Table("cost", "What one session costs", VOCABULARY, [*COLUMNS])
     made.headed = 4
     rows = (CostRow(*row) for row in itertools.product(found, roles, CONFIGURATIONS))
-    made.add_rows(row for row in rows if row.configuration == "default" or is_recorded(row))
+    made.add_rows(row for row in rows if row.configuration == "default" or row.costs.sizes(row.role, row.configuration))
     return made
 
 
@@ -84,9 +82,3 @@ def cost_table_for_pages(found: Sequence[StackCosts], roles: Sequence[Role]) -> 
     made.headed = sum(column.left for column in made.columns)
     made.caption += f" {', '.join(common)}." if common else ""
     return made
-
-
-def is_recorded(row: CostRow) -> bool:
-    """Return whether any of the three costs is recorded."""
-    figures = (find_figure(row.costs, row.role, cost, row.configuration) for cost in COSTS)
-    return any(figure is not None and not isinstance(figure, Missing) for figure in figures)

@@ -11,7 +11,9 @@ from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import Role
-from tlsmem.stats.configured_stack import AT_REST, IN_USE, ConfiguredStack, base_settings
+from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration, ConfiguredStack, base_settings
+from tlsmem.stats.costs import COSTS, Cost
+from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import select
 from tlsmem.stats.series import Setting
 
@@ -27,6 +29,16 @@ class StackCosts:
     recording: Path | None  # None: no recording has it in use
     roles: dict[Role, ConfiguredStack]
     records: tuple[Record, ...]  # that the figures are from
+
+    def figure(self, role: Role, cost: Cost, configuration: Configuration = "default") -> float | Missing:
+        """Return one of the three costs of a session of the role, in bytes."""
+        stack = self.roles.get(role)
+        return cost.figure(stack, configuration) if stack else Missing(f"not recorded: {self.command}")
+
+    def sizes(self, role: Role, configuration: Configuration = "default") -> dict[Cost, float]:
+        """Return those of the three costs that are recorded, in bytes."""
+        figures = {cost: self.figure(role, cost, configuration) for cost in COSTS}
+        return {cost: size for cost, size in figures.items() if not isinstance(size, Missing)}
 
     @property
     def command(self) -> str:
@@ -63,12 +75,16 @@ def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
 
 
 def find_costs_or_like(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
-    """Return the costs in the suite; where none are recorded, in that with AES-128, which Go prefers in TLS 1.3."""
+    """Return the costs in the suite; where they are not recorded, in the stack's own newest protocol and cipher.
+
+    A stack may lack the suite: Go chooses AES-128 in TLS 1.3, and LibreSSL 3.1 and BearSSL have TLS 1.2 only."""
     found = find_costs(stack, suite, among)
-    if found.recording or "aes256" not in suite:
-        return found
-    instead = find_costs(stack, suite.replace("aes256", "aes128"), among)
-    return instead if instead.recording else found
+    if not found.recording:
+        for other in sorted(find_suites(stack, among), reverse=True):
+            instead = find_costs(stack, other, among)
+            if instead.recording:
+                return instead
+    return found
 
 
 def is_in_use(run: Record, suite: str) -> bool:

@@ -8,13 +8,12 @@ from typing import NamedTuple
 from tlsmem.config import choices
 from tlsmem.config.libraries import Library, libraries, newest_releases, stack_title
 from tlsmem.config.releases import group_by_library
-from tlsmem.cost.cost_table import CostRow, cost_column, cost_table, is_recorded
+from tlsmem.cost.cost_table import CostRow, cost_column, cost_table
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts, find_parts_at_rest
-from tlsmem.cost.screen import LARGEST_PARTS, describe_rss_runs, find_figure, format_bytes, largest_parts
+from tlsmem.cost.screen import LARGEST_PARTS, describe_rss_runs, format_bytes, largest_parts
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
 from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
-from tlsmem.stats.missing import Missing
 from tlsmem.tables import render
 from tlsmem.tables.settings import dates
 from tlsmem.tables.table import Column, Table, integer_cell, percent
@@ -57,8 +56,8 @@ def find_releases(key: str, library: Library, among: Sequence[Path]) -> list[str
 
 def cost_section(newest: StackCosts) -> Iterator[str]:
     """Yield what a session of the newest release costs."""
-    title, in_use = stack_title(newest.stack), find_figure(newest, SERVER, RSS_IN_USE)
-    if in_use is None or isinstance(in_use, Missing):
+    title, in_use = stack_title(newest.stack), newest.sizes(SERVER).get(RSS_IN_USE)
+    if in_use is None:
         yield f"## {title}: not recorded in use"
         yield f"To record it: `{newest.command}`."
         return
@@ -96,7 +95,7 @@ def recorded_parts(releases: Sequence[str], suite: str, among: Sequence[Path]) -
 
 def releases_section(library: Library, found: Sequence[StackCosts]) -> Iterator[str]:
     """Yield the costs of a server session release by release."""
-    rows = [row for row in (CostRow(one, SERVER, "default") for one in found) if is_recorded(row)]
+    rows = [row for row in (CostRow(one, SERVER, "default") for one in found) if row.costs.sizes(SERVER)]
     if len(rows) < 2:
         return
     yield "## Releases"
@@ -114,7 +113,7 @@ def options_section(library: Library, newest: StackCosts) -> Iterator[str]:
     if not library.low_memory:
         yield f"{library.name} documents no option at run time that holds less without a change on the wire. {more}"
         return
-    if not is_recorded(CostRow(newest, SERVER, "low memory")):
+    if not newest.sizes(SERVER, "low memory"):
         yield f"{library.low_memory}: not recorded of {stack_title(newest.stack)}. To record it: `{newest.command}`."
         return
     made = Table("options", f"{stack_title(newest.stack)} with {library.low_memory}", "", [])
@@ -133,10 +132,9 @@ def options_section(library: Library, newest: StackCosts) -> Iterator[str]:
 def lowered_costs(newest: StackCosts) -> Iterator[tuple[Role, Cost, float, float]]:
     """Yield role, cost, its bytes by default and with the option, where both are recorded."""
     for role in sorted(ROLES, reverse=True):
-        for cost in COSTS:
-            default, low = (find_figure(newest, role, cost, one) for one in ("default", "low memory"))
-            if isinstance(default, int | float) and isinstance(low, int | float):
-                yield role, cost, default, low
+        default, low = newest.sizes(role), newest.sizes(role, "low memory")
+        for cost in (one for one in COSTS if one in default and one in low):
+            yield role, cost, default[cost], low[cost]
 
 
 def format_table(table: Table) -> str:

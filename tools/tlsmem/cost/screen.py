@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
-from tlsmem.config.suite_title import suite_title
+from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import Role
@@ -28,9 +28,9 @@ FOLLOWING: dict[str, str] = {
 }
 
 
-def format_bytes(figure: float | Missing | None) -> str:
+def format_bytes(figure: float | Missing) -> str:
     """Return whole bytes with separators, or that nothing is recorded."""
-    return NOT_RECORDED if figure is None or isinstance(figure, Missing) else f"{figure:,.0f} B"
+    return NOT_RECORDED if isinstance(figure, Missing) else f"{figure:,.0f} B"
 
 
 def describe_stack(costs: StackCosts, roles: Sequence[Role], among: Sequence[Path], explain: bool) -> Text:
@@ -54,9 +54,8 @@ def cost_lines(costs: StackCosts, roles: Sequence[Role], configuration: Configur
     for cost in COSTS:
         lines.append(f"  {cost.name:<18}")
         for role in roles:
-            lines.append(
-                f"{format_bytes(find_figure(costs, role, cost, configuration)):>14}", style="bold" if bold else ""
-            )
+            size = format_bytes(costs.figure(role, cost, configuration))
+            lines.append(f"{size:>14}", style="bold" if bold else "")
         lines.append(f"   {describe_cost(costs, cost)}\n", style="dim")
     return lines
 
@@ -67,19 +66,10 @@ def describe_cost(costs: StackCosts, cost: Cost) -> str:
     return "by the runtime itself" if cost is LIVE_IN_USE and by_runtime else FOLLOWING[cost.key]
 
 
-def find_figure(
-    costs: StackCosts, role: Role, cost: Cost, configuration: Configuration = "default"
-) -> float | Missing | None:
-    """Return one of the costs of a session of the role, in bytes; None where the stack is not recorded in use."""
-    stack = costs.roles.get(role)
-    return cost.figure(stack, configuration) if stack else None
-
-
 def low_memory_lines(costs: StackCosts, roles: Sequence[Role]) -> Text:
     """Return the costs with the library's documented way to hold less; nothing where none is recorded."""
     library = libraries().get(library_key(costs.stack))
-    figures = [find_figure(costs, role, LIVE_IN_USE, "low memory") for role in roles]
-    if not library or not library.low_memory or not any(isinstance(one, float | int) for one in figures):
+    if not library or not library.low_memory or not any(costs.sizes(role, "low memory") for role in roles):
         return Text()
     lines = Text(f"\nWith {library.low_memory}:\n\n")
     return lines.append_text(cost_lines(costs, roles, "low memory"))
@@ -114,27 +104,31 @@ def largest_parts(parts: dict[str, float], number: int) -> list[tuple[str, float
 
 def comparison_lines(costs: StackCosts, role: Role, among: Sequence[Path]) -> Text:
     """Return how many times as much as the newest releases of other libraries a session holds."""
-    ours = find_figure(costs, role, LIVE_IN_USE)
-    if ours is None or isinstance(ours, Missing):
+    ours, library = costs.sizes(role).get(LIVE_IN_USE), libraries().get(library_key(costs.stack))
+    rows = list(other_libraries(costs, role, among))
+    if ours is None or not rows:
         return Text()
-    rows = list(compare_libraries(costs, role, ours, among))
-    if not rows:
-        return Text()
-    name = libraries()[library_key(costs.stack)].name if library_key(costs.stack) in libraries() else costs.stack
     lines = Text(f"\nA {role} session of other libraries, live heap in use\n\n")
     for title, size in sorted(rows, key=lambda row: row[1]):
-        lines.append(f"  {title:<34}{size:>11,.0f} B  {compare_sizes(name, ours, size)}\n")
+        compared = compare_sizes(library.name if library else costs.stack, ours, size)
+        lines.append(f"  {title:<34}{size:>11,.0f} B  {compared}\n")
     return lines
 
 
-def compare_libraries(costs: StackCosts, role: Role, ours: float, among: Sequence[Path]) -> Iterator[tuple[str, float]]:
-    """Yield title and bytes of the newest release of each other library; those of the same library are left out."""
+def other_libraries(costs: StackCosts, role: Role, among: Sequence[Path]) -> Iterator[tuple[str, float]]:
+    """Yield title and live heap in use of the newest release of each other library."""
     there = [stack for path in among for stack in recordings.stacks(path)]
     for key, stack in newest_releases(there).items():
-        if key != library_key(costs.stack):
-            size = find_figure(find_costs_or_like(stack, costs.suite, among), role, LIVE_IN_USE)
-            if size is not None and not isinstance(size, Missing):
-                yield stack_title(stack), size
+        other = find_costs_or_like(stack, costs.suite, among)
+        size = other.sizes(role).get(LIVE_IN_USE)
+        if key != library_key(costs.stack) and size is not None:
+            yield title_in_suite(other, costs.suite), size
+
+
+def title_in_suite(costs: StackCosts, suite: str) -> str:
+    """Return the stack as people write it, and in what its suite differs from this one."""
+    other = suite_difference(costs.suite, suite)
+    return stack_title(costs.stack) + (f", {other}" if other else "")
 
 
 def compare_sizes(name: str, ours: float, theirs: float) -> str:
@@ -147,8 +141,8 @@ def compare_sizes(name: str, ours: float, theirs: float) -> str:
 
 def closing_lines(costs: StackCosts, role: Role) -> Iterator[str]:
     """Yield what many connections take, where the figures are from, what is missing and what to ask next."""
-    in_use = find_figure(costs, role, RSS_IN_USE)
-    if in_use is not None and not isinstance(in_use, Missing):
+    in_use = costs.sizes(role).get(RSS_IN_USE)
+    if in_use is not None:
         yield ""
         yield f"{MANY:,} {role} sessions in use: {MANY * in_use / GIB:.2f} GiB of RSS. What to provision:"
         of_role = "" if role == "server" else f" --role {role}"
@@ -172,8 +166,8 @@ def describe_rss_runs(costs: StackCosts) -> str:
 
 def missing_sentence(costs: StackCosts, role: Role) -> str | None:
     """Return why something is missing, or the command that records it; None where nothing is missing."""
-    figures = [find_figure(costs, role, cost) for cost in COSTS]
-    if not any(one is None or isinstance(one, Missing) for one in figures):
+    missing = [one.reason for cost in COSTS if isinstance(one := costs.figure(role, cost), Missing)]
+    if not missing:
         return None
-    reasons = {one.reason for one in figures if isinstance(one, Missing) and NOT_RECORDED not in one.reason}
+    reasons = {reason for reason in missing if NOT_RECORDED not in reason}
     return f"Missing: {'; '.join(sorted(reasons))}" if reasons else f"To record what is missing:\n  {costs.command}"

@@ -7,11 +7,10 @@ from functools import cached_property
 from pathlib import Path
 
 from tlsmem.config import definitions
-from tlsmem.config.libraries import libraries, library_key
-from tlsmem.config.releases import Key, version, version_key
+from tlsmem.config.libraries import libraries, library_key, sort_by_library
 from tlsmem.config.suite_title import suite_title
+from tlsmem.cost.cost_table import bytes_cell
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like
-from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.run.provenance import is_built
 from tlsmem.schema.roles import Role
@@ -73,20 +72,14 @@ class StackRow:
 
     def figure(self, cost: Cost) -> float | Missing:
         """Return one of the three costs in bytes."""
-        figure = find_figure(self.costs, ROLE, cost) if self.costs else None
-        if figure is not None:
-            return figure
+        if self.costs and self.costs.recording:
+            return self.costs.figure(ROLE, cost)
         return Missing(NOT_RECORDED if PROTOCOLS[definitions.suites()[SUITE].protocol] in self.protocols else NO_SUITE)
 
 
 def cost_column(cost: Cost) -> Column:
     """Return the column of one of the three costs."""
     return Column(cost.key, cost.name, value=lambda row: row.figure(cost), form=bytes_cell)
-
-
-def bytes_cell(figure: float) -> Cell:
-    """Return whole bytes for people, and the figure as measured for programs."""
-    return Cell(f"{figure:,.0f}", round(figure, 1))
 
 
 COLUMNS = (
@@ -103,23 +96,9 @@ def inventory_table(stacks: Iterable[str], among: Sequence[Path]) -> Table:
     caption = CAPTION.format(role=ROLE, suite=suite_title(SUITE))
     table = Table("stacks", "Stacks", caption, [*COLUMNS])
     there = {path: set(recordings.stacks(path)) for path in among}
-    rows = [StackRow(name, tuple(path for path in among if name in there[path])) for name in sort_stacks(stacks)]
+    rows = [StackRow(name, tuple(path for path in among if name in there[path])) for name in sort_by_library(stacks)]
     table.add_rows(rows)
     return table
-
-
-def sort_stacks(stacks: Iterable[str]) -> list[str]:
-    """Return the stacks in the order of memtest/libraries.toml, each build's newest release first."""
-    order = [*libraries(), *(library_key(name) for name in definitions.stacks())]  # null, which is no library, is last
-    newest_first = sorted(
-        stacks, key=lambda name: (version(name)[:1].isdigit(), version_key(version(name))), reverse=True
-    )
-    return sorted(newest_first, key=lambda name: (order.index(library_key(name)), name.partition("@")[0]))
-
-
-def release_key(name: str) -> tuple[bool, Key]:
-    """Return the place of a version among others; what is no number, as `system`, comes before all."""
-    return name[:1].isdigit(), version_key(name)
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: Sequence[str]) -> None:

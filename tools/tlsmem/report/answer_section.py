@@ -3,22 +3,21 @@
 All figures come from `tlsmem.cost.find_costs`, so that they equal what tools/cost.py prints."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from tlsmem.base.paths import ROOT
-from tlsmem.config.libraries import libraries, library_key, newest_releases
+from tlsmem.config.libraries import libraries, library_key, newest_releases, sort_by_library
 from tlsmem.config.releases import version
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts, find_suites
-from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, find_figure, format_bytes
+from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
 from tlsmem.plan import recordings as recorded
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
 from tlsmem.report.flame_trees import pack_json
-from tlsmem.report.ranking import sort_newest_first
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section, read_asset
 from tlsmem.schema.roles import Role
@@ -61,7 +60,7 @@ def chooser_data(among: Sequence[Path]) -> dict:
     suites = sorted(recorded_suites, key=lambda suite: (suite != SUITE, suite))
     pairs = [(suite, find_costs_or_like(stack, suite, among)) for stack in stacks for suite in suites]
     found = [(suite, costs) for suite, costs in pairs if costs.recording]
-    shown = sort_stacks({costs.stack for _, costs in found})
+    shown = sort_by_library({costs.stack for _, costs in found})
     newest = newest_releases(shown)
     rows = [row for suite, costs in found for row in cost_rows(suite, costs, among)]
     buckets = dict.fromkeys(name for row in rows for state in STATES for name, _ in row[state]["parts"])
@@ -73,19 +72,6 @@ def chooser_data(among: Sequence[Path]) -> dict:
         "buckets": {bucket: bucket_look(bucket) for bucket in buckets},
         "opens": newest.get(FIRST_LIBRARY) or next(iter(newest.values()), shown[0] if shown else None),
     }
-
-
-def sort_stacks(stacks: Iterable[str]) -> list[str]:
-    """Return stacks by library, those that servers build first; of each the newest release first."""
-    order = sort_newest_first(sorted(stacks))
-    known = list(libraries())
-
-    def place(stack: str) -> tuple:
-        key, name = library_key(stack), stack.partition("@")[0]
-        build = libraries()[key].build or key if key in known else key
-        return known.index(key) if key in known else len(known), name != build, name, order.index(stack)
-
-    return sorted(order, key=place)
 
 
 def stack_choice(stack: str, newest: bool) -> dict:
@@ -120,9 +106,9 @@ def state_figures(costs: StackCosts, role: Role, state: str, among: Sequence[Pat
 
 def figure(costs: StackCosts, role: Role, cost: Cost, configuration: Configuration) -> dict:
     """Return one cost as tools/cost.py prints it, and in bytes; why there is none."""
-    size = find_figure(costs, role, cost, configuration)
-    if size is None or isinstance(size, Missing):
-        return {"text": format_bytes(size), "why": (size.reason if size else "").replace("STACK", costs.stack)}
+    size = costs.figure(role, cost, configuration)
+    if isinstance(size, Missing):
+        return {"text": format_bytes(size), "why": size.reason.replace("STACK", costs.stack)}
     return {"text": format_bytes(size), "bytes": round(size, 3)}
 
 

@@ -10,7 +10,6 @@ from matplotlib.patches import Patch
 from tlsmem.config.libraries import newest_releases, stack_title
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.cost.find_costs import find_costs
-from tlsmem.cost.screen import find_figure
 from tlsmem.plan import recordings
 from tlsmem.plots.bucket_panel import style_of_bucket, text_on
 from tlsmem.plots.frame import add_frame, points
@@ -22,7 +21,6 @@ from tlsmem.schema.records import Record
 from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows, write_beside
 from tlsmem.stats.configured_stack import IN_USE
 from tlsmem.stats.costs import LIVE_IN_USE
-from tlsmem.stats.missing import Missing
 
 OPENSSL = "openssl"
 REPLY = "reply"  # the phase in which a session was used, where runs have no full records
@@ -57,8 +55,7 @@ def parts_of_session(run: Record) -> Parts:
 
 def exact_size(stack: str, parts: Parts, among: Sequence[Path]) -> float:
     """Return the live heap in use, as everywhere; where it is not recorded, the sum of the parts."""
-    size = find_figure(find_costs(stack, SUITE, among), "server", LIVE_IN_USE)
-    return sum(parts.values()) if size is None or isinstance(size, Missing) else size
+    return find_costs(stack, SUITE, among).sizes("server").get(LIVE_IN_USE, sum(parts.values()))
 
 
 def name_buckets(found: Mapping[str, Parts], ours: Parts) -> list[str]:
