@@ -1,6 +1,7 @@
 """The manners of a script that shows tables of a recording: what it reads, where its tables go, how it ends."""
 
 import argparse
+import gc
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ def deliver(made: Sequence[Table], given: argparse.Namespace, asked: argparse.Ar
 
 def run_and_exit(verb: str, given: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
+    gc.disable()  # records have no cycles, and looking for some in 100,000 objects took a third of the time
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         sys.exit(run(given))
