@@ -12,8 +12,10 @@ from tests.support.pictured import overlaps
 from tlsmem.cli import cost
 from tlsmem.config.libraries import newest_releases
 from tlsmem.cost import cost_picture, find_costs
+from tlsmem.cost.screen import describe_sum
 from tlsmem.plan import recordings
 from tlsmem.plots.picture import STYLE
+from tlsmem.stats.missing import Missing
 
 
 @pytest.fixture
@@ -120,3 +122,9 @@ def test_a_picture_of_nothing_is_refused(capsys, monkeypatch, tmp_path):
     bare = synthetic.write(tmp_path / "bare", synthetic.campaign([BORING], [SUITE], roles="split"))
     said = refused(capsys, monkeypatch, bare, "-o", str(tmp_path / "server"))
     assert "no server in use is recorded (tools/measure.py deployed-config)" in said
+
+
+@pytest.mark.parametrize(("live", "more"), [(7636.5, "8,009 B, 372 B more"), (8009.0, None), (Missing("why"), None)])
+def test_parts_that_add_up_to_more_than_the_live_heap_say_why(live, more):
+    note = describe_sum({"record buffers, read": 7625.0, "session and tickets": 384.0}, live)
+    assert (note is None) == (more is None) and (more or "") in (note or "")

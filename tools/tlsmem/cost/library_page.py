@@ -10,10 +10,17 @@ from tlsmem.config.libraries import Library, libraries, newest_releases, stack_t
 from tlsmem.config.releases import group_by_library
 from tlsmem.cost.cost_table import CostRow, cost_column, cost_table
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like, find_parts, find_parts_at_rest
-from tlsmem.cost.screen import LARGEST_PARTS, describe_rss_runs, format_bytes, largest_parts
+from tlsmem.cost.screen import (
+    LARGEST_PARTS,
+    describe_rss_runs,
+    describe_sum,
+    format_bytes,
+    largest_parts,
+    title_in_suite,
+)
 from tlsmem.plan import recordings
 from tlsmem.schema.roles import ROLES, Role
-from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
+from tlsmem.stats.costs import COSTS, LIVE_IN_USE, RSS_IN_USE, Cost
 from tlsmem.tables import render
 from tlsmem.tables.settings import dates
 from tlsmem.tables.table import Column, Table, integer_cell, percent
@@ -82,6 +89,9 @@ def parts_section(releases: Sequence[str], suite: str, among: Sequence[Path]) ->
     ]
     made.add_rows(largest_parts(parts.sizes, LARGEST_PARTS))
     yield format_table(made)
+    live = find_costs_or_like(parts.stack, suite, among).figure(SERVER, LIVE_IN_USE)
+    if parts.state == "in use" and (note := describe_sum(parts.sizes, live)):
+        yield note
     yield "[Buckets](../../explanation/buckets.md) says what each part is."
 
 
@@ -100,7 +110,8 @@ def releases_section(library: Library, found: Sequence[StackCosts]) -> Iterator[
         return
     yield "## Releases"
     made = Table("releases", f"A server session, {library.name} release by release", "", [])
-    made.columns = [Column("release", "release", left=True, value=lambda row: stack_title(row.costs.stack))]
+    usual = found[-1].suite
+    made.columns = [Column("release", "release", left=True, value=lambda row: title_in_suite(row.costs, usual))]
     made.columns += map(cost_column, COSTS)
     made.add_rows(rows)
     yield format_table(made)

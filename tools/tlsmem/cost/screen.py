@@ -1,5 +1,6 @@
 """A stack's costs on one screen of 80 columns."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -92,7 +93,21 @@ def explain_lines(costs: StackCosts, roles: Sequence[Role], among: Sequence[Path
             bar = "█" * round(share * BAR_CELLS)
             lines.append(f"  {name:<34}{size:>11,.0f} B {share:>5.0%}  ")
             lines.append(f"{bar}\n", style=LIVE_IN_USE.colour)
+        if note := describe_sum(parts, costs.figure(role, LIVE_IN_USE)):
+            lines.append(f"\n{textwrap.fill(note, 78, initial_indent='  ', subsequent_indent='  ')}\n", style="dim")
     return lines
+
+
+def describe_sum(parts: dict[str, float], live: float | Missing) -> str | None:
+    """Return why the parts add up to more than the live heap of one more session; None where they do not."""
+    total = sum(parts.values())
+    if isinstance(live, Missing) or total - live < 1:
+        return None
+    return (
+        f"The parts add up to {total:,.0f} B, {total - live:,.0f} B more than the live heap of one more session: they "
+        "were recorded with few sessions, and count what the library keeps for a limited number of sessions only, as "
+        "a cache of sessions of fixed size."
+    )
 
 
 def largest_parts(parts: dict[str, float], number: int) -> list[tuple[str, float]]:
