@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from tlsmem.plan import find_model
 from tlsmem.plan.configuration import configure
-from tlsmem.plan.connection_model import ConnectionModel
+from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
 from tlsmem.plan.recordings import display_name, find_recordings
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell
 
@@ -45,11 +45,11 @@ class Comparison(NamedTuple):
 
 def planned_model(recording: Path) -> ConnectionModel:
     """Return the model that `plan --as nginx` takes. Raises ValueError with a sentence where it is not recorded."""
-    configuration = configure("nginx", "in-use", STACK)
+    wanted = ModelRequest(STACK, SUITE, "system", "server", configure("nginx", "in-use", STACK))
     among = find_recordings([recording])
-    found = find_model.choose_configured(STACK, SUITE, "system", "server", configuration, among)
+    found = find_model.find_model(wanted, among)
     if not found or found.live is None:
-        raise ValueError(find_model.why_not_configured(STACK, SUITE, "system", "server", configuration, among))
+        raise ValueError(find_model.describe_missing(wanted, among))
     return found
 
 

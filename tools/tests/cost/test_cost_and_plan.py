@@ -1,12 +1,15 @@
 """tools/cost.py and tools/plan.py print the same RSS of a session, for all that is recorded."""
 
+import contextlib
 import itertools
 
 import pytest
 
-from tlsmem.cli import plan as command
+from tlsmem.cli import cost, plan
+from tlsmem.config.choices import PLAN_SUITE
+from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_table import cost_table
-from tlsmem.cost.find_costs import find_costs, find_suites
+from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import answer, recordings
 from tlsmem.tables.table import MISSING, Cell
 
@@ -20,7 +23,7 @@ def table_rows(table) -> list[dict]:
 def recorded_costs(among) -> dict[tuple[str, str, str, str], str | None]:
     """RSS of a session with the library's defaults, by stack, suite, role and state; None where it is not recorded."""
     stacks = dict.fromkeys(stack for path in among for stack in recordings.stacks(path))
-    found = [find_costs(stack, suite, among) for stack in stacks for suite in find_suites(stack, among)]
+    found = [find_costs(stack, suite, among) for stack in stacks for suite in recordings.find_suites(stack, among)]
     rows = table_rows(cost_table(found, ("server", "client")))
     return {
         (row["stack"].value, row["suite"].value, row["role"].value, state): figure_text(row[key])
@@ -37,7 +40,7 @@ def figure_text(cell: Cell) -> str | None:
 def planned_bytes(stacks, suite: str, role: str, state: str) -> dict[str, str | None]:
     """E of a plan, by stack."""
     words = ["memory", "--connections", "1", "--suite", suite, "--role", role, "--state", state]
-    given = command.parser().parse_args([*words, *itertools.chain(*(("--stack", stack) for stack in stacks))])
+    given = plan.parser().parse_args([*words, *itertools.chain(*(("--stack", stack) for stack in stacks))])
     terms = next(table for table in answer.answer_memory(given).tables if table.name == "terms")
     return {row["stack"].value: figure_text(row["kept_bytes"]) for row in table_rows(terms)}
 
@@ -52,3 +55,16 @@ def test_a_plan_takes_the_rss_that_cost_prints():
         for stack in known.keys() - recorded.keys():
             with pytest.raises(ValueError):
                 planned_bytes([stack], *setting)
+
+
+@pytest.mark.parametrize(
+    ("stack", "suite"),
+    [("openssl@3.5.5", PLAN_SUITE), ("go@1.27.4", "tls13-rsa-aes128"), ("bearssl@0.6", "tls12-rsa-aes256")],
+)
+def test_without_a_suite_a_stack_that_lacks_the_usual_one_is_answered_in_its_own(stack, suite, capsys, monkeypatch):
+    assert recordings.usual_suite(stack, recordings.find_recordings(None)) == suite
+    for command, words in ((cost, [stack]), (plan, ["memory", "--connections", "1000", "--stack", stack])):
+        monkeypatch.setattr("sys.argv", ["command", *words])
+        with contextlib.suppress(SystemExit):
+            command.main()
+        assert suite_title(suite) in " ".join(capsys.readouterr().out.split())

@@ -26,14 +26,14 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.servers import servers
 from tlsmem.plan import find_model, recordings
 from tlsmem.plan.configuration import Configuration, configure
-from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED
+from tlsmem.plan.connection_model import BY_RATIO, MEASURED, SUMMED, ModelRequest
 from tlsmem.schema.records import Record
 
 
 def model(tmp_path: Path, runs: list[Record], configuration: Configuration, allocator="system", role="server"):
     where = synthetic.write(tmp_path / "recording", runs)
     recordings.load_stack.cache_clear()
-    return find_model.choose_configured(STACK, SUITE, allocator, role, configuration, [where])
+    return find_model.find_model(ModelRequest(STACK, SUITE, allocator, role, configuration), [where])
 
 
 def plan(*words: str, where: Path) -> subprocess.CompletedProcess:
@@ -77,9 +77,9 @@ def test_handshakes_of_another_configuration_are_never_taken(tmp_path):
 def test_the_newest_recording_is_taken_and_one_with_handshakes_where_they_are_needed(tmp_path):
     newer = synthetic.write(tmp_path / "newer", default_runs(handshakes=False))
     older = synthetic.write(tmp_path / "older", default_runs())
-    names = (STACK, SUITE, "system", "server", Configuration(), [newer, older])
-    assert find_model.choose_configured(*names).origin == newer
-    assert find_model.choose_configured(*names, handshakes=True).origin == older
+    wanted = ModelRequest(STACK, SUITE, "system", "server", Configuration())
+    assert find_model.find_model(wanted, [newer, older]).origin == newer
+    assert find_model.find_model(wanted, [newer, older], handshakes=True).origin == older
 
 
 @pytest.mark.parametrize("retained", [0.0, 0.4, 1.0])

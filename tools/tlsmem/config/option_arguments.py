@@ -24,6 +24,7 @@ RATE = Parsed(amounts.parse_rate, "a rate: `500/s`")
 POSITIVE_RATE = Parsed(amounts.parse_positive_rate, "a rate above 0: `500/s`")
 SHARE = Parsed(amounts.parse_share, "a share: `5%`, or a number")
 ONE_RECORDING = "a directory under data/, or one of its files"
+USUAL_SUITE = Words(f"{choices.PLAN_SUITE}; of a stack that lacks it, one that it has")
 ARE_TABLED = ("tabulate", "compare")
 
 SHARED_ARGUMENTS = (  # of several commands
@@ -467,7 +468,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     # cost
     Option("stacks", "a library, or a stack of memtest/stacks.toml", nargs="*", commands=each("cost"), metavar="STACK"),
-    Option("--suite", "of these sessions", commands={"cost": "tls13-rsa-aes256"}, metavar="SUITE"),
+    Option("--suite", "of these sessions", commands={"cost": USUAL_SUITE}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
     Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
     Option("--page", "one library's page: its costs, reasons, releases and options", Flag(), commands=each("cost")),
@@ -528,7 +529,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option(
         "--suite",
         "protocol, cipher, group and certificate (memtest/suites.toml)",
-        commands=each(*PLANS, default=choices.PLAN_SUITE),
+        commands=each(*PLANS, default=USUAL_SUITE),
     ),
     Option(
         "--allocator", "system (glibc malloc), jemalloc, mimalloc or tcmalloc", commands=each(*PLANS, default="system")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tlsmem.config import choices
 from tlsmem.config.suite_variants import LIBRARY, name_variant, split_variant
 from tlsmem.plan import recordings
 from tlsmem.profile import sites_reader
@@ -17,7 +18,7 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.selection import select
 from tlsmem.stats.series import Setting
 
-SUITE = "tls13-rsa-aes256"
+SUITE = choices.PLAN_SUITE
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,12 @@ def find_costs(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
 
 
 def find_costs_or_like(stack: str, suite: str, among: Sequence[Path]) -> StackCosts:
-    """Return the costs in the suite; where they are not recorded, in the stack's own newest protocol and cipher.
-
-    A stack may lack the suite: Go chooses AES-128 in TLS 1.3, and LibreSSL 3.1 and BearSSL have TLS 1.2 only."""
+    """Return the costs in the suite; where they are not recorded, in the stack's usual one."""
     found = find_costs(stack, suite, among)
-    if not found.recording:
-        for other in sorted(find_suites(stack, among), reverse=True):
-            instead = find_costs(stack, other, among)
-            if instead.recording:
-                return instead
-    return found
+    if found.recording:
+        return found
+    usual = find_costs(stack, recordings.usual_suite(stack, among), among)
+    return usual if usual.recording else found
 
 
 def is_in_use(run: Record, suite: str) -> bool:
@@ -123,9 +120,3 @@ def sum_parts(
                 by_bucket = sums.live_by_bucket(phase, role)
                 return {bucket: sum_bytes / sums.sessions for bucket, (sum_bytes, _) in by_bucket.items()}
     return {}
-
-
-def find_suites(stack: str, among: Sequence[Path]) -> list[str]:
-    """Return the suites in which the stack is recorded in use."""
-    runs = (run for path in among for run in recordings.load_stack(path, stack) if run.scenario == "memory")
-    return list(dict.fromkeys(split_variant(run.suite)[0] for run in runs if has_full_records(run)))

@@ -141,7 +141,7 @@ def answer_haproxy(given: argparse.Namespace) -> Answer:
 
 def answer_check(given: argparse.Namespace) -> Answer:
     stacks = requested_stacks(argparse.Namespace(**vars(given) | {"server": None}))
-    suite = find_model.check_suite(given.suite)
+    suite = find_model.check_suite(given.suite or choices.PLAN_SUITE)
     return check_answer.answer_check(stacks, suite, recordings.find_recordings(given.recording))
 
 

@@ -7,6 +7,7 @@ from live heap."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.config.suite_variants import LOW_MEMORY
 from tlsmem.plan.configuration import Configuration
@@ -25,6 +26,16 @@ MEASURED = "measured"
 SUMMED = "sum: a server and a client session, each measured in a process of its own"
 BY_RATIO = "estimate: measured under glibc malloc, times the ratio of peak RSS under the two allocators"
 RSS_CLOSED = session_cost.rss_at_end("closed")
+
+
+class ModelRequest(NamedTuple):
+    """Of what a model is wanted. `role`: client, server or both."""
+
+    stack: str
+    suite: str
+    allocator: str
+    role: str
+    configuration: Configuration
 
 
 @dataclass(frozen=True)
@@ -110,10 +121,9 @@ def select_runs(runs: Sequence[Record], stack: str, suite: str) -> Selection | N
     return select(found, [stack], [suite]) if found else None
 
 
-def fit_configuration(
-    runs: Sequence[Record], stack: str, suite: str, allocator: str, role: str, configuration: Configuration
-) -> ConnectionModel | None:
+def fit_configuration(runs: Sequence[Record], wanted: ModelRequest) -> ConnectionModel | None:
     """Return the model of the role's process in the configuration; None where it was not recorded."""
+    stack, suite, allocator, role, configuration = wanted
     selection = select_runs(runs, stack, configuration.variant(suite))
     narrow = find_series(selection, allocator, role, "full", narrow=True) if selection else None
     waiting = slope_at(narrow, configuration.phase) if narrow else None

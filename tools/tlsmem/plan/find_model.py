@@ -8,71 +8,52 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions
 from tlsmem.plan import recordings
 from tlsmem.plan.combined_model import add_roles, convert_allocator
-from tlsmem.plan.configuration import Configuration, recording_commands
-from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, fit_configuration
+from tlsmem.plan.configuration import recording_commands
+from tlsmem.plan.connection_model import SYSTEM, ConnectionModel, ModelRequest, fit_configuration
 
 
-def choose_model(
-    stack: str,
-    suite: str,
-    allocator: str,
-    role: str,
-    configuration: Configuration,
-    among: Sequence[Path],
-    handshakes: bool = False,
-) -> ConnectionModel:
-    """Return the model in the configuration; `handshakes`: with H. Raises ValueError with the command to record it."""
-    found = choose_configured(stack, suite, allocator, role, configuration, among, handshakes)
+def choose_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> ConnectionModel:
+    """Return the wanted model; `handshakes`: with H. Raises ValueError with the command to record it."""
+    found = find_model(wanted, among, handshakes)
     if not found:
-        raise ValueError(why_not_configured(stack, suite, allocator, role, configuration, among))
+        raise ValueError(describe_missing(wanted, among))
     if handshakes and found.handshake is None:
         raise ValueError(
-            f"{stack}, {configuration.variant(suite)}: what a handshake adds is not recorded. To record it: "
-            f'tools/measure.py c10k-in-use --stacks "{stack}" --suites {suite}'
+            f"{wanted.stack}, {wanted.configuration.variant(wanted.suite)}: what a handshake adds is not recorded. "
+            f'To record it: tools/measure.py c10k-in-use --stacks "{wanted.stack}" --suites {wanted.suite}'
         )
     return found
 
 
-def choose_configured(
-    stack: str,
-    suite: str,
-    allocator: str,
-    role: str,
-    configuration: Configuration,
-    among: Sequence[Path],
-    handshakes: bool = False,
-) -> ConnectionModel | None:
-    """Return the newest model in this configuration; None where there is none.
+def find_model(wanted: ModelRequest, among: Sequence[Path], handshakes: bool = False) -> ConnectionModel | None:
+    """Return the newest model of what is wanted; None where there is none.
 
     `handshakes`: the newest with H, where one has it. Not recorded directly: the sum of both roles, or another
     allocator by ratio."""
     found = []
     for path in among:
-        runs = recordings.load_stack(path, stack)
-        if one := fit_configuration(runs, stack, suite, allocator, role, configuration):
+        if one := fit_configuration(recordings.load_stack(path, wanted.stack), wanted):
             found.append(replace(one, origin=path))
     if found:
         complete = [one for one in found if one.handshake is not None] if handshakes else []
         return (complete or found)[0]
-    if role == "both":
-        server, client = (
-            choose_configured(stack, suite, allocator, one, configuration, among, handshakes)
-            for one in ("server", "client")
-        )
+    if wanted.role == "both":
+        server, client = (find_model(wanted._replace(role=one), among, handshakes) for one in ("server", "client"))
         return add_roles(server, client) if server and client else None
-    if allocator != SYSTEM:
-        system = choose_configured(stack, suite, SYSTEM, role, configuration, among, handshakes)
+    if wanted.allocator != SYSTEM:
+        system = find_model(wanted._replace(allocator=SYSTEM), among, handshakes)
         converted = (
-            convert_allocator(system, allocator, recordings.load_stack(path, stack)) for path in among if system
+            convert_allocator(system, wanted.allocator, recordings.load_stack(path, wanted.stack))
+            for path in among
+            if system
         )
         return next(filter(None, converted), None)
     return None
 
 
-def why_not_configured(
-    stack: str, suite: str, allocator: str, role: str, configuration: Configuration, among: Sequence[Path]
-) -> str:
-    """Return why there is no model of the configuration: it is not recorded, or could not be measured."""
+def describe_missing(wanted: ModelRequest, among: Sequence[Path]) -> str:
+    """Return why there is no such model: it is not recorded, or could not be measured."""
+    stack, suite, allocator, role, configuration = wanted
     known = [run for path in among for run in recordings.load_stack(path, stack) if run.scenario == "memory"]
     if not known:
         return recordings.describe_unknown(stack, among)

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
+from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import newest_releases
 from tlsmem.config.releases import group_by_library
+from tlsmem.config.suite_variants import split_variant
 from tlsmem.schema import read_records
+from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
 from tlsmem.schema.records import Record
 
@@ -69,3 +72,18 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
         return releases[name][-1]
     known = list(dict.fromkeys([*newest, *releases, *there]))
     raise ValueError(f"{name}: no recording has it{suggest_nearest(name, known)}")
+
+
+def find_suites(stack: str, among: Sequence[Path]) -> list[str]:
+    """Return the suites in which sessions of the stack in use were measured."""
+    runs = (run for path in among for run in load_stack(path, stack))
+    found = (run for run in runs if (run.scenario, run.status) == ("memory", "measured") and has_full_records(run))
+    return list(dict.fromkeys(split_variant(run.suite)[0] for run in found))
+
+
+def usual_suite(stack: str, among: Sequence[Path]) -> str:
+    """Return the suite of plans and costs where none is named: the usual one, else one that the stack can do.
+
+    Go chooses AES-128 in TLS 1.3; LibreSSL 3.1 and BearSSL have TLS 1.2 only."""
+    there = find_suites(stack, among)
+    return PLAN_SUITE if PLAN_SUITE in there else max(there, default=PLAN_SUITE)

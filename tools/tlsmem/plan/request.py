@@ -8,7 +8,7 @@ from tlsmem.plan import assumptions, capacity, find_model, recordings
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration, configure
-from tlsmem.plan.connection_model import ConnectionModel
+from tlsmem.plan.connection_model import ConnectionModel, ModelRequest
 
 
 class ImpossibleRequest(Exception):
@@ -33,9 +33,9 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
 def requested_model(given: argparse.Namespace, stack: str, role: str, handshakes: bool) -> ConnectionModel:
     """Return the model that --as and --state ask for; `handshakes`: with H. Raises ValueError with a sentence."""
     among = recordings.find_recordings(given.recording)
-    suite = find_model.check_suite(given.suite)
-    configuration = configure(given.server, given.state, stack)
-    return find_model.choose_model(stack, suite, given.allocator, role, configuration, among, handshakes)
+    suite = find_model.check_suite(given.suite) if given.suite else recordings.usual_suite(stack, among)
+    wanted = ModelRequest(stack, suite, given.allocator, role, configure(given.server, given.state, stack))
+    return find_model.choose_model(wanted, among, handshakes)
 
 
 def requested_case(given: argparse.Namespace, stack: str, handshakes: bool = True) -> Case:
@@ -59,8 +59,8 @@ def state_price(
     if configuration == model.configuration:
         return price_model(given, model)
     among = recordings.find_recordings(given.recording)
-    names = (model.stack, model.suite, model.allocator, model.role)
-    found = find_model.choose_configured(*names, configuration, among, handshakes)
+    wanted = ModelRequest(model.stack, model.suite, model.allocator, model.role, configuration)
+    found = find_model.find_model(wanted, among, handshakes)
     return price_model(given, found) if found else None
 
 

@@ -12,7 +12,7 @@ from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import libraries, library_key, newest_releases, sort_by_library
 from tlsmem.config.releases import version
 from tlsmem.config.suite_title import suite_title
-from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts, find_suites
+from tlsmem.cost.find_costs import SUITE, StackCosts, find_costs_or_like, find_parts
 from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, format_bytes
 from tlsmem.plan import recordings as recorded
 from tlsmem.report import inventory_section
@@ -56,7 +56,7 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
 def chooser_data(among: Sequence[Path]) -> dict:
     """Return the choices, the figures behind them, and what the page opens with."""
     stacks = list(dict.fromkeys(stack for path in among for stack in recorded.stacks(path)))
-    recorded_suites = {suite for stack in stacks for suite in find_suites(stack, among)}
+    recorded_suites = {suite for stack in stacks for suite in recorded.find_suites(stack, among)}
     suites = sorted(recorded_suites, key=lambda suite: (suite != SUITE, suite))
     pairs = [(suite, find_costs_or_like(stack, suite, among)) for stack in stacks for suite in suites]
     found = [(suite, costs) for suite, costs in pairs if costs.recording]
