@@ -166,8 +166,11 @@ docs: build/docs-venv/ready ## the documentation as a site, in build/docs; a lin
 	@build/docs-venv/bin/sphinx-build -q -W --keep-going -b html -d build/docs-cache docs build/docs
 	@echo 'docs: build/docs/index.html'
 
+.PHONY: setup-core
+setup-core: .venv/core ## those of heap.py, inspect_heaptrack.py, gate.py, cost.py and the builds: under 100 MB
+
 .PHONY: setup
-setup: .venv/ready ## the Python packages that the commands need, in .venv
+setup: .venv/ready ## the Python packages that all commands need, in .venv
 
 .PHONY: setup-dev
 setup-dev: .venv/ready-dev ## and those that tests and linters need
@@ -215,18 +218,25 @@ offline-check := GOPROXY=off #
 stacks-mem stacks-check stacks-throughput stacks-handshake: stacks-%:
 	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
 
+PIP_INSTALL := .venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes # Python compiles what it imports
 stack-profile:
 	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX)
 
-.venv/ready: tools/requirements.txt
+.venv/core: tools/requirements-core.txt
 	@echo 'setup: Python packages into .venv'
 	@rm -rf .venv && python3 -m venv .venv # not --clear, which would empty what a link points to
-	@.venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt >&2 # Python compiles what it imports
+	@.venv/bin/pip uninstall -q -y setuptools # of venv; what needs it asks for a version of its own
+	@$(PIP_INSTALL) -r tools/requirements-core.txt >&2
+	@touch $@
+
+.venv/ready: tools/requirements.txt .venv/core
+	@echo 'setup: Python packages of tables, pictures and the report into .venv'
+	@$(PIP_INSTALL) -r tools/requirements.txt >&2
 	@touch $@
 
 .venv/ready-dev: tools/requirements-dev.txt .venv/ready
 	@echo 'setup-dev: Python packages of tests and linters into .venv'
-	@.venv/bin/pip install --disable-pip-version-check --require-hashes -r tools/requirements-dev.txt >&2
+	@$(PIP_INSTALL) -r tools/requirements-dev.txt >&2
 	@touch $@
 
 build/docs-venv/ready: tools/requirements-docs.txt

@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import re
+import subprocess
 import sys
 
 import pytest
@@ -19,6 +20,11 @@ def read_pins(name):
     return dict(re.findall(r"^([\w-]+)==(\S+)", (TOOLS / name).read_text(), re.MULTILINE))
 
 
+def distribution_name(name):
+    """As files of requirements write it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def find_imports(files):
     """First words of all that these files import, wherever in the file; the standard library's left out."""
     found = set()
@@ -33,21 +39,65 @@ def find_imports(files):
 
 def test_what_commands_import_is_among_their_packages():
     distributions = importlib.metadata.packages_distributions()
-    needed = {distributions[module][0].lower().replace("_", "-") for module in find_imports(COMMANDS)}
-    assert needed and needed <= set(read_pins("requirements.txt"))
+    needed = {distribution_name(distributions[module][0]) for module in find_imports(COMMANDS)}
+    assert needed and needed <= read_pins("requirements.txt").keys() | read_pins("requirements-core.txt").keys()
 
 
 @pytest.mark.parametrize("name", ["pytest", "pytest-xdist", "hypothesis", "syrupy", "ruff", "import-linter", "mypy"])
 def test_tests_and_linters_are_not_installed_for_a_report(name):
-    assert name in read_pins("requirements-dev.txt") and name not in read_pins("requirements.txt")
+    commands = read_pins("requirements.txt") | read_pins("requirements-core.txt")
+    assert name in read_pins("requirements-dev.txt") and name not in commands
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "requirements-docs", "requirements-pages"])
+@pytest.mark.parametrize("name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-pages")])
 def test_each_package_is_pinned_by_hash(name):
     blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
     assert blocks and all("--hash=sha256:" in block for block in blocks)
 
 
-def test_both_files_ask_for_the_same_version_of_what_both_need():
-    commands, developers = read_pins("requirements.txt"), read_pins("requirements-dev.txt")
-    assert all(commands[name] == version for name, version in developers.items() if name in commands)
+def test_all_files_ask_for_the_same_version_of_what_they_share():
+    pins = [read_pins(f"requirements{name}.txt") for name in ("-core", "", "-dev")]
+    versions = {(name, version) for one in pins for name, version in one.items()}
+    assert len(dict(versions)) == len(versions)
+
+
+RECORDING = ROOT / "data/2026-11-23-amd-epyc-p4068"
+PROFILE = ROOT / "data/2026-11-21-amd-epyc-2/profiles/openssl@3.5.5.tls13-rsa-aes256.1000.heaptrack.zst"
+BUDGETS = """
+[[budget]]
+stack = "openssl@3.5.5"
+suite = "tls13-rsa-aes256"
+role = "server"
+phase = "established"
+meter = "heap"
+limit = "+0 B"
+
+[[budget]]
+stack = "openssl@3.5.5"
+suite = "tls13-rsa-aes256"
+role = "server"
+meter = "handshakes"
+limit = "1/s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "status"),
+    [
+        ("cost", ["openssl"], 0),
+        ("cost", ["--format", "json"], 0),
+        ("gate", ["budget.toml", "--recording", RECORDING], 0),
+        ("inspect_heaptrack", [PROFILE], 0),
+        ("heap", ["--", "/bin/true"], 0),
+        ("tabulate", [RECORDING, "--table", "rss"], 1),  # intervals need scipy: the packages are away indeed
+    ],
+)
+def test_what_a_ci_runs_needs_the_core_packages_only(tmp_path, command, words, status):
+    (tmp_path / "budget.toml").write_text(f'baseline = "{RECORDING}"\n{BUDGETS}')
+    modules = importlib.metadata.packages_distributions()
+    others = read_pins("requirements.txt").keys() - read_pins("requirements-core.txt").keys()
+    away = {module: None for module, names in modules.items() if distribution_name(names[0]) in others}
+    script = f"import sys; sys.path.insert(0, {str(TOOLS)!r}); sys.modules.update({away!r}); import runpy; "
+    script += f"sys.argv[0] = {command!r}; from tlsmem.cli.{command} import main; main()"
+    done = subprocess.run([sys.executable, "-c", script, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr

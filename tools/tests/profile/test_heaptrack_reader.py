@@ -4,7 +4,7 @@ import gzip
 from collections import Counter
 
 import pytest
-import zstandard
+from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -106,7 +106,7 @@ def test_what_a_module_allocated_by_itself_is_told_apart(tmp_path):
     assert allocated_by_module(profile, profile.moments[END], "libunwind") == LiveHeap(0, 0)
 
 
-PACKS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress, "plain": bytes}
+PACKS = {"gzip": gzip.compress, "zstd": zstd.compress, "plain": bytes}
 
 
 @pytest.mark.parametrize("pack", PACKS)

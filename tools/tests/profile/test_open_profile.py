@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import zstandard
+from backports import zstd
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -90,7 +90,7 @@ def written(folder: Path, content: bytes | str, name: str = "file") -> Path:
 
 
 @pytest.mark.parametrize("form", MOMENTS)
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
 def test_the_form_is_told_by_content_and_not_by_name(tmp_path, form, pack):
     told = []
     found = open_profile(written(tmp_path, pack(FORMS[form]), "profile.of.what"), told.append)
@@ -222,7 +222,7 @@ CORPUS = {
     "gzip of junk": gzip.compress(bytes(range(256)) * 20),
     "gzip, cut off": gzip.compress(b"")[:5],
     "gzip of nothing": gzip.compress(b""),
-    "zstd of junk": zstandard.compress(bytes(range(256)) * 20),
+    "zstd of junk": zstd.compress(bytes(range(256)) * 20),
     "zstd in name only": b"\x28\xb5\x2f\xfd" + b"\xff" * 100,
     "zip of junk": zipped(**{"a.json": "junk"}),
     "zip of nothing": b"PK\x05\x06" + b"\x00" * 18,
@@ -304,7 +304,7 @@ class Drawn:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=400)
 @example("heaptrack", bytes, Drawn(62, 4, False))
 @example("heaptrack", bytes, Drawn(62, 0, False))
-@given(st.sampled_from(sorted(FORMS)), st.sampled_from([bytes, gzip.compress, zstandard.compress]), st.data())
+@given(st.sampled_from(sorted(FORMS)), st.sampled_from([bytes, gzip.compress, zstd.compress]), st.data())
 def test_no_damage_is_worse_than_a_sentence(tmp_path, form, pack, data):
     whole = pack(FORMS[form])
     at = data.draw(st.integers(0, len(whole) - 1))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-import zstandard
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +51,7 @@ def test_sealing_keeps_every_byte_and_says_what_there_is(recording):
         known = made.files[f"{stack}.jsonl.zst"]
         assert (known.plain_bytes, known.sha256) == (len(content), hashlib.sha256(content).hexdigest())
         packed = (recording / f"{stack}.jsonl.zst").read_bytes()
-        assert zstandard.ZstdDecompressor().decompress(packed) == content
+        assert zstd.decompress(packed) == content
     assert list(seal_recording.verify(recording)) == []
 
 
@@ -81,8 +81,8 @@ def test_a_flipped_bit_in_a_sealed_file_is_found(tmp_path_factory, place, bit):
     content[place % len(content)] ^= 1 << bit
     file.write_bytes(content)
     plain = None
-    with contextlib.suppress(EOFError, zstandard.ZstdError):
-        plain = recording_files.unpack(bytes(content))
+    with contextlib.suppress(zstd.ZstdError):
+        plain = zstd.decompress(bytes(content))
     if plain == b"".join(run.to_json_line() for run in RUNS[:2]):
         return  # a bit that says nothing of the content, such as an unused one of the head
     (failure,) = seal_recording.verify(directory)
@@ -140,8 +140,8 @@ def test_runs_beside_a_sealed_recording_are_not_passed_over(recording):
 def edited(recording) -> None:
     """Packed again with a changed figure, which is no damage of zstd's."""
     file = recording / "null@c.jsonl.zst"
-    content = recording_files.unpack(file.read_bytes()).replace(b'"repeat":1', b'"repeat":2')
-    file.write_bytes(zstandard.compress(content))
+    content = zstd.decompress(file.read_bytes()).replace(b'"repeat":1', b'"repeat":2')
+    file.write_bytes(zstd.compress(content))
 
 
 def recounted(recording) -> None:

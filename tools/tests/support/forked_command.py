@@ -39,7 +39,7 @@ PACKAGES = (
     "scipy.stats",
     "statistics",
     "tomllib",
-    "zstandard",
+    "backports.zstd",
 )
 TOOLS = Path(__file__).resolve().parents[2]
 REQUEST_BYTES = 1 << 20

@@ -6,6 +6,8 @@ A command parses its arguments with the standard library, and imports what must 
     venv.activate()
     from tlsmem.tables import tabulate
 
+A command that needs only the packages of requirements-core.txt says activate(core=True).
+
 Inside .venv this does nothing. Outside, the script starts again with .venv/bin/python, same arguments, same directory;
 without a .venv it says how to make one and exits with 2.
 """
@@ -18,19 +20,19 @@ from types import TracebackType
 from tlsmem.base.paths import ROOT
 
 
-def activate(root: Path = ROOT) -> None:
+def activate(root: Path = ROOT, core: bool = False) -> None:
     """Start the script again with the Python of `root`/.venv, unless it runs there already.
+
+    `core`: the packages of requirements-core.txt are enough.
 
     Exits with 2 and a sentence when the environment is not there or not complete."""
     sys.excepthook = handle_uncaught
     forget_zero_columns()
     environment = root / ".venv"
-    if Path(sys.prefix).resolve() == environment.resolve():
-        return
     python = environment / "bin/python"
-    # `ready` is written last: an environment that is half made is none.
+    # The file is written last: an environment that is half made is none.
     try:
-        is_ready = (environment / "ready").exists() and os.access(python, os.X_OK)
+        is_ready = (environment / ("core" if core else "ready")).exists() and os.access(python, os.X_OK)
     except PermissionError:
         print(
             f"memtest: {environment}: you may not read the Python packages there: have its owner allow it, or run "
@@ -39,9 +41,11 @@ def activate(root: Path = ROOT) -> None:
         )
         sys.exit(2)
     if not is_ready:
-        print("memtest: the Python packages are not installed: run `make setup` in the repository", file=sys.stderr)
+        target = "setup-core" if core else "setup"
+        print(f"memtest: the Python packages are not installed: run `make {target}` in the repository", file=sys.stderr)
         sys.exit(2)
-    os.execv(python, [str(python), *sys.orig_argv[1:]])
+    if Path(sys.prefix).resolve() != environment.resolve():
+        os.execv(python, [str(python), *sys.orig_argv[1:]])
 
 
 def forget_zero_columns() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import zstandard
+from backports import zstd
 
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.build.stamps import sha256
@@ -56,8 +56,7 @@ def restore(kind: str, key: str, folder: Path, title: str) -> bool:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         with (
-            open(entry, "rb") as file,
-            zstandard.ZstdDecompressor().stream_reader(file) as packed,
+            zstd.open(entry) as packed,
             tarfile.open(fileobj=packed, mode="r|") as archive,
         ):
             archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
@@ -86,8 +85,7 @@ def store(kind: str, key: str, folder: Path, files: Iterable[Path]) -> None:
 
 def pack(made: Path, folder: Path, files: Iterable[Path]) -> None:
     with (
-        open(made, "wb") as file,
-        zstandard.ZstdCompressor().stream_writer(file) as packed,
+        zstd.open(made, "wb") as packed,
         tarfile.open(fileobj=packed, mode="w|") as archive,
     ):
         for one in sorted(files):

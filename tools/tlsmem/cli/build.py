@@ -41,7 +41,7 @@ def main() -> None:
             asked.error(wrong)
     except toml_tables.Unreadable:
         pass  # definitions.check() says it
-    venv.activate()
+    venv.activate(core=True)
     from tlsmem.build import build_stacks
 
     build_stacks.run_and_exit(given)

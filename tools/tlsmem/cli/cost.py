@@ -25,7 +25,7 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
-    venv.activate()
+    venv.activate(core=True)
     from tlsmem.cost import cost_command
 
     try:

@@ -30,7 +30,7 @@ def main() -> None:
     option_check.check_definitions_or_exit()
     if target := given.out or given.new_baseline:
         repository.check_recording_or_exit(target)
-    venv.activate()
+    venv.activate(core=True)
     from tlsmem.gate import judge
 
     judge.ended(given, asked)

@@ -37,7 +37,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
 
 def main() -> None:
     given = parsed(sys.argv[1:])
-    venv.activate()
+    venv.activate(core=True)
     from tlsmem.cli import heap_meter
 
     heap_meter.run(given)

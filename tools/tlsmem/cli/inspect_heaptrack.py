@@ -72,7 +72,7 @@ def main() -> None:
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(2)
-    venv.activate()
+    venv.activate(core=True)
     from tlsmem.explore import inspect_profile
 
     inspect_profile.ended(given, asked)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import zstandard
+from backports import zstd
 
 from tlsmem.profile.errors import Unreadable
 
@@ -38,7 +38,7 @@ def read_chunks(file: Path | str, progress: Progress | None = None) -> Iterator[
                     yield chunk
                     if progress:
                         progress(packed.tell())
-            except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError):
+            except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError):
                 raise TornFile(packed.tell(), os.fstat(packed.fileno()).st_size) from None
     except OSError as error:
         raise Unreadable(f"{file}: cannot read it: {error.strerror or error}") from None
@@ -61,7 +61,7 @@ def unpacked(packed: BinaryIO) -> Iterator[bytes]:
     start = packed.read(len(ZSTD))
     packed.seek(0)
     if start == ZSTD:
-        return gathered(zstd(packed))
+        return gathered(read_frames(packed))
     return read(gzip.GzipFile(fileobj=packed) if start.startswith(GZIP) else packed)
 
 
@@ -71,12 +71,12 @@ def read(content: BinaryIO) -> Iterator[bytes]:
         yield chunk
 
 
-def zstd(packed: BinaryIO) -> Iterator[bytes]:
-    """Frame after frame. Not by a stream_reader, which takes the end of a file that is cut off for the content's."""
+def read_frames(packed: BinaryIO) -> Iterator[bytes]:
+    """Frame after frame. Not by a ZstdFile, which reads the end of a file that is cut off for the content's."""
     frame = None
     while rest := packed.read(PIECE):
         while rest:
-            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            frame = frame or zstd.ZstdDecompressor()
             yield frame.decompress(rest)
             rest = frame.unused_data
             if frame.eof:
@@ -94,7 +94,7 @@ def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
             if held.tell() >= CHUNK:
                 yield held.getvalue()
                 held = io.BytesIO()
-    except (EOFError, zstandard.ZstdError):
+    except (EOFError, zstd.ZstdError):
         yield held.getvalue()
         raise
     yield held.getvalue()

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-import zstandard
+from backports import zstd
 
 from tlsmem.base.repository import MANIFEST
 from tlsmem.schema.manifest import BadRecording, load_manifest
@@ -89,26 +89,14 @@ def unpack_content(file: Path, content: bytes) -> bytes:
     """Return the plain content of a file with these bytes. Raises BadRecording when it is not what was sealed."""
     if file.name.endswith(SEALED):
         try:
-            content = unpack(content)
-        except (zstandard.ZstdError, EOFError):
+            content = zstd.decompress(content)
+        except zstd.ZstdError:
             raise BadRecording(f"{file}: the sealed recording is damaged or cut off; {RESTORE}") from None
     manifest = load_manifest(file.parent)
     known = manifest.files.get(f"{stack_name(file)}{SEALED}") if manifest else None
     if known and not known.matches(content):
         raise BadRecording(f"{file}: was changed after it was sealed: {MANIFEST} has another checksum; {RESTORE}")
     return content
-
-
-def unpack(packed: bytes) -> bytes:
-    """Return the content of all zstd frames. Raises EOFError when the last is cut off, ZstdError when one is broken."""
-    pieces = []
-    while True:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        pieces.append(frame.decompress(packed))
-        if not frame.eof:
-            raise EOFError
-        if not (packed := frame.unused_data):
-            return b"".join(pieces)
 
 
 Lines = list[tuple[int, bytes]]  # number (from 1) and bytes of each line that is a record

@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Iterable
 from typing import Annotated, Protocol
 
-from hdrh.histogram import HdrHistogram
 from pydantic import AfterValidator, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from tlsmem.schema.harness_output import Meter, Model, Part, PartName, Scenario, Thread
@@ -18,6 +17,8 @@ ENVELOPE_BYTES = 8  # a cookie and a length
 
 def encode_histogram(counts: Iterable[tuple[int, int]]) -> str:
     """Return HdrHistogram's text of (ns, how many intervals took them); an interval above an hour counts as an hour."""
+    from hdrh.histogram import HdrHistogram  # not among the packages of tools/requirements-core.txt
+
     made = HdrHistogram(1, LONGEST_NS, DIGITS)
     for value_ns, count in counts:
         made.record_value(min(value_ns, LONGEST_NS), count)

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import zstandard
+from backports import zstd
 
 from tlsmem.base.paths import ROOT
 from tlsmem.profile.capture.portable_paths import make_portable
@@ -34,7 +34,7 @@ async def interpret(about: str, raw: Path, file: Path, limit_s: float) -> None:
     try:
         async with asyncio.timeout(limit_s), run_interpreter() as process:
             feeding = asyncio.create_task(feed(process.stdin, raw))
-            with file.open("wb") as packed, zstandard.ZstdCompressor(level=LEVEL).stream_writer(packed) as to:
+            with zstd.open(file, "wb", level=LEVEL) as to:
                 async for lines in read_whole_lines(process.stdout):
                     to.write(make_paths_relative(lines))
             await feeding

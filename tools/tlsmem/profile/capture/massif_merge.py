@@ -1,7 +1,7 @@
 """One massif file out of several of one run: a snapshot of each phase, and the peak of the whole run in its place."""
 
+from io import BufferedIOBase, NamedTuple
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
 
 from tlsmem.profile.capture.portable_paths import make_portable
 from tlsmem.profile.errors import Unreadable
@@ -18,7 +18,7 @@ class Part(NamedTuple):
     lines: list[bytes]
 
 
-def merge_snapshots(whole: Path, phases: list[Path], to: BinaryIO, root: Path) -> None:
+def merge_snapshots(whole: Path, phases: list[Path], to: BufferedIOBase, root: Path) -> None:
     """Into `to`: the header of `whole`, all snapshots of `phases` and the peak of `whole`, numbered in order of time.
 
     Places below `root` are written relative to it. Unreadable, with a sentence, when a part is not as massif writes it.
@@ -50,5 +50,5 @@ def read(file: Path) -> tuple[list[bytes], list[Part]]:
     return lines[: len(HEADER)], found
 
 
-def write(to: BinaryIO, lines: list[bytes], root: Path) -> None:
+def write(to: BufferedIOBase, lines: list[bytes], root: Path) -> None:
     to.write(make_portable(b"".join(line + b"\n" for line in lines), root))

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import zstandard
+from backports import zstd
+from backports.zstd import CompressionParameter
 
 from tlsmem.base.paths import ROOT
 from tlsmem.profile.capture import massif_merge, profiled_run, profilers
@@ -18,7 +19,11 @@ from tlsmem.run import cpu_slots
 from tlsmem.run.preload import HEAP_METER
 from tlsmem.run.runner import Runner
 
-WINDOW_BITS = 25  # 32 MiB: snapshots of phases are much alike, and zstandard finds one in the other
+MASSIF: dict[int, int] = {
+    CompressionParameter.compression_level: 9,
+    CompressionParameter.window_log: 25,  # 32 MiB: snapshots of phases are much alike, and zstd finds one in the other
+    CompressionParameter.enable_long_distance_matching: 1,
+}
 
 Told = Callable[[int, int], None]  # runs made, of so many
 
@@ -69,9 +74,7 @@ async def massif(subject: Subject, folder: Path, cpus: list[Cpu], told: Told = u
         raise CaptureFailed(
             f"massif: it wrote {wrong}: is {profilers.MARKS_LIBRARY} current? run `make {profilers.MARKS_LIBRARY}`"
         )
-    parameters = zstandard.ZstdCompressionParameters.from_level(9, window_log=WINDOW_BITS, enable_ldm=True)
-    compressor = zstandard.ZstdCompressor(compression_params=parameters)
-    with (folder / "joined").open("wb") as packed, compressor.stream_writer(packed, closefd=False) as to:
+    with zstd.open(folder / "joined", "wb", options=MASSIF) as to:
         massif_merge.merge_snapshots(folder / "whole", parts, to, ROOT)
     named = zip(made.phases, trees, strict=True)
     xtree = pack(folder / "xtrees", {f"callgrind.out.{phase}": tree for phase, tree in named})
