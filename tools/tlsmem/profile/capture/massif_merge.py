@@ -1,7 +1,8 @@
 """One massif file out of several of one run: a snapshot of each phase, and the peak of the whole run in its place."""
 
-from io import BufferedIOBase, NamedTuple
+from io import BufferedIOBase
 from pathlib import Path
+from typing import NamedTuple
 
 from tlsmem.profile.capture.portable_paths import make_portable
 from tlsmem.profile.errors import Unreadable
