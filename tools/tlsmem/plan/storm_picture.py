@@ -15,7 +15,7 @@ from tlsmem.plan.amounts import format_size
 from tlsmem.plan.case import describe_allocator
 from tlsmem.plan.storm_answer import StormResult, format_seconds
 from tlsmem.plots import picture
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.picture import STYLE, add_title_and_legend
 

@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config.libraries import library_name, stack_title
 from tlsmem.plots import in_use, plot_command
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Role
@@ -21,7 +20,6 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import RuntimeFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 
 ROW_INCHES = 0.245
@@ -96,12 +94,6 @@ def describe_range(rows: list[StackRow], role: Role) -> str:
     return f"An established {role} session: {' to '.join(dict.fromkeys(ends[:1] + ends[-1:]))}"
 
 
-def library_name(stack: str) -> str:
-    """Return the name of a stack's library; of one that is not known the stack itself."""
-    known = libraries().get(library_key(stack))
-    return known.name if known else stack
-
-
 def negotiated(selection: Selection, setting: Setting) -> str:
     """Return the suite, and what was agreed on in it."""
     agreed = next(one.negotiated for one in selection.records if one.negotiated)
@@ -111,8 +103,7 @@ def negotiated(selection: Selection, setting: Setting) -> str:
 def describe_recording(selection: Selection) -> str:
     """Say what was recorded, and which stacks have no bar."""
     names = ", ".join(dict.fromkeys(stack for stack, _ in unmeasured_stacks(selection)))
-    machine = describe_machine(selection.records[0]).partition(", path ")[0]
-    recorded = f"{machine}. Recorded {dates(selection.records)}."
+    recorded = describe_records(selection.records)
     return f"{recorded} Without a bar: {names}." if names else recorded
 
 

@@ -11,12 +11,13 @@ from tlsmem.config import definitions
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.releases import group_by_library
 from tlsmem.plan import recordings
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import add_frame, describe_records, points
 from tlsmem.plots.memory_panels import MarkerStyle
+from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.plots.timed.ratio_dots import draw_dot
 from tlsmem.schema.records import Record
-from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows, write_beside
+from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats import timed_selection
 from tlsmem.stats.configured_stack import AT_REST
 from tlsmem.stats.missing import Missing
