@@ -63,7 +63,7 @@ def test_bars_are_what_sessions_keep_the_smallest_first(made):
     assert (
         title == f"An established {role} session: {kept[RUSTLS][at]:,} B (rustls) to {kept[OPENSSL][at]:,} B (OpenSSL)"
     )
-    assert caption.endswith("Without a bar: mbedtls@3.5.1.")
+    assert caption.endswith("Without a bar: 1 stack.")
 
 
 def test_no_text_lies_over_another_and_all_are_inside(made):

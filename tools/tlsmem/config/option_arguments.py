@@ -436,7 +436,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--n",
-        "sessions of the lower row",
+        "sessions of the panels by phase",
         WHOLE,
         commands={"plot_mem": Words("the most there are")},
         metavar="N",

@@ -63,6 +63,7 @@ def figure(shown: list[Profile], role: Role | None = None) -> Figure:
         raise ValueError(f"there are several suites, and a picture is of one: --suite {' or '.join(suites)}")
     sums = [BucketSums(profile) for profile in shown]
     role = find_role(sums, role)
+    sums = [one for one in sums if role in one.roles()]  # a process of the other role alone has a profile too
     moments = find_moments(sums, role)
     stacks = [one.stack for one in sums]
     high = AROUND + ROW_INCHES * len(moments) * (len(stacks) + HEADING)

@@ -17,8 +17,8 @@ from tlsmem.stats.series import Setting
 
 ROW_INCHES = 0.235
 COLUMNS: tuple[tuple[str, Configuration, float], ...] = (
-    ("default", "default", 1.19),
-    ("low memory", "low memory", 1.42),
+    ("default", "default", 1.21),
+    ("low memory", "low memory", 1.45),
 )
 DIAMOND: dict = {"marker": "D", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
 

@@ -81,7 +81,7 @@ def describe_given_back(lines: list[list[Series]]) -> str:
 
 
 def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:
-    """Draws what is selected, the lower row for this N, and returns the files written.
+    """Draw what is selected, by phase for this N, and returns the files written.
 
     ValueError and OSError with a sentence."""
     alone = selection.where(lambda setting: setting.peer is None)

@@ -26,7 +26,7 @@ def heading(selection: Selection, setting: Setting, process: Process) -> str:
 
 
 def numbers(meter: Meter, selection: Selection, sessions: int | None = None) -> str:
-    """The N that this meter's line in the lower row is of, in a process: this one, or the largest of each setting."""
+    """The N that this meter's line by phase is of, in a process: this one, or the largest of each setting."""
     most = set()
     for setting in selection.settings:
         share = 1 if setting.roles == "together" else 2

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES, MOST_SUITES
-from tlsmem.config.libraries import library_name, library_title
+from tlsmem.config.libraries import library_name, library_title, stack_title
 from tlsmem.config.releases import version
 from tlsmem.plots import plot_command, release_panel
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
@@ -68,8 +68,10 @@ def find_curves(selection: Selection, libraries: Mapping[str, Sequence[str]], ro
     }
 
 
-def describe_change(library: str, stacks: Sequence[str], curves: Sequence[ReleaseCurve]) -> str | None:
-    """Return how much more or less the newest release keeps, in the suite that changed most; None for a single one."""
+def describe_change(stacks: Sequence[str], curves: Sequence[ReleaseCurve], build: bool) -> str | None:
+    """Return how much more or less the newest release keeps, in the suite that changed most; None for a single one.
+
+    `build` is whether to say what the library is built of."""
     curve = max(curves, key=lambda one: abs(one.change()))
     ends = curve.ends()
     if not ends:
@@ -77,13 +79,15 @@ def describe_change(library: str, stacks: Sequence[str], curves: Sequence[Releas
     older, newer = (stacks[at] for at in ends)
     share = round(100 * curve.change())
     keeps = f"{abs(share)}% {'more' if share > 0 else 'less'} than" if share else "as much as"
-    return f"{library_name(newer)} {version(newer)} keeps {keeps} {version(older)} ({curve.name})"
+    name = stack_title(newer) if build else f"{library_name(newer)} {version(newer)}"
+    return f"{name} keeps {keeps} {version(older)} ({curve.name})"
 
 
 def describe_finding(libraries: Mapping[str, Sequence[str]], curves: Curves) -> str:
     """Return the finding: from the oldest to the newest release, of the libraries that changed most."""
     changed = sorted(libraries, key=lambda name: -max(abs(one.change()) for one in curves[name]))
-    found = [text for name in changed if (text := describe_change(name, libraries[name], curves[name]))]
+    builds = len({name.partition("+")[0] for name in libraries}) < len(libraries)
+    found = [text for name in changed if (text := describe_change(libraries[name], curves[name], builds))]
     return "; ".join(found[:MESSAGES]) or "What an established session keeps"
 
 

@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from tlsmem.config import definitions
 from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import in_use, plot_command
 from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
@@ -23,7 +25,7 @@ from tlsmem.stats.series import Setting
 from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 
 ROW_INCHES = 0.245
-KEPT, PEAK = 1.19, 1.42  # where their columns of figures end, in parts of the scale
+KEPT, PEAK = 1.22, 1.46  # where their columns of figures end, in parts of the scale
 MARK: dict = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
 
 
@@ -81,7 +83,8 @@ def figure(selection: Selection, role: Role) -> Figure:
     axes.spines["bottom"].set_visible(False)
     axes.grid(visible=False)
     axes.tick_params(axis="y", length=0)
-    subtitle = f"Live heap of one more {role} session that is established. {negotiated(selection, setting)}."
+    suite = suite_title(setting.suite) if setting.suite in definitions.suites() else setting.suite
+    subtitle = f"Live heap of one more {role} session that is established. {suite}."
     handles = [Line2D([], [], label="peak, in the handshake", **MARK)]
     add_frame(made, describe_range(rows, role), subtitle, describe_recording(selection), handles)
     return made
@@ -94,17 +97,11 @@ def describe_range(rows: list[StackRow], role: Role) -> str:
     return f"An established {role} session: {' to '.join(dict.fromkeys(ends[:1] + ends[-1:]))}"
 
 
-def negotiated(selection: Selection, setting: Setting) -> str:
-    """Return the suite, and what was agreed on in it."""
-    agreed = next(one.negotiated for one in selection.records if one.negotiated)
-    return f"{setting.suite}: {agreed.protocol}, {agreed.cipher}, {agreed.group}"
-
-
 def describe_recording(selection: Selection) -> str:
-    """Say what was recorded, and which stacks have no bar."""
-    names = ", ".join(dict.fromkeys(stack for stack, _ in unmeasured_stacks(selection)))
+    """Say what was recorded, and how many stacks have no bar; the table names them."""
+    missing = len({stack for stack, _ in unmeasured_stacks(selection)})
     recorded = describe_records(selection.records)
-    return f"{recorded} Without a bar: {names}." if names else recorded
+    return f"{recorded} Without a bar: {missing} stack{'s' * (missing > 1)}." if missing else recorded
 
 
 def save_every_suite(selection: Selection, output: Path) -> list[Path]:
