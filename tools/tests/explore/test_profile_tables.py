@@ -123,12 +123,13 @@ def test_what_a_tool_does_not_tell_is_a_hole_or_a_sentence(snapshot):
     assert str(error.value) == snapshot(name="sizes")
 
 
-def test_a_pattern_finds_functions_files_and_modules_anywhere_in_a_stack():
+def test_a_pattern_finds_functions_files_and_modules_anywhere_in_a_stack(snapshot):
     one = handmade.profile()
     for pattern, found in (("^key_", [30]), (r"SSL_new\.c", [3000, 2000, 30]), ("libfoo", [5]), ("main", [5799])):
         assert sum(values(top_sites_table(one, "sessions", pattern=pattern), "bytes")) == sum(found)
-    with pytest.raises(profile_selection.PatternNotFound, match=r"one\.zst: no call stack"):
+    with pytest.raises(profile_selection.PatternNotFound) as error:
         top_sites_table(one, "sessions", pattern="nosuch")
+    assert str(error.value) == snapshot
     with pytest.raises(profile_selection.PatternNotFound):
         top_sites_table(one, "sessions", by="temporary", pattern="nosuch")
 

@@ -86,28 +86,30 @@ def test_a_diff_may_be_a_page(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["it.png", "it", "it.svgz"])
-def test_other_suffixes_are_refused(name, tmp_path):
+def test_other_suffixes_are_refused(name, tmp_path, snapshot):
     for write, what in ((write_flamegraph.write, made([(["f"], [(1, 1)])])), (write_flamegraph.write_diff, None)):
-        with pytest.raises(ValueError, match=rf"{name}: a flamegraph is a \.svg of one moment or a \.html of all"):
+        with pytest.raises(ValueError, match=name) as error:
             write(what, tmp_path / name)
+        assert str(error.value) == snapshot(name="sentence")
         assert not (tmp_path / name).exists()
 
 
-def test_what_cannot_be_drawn_is_said_so(tmp_path):
+def test_what_cannot_be_drawn_is_said_so(tmp_path, snapshot):
     profile = made([(["f"], [(1, 1)]), (["g"], [(0, 0)])])
-    with pytest.raises(ValueError, match=r"it\.zst: no moment peek"):
-        write_flamegraph.write(profile, tmp_path / "it.svg", "peek")
-    with pytest.raises(ValueError, match=r"it\.zst: no moment peek"):
-        write_flamegraph.write(profile, tmp_path / "it.html", "peek")
+    for file in ("it.svg", "it.html"):
+        with pytest.raises(ValueError, match="peek") as error:
+            write_flamegraph.write(profile, tmp_path / file, "peek")
+        assert str(error.value) == snapshot(name="no such moment")
     with pytest.raises(profile_selection.PatternNotFound):
         write_flamegraph.write(profile, tmp_path / "it.svg", None, None, "nothing")
     with pytest.raises(profile_selection.PatternNotFound):
         write_flamegraph.write(profile, tmp_path / "it.html", None, None, "nothing")
 
 
-def test_a_moment_without_bytes_has_no_picture(tmp_path):
-    with pytest.raises(ValueError, match=r"it\.zst: nothing is live at mark 1"):
+def test_a_moment_without_bytes_has_no_picture(tmp_path, snapshot):
+    with pytest.raises(ValueError, match=r"it\.zst.*mark 1") as error:
         write_flamegraph.write(made([(["f"], [(0, 0)])]), tmp_path / "it.svg")
+    assert str(error.value) == snapshot
 
 
 @pytest.mark.parametrize("name", ["a.svg", "a.html"])
@@ -123,11 +125,12 @@ def test_a_picture_replaces_another_whole(tmp_path, name):
         write_flamegraph.write(profile, tmp_path / "no" / name)
 
 
-def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch):
+def test_without_cargo_there_is_a_way_out(tmp_path, monkeypatch, snapshot):
     monkeypatch.setattr(write_flamegraph, "BINARY", tmp_path / "flamegraph")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BuildFailed, match=r"cargo is not installed.* \.html"):
+    with pytest.raises(BuildFailed) as error:
         write_flamegraph.write(made([(["f"], [(1, 1)])]), tmp_path / "it.svg")
+    assert str(error.value) == snapshot
 
 
 def test_the_deepest_stack_has_a_picture(tmp_path):

@@ -6,13 +6,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from matplotlib import pyplot
+from matplotlib import pyplot, rc_context
 
+from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
+from tlsmem.config.libraries import stack_title
 from tlsmem.plots import bucket_panel, buckets
+from tlsmem.plots.picture import STYLE
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.stats.session_cost import KIB
 
 RECORDING = ROOT / "data/2026-11-21-amd-epyc-2"
 SUITE = "tls13-rsa-aes256"
@@ -26,38 +28,47 @@ def shown() -> list:
 
 @pytest.fixture
 def made(shown):
-    yield buckets.figure(shown)
+    with rc_context(STYLE):
+        yield buckets.figure(shown)
     pyplot.close("all")
 
 
-def heights(axes) -> list[float]:
-    """Of the stacked bars, in KiB, by place: each part stands on the one below."""
+def lengths(axes) -> list[float]:
+    """Of the stacked bars, in bytes, from above: each part stands at the end of the one before."""
     found: dict[float, float] = {}
     for bar in axes.patches:
-        assert bar.get_y() == pytest.approx(found.get(bar.get_x(), 0.0))
-        found[bar.get_x()] = bar.get_y() + bar.get_height()
+        assert bar.get_x() == pytest.approx(found.get(bar.get_y(), 0.0))
+        found[bar.get_y()] = bar.get_x() + bar.get_width()
     return [found[place] for place in sorted(found)]
 
 
-def test_bars_are_what_sessions_hold(shown, made):
-    for at, axes in enumerate(made.axes[:4]):
-        role, sums = ("client", "server")[at // 2], BucketSums(shown[at % 2])
-        phases = list(bucket_panel.bucket_sizes(sums, role))
-        assert phases[0] == "sessions" and phases[-1] == "idle" and phases.index("client 2") < phases.index("server 2")
-        assert heights(axes) == pytest.approx([sums.live_total(name, role).bytes / KIB for name in phases])
-        assert axes.get_title() == f"{sums.stack}, {role}"
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_bars_are_what_sessions_hold(shown, role):
+    (axes,) = buckets.figure(shown, role).axes
+    both = [BucketSums(profile) for profile in shown]
+    moments = [("sessions",) * 2, [one.fullest(role) for one in both]]
+    moments += [(phase,) * 2 for phase in ("established", "reply", "idle")]
+    held = [
+        one.live_total(moment, role).bytes / one.sessions
+        for of_both in moments
+        for one, moment in zip(both, of_both, strict=True)
+    ]
+    assert lengths(axes) == pytest.approx(held)
+    texts = [text.get_text() for text in axes.texts]
+    assert [f"{size:,.0f} B" for size in held if f"{size:,.0f} B" not in texts] == []
+    assert [label.get_text() for label in axes.get_yticklabels()] == [stack_title(one.stack) for one in both] * 5
+    pyplot.close("all")
 
 
-def test_panels_have_one_scale_and_small_ones_are_drawn_once_more(made):
-    panels = made.axes[:4]
-    assert len({axes.get_ylim() for axes in panels}) == 1
-    insets = [len(axes.child_axes) for axes in panels]
-    assert insets == [0, 1, 0, 1]
-    (inner,) = panels[1].child_axes
-    assert heights(inner) == pytest.approx(heights(panels[1]))
-    box, outer = inner.get_window_extent(), panels[1].get_window_extent()
-    times = (box.height / inner.get_ylim()[1]) / (outer.height / panels[1].get_ylim()[1])
-    assert f"magnified {times:.1f} times" in [text.get_text() for text in inner.texts]
+def test_servers_are_drawn_unless_others_are_asked_for(shown, made):
+    client = buckets.figure(shown, "client")
+    assert "server session" in title_of(made) and "client session" in title_of(client)
+
+
+def test_no_text_lies_over_another_and_all_are_legible(made):
+    made.canvas.draw()
+    assert overlaps(made) == []
+    assert smallest_text(made) >= LEGIBLE
 
 
 def test_every_bucket_has_a_look_of_its_own():
@@ -95,17 +106,18 @@ def test_the_same_records_give_the_same_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        ([RECORDING], "there are several suites, and a picture is of one: --suite tls12-rsa-aes256 or "),
-        ([RECORDING, "--suite", "no-such"], "no runs of the suite no-such; there are: "),
-        ([RECORDING / "rustls+ring@0.23.46.jsonl"], "no sites run; `make mem` records them"),
-        (["no/such/place"], "no/such/place: there is no such recording or profile"),
-        ([PLOT], "plot_buckets.py"),
+        pytest.param([RECORDING], "--suite tls12-rsa-aes256", id="several suites"),
+        pytest.param([RECORDING, "--suite", "no-such"], "no-such", id="no such suite"),
+        pytest.param([RECORDING / "rustls+ring@0.23.46.jsonl"], "make mem", id="no sites run"),
+        pytest.param(["no/such/place"], "no/such/place", id="no such file"),
+        pytest.param([PLOT], "plot_buckets.py", id="no profile"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_sentence(tmp_path, arguments, said):
+def test_what_cannot_be_drawn_is_one_sentence(tmp_path, arguments, named, snapshot):
     refused = plot(*arguments, "-o", tmp_path / "picture")
-    assert refused.returncode == 1 and refused.stdout == "" and said in refused.stderr
+    assert refused.returncode == 1 and refused.stdout == "" and named in refused.stderr
+    assert refused.stderr == snapshot
     assert refused.stderr.startswith("plot_buckets: ") and refused.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 """Pictures of timed runs: dots and intervals are the runs' ratios, titles say the best, no text lies over another."""
 
+import re
 import subprocess
 import sys
 
@@ -69,7 +70,7 @@ def texts(made: Figure) -> list[str]:
     return [text.get_text() for text in made.texts]
 
 
-def test_dots_of_transfer_are_ratios_to_the_first_stack_and_the_title_has_those_of_the_fastest():
+def test_dots_of_transfer_are_ratios_to_the_first_stack_and_the_title_has_those_of_the_fastest(snapshot):
     made = drawn(pictures.transfer(select_scenario(transfers(), "throughput")))
     sends, receives = made.axes
     assert [axes.get_title() for axes in made.axes] == ["server sends", "client receives"]
@@ -77,8 +78,8 @@ def test_dots_of_transfer_are_ratios_to_the_first_stack_and_the_title_has_those_
     assert dots(receives, RUSTLS) == dict.fromkeys(BULK, 0.8) and dots(receives, BORING) == {BULK[0]: 0.4}
     assert sends.get_xlim() == receives.get_xlim()
     assert [text.get_text() for text in made.legends[0].get_texts()] == ["rustls 0.23.46 (aws-lc)", "BoringSSL 5.4.0"]
-    assert texts(made)[0] == "rustls sends AES-GCM at 1.2×"
-    assert "5 runs, back to back" in texts(made)[1].replace("\n", " ")
+    assert "1.2×" in texts(made)[0] and "5 runs" in texts(made)[1]
+    assert texts(made)[:2] == snapshot
 
 
 def test_the_interval_of_a_ratio_is_drawn_beside_its_dot():
@@ -89,30 +90,33 @@ def test_the_interval_of_a_ratio_is_drawn_beside_its_dot():
     assert [round(float(end), 4) for end in whisker.get_xdata()] == [1.0, 1.5625]
 
 
-def test_the_title_tells_ciphers_apart():
+def test_the_title_tells_ciphers_apart(snapshot):
     suites = ["tls13-rsa-aes256", "tls13-rsa-chacha20"]
     runs = synthetic_timed.campaign([OPENSSL, RUSTLS], suites[:1], "throughput")
     runs += synthetic_timed.campaign([OPENSSL], suites[1:], "throughput")
     runs += synthetic_timed.campaign([RUSTLS], suites[1:], "throughput", factors=[2.0] * 5)
     made = pictures.transfer(select_scenario(runs, "throughput"))
-    assert texts(made)[0].replace("\n", " ") == "rustls sends AES-GCM at 1.2×, ChaCha20 at 0.62×"
+    assert re.findall(r"[\d.]+(?=×)", texts(made)[0]) == ["1.2", "0.62"]
+    assert texts(made)[0] == snapshot
 
 
-def test_handshakes_have_a_panel_for_each_role_and_full_ones_come_first():
+def test_handshakes_have_a_panel_for_each_role_and_full_ones_come_first(snapshot):
     made = drawn(pictures.handshakes(select_scenario(shaken(), "handshake")))
     client, server = made.axes
     assert [axes.get_title() for axes in made.axes] == ["client", "server"]
     assert rows_of(made) == [SUITE, f"{SUITE}-id"]
     assert dots(client, RUSTLS) == {SUITE: 2.0, f"{SUITE}-id": 2.0} and dots(client, BORING) == {SUITE: 1.6}
     assert dots(server, RUSTLS) == {SUITE: 1.25, f"{SUITE}-id": 1.25} and dots(server, BORING) == {SUITE: 0.625}
-    assert texts(made)[0] == "rustls clients do 2 times the full handshakes of OpenSSL"
+    assert "2 times" in texts(made)[0]
+    assert texts(made)[0] == snapshot
 
 
-def test_releases_of_one_library_are_told_apart_in_the_title():
+def test_releases_of_one_library_are_told_apart_in_the_title(snapshot):
     runs = synthetic_timed.campaign([OPENSSL], [SUITE])
     runs += [run.model_copy(update={"stack": "openssl@4.0.3"}) for run in runs]
     made = pictures.handshakes(select_scenario(runs, "handshake"))
-    assert texts(made)[0].replace("\n", " ") == "OpenSSL 4.0.3 clients do 1 times the full handshakes of OpenSSL 3.5.5"
+    assert {"4.0.3", "3.5.5"} <= set(texts(made)[0].split())
+    assert texts(made)[0] == snapshot
 
 
 def test_sizes_of_a_write_are_on_one_axis():
@@ -187,20 +191,22 @@ def test_the_script_names_its_files_and_draws_the_same_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "arguments",
     [
-        (["--campaign", "nope"], "no campaign nope"),
-        (["--stack", "nope@1"], "no runs of the stack nope@1; there are: boringssl@5.4.0"),
-        (["--suite", "nope"], "no runs of the suite nope; there are: "),
+        pytest.param(["--campaign", "nope"], id="campaign"),
+        pytest.param(["--stack", "nope@1"], id="stack"),
+        pytest.param(["--suite", "nope"], id="suite"),
     ],
 )
-def test_a_wrong_name_is_one_sentence(tmp_path, arguments, said):
+def test_a_wrong_name_is_one_sentence(tmp_path, arguments, snapshot):
     recording = synthetic.write(tmp_path / "recording", transfers())
     done = plot(recording, "--out", tmp_path / "pictures", *arguments)
-    assert done.returncode == 1 and said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 1 and arguments[1] in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.stderr == snapshot
 
 
-def test_runs_of_memory_alone_are_no_timed_runs(tmp_path):
+def test_runs_of_memory_alone_are_no_timed_runs(tmp_path, snapshot):
     recording = synthetic.write(tmp_path / "recording", synthetic.campaign([OPENSSL], [SUITE]))
     done = plot(recording, "--out", tmp_path / "pictures")
-    assert done.returncode == 1 and "no timed runs" in done.stderr
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert done.stderr == snapshot

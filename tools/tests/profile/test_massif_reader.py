@@ -156,14 +156,16 @@ def test_what_is_not_sound_is_a_sentence(tmp_path, was, becomes, sentence):
         massif_reader.read_profile(file)
 
 
-def test_without_call_stacks_there_is_no_profile(tmp_path):
-    with pytest.raises(Unreadable, match="no whole snapshot has call stacks; with massif's --detailed-freq=1"):
+def test_without_call_stacks_there_is_no_profile(tmp_path, snapshot):
+    with pytest.raises(Unreadable, match="snapshot") as error:
         massif_reader.read_profile(written(tmp_path, HEAD + EMPTY))
+    assert str(error.value) == snapshot
 
 
-def test_two_snapshots_of_one_number_are_a_sentence(tmp_path):
-    with pytest.raises(Unreadable, match="snapshot 1 stands in it twice"):
+def test_two_snapshots_of_one_number_are_a_sentence(tmp_path, snapshot):
+    with pytest.raises(Unreadable, match="snapshot 1") as error:
         massif_reader.read_profile(written(tmp_path, HEAD + DETAILED + DETAILED))
+    assert str(error.value) == snapshot
 
 
 def chain(levels: int) -> str:
@@ -172,17 +174,19 @@ def chain(levels: int) -> str:
     return HEAD + DETAILED.partition("n3:")[0] + "".join(nodes)
 
 
-def test_a_tree_may_be_deep_and_has_an_end(tmp_path):
+def test_a_tree_may_be_deep_and_has_an_end(tmp_path, snapshot):
     found = massif_reader.read_profile(written(tmp_path, chain(massif_tree.DEEPEST)))
     (stack,) = found.live("snapshot 1")
     assert len(found.stacks.frames(stack)) == massif_tree.DEEPEST
-    with pytest.raises(Unreadable, match="line 513 is in a heap tree of more than 500 levels"):
+    with pytest.raises(Unreadable, match=r"line 513 .* 500") as error:
         massif_reader.read_profile(written(tmp_path, chain(massif_tree.DEEPEST + 1)))
+    assert str(error.value) == snapshot
 
 
-def test_a_line_has_an_end(tmp_path):
-    with pytest.raises(Unreadable, match=r"line 1 has more than 1,048,576 bytes"):
+def test_a_line_has_an_end(tmp_path, snapshot):
+    with pytest.raises(Unreadable, match=r"line 1 .* 1,048,576") as error:
         massif_reader.read_profile(written(tmp_path, "desc: " + "a" * (2 << 20)))
+    assert str(error.value) == snapshot
 
 
 ENDS = [len(HEAD + EMPTY), len(HEAD + EMPTY + DETAILED), len(HEAD + EMPTY + DETAILED + PEAK_OF_ALL), len(WHOLE)]

@@ -18,6 +18,19 @@ def shown(made: Figure) -> list[Text]:
     return [text for text in texts if text not in unseen]
 
 
+LEGIBLE, PAGE_PIXELS = 11, 830  # pixels of a letter's size, and of a picture on a page
+
+
+def smallest_text(made: Figure) -> float:
+    """Return the size of the smallest letters where the picture is as wide as a page, in pixels."""
+    return min(text.get_fontsize() for text in shown(made)) / 72 * PAGE_PIXELS / made.get_size_inches()[0]
+
+
+def title_of(made: Figure) -> str:
+    """Return the title of a picture: its first text."""
+    return made.texts[0].get_text().replace("\n", " ")
+
+
 def overlaps(made: Figure) -> list[tuple[str, str]]:
     """Slanted texts are left out: their upright boxes overlap though they do not; see the test of their distance."""
     boxes = [(one.get_text(), one.get_window_extent()) for one in shown(made) if one.get_rotation() % 90 == 0]

@@ -196,11 +196,12 @@ def test_a_factor_of_what_was_not_measured_is_a_hole():
     assert found[TLS12, "client"][f"factor_{RUSTLS}"].text == "2.00"
 
 
-def test_too_many_stacks_do_not_stand_side_by_side():
+def test_too_many_stacks_do_not_stand_side_by_side(snapshot):
     many = [f"openssl@3.{minor}.0" for minor in range(7)]
     runs = synthetic_timed.campaign(many, [SUITE], factors=(1.0,))
-    with pytest.raises(ValueError, match="7 stacks are too many side by side; name 6 at most"):
+    with pytest.raises(ValueError, match=r"7 .* 6") as error:
         catalogue.build(timed_selection.select(runs), ["factor"])
+    assert str(error.value) == snapshot
     assert "factor" not in [made.name for made in catalogue.build(timed_selection.select(runs))]
 
 

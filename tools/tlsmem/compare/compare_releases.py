@@ -43,7 +43,7 @@ def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser,
     out = Path(given.out or f"build/versions/{given.library}")
     found = select(record_releases.record_runs(built.stacks, suites, str(out)), built.stacks, suites)
     walks = show_walks(given, parser, found, built.stacks)
-    for file in release_plot.save_figure(walks, given.library, given.stage, out / f"versions-{given.library}"):
+    for file in release_plot.save_figure(walks, given.stage, out / f"versions-{given.library}"):
         CONSOLE.print(f"compare-versions: {file}")
     return built.status
 

@@ -1,66 +1,58 @@
-"""One panel of the picture over releases: a bar a release, stacked by bucket, and its peak as a mark above it."""
+"""One panel of the picture over releases: a bar for each release, stacked by bucket, and its peak as a mark."""
 
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from tlsmem.compare.release_walk import Release, ReleaseWalk
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.bucket_panel import INK, BucketSizes
-from tlsmem.plots.line_labels import HALO
-from tlsmem.stats.session_cost import KIB
+from tlsmem.plots.bucket_panel import BucketSizes
+from tlsmem.plots.frame import INK, points
+from tlsmem.plots.rows import list_rows, write_in_column
 
-WIDE = 0.45  # half a bar
 TOTAL = "total"  # of a release without a sites run
+STAGE_COLUMN, PEAK_COLUMN = 1.17, 1.36  # where their figures end, in parts of the scale
+MARK: dict = {"color": INK, "marker": "|", "markersize": 10, "markeredgewidth": 1.6, "linestyle": "none"}
 
 
-def stack_buckets(walk: ReleaseWalk, stage: str) -> BucketSizes:
-    """KiB by bucket, by release; what has no sites run is one part."""
-    return {one.version: parts(one, stage) for one in walk.releases}
+def peak_key() -> Line2D:
+    """Return the peak's place in the legend."""
+    return Line2D([], [], label="peak, in the handshake", **MARK)
 
 
-def parts(one: Release, stage: str) -> dict[str, float]:
+def bytes_by_bucket(one: Release, stage: str) -> BucketSizes:
+    """Return the bytes of a session by bucket; without a sites run they are one part, and without a figure none."""
     size = one.size(stage)
     whole = {} if size is None else {TOTAL: size}
-    return {bucket: float(held) / KIB for bucket, held in (one.buckets(stage) or whole).items()}
+    return {bucket: float(held) for bucket, held in (one.buckets(stage) or whole).items()}
 
 
-def peaks(walk: ReleaseWalk) -> list[float | None]:
-    sizes = [one.size("peak") for one in walk.releases]
-    return [None if size is None else float(size) / KIB for size in sizes]
+def longest_bar(walk: ReleaseWalk, stage: str) -> float:
+    """Return the most bytes of any release, at the stage or at the peak."""
+    sizes = [size for one in walk.releases for size in (one.size(stage), one.size("peak")) if size is not None]
+    return max((float(size) for size in sizes), default=0.0)
 
 
-def highest_bar(walk: ReleaseWalk, stage: str) -> float:
-    return max([bucket_panel.tallest_bar(stack_buckets(walk, stage)), *(peak or 0.0 for peak in peaks(walk))])
-
-
-def draw(axes: Axes, walk: ReleaseWalk, stage: str, versions: Sequence[str], top: float) -> None:
-    """A place for each of these versions; one that the walk has not stays empty and says so."""
-    there = stack_buckets(walk, stage)
-    axes.set_ylim(0, top)
-    axes.set_xlim(-0.6, len(versions) - 0.4)
-    bucket_panel.bars(axes, {version: there.get(version, {}) for version in versions}, top)
-    at = {version: place for place, version in enumerate(versions)}
-    for one, peak in zip(walk.releases, peaks(walk), strict=True):
-        mark(axes, at[one.version], peak, top)
-    for version in versions:
-        if not there.get(version):
-            empty(axes, at[version], top)
-    axes.set_xticks(range(len(versions)), [version.replace("-", "\n-") for version in versions], fontsize=8.5)
-    axes.grid(visible=False, axis="x")
-
-
-def mark(axes: Axes, at: int, peak: float | None, top: float) -> None:
-    if peak is None:
-        return
-    axes.hlines(peak, at - WIDE, at + WIDE, color=INK, linewidth=2, zorder=3)
-    style = {"ha": "center", "va": "bottom", "fontsize": 7.5, "color": INK, "path_effects": HALO}
-    axes.text(at, peak + 0.008 * top, f"{peak:.1f}", **style)
-
-
-def empty(axes: Axes, at: int, top: float) -> None:
-    """Instead of the nought that a bar of nothing has."""
-    for text in [one for one in axes.texts if one.get_text() == "0.0" and one.get_position()[0] == at]:
-        text.remove()
-    style = {"ha": "center", "va": "bottom", "fontsize": 7.5, "style": "italic", "rotation": 90, "color": INK}
-    axes.text(at, 0.02 * top, "not in this suite", **style)
+def draw(axes: Axes, walk: ReleaseWalk, stage: str, versions: Sequence[str], widest: float) -> None:
+    """Draw a row for each of these versions; one that the walk has not stays empty and says so."""
+    there = {one.version: one for one in walk.releases}
+    for row, version in enumerate(versions):
+        one = there.get(version)
+        size = one.size(stage) if one else None
+        if one is None or size is None:
+            style: dict = {"va": "center", "style": "italic", "fontsize": points(0.85), "color": INK}
+            axes.text(0.01 * widest, row, "not measured in this suite", **style)
+            continue
+        parts = bytes_by_bucket(one, stage)
+        bucket_panel.draw_parts(axes, row, bucket_panel.sort_buckets(parts), widest)
+        write_in_column(axes, STAGE_COLUMN * widest, row, f"{float(size):,.0f} B", bold=True)
+        peak = one.size("peak")
+        if peak is not None:
+            axes.plot([sum(parts.values()), float(peak)], [row, row], color="#666666", linewidth=0.9, zorder=1.5)
+            axes.plot([float(peak)], [row], zorder=3, **MARK)
+            write_in_column(axes, PEAK_COLUMN * widest, row, f"{float(peak):,.0f} B")
+    list_rows(axes, versions, above=1.1)
+    for end, heading in ((STAGE_COLUMN, stage), (PEAK_COLUMN, "peak")):
+        write_in_column(axes, end * widest, -0.8, heading, bold=True)
+    axes.set_xlim(0, 1.01 * PEAK_COLUMN * widest)

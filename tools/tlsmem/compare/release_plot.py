@@ -2,52 +2,92 @@
 
 import argparse
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 from matplotlib import pyplot
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from tlsmem.compare import release_panel, release_walk
-from tlsmem.compare.release_walk import ReleaseWalk
-from tlsmem.config import releases, toml_tables
-from tlsmem.config.choices import BOTH, RELEASE_STAGES
+from tlsmem.compare.release_walk import Release, ReleaseWalk
+from tlsmem.config import definitions, releases, toml_tables
+from tlsmem.config.choices import BOTH
+from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.picture import STYLE, add_title_and_legend, save
+from tlsmem.plots.frame import add_frame, describe_records, points
+from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
+from tlsmem.plots.rows import ROW_INCHES
 from tlsmem.schema.roles import ROLES
 from tlsmem.tables import table_command
-from tlsmem.tables.settings import dates, describe_machine
 
-HATCHES = {"hatch.linewidth": 0.7}
+SESSIONS = {"created": "a new", "established": "an established", "idle": "an idle"}  # by stage
+MESSAGES = 2  # of a title
+AROUND, PANEL_TITLE = 1.5, 0.3  # inches
 
 
-def draw_figure(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Figure:
-    """Suites beside each other, clients above servers, all on one scale; a place for every release in each."""
-    suites, roles = (list(dict.fromkeys(getattr(one, name) for one in walks)) for name in ("suite", "role"))
+class Step(NamedTuple):
+    """A change of a session's bytes from a release to the next."""
+
+    walk: ReleaseWalk
+    older: Release
+    newer: Release
+    change: float
+
+
+def find_steps(walk: ReleaseWalk, stage: str) -> list[Step]:
+    """Return the changes between releases that are known, in order."""
+    known = [(one, float(size)) for one in walk.releases if (size := one.size(stage)) is not None]
+    return [Step(walk, older, newer, now - before) for (older, before), (newer, now) in pairwise(known)]
+
+
+def describe_change(change: float) -> str:
+    """Return a change in bytes with its direction."""
+    return f"{abs(change):,.0f} B {'larger' if change > 0 else 'smaller'}" if change else "as large as before"
+
+
+def describe_finding(walks: Sequence[ReleaseWalk], stage: str) -> str:
+    """Return the finding: the largest step of a session, and the same step in another suite."""
+    steps = [step for walk in walks for step in find_steps(walk, stage)]
+    largest = max(steps, key=lambda step: abs(step.change), default=None)
+    one = walks[0].releases[-1]
+    if not largest or not largest.change:
+        same = "no release here changes" if largest else "only one release here has"
+        return f"{library_name(one.stack)}: {same} {SESSIONS[stage]} {one.role} session"
+    role, stacks = largest.walk.role, (largest.older.stack, largest.newer.stack)
+    alike = [step for step in steps if (step.walk.role, step.older.stack, step.newer.stack) == (role, *stacks)]
+    found = {suite_words(step.walk, walks): describe_change(step.change) for step in (largest, *alike)}
+    where = ", ".join(f"{change}{words}" for words, change in [*found.items()][:MESSAGES])
+    return f"{stack_title(largest.newer.stack)}: {SESSIONS[stage]} {role} session is {where}"
+
+
+def suite_words(walk: ReleaseWalk, walks: Sequence[ReleaseWalk]) -> str:
+    """Return ` in TLS 1.3`, or the suite where several have one protocol; nothing where there is one suite."""
+    suites = dict.fromkeys(one.suite for one in walks)
+    if len(suites) == 1:
+        return ""
+    known = definitions.suites()
+    protocols = [known[suite].protocol if suite in known else suite for suite in suites]
+    own = protocols[list(suites).index(walk.suite)]
+    return f" in {own.replace('TLSv', 'TLS ')}" if protocols.count(own) == 1 else f" in {walk.suite}"
+
+
+def draw_figure(walks: Sequence[ReleaseWalk], stage: str) -> Figure:
+    """Draw a panel for each suite and role, one below the other on one scale; a row for every release in each."""
     versions = in_order(walks)
-    top = 1.08 * max(release_panel.highest_bar(one, stage) for one in walks) or 1.0
-    width = max(6.4, 0.68 * len(versions) + 0.8)
-    size = (max(9.6, width * len(suites)), 1.6 + 3.7 * len(roles))
-    made, grid = pyplot.subplots(
-        len(roles), len(suites), figsize=size, layout="constrained", squeeze=False, sharey=True
-    )
-    for axes in grid.flat:
-        axes.set_visible(False)
-    for one in walks:
-        axes = grid[roles.index(one.role)][suites.index(one.suite)]
-        axes.set_visible(True)
-        release_panel.draw(axes, one, stage, versions, top)
-        axes.set_title(f"{panel_title(one)}, {one.role}", fontsize=10, weight="bold")
-        if one.suite == suites[0]:
-            axes.set_ylabel("KiB per session")
+    widest = max(release_panel.longest_bar(one, stage) for one in walks) or 1.0
+    high = AROUND + len(walks) * (ROW_INCHES * (len(versions) + 1.5) + PANEL_TITLE)
+    made, grid = pyplot.subplots(len(walks), 1, figsize=(PAGE_INCHES, high), layout="constrained", squeeze=False)
+    for one, axes in zip(walks, grid.flat, strict=True):
+        release_panel.draw(axes, one, stage, versions, widest)
+        axes.set_title(panel_title(one), fontsize=points(1), weight="bold", loc="left")
     runs = [run for one in walks for release in one.releases for run in release.series.records]
-    recorded = f"{describe_machine(runs[0])}. Recorded {dates(runs)}. Live heap: heap runs, and by bucket sites runs."
-    add_title_and_legend(
-        made, f"{library}, release by release: a TLS session, {RELEASE_STAGES[stage]}", keys(walks, stage), recorded
-    )
+    bars = [release_panel.bytes_by_bucket(one, stage) for walk in walks for one in walk.releases]
+    handles = [*bucket_panel.list_buckets(bars, widest), release_panel.peak_key()]
+    subtitle = f"Live heap of {SESSIONS[stage]} session, release by release, by what the bytes are for."
+    add_frame(made, describe_finding(walks, stage), subtitle, describe_records(runs), handles)
     return made
 
 
@@ -57,23 +97,14 @@ def in_order(walks: Sequence[ReleaseWalk]) -> list[str]:
 
 
 def panel_title(one: ReleaseWalk) -> str:
-    agreed = next(
-        (run.negotiated for release in one.releases for run in release.series.records if run.negotiated), None
-    )
-    if not agreed:
-        return one.suite
-    return f"{agreed.protocol.replace('TLSv', 'TLS ')}, {agreed.group} ({one.suite})"
+    """Return the role and the suite as people write it."""
+    suite = suite_title(one.suite) if one.suite in definitions.suites() else one.suite
+    return f"{one.role}: {suite}"
 
 
-def keys(walks: Sequence[ReleaseWalk], stage: str) -> list[Artist]:
-    """From above, as the bars are: the peak first."""
-    peak = Line2D([], [], color=INK, linewidth=2, label="peak")
-    return [peak, *bucket_panel.keys([release_panel.stack_buckets(one, stage) for one in walks])]
-
-
-def save_figure(walks: Sequence[ReleaseWalk], library: str, stage: str, output: Path) -> list[Path]:
-    with matplotlib.rc_context(STYLE | HATCHES):
-        return save(draw_figure(walks, library, stage), output)
+def save_figure(walks: Sequence[ReleaseWalk], stage: str, output: Path) -> list[Path]:
+    with matplotlib.rc_context(STYLE):
+        return save(draw_figure(walks, stage), output)
 
 
 def draw_given(given: argparse.Namespace) -> list[Path]:
@@ -83,4 +114,4 @@ def draw_given(given: argparse.Namespace) -> list[Path]:
     stacks = releases.select_stacks(given.library, dict.fromkeys(run.stack for run in runs), versions)
     roles = ROLES if given.role == BOTH else (given.role,)
     walks = release_walk.build_walks(release_walk.select_runs(runs, stacks, suites), stacks, roles)
-    return save_figure(walks, given.library, given.stage, given.output)
+    return save_figure(walks, given.stage, given.output)

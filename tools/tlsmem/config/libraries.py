@@ -35,8 +35,33 @@ def stack_title(stack: str) -> str:
     known = libraries().get(library_key(stack))
     if not known:
         return stack
+    return f"{known.name} {version(stack)}{describe_variants(stack)}"
+
+
+def describe_variants(stack: str) -> str:
+    """Return what a stack's library is built of: ` (aws-lc)`; nothing for its usual build."""
     variants = stack.partition("@")[0].split("+")[1:]
-    return f"{known.name} {version(stack)}" + (f" ({', '.join(variants)})" if variants else "")
+    return f" ({', '.join(variants)})" if variants else ""
+
+
+def library_name(stack: str) -> str:
+    """Return the name of a stack's library; of one that is not known the stack itself."""
+    known = libraries().get(library_key(stack))
+    return known.name if known else stack
+
+
+def short_titles(stacks: Iterable[str]) -> dict[str, str]:
+    """Return the name of each stack's library; where stacks have one library, their releases with it."""
+    stacks = list(stacks)
+    names = {stack: library_name(stack) for stack in stacks}
+    several = {name for name in names.values() if list(names.values()).count(name) > 1}
+    return {stack: stack_title(stack) if name in several else name for stack, name in names.items()}
+
+
+def library_title(stack: str) -> str:
+    """Return the library of a stack with what it is built of, without the release: `rustls (aws-lc)`."""
+    known = libraries().get(library_key(stack))
+    return f"{known.name}{describe_variants(stack)}" if known else stack.partition("@")[0]
 
 
 def newest_releases(stacks: Iterable[str]) -> dict[str, str]:

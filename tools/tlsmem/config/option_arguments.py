@@ -436,7 +436,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--n",
-        "sessions of the lower row",
+        "sessions of the panels by phase",
         WHOLE,
         commands={"plot_mem": Words("the most there are")},
         metavar="N",
@@ -448,7 +448,12 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         repeat=True,
         metavar="NAME",
     ),
-    Option("--role", "whose sessions", Choice(ROLES), commands={"plot_stacks": "server"}),
+    Option(
+        "--role",
+        "whose sessions",
+        Choice(ROLES),
+        commands={"plot_stacks": "server", "plot_releases": "server", "plot_buckets": Words("server")},
+    ),
     Option(
         "--out",
         "directory of the pictures",

@@ -1,6 +1,5 @@
 """The picture of what a session costs: the three costs of each library's newest release, the cheapest first."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +15,10 @@ from tlsmem.config.suite_title import suite_difference, suite_title
 from tlsmem.cost.find_costs import StackCosts, find_costs_or_like
 from tlsmem.cost.screen import FOLLOWING
 from tlsmem.plan import recordings
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.roles import Role
 from tlsmem.stats.costs import COSTS, RSS_IN_USE, Cost
-from tlsmem.tables.settings import dates, describe_machine
 
 THICK = 0.27  # of a group: one bar
 GROUP_INCHES = 0.46
@@ -97,18 +94,11 @@ def figure(groups: Sequence[Group], suite: str, role: Role) -> Figure:
     handles = [Patch(facecolor=cost.colour, label=f"{cost.name} ({FOLLOWING[cost.key]})") for cost in COSTS]
     runs = [run for group in groups for run in group.costs.records]
     subtitle = f"{suite_title(suite)}; the library's defaults. In use: after 16 KiB each way."
-    add_frame(made, describe_range(groups, role), subtitle, describe_recorded(runs), handles)
+    add_frame(made, describe_range(groups, role), subtitle, describe_records(runs), handles)
     return made
-
-
-def describe_recorded(runs: Sequence) -> str:
-    """Return the machine and the days, in one line."""
-    machine = re.sub(r", path \w+", "", describe_machine(runs[0]))
-    return f"{machine}. Recorded {dates(runs)}."
 
 
 def save_picture(stacks: Sequence[str], suite: str, role: Role, among: Sequence[Path], output: Path) -> list[Path]:
     """Draw the picture and return the files written. Raises ValueError and OSError with a sentence."""
-    style: dict = STYLE | {"font.size": 10}
-    with matplotlib.rc_context(style):
+    with matplotlib.rc_context(STYLE):
         return save(figure(find_groups(stacks, suite, role, among), suite, role), output)

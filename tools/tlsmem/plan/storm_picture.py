@@ -15,9 +15,9 @@ from tlsmem.plan.amounts import format_size
 from tlsmem.plan.case import describe_allocator
 from tlsmem.plan.storm_answer import StormResult, format_seconds
 from tlsmem.plots import picture
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK, add_frame, points
 from tlsmem.plots.line_labels import HALO
-from tlsmem.plots.picture import STYLE, add_title_and_legend
+from tlsmem.plots.picture import PAGE_INCHES, STYLE
 
 QUEUED, SHAKING, DONE = (
     ("#D9D9D9", "in the queue"),
@@ -26,6 +26,8 @@ QUEUED, SHAKING, DONE = (
 )
 HELD = ("#F5D38C", "retained after handshakes")
 KERNEL = ("#7F7F7F", "kernel")
+SUBTITLE = "Above: what clients do. Below: memory of the process and the kernel."
+INCHES = 3.9  # of a stack, at least
 POINTS = 240
 KEPT = 0.05  # of the peak: less is not named
 AFTER = 0.3  # of the time until it is over: what is seen of the time after it
@@ -51,7 +53,7 @@ def save(storms: Sequence[StormResult], title: str, below: str, output: Path) ->
 
 
 def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
-    size = (max(6.5, 1.5 + 4.8 * len(storms)), 6.6)
+    size = (max(PAGE_INCHES, INCHES * len(storms)), 5.8)
     layout = {"sharex": True, "sharey": "row", "squeeze": False, "layout": "constrained"}
     made, panels = pyplot.subplots(2, len(storms), figsize=size, **layout)
     times = grid(storms)
@@ -62,7 +64,7 @@ def figure(storms: Sequence[StormResult], title: str, below: str) -> Figure:
     panels[1][0].set_ylabel("memory, GiB")
     kinds = (DONE, SHAKING, HELD, QUEUED, KERNEL)
     patches = [Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=name) for colour, name in kinds]
-    add_title_and_legend(made, title, patches, below)
+    add_frame(made, title, SUBTITLE, below, patches)
     return made
 
 
@@ -82,13 +84,15 @@ def clients(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     course = storm.course
     established = numpy.searchsorted(course.established, times, side="right")
     stack(axes, times, [(established, DONE), (course.shaking(times), SHAKING), (course.queued(times), QUEUED)])
-    axes.set_title(f"{storm.case.title}\n{storm.rate.total:,.0f} handshakes a second", fontsize=10, weight="bold")
+    axes.set_title(
+        f"{storm.case.title}\n{storm.rate.total:,.0f} handshakes a second", fontsize=points(0.95), weight="bold"
+    )
     axes.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     most = storm.memory.most_shaking
     at = float(course.times[int(numpy.argmax(course.shaking(course.times)))])
     level = float(numpy.searchsorted(course.established, at, side="right") + most / 2)
     side = {"ha": "left", "xytext": (8, 0)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-8, 0)}
-    words = {"fontsize": 8.5, "va": "center", "textcoords": "offset points", "path_effects": HALO, "zorder": 5}
+    words = {"fontsize": points(0.85), "va": "center", "textcoords": "offset points", "path_effects": HALO, "zorder": 5}
     axes.annotate(f"{most:,} at once", (at, level), arrowprops={"arrowstyle": "-", "color": INK}, **words, **side)
 
 
@@ -102,12 +106,13 @@ def memory(axes: Axes, storm: StormResult, times: numpy.ndarray) -> None:
     stack(axes, times, [(sizes / gib, kind) for sizes, kind in layers])
     at, peak = of.peak
     axes.plot([at], [peak / gib], "o", color="white", markeredgecolor=INK, markersize=6, zorder=6)
-    side = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 3 else {"ha": "right", "xytext": (-2, 8)}
-    words = {"fontsize": 9.5, "weight": "bold", "textcoords": "offset points", "path_effects": HALO, "zorder": 6}
-    axes.annotate(f"{format_size(peak)} after {format_seconds(at)}", (at, peak / gib), **words, **side)
+    side: dict = {"ha": "left", "xytext": (6, 7)} if at < times[-1] / 2 else {"ha": "right", "xytext": (-2, 8)}
+    words: dict = {"fontsize": points(0.95), "weight": "bold", "path_effects": HALO, "zorder": 6} | side
+    text = f"{format_size(peak)} after {format_seconds(at)}"
+    axes.annotate(text, (at, peak / gib), textcoords="offset points", **words)
     if held[-1] > KEPT * peak:
         level = (sessions[-1] + held[-1] / 2) / gib
-        said = {"fontsize": 8.5, "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
+        said = {"fontsize": points(0.85), "ha": "right", "va": "center", "path_effects": HALO, "zorder": 5}
         axes.annotate(
             f"{format_size(held[-1])} retained", (times[-1], level), (-6, 0), textcoords="offset points", **said
         )

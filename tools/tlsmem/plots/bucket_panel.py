@@ -1,17 +1,14 @@
-"""One panel of the picture of buckets: what a session of one stack and role holds at the end of each phase, stacked."""
+"""How buckets look in pictures, and a bar of a session's bytes that is stacked by bucket."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from tlsmem.base.phase_names import READABLE_NAMES, order_key
-from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.frames import Owner
-from tlsmem.stats.session_cost import KIB
-
-INK = "#222222"
+from tlsmem.plots.frame import points
+from tlsmem.plots.rows import THICK
 
 
 def text_on(colour: str) -> str:
@@ -28,23 +25,22 @@ class BucketStyle(NamedTuple):
     bucket: str
     short: str
     colour: str
-    text: str = INK
     hatch: str = ""
 
 
 BUCKET_STYLES = (  # from below: what stays longest first
-    BucketStyle("connection structure", "connection", "#0072B2", "white"),
+    BucketStyle("connection structure", "connection", "#0072B2"),
     BucketStyle("peer certificates", "certs", "#F0E442"),
-    BucketStyle("keys and cipher contexts", "keys", "#D55E00", "white"),
+    BucketStyle("keys and cipher contexts", "keys", "#D55E00"),
     BucketStyle("session and tickets", "session", "#DDDDDD"),
-    BucketStyle("context", "context", "#777777", "white"),
+    BucketStyle("context", "context", "#777777"),
     BucketStyle("transport", "transport", "#BBBBBB"),
     BucketStyle("caller's buffers", "caller's", "#CC79A7"),
-    BucketStyle("record buffers, read", "read", "#56B4E9", INK, "//"),
-    BucketStyle("record buffers, write", "write", "#009E73", "white", "\\\\"),
+    BucketStyle("record buffers, read", "read", "#56B4E9", "//"),
+    BucketStyle("record buffers, write", "write", "#009E73", "\\\\"),
     BucketStyle("handshake messages and transcript", "handshake", "#E69F00"),
 )
-LEFT = BucketStyle("other", "other", "#000000", "white")
+LEFT = BucketStyle("other", "other", "#000000")
 
 
 def style_of_bucket(bucket: str) -> BucketStyle:
@@ -52,93 +48,41 @@ def style_of_bucket(bucket: str) -> BucketStyle:
     return next((look for look in BUCKET_STYLES if look.bucket == bucket), LEFT._replace(bucket=bucket))
 
 
-LAST = "idle"  # what comes after it is nobody's session
-THICK, ROOM = 0.04, 0.075  # of the axis: a part that has room for a name, and for its figure below the name
-SMALL, PALE = 0.4, 0.75  # of the axis: bars that are drawn again, enlarged and paler, where the panel is empty
+ROOM = 0.105  # of the longest bar: a part that has room for its figure
+LEAST = 0.01  # of the longest bar: a bucket that is seen, and so in the legend
 
-BucketSizes = dict[str, dict[str, float]]  # KiB of one session by bucket, by phase
-
-
-def bucket_sizes(sums: BucketSums, role: Owner) -> BucketSizes:
-    """In order of time, from the first phase that has sessions to LAST."""
-    phases = sums.phases()
-    phases = sorted(phases[: phases.index(LAST) + 1] if LAST in phases else phases, key=order_key)
-    found = {name: sums.live_by_bucket(name, role) for name in phases}
-    return {name: {bucket: float(sums.each(one)) / KIB for bucket, one in held.items()} for name, held in found.items()}
+BucketSizes = Mapping[str, float]  # bytes of one session by bucket
 
 
-def tallest_bar(parts: BucketSizes) -> float:
-    return max((sum(of.values()) for of in parts.values()), default=0.0)
+def sort_buckets(parts: BucketSizes) -> list[tuple[BucketStyle, float]]:
+    """Return the buckets that hold something in the order of a bar; those without a style of their own come last."""
+    order = [style.bucket for style in BUCKET_STYLES]
+    found = [(style_of_bucket(bucket), size) for bucket, size in parts.items() if size]
+    return sorted(found, key=lambda pair: order.index(pair[0].bucket) if pair[0].bucket in order else len(order))
 
 
-def looks(parts: BucketSizes) -> list[BucketStyle]:
-    """Of the buckets that hold something, from below; those that have no look of their own are like `other`."""
-    there = {bucket for of in parts.values() for bucket, size in of.items() if size}
-    known = {look.bucket for look in BUCKET_STYLES}
-    return [look for look in BUCKET_STYLES if look.bucket in there] + [
-        style_of_bucket(one) for one in sorted(there - known)
-    ]
+def list_buckets(bars: Iterable[BucketSizes], widest: float) -> list[Patch]:
+    """Return the legend of all bars: the buckets that are seen in one."""
+    largest: dict[str, float] = {}
+    for parts in bars:
+        for bucket, size in parts.items():
+            largest[bucket] = max(size, largest.get(bucket, 0.0))
+    seen = {bucket: size for bucket, size in largest.items() if size > LEAST * widest}
+    return [Patch(label=style.bucket, **fill(style)) for style, _ in sort_buckets(seen)]
 
 
-def keys(panels: list[BucketSizes]) -> list[Patch]:
-    """The legend of all panels, from above, as the bars are."""
-    found = {look: None for parts in panels for look in looks(parts)}
-    ordered = sorted(found, key=lambda look: BUCKET_STYLES.index(look) if look in BUCKET_STYLES else len(BUCKET_STYLES))
-    return [Patch(label=look.bucket, **fill(look)) for look in reversed(ordered)]
+def fill(style: BucketStyle) -> dict:
+    """Return how matplotlib fills a bucket."""
+    return {"facecolor": style.colour, "hatch": style.hatch, "edgecolor": "white", "linewidth": 0.6}
 
 
-def fill(look: BucketStyle) -> dict:
-    return {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.6}
-
-
-def draw(axes: Axes, parts: BucketSizes, top: float) -> None:
-    """On an axis that ends at `top`, which may be that of other panels."""
-    axes.set_ylim(0, top)
-    bars(axes, parts, top)
-    names = [READABLE_NAMES.get(name, name) for name in parts]
-    axes.set_xticks(range(len(parts)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
-    axes.grid(visible=False, axis="x")
-    if 0 < tallest_bar(parts) < SMALL * top:
-        enlarge(axes, parts, top)
-
-
-def bars(axes: Axes, parts: BucketSizes, top: float, share: float = 1.0, alpha: float = 1.0) -> None:
-    """With a figure above each, and names in those parts that have room for them; the axis has this share of the
-    panel's height."""
-    below = [0.0] * len(parts)
-    for look in looks(parts):
-        sizes = [of.get(look.bucket, 0.0) for of in parts.values()]
-        axes.bar(range(len(parts)), sizes, 0.9, bottom=below, zorder=2, alpha=alpha, **fill(look))
-        for at, size in enumerate(sizes):
-            if size * share > THICK * top:
-                label_inside(axes, at, below[at] + size / 2, look, size if size * share > ROOM * top else None, alpha)
-        below = [low + size for low, size in zip(below, sizes, strict=True)]
-    for at, height in enumerate(below):
-        text, style = f"{height:.1f}", {"ha": "center", "va": "bottom", "fontsize": 8 if share == 1 else 7}
-        axes.text(at, height + 0.01 * top / share, text, weight="bold", color=INK, **style)
-
-
-def label_inside(axes: Axes, at: float, height: float, look: BucketStyle, size: float | None, alpha: float) -> None:
-    """Lines of a hatch end before the text."""
-    text = look.short if size is None else f"{look.short}\n{size:.1f}"
-    halo = [patheffects.withStroke(linewidth=3, foreground=look.colour)] if look.hatch and alpha == 1 else []
-    style = {"ha": "center", "va": "center", "fontsize": 6.5, "linespacing": 1.05, "color": look.text}
-    axes.text(at, height, text, zorder=3, path_effects=halo, **style)
-
-
-def enlarge(axes: Axes, parts: BucketSizes, top: float) -> None:
-    """The same bars once more in a frame above themselves, so that they can be told apart."""
-    low, high = max(tallest_bar(parts) / top + 0.16, 0.42), 0.98
-    inner = axes.inset_axes((0.0, low, 1.0, high - low), sharex=axes)
-    own = 1.3 * tallest_bar(parts)
-    inner.set_ylim(0, own)
-    bars(inner, parts, own, high - low, PALE)
-    times = (high - low) / own * top
-    inner.text(
-        0.01, 0.96, f"magnified {times:.1f} times", transform=inner.transAxes, va="top", fontsize=8, style="italic"
-    )
-    inner.tick_params(labelbottom=False, bottom=False, labelleft=False, left=False)
-    inner.grid(visible=False)
-    inner.set_facecolor("#f4f4f4")
-    for spine in inner.spines.values():
-        spine.set(visible=True, color="#777777", linestyle=(0, (4, 3)), linewidth=0.8)
+def draw_parts(axes: Axes, row: float, parts: Sequence[tuple[BucketStyle, float]], widest: float) -> None:
+    """Draw a bar from parts in bytes, with a figure in each that has room for it."""
+    start = 0.0
+    for style, size in parts:
+        axes.barh(row, size, left=start, height=THICK, zorder=2, **fill(style))
+        if size > ROOM * widest:
+            halo = [patheffects.withStroke(linewidth=3, foreground=style.colour)] if style.hatch else []
+            words: dict = {"ha": "center", "va": "center", "fontsize": points(0.85), "color": text_on(style.colour)}
+            axes.text(start + size / 2, row, f"{size:,.0f} B", zorder=3, path_effects=halo, **words)
+        start += size

@@ -1,82 +1,121 @@
-"""The picture of what a session's bytes are for: by bucket and phase."""
+"""The picture of what a session's bytes are for: by bucket, at five moments."""
 
 import argparse
 import signal
 import sys
+from collections.abc import Sequence
 
 import matplotlib
 from matplotlib import pyplot
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.base import stdout
+from tlsmem.config import definitions
+from tlsmem.config.libraries import short_titles, stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import bucket_panel
-from tlsmem.plots.picture import STYLE, save
+from tlsmem.plots.bucket_moments import BucketMoment, choose_moment, find_moments
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
+from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
+from tlsmem.plots.rows import ROW_INCHES, list_rows, write_beside
+from tlsmem.plots.stack_colours import library_colour
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.profile.errors import Unreadable
 from tlsmem.profile.heap_profile import Profile, profiler_name
+from tlsmem.schema.roles import ROLES, Role
 from tlsmem.tables.bucket_sources import load_profiles
-from tlsmem.tables.settings import dates, describe_machine
 
-TITLE = "What a TLS session's bytes are for"
+NEAR = 1.05  # a ratio below it is said as a difference
+AROUND, HEADING = 1.7, 0.9  # inches above and below the rows; the room of a heading, in rows
+OFFSET = 0.3  # of a row: the first bar of a moment is so far below its place
 
 
-def figure(shown: list[Profile]) -> Figure:
-    """Stacks beside each other, the client's panel above the server's. ValueError with a sentence when they differ in
-    more than the stack."""
+def find_role(several: Sequence[BucketSums], role: Role | None) -> Role:
+    """Return whose sessions are drawn: those asked for, else servers where there are any. ValueError for none."""
+    there = [name for name in ROLES if any(name in sums.roles() for sums in several)]
+    if not there:
+        raise ValueError("no call stack is a session's: this is no profile of a harness")
+    if role and role not in there:
+        raise ValueError(f"there are no {role} sessions: --role {there[0]}")
+    return role or ("server" if "server" in there else there[0])
+
+
+def describe_finding(stacks: Sequence[str], moment: BucketMoment, role: Role) -> str:
+    """Return the finding: how many times the smallest session the largest one is."""
+    names = short_titles(stacks)
+    ends = sorted(zip(moment.totals, stacks, strict=True))
+    (least, smaller), (most, larger), when = ends[0], ends[-1], moment.name.partition(",")[0]
+    if least == most:
+        return f"A {role} session of {stack_title(larger)} holds {most:,.0f} B {when}"
+    takes = (
+        f"{most / least:.1f} times what {names[smaller]} takes"
+        if most / least >= NEAR
+        else f"{most - least:,.0f} B more than {names[smaller]}"
+    )
+    return f"{names[larger]} takes {takes}: a {role} session {when}"
+
+
+def figure(shown: list[Profile], role: Role | None = None) -> Figure:
+    """Draw a bar for each stack at each moment. ValueError with a sentence when they differ in more than the stack."""
     suites = dict.fromkeys(profile.run.suite for profile in shown if profile.run)
     if len(suites) > 1:
         raise ValueError(f"there are several suites, and a picture is of one: --suite {' or '.join(suites)}")
     sums = [BucketSums(profile) for profile in shown]
-    roles = [role for role in ("client", "server") if any(role in one.roles() for one in sums)]
-    if not roles:
-        raise ValueError("no call stack is a session's: this is no profile of a harness")
-    parts = {(role, at): bucket_panel.bucket_sizes(one, role) for role in roles for at, one in enumerate(sums)}
-    top = 1.09 * max(map(bucket_panel.tallest_bar, parts.values()))
-    size = (6.4 * max(2, len(sums)), 1.3 + 3.4 * len(roles))
-    made, grid = pyplot.subplots(len(roles), len(sums), figsize=size, layout="constrained", squeeze=False, sharey=True)
-    for row, role in zip(grid, roles, strict=True):
-        for at, axes in enumerate(row):
-            bucket_panel.draw(axes, parts[role, at], top)
-            axes.set_title(f"{sums[at].stack}, {role}", fontsize=10, weight="bold")
-        row[0].set_ylabel("KiB per session")
-    frame(made, shown, list(parts.values()))
+    role = find_role(sums, role)
+    sums = [one for one in sums if role in one.roles()]  # a process of the other role alone has a profile too
+    moments = find_moments(sums, role)
+    stacks = [one.stack for one in sums]
+    high = AROUND + ROW_INCHES * len(moments) * (len(stacks) + HEADING)
+    made, axes = pyplot.subplots(figsize=(PAGE_INCHES, high), layout="constrained")
+    widest = draw_moments(axes, moments, stacks)
+    title = describe_finding(stacks, choose_moment(moments), role)
+    handles = bucket_panel.list_buckets([parts for moment in moments for parts in moment.sizes], widest)
+    runs = [profile.run for profile in shown if profile.run]
+    subtitle = f"Live heap of a {role} session, by what the bytes are for. {describe_run(shown[0])}."
+    add_frame(made, title, subtitle, describe_records(runs) if runs else "", handles)
     return made
 
 
-def frame(made: Figure, shown: list[Profile], panels: list[bucket_panel.BucketSizes]) -> None:
-    """Title and legend above the panels, what was recorded below, each in a strip of its own."""
-    inch = 1 / made.get_size_inches()[1]
-    made.get_layout_engine().set(rect=(0, 0.3 * inch, 1, 1 - 1.38 * inch))
-    top = {"ha": "center", "va": "top"}
-    made.text(0.5, 1 - 0.1 * inch, TITLE, fontsize=15, weight="bold", **top)
-    made.text(0.5, 1 - 0.4 * inch, describe_run(shown[0]), fontsize=9, color="#444444", **top)
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.58 * inch), "ncols": 5, "frameon": False}
-    made.legend(handles=bucket_panel.keys(panels), handlelength=1.6, handleheight=1.1, **place)
-    runs = [profile.run for profile in shown if profile.run]
-    if runs:
-        said = (
-            f"{describe_machine(runs[0])}. Recorded {dates(runs)}. Live heap at the end of each phase, above contexts."
-        )
-        made.text(0.5, 0.1 * inch, said, fontsize=8, color="#444444", ha="center", va="bottom")
+def draw_moments(axes: Axes, moments: Sequence[BucketMoment], stacks: Sequence[str]) -> float:
+    """Draw a heading for each moment and below it a bar for each stack, named in the colour of its library; return the
+    length of the longest bar."""
+    widest = max((total for moment in moments for total in moment.totals), default=1.0) or 1.0
+    rows: list[float] = []
+    for number, moment in enumerate(moments):
+        top = number * (len(stacks) + HEADING)
+        words: dict = {"va": "center", "weight": "bold", "fontsize": points(0.95), "color": INK}
+        axes.text(0.004 * widest, top + OFFSET - HEADING / 2 - 0.2, moment.name, **words)
+        for at, (parts, total) in enumerate(zip(moment.sizes, moment.totals, strict=True)):
+            rows.append(top + at + OFFSET)
+            bucket_panel.draw_parts(axes, rows[-1], bucket_panel.sort_buckets(parts), widest)
+            write_beside(axes, total, rows[-1], f"{total:,.0f} B" if parts else "– not recorded", bold=bool(parts))
+    names = [stack_title(stack) for stack in stacks] * len(moments)
+    list_rows(axes, names)
+    axes.set_yticks(rows, names)
+    axes.set_ylim(rows[-1] + 0.6, OFFSET - HEADING - 0.3)
+    for label, stack in zip(axes.get_yticklabels(), list(stacks) * len(moments), strict=True):
+        label.set_color(library_colour(stack))
+    axes.set_xlim(0, 1.13 * widest)
+    return widest
 
 
 def describe_run(profile: Profile) -> str:
+    """Return the suite as people write it, and what counted the bytes."""
     run = profile.run
     if not run:
         return f"{profiler_name(profile.tool)}: {profile.file}"
-    agreed = run.negotiated
-    said = f"{run.suite} ({agreed.protocol}, {agreed.cipher}, {agreed.group})" if agreed else run.suite
-    return f"{said}; {profiler_name(profile.tool)}{' run' * profile.of_one_pair} of N = {run.sessions:,} sessions"
+    known = definitions.suites()
+    return suite_title(run.suite) if run.suite in known else run.suite
 
 
 def run(given: argparse.Namespace) -> None:
+    """Draw what was asked for and exit."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
-        with matplotlib.rc_context(STYLE | {"hatch.linewidth": 0.7}):
-            written = save(
-                figure(list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))),
-                given.output,
-            )
+        profiles = list(load_profiles(given.source, given.stack, [given.suite] if given.suite else None))
+        with matplotlib.rc_context(STYLE):
+            written = save(figure(profiles, given.role), given.output)
         with stdout.exit_on_write_error():
             print(*written, sep="\n")
     except (ValueError, Unreadable) as error:

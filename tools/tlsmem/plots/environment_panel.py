@@ -46,5 +46,5 @@ def draw_by_environment(axes: Axes, selection: Selection, setting: Setting, proc
                 axes.plot(ends, [statistics.median(values)] * 2, color=INK, linewidth=1.2, zorder=4)
     axes.set_xticks(range(len(envs)), envs)
     axes.set_xlim(-0.5, len(envs) - 0.5)
-    axes.set_xlabel("environment; a dot is a repeat, the bar their median")
-    axes.set_ylabel("slope of peak RSS, % above the lab's")
+    axes.set_xlabel("environment; dots: repeats, bar: median")
+    axes.set_ylabel("slope, % above the lab's")

@@ -2,7 +2,7 @@
 
 All texts begin at the left edge and are in parts of the picture's font size: pages and slides have the same frame."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -10,11 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
+from tlsmem.schema.records import Record
+from tlsmem.tables.settings import dates, describe_machine
+
 TITLE, SUBTITLE, CAPTION = 1.3, 1.0, 0.82  # times the font size
 FILLED = 0.98  # of the room of a line: letters are a little wider in another resolution
 LINE = 1.25  # of a text's size: from line to line
 EDGE = 0.8  # of the font size: from the picture's edge to its texts
 GREY = "#555555"
+INK = "#222222"
 
 
 def points(times: float) -> float:
@@ -48,6 +52,13 @@ def add_legend(made: Figure, corner: tuple[float, float], handles: Sequence[Arti
             break
         legend.remove()
     return -(-len(handles) // columns)
+
+
+def describe_records(runs: Iterable[Record]) -> str:
+    """Return the machines, without their paths, and the days of the runs."""
+    runs = list(runs)
+    machines = dict.fromkeys(describe_machine(run).partition(", path ")[0] for run in runs)
+    return f"{'; '.join(machines)}. Recorded {dates(runs)}."
 
 
 def add_frame(made: Figure, title: str, subtitle: str, caption: str, handles: Sequence[Artist] = ()) -> None:

@@ -5,9 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import libraries, library_key, newest_releases, stack_title
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.config.libraries import library_name, newest_releases, stack_title
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.roles import Role
@@ -15,12 +14,11 @@ from tlsmem.stats.configured_stack import IN_USE, Configuration, Place, base_set
 from tlsmem.stats.runtime_heap import bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.tables.settings import dates, describe_machine
 
 ROW_INCHES = 0.235
 COLUMNS: tuple[tuple[str, Configuration, float], ...] = (
-    ("default", "default", 1.19),
-    ("low memory", "low memory", 1.42),
+    ("default", "default", 1.21),
+    ("low memory", "low memory", 1.45),
 )
 DIAMOND: dict = {"marker": "D", "color": "white", "markeredgecolor": INK, "markeredgewidth": 1.2, "linestyle": "none"}
 
@@ -69,9 +67,7 @@ def describe_saving(places: list[Place], role: Role) -> str:
     if not both:
         return f"{stack_title(places[0].stack.stack)} holds the least for a {role} session in use"
     share, place = min(both, key=lambda pair: pair[0])
-    library = libraries().get(library_key(place.stack.stack))
-    name = library.name if library else place.stack.stack
-    return f"Low-memory options save up to {1 - share:.0%} of a {role} session ({name})"
+    return f"Low-memory options save up to {1 - share:.0%} of a {role} session ({library_name(place.stack.stack)})"
 
 
 def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure:
@@ -98,6 +94,5 @@ def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure
     axes.tick_params(axis="y", length=0)
     subtitle = f"Live heap of a session that carried 16 KiB each way and waits in a read; {setting.suite}."
     handles = [Line2D([], [], markersize=6, label="with the library's documented low-memory options", **DIAMOND)]
-    caption = f"{describe_machine(selection.records[0]).partition(', path ')[0]}. Recorded {dates(selection.records)}."
-    add_frame(made, describe_saving(places, role), subtitle, caption, handles)
+    add_frame(made, describe_saving(places, role), subtitle, describe_records(selection.records), handles)
     return made

@@ -5,9 +5,11 @@ from itertools import pairwise
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK, points
 
 HALO = [patheffects.withStroke(linewidth=3, foreground="white")]
+
+TICKS = 4  # of a panel whose right half has texts
 
 LineEnd = tuple[int, float, str]  # sessions, MiB, and what is said there
 
@@ -27,7 +29,7 @@ def label(axes: Axes, ends: list[LineEnd]) -> None:
     crowded = len(ends) > 2
     height, free = axes.get_ylim()[1], 0.0
     style = {"va": "bottom", "color": INK, "path_effects": HALO, "zorder": 4, "linespacing": 1.1}
-    style |= {"fontsize": 8, "ha": "left"} if crowded else {"fontsize": 8.5, "ha": "right"}
+    style |= {"fontsize": points(0.85), "ha": "left" if crowded else "right"}
     heights = [mebibytes for _, mebibytes, _ in ends]
     if not crowded and heights and max(heights) - min(heights) < 0.17 * height:
         free = max(heights) + 0.03 * height
@@ -38,5 +40,6 @@ def label(axes: Axes, ends: list[LineEnd]) -> None:
         free = bottom + (0.075 if crowded else 0.15) * height
     if crowded:
         widest = max(sessions for sessions, *_ in ends)
-        axes.set_xticks([tick for tick in axes.get_xticks() if tick <= widest])
+        ticks = [tick for tick in axes.get_xticks() if tick <= widest]
+        axes.set_xticks(ticks[:: 2 if len(ticks) > TICKS else 1])
         axes.set_xlim(0, 1.52 * widest)

@@ -4,17 +4,29 @@ import argparse
 from pathlib import Path
 
 import matplotlib
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from tlsmem.plots import environment_panel, line_labels, memory_legend, memory_panels, picture, plot_command
-from tlsmem.plots.picture import STYLE, add_title_and_legend, save
+from tlsmem.plots import (
+    environment_panel,
+    line_labels,
+    memory_finding,
+    memory_legend,
+    memory_panels,
+    picture,
+    plot_command,
+)
+from tlsmem.plots.frame import add_frame, describe_records, points
+from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.schema.harness_output import Process
 from tlsmem.stats import allocator_statistics
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Series, Setting
-from tlsmem.tables.settings import dates, describe_common_settings, describe_machine
+from tlsmem.tables.settings import describe_common_settings
 
-TITLE = "What a TLS session costs in memory"
+AROUND, ROW_INCHES = 1.6, 3.1
+PHASES = "Left: peak RSS. Right: memory when a phase ends."
+ENVIRONMENTS = "Left: peak RSS. Right: its slope by environment."
 
 
 def select_panels(selection: Selection) -> list[tuple[Setting, Process]]:
@@ -28,47 +40,48 @@ def select_panels(selection: Selection) -> list[tuple[Setting, Process]]:
 
 
 def figure(selection: Selection, sessions: int | None = None) -> Figure:
-    """Above memory by sessions, below by phase (of the largest N, or of `sessions`), or by environment where there are
-    several; one scale for all panels of a kind."""
+    """Draw a row for each setting: on the left memory by sessions, on the right by phase (of the largest N, or of
+    `sessions`), or by environment where there are several; one scale for all panels of a kind."""
     wanted, compared = select_panels(selection), environment_panel.compares_environments(selection)
-    apart = any(process != "both" for _, process in wanted)
-    made, axes_of = picture.create_grid(
-        len(wanted), 2 if apart else picture.COLUMNS
-    )  # clients and servers stand beside each other
-    said, drawn, owners = {}, set(), memory_legend.owners(selection)
+    owners = memory_legend.owners(selection)
     lines = [[selection.series(stack, *one) for stack in selection.stacks] for one in wanted]
     highest = max(memory_panels.highest_rss(stacks, sessions) for stacks in lines)
-    for (setting, process), stacks, (upper, lower) in zip(wanted, lines, axes_of, strict=True):
-        upper.set_title(memory_legend.heading(selection, setting, process), fontsize=9)
-        said[upper] = memory_panels.draw_by_sessions(upper, stacks, owners)
+    size = (PAGE_INCHES, AROUND + ROW_INCHES * len(wanted))
+    made, grid = pyplot.subplots(len(wanted), 2, figsize=size, layout="constrained", squeeze=False)
+    drawn: set[str] = set()
+    tops = []
+    for (setting, process), stacks, (left, right) in zip(wanted, lines, grid, strict=True):
+        left.set_title(
+            memory_legend.heading(selection, setting, process), fontsize=points(1), weight="bold", loc="left"
+        )
+        ends = memory_panels.draw_by_sessions(left, stacks, owners)
+        tops.append((left, ends))
         if compared:
-            environment_panel.draw_by_environment(lower, selection, setting, process)
+            environment_panel.draw_by_environment(right, selection, setting, process)
         else:
-            drawn |= memory_panels.draw_by_phase(lower, stacks, owners, sessions, highest)
-    picture.share_scale([lower for _, lower in axes_of], from_zero=not compared)
-    for axes, of_panel in said.items():
-        axes.set_ylim(0, max(map(line_labels.axis_top, said.values())))
-        line_labels.label(axes, of_panel)
-    recorded = (
-        f"{describe_machine(selection.records[0])}. Recorded {dates(selection.records)}. "
-        f"{describe_common_settings(selection)}."
-    )
-    add_title_and_legend(
-        made, TITLE, memory_legend.keys(selection, sessions, drawn, compared), recorded + describe_given_back(lines)
-    )
+            drawn |= memory_panels.draw_by_phase(right, stacks, owners, sessions, highest)
+    picture.share_scale([right for _, right in grid], from_zero=not compared)
+    for axes, ends in tops:
+        axes.set_ylim(0, max(line_labels.axis_top(others) for _, others in tops))
+        line_labels.label(axes, ends)
+    title = memory_finding.describe_environments(selection, wanted) if compared else None
+    title = title or memory_finding.describe_finding(lines)
+    subtitle = f"{ENVIRONMENTS if compared else PHASES} {describe_common_settings(selection)}."
+    caption = describe_records(selection.records) + describe_given_back(lines)
+    add_frame(made, title, subtitle, caption, memory_legend.keys(selection, sessions, drawn, compared))
     return made
 
 
 def describe_given_back(lines: list[list[Series]]) -> str:
-    """What flatters RSS of stacks with a runtime, in a line of its own; nothing where there are none."""
+    """What flatters RSS of stacks with a runtime; nothing where there are none."""
     theirs = {
         one.stack for stacks in lines for one in stacks if allocator_statistics.returned_memory_note(one.runs("rss"))
     }
-    return f"\n{', '.join(sorted(theirs))}: {allocator_statistics.RETURNED_MEMORY_NOTE}." if theirs else ""
+    return f" {', '.join(sorted(theirs))}: {allocator_statistics.RETURNED_MEMORY_NOTE}." if theirs else ""
 
 
 def draw(selection: Selection, output: Path, sessions: int | None = None) -> list[Path]:
-    """Draws what is selected, the lower row for this N, and returns the files written.
+    """Draw what is selected, by phase for this N, and returns the files written.
 
     ValueError and OSError with a sentence."""
     alone = selection.where(lambda setting: setting.peer is None)

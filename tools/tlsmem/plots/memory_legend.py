@@ -2,7 +2,11 @@
 
 from matplotlib.lines import Line2D
 
+from tlsmem.config import definitions
+from tlsmem.config.libraries import stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import memory_panels
+from tlsmem.plots.frame import INK
 from tlsmem.schema.harness_output import Meter, Process
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
@@ -12,20 +16,17 @@ BEFORE = {"window": "window ", "cpu": "CPU "}  # values that do not say what the
 
 
 def heading(selection: Selection, setting: Setting, process: Process) -> str:
-    """The setting's name and whose process it is, and what was negotiated."""
-    said = ["suite", *(field for field in SETTING_ASPECTS if selection.varies(field))]
-    parts = [f"{BEFORE.get(field, '')}{getattr(setting, field)}" for field in said]
+    """Return the suite as people write it, what else tells the setting from others, and whose process it is."""
+    known = definitions.suites()
+    parts = [suite_title(setting.suite) if setting.suite in known else setting.suite]
+    several = [field for field in SETTING_ASPECTS if selection.varies(field)]
+    parts += [f"{BEFORE.get(field, '')}{getattr(setting, field)}" for field in several]
     parts += [f"{process}s' process"] if process != "both" else []
-    name = ", ".join(parts) + (f"\nclients are {setting.peer}" if setting.peer else "")
-    for record in selection.records:
-        if Setting.from_record(record) == setting and record.negotiated:
-            agreed = record.negotiated
-            return f"{name}\n{agreed.protocol}, {agreed.cipher}, {agreed.group}"
-    return name
+    return ", ".join(parts) + (f"; clients are {stack_title(setting.peer)}" if setting.peer else "")
 
 
 def numbers(meter: Meter, selection: Selection, sessions: int | None = None) -> str:
-    """The N that this meter's line in the lower row is of, in a process: this one, or the largest of each setting."""
+    """The N that this meter's line by phase is of, in a process: this one, or the largest of each setting."""
     most = set()
     for setting in selection.settings:
         share = 1 if setting.roles == "together" else 2
@@ -46,9 +47,8 @@ def keys(selection: Selection, sessions: int | None, drawn: set[str], compared: 
     """The legend: stacks by colour and marker, quantities by line where phases are shown and not environments."""
     found = []
     for stack, look in memory_panels.marker_styles(owners(selection)).items():
-        found.append(
-            Line2D([], [], color=look.colour, marker=look.marker, markeredgecolor=memory_panels.INK, label=stack)
-        )
+        style: dict = {"color": look.colour, "marker": look.marker, "markeredgecolor": INK}
+        found.append(Line2D([], [], label=stack_title(stack), **style))
     if compared:
         return found
     grey = {"color": "#666666"}  # without a marker: those are the stacks'

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from tlsmem.base.phase_names import READABLE_NAMES, order_key
+from tlsmem.config.libraries import stack_title
+from tlsmem.plots.frame import points as font_points
 from tlsmem.plots.line_labels import INK, LineEnd
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Meter
@@ -43,15 +45,15 @@ def looks(stacks: list[Series], owners: Sequence[str]) -> list[MarkerStyle]:
 
 def slope_text(series: Series, line: session_cost.Line | None) -> str:
     if not line:
-        return f"{series.owner}\none N: no slope"
+        return f"{stack_title(series.owner)}\none N: no slope"
     exact = " (two points)" if line.is_quotient else ""
-    return f"{series.owner}\n{line.slope / KIB:.1f} KiB per session{exact}"
+    return f"{stack_title(series.owner)}\n{line.slope / KIB:.1f} KiB per session{exact}"
 
 
 def sessions_label(series: Series) -> str:
     """The sessions that its process holds."""
     if series.setting.roles == "together":
-        return "sessions, clients and servers together"
+        return "sessions, of both roles"
     return f"{series.process if series.setting.roles == 'split' else next(iter(series.setting.processes))} sessions"
 
 
@@ -95,7 +97,9 @@ def explain_holes(axes: Axes, stacks: list[Series]) -> None:
     if len(lost) > NOTES:
         lost[NOTES:] = [f"and {len(lost) - NOTES} more"]
     text = "\n".join(textwrap.fill(textwrap.shorten(one, 120), 34) for one in lost)
-    axes.text(0.02, 0.97, text, transform=axes.transAxes, va="top", fontsize=7, color=INK, style="italic")
+    axes.text(
+        0.02, 0.97, text, transform=axes.transAxes, va="top", fontsize=font_points(0.8), color=INK, style="italic"
+    )
 
 
 def rss(phase: Phase) -> int:
@@ -151,9 +155,11 @@ def draw_by_phase(
             [at[name] for name in heap], list(heap.values()), f"--{look.marker}", markersize=4, zorder=2, **hollow
         )
     names = [READABLE_NAMES.get(name, name) for name in phases]
-    axes.set_xticks(range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
+    axes.set_xticks(
+        range(len(phases)), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=font_points(0.85)
+    )
     axes.set_xlabel("end of phase")
-    axes.set_ylabel("KiB per session above contexts")
+    axes.set_ylabel("KiB per session")
     drawn = {"peak"} if any(beyond(ends, peaks, least) for ends, peaks in shapes) else set()
     return drawn | ({"heap"} if any(heaps) else set())
 

@@ -20,14 +20,15 @@ FORMATS = (".png", ".svg")
 PAGE_INCHES = 8.3  # the width of a picture on a page: GitHub shows it a hundred pixels an inch
 PIXELS = 1660  # of a PNG from left to right, for screens with twice as many
 SHADES = 128  # of a PNG: a third of the bytes, and no difference that is seen
-STYLE = {
-    "font.size": 9,
+STYLE: dict = {
+    "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.6,
+    "hatch.linewidth": 0.7,
     "svg.hashsalt": "memtest",  # else element names, and so the file, differ each time
 }
 
@@ -98,25 +99,6 @@ def add_title_and_legend(made: Figure, title: str, handles: Sequence[Artist], be
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.4 * inch), "ncols": columns, "frameon": False}
     made.legend(handles=handles, **place)
     made.text(0.5, 0.1 * inch, below, fontsize=8, color="#444444", ha="center", va="bottom")
-
-
-COLUMNS = 3  # panels side by side, each one axes above the other; more settings go below
-
-
-def create_grid(count: int, columns: int) -> tuple[Figure, list[tuple[Axes, Axes]]]:
-    """Two axes of each panel: one above the other, 16:9, where all panels stand in a row; else beside each other and
-    two panels in a row, so that the picture stays wider than high."""
-    rows = -(-count // 2)
-    shape = (2, count) if count <= columns else (rows, 4)
-    size = (12.8, 7.2) if count <= columns else (17.6, 1.2 + 3.5 * rows)
-    made, grid = pyplot.subplots(*shape, figsize=size, layout="constrained", squeeze=False)
-    if count <= columns:
-        return made, list(zip(*grid, strict=True))
-    pairs = [(row[at], row[at + 1]) for row in grid for at in (0, 2)]
-    for spare in pairs[count:]:
-        for axes in spare:
-            axes.remove()
-    return made, pairs[:count]
 
 
 def share_scale(lowers: list[Axes], from_zero: bool) -> None:

@@ -1,7 +1,7 @@
-"""The picture of libraries release by release: what an established session keeps, and its peak."""
+"""The picture of libraries release by release: what an established session keeps."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib import pyplot
@@ -10,26 +10,33 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config import releases
 from tlsmem.config.choices import LEAST_RELEASES, MOST_SUITES
+from tlsmem.config.libraries import library_name, library_title, stack_title
+from tlsmem.config.releases import version
 from tlsmem.plots import plot_command, release_panel
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.memory_panels import MARKERS, MarkerStyle
-from tlsmem.plots.picture import add_title_and_legend, save
+from tlsmem.plots.picture import PAGE_INCHES, save
 from tlsmem.plots.release_panel import ReleaseCurve
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.schema.harness_output import Role
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.tables.settings import dates, describe_machine
 
-TITLE = "Memory of a TLS session, release by release"
-ROLES: tuple[Role, ...] = ("client", "server")
+GROUPS = {"X25519MLKEM768": "post-quantum"}  # names for those who do not know the group's
+INCHES = 4.6
+NAMES = 1.8  # releases that would have room where figures stand
+MESSAGES = 2  # of a title
+
+Curves = Mapping[str, Sequence[ReleaseCurve]]  # by library
 
 
 def names(selection: Selection) -> dict[Setting, str]:
-    """Of lines: the protocol, and the group where it is not that of the first; of what no release has, the suite."""
+    """Return the names of lines: the protocol, and the group where it differs; the suite of what no release has."""
     agreed = {Setting.from_record(one): one.negotiated for one in selection.records if one.negotiated}
     usual = next((agreed[one].group for one in selection.settings if one in agreed), None)
     found = {one: said.protocol.replace("TLSv", "TLS ") for one, said in agreed.items()}
-    found |= {one: f"{found[one]}\n{said.group}" for one, said in agreed.items() if said.group != usual}
+    others = {one: said.group for one, said in agreed.items() if said.group != usual}
+    found |= {one: f"{found[one]}, {GROUPS.get(group, group)}" for one, group in others.items()}
     return {one: found.get(one, one.suite) for one in selection.settings}
 
 
@@ -47,55 +54,81 @@ def chosen(selection: Selection, asked: Sequence[str] | None) -> dict[str, list[
     return found
 
 
-def figure(selection: Selection, asked: Sequence[str] | None = None) -> Figure:
-    """Libraries beside each other, clients above servers; one scale for all that is built of one library."""
-    selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
-    if len(selection.settings) > MOST_SUITES:
-        suites = ", ".join(dict.fromkeys(one.suite for one in selection.settings))
-        raise ValueError(f"a picture has {MOST_SUITES} suites at most, and there are {suites}: --suite chooses")
-    wanted, named = chosen(selection, asked), names(selection)
-    lines = {
-        (role, library): [
+def find_curves(selection: Selection, libraries: Mapping[str, Sequence[str]], role: Role) -> Curves:
+    """Return the lines of each library, one for each suite."""
+    named = names(selection)
+    return {
+        library: [
             release_panel.release_curve(
                 selection, one, role, stacks, named[one], MarkerStyle(library_colour(stacks[0]), MARKERS[index])
             )
             for index, one in enumerate(selection.settings)
         ]
-        for role in ROLES
-        for library, stacks in wanted.items()
+        for library, stacks in libraries.items()
     }
-    tops = {library: 1.14 * highest(lines, library) for library in wanted}  # with room for words
-    widths = [max(2.5, len(stacks)) + 1.8 for stacks in wanted.values()]  # with room for the lines' names
-    made, grid = pyplot.subplots(
-        2, len(wanted), figsize=(12.8, 7.2), layout="constrained", squeeze=False, width_ratios=widths
+
+
+def describe_change(stacks: Sequence[str], curves: Sequence[ReleaseCurve], build: bool) -> str | None:
+    """Return how much more or less the newest release keeps, in the suite that changed most; None for a single one.
+
+    `build` is whether to say what the library is built of."""
+    curve = max(curves, key=lambda one: abs(one.change()))
+    ends = curve.ends()
+    if not ends:
+        return None
+    older, newer = (stacks[at] for at in ends)
+    share = round(100 * curve.change())
+    keeps = f"{abs(share)}% {'more' if share > 0 else 'less'} than" if share else "as much as"
+    name = stack_title(newer) if build else f"{library_name(newer)} {version(newer)}"
+    return f"{name} keeps {keeps} {version(older)} ({curve.name})"
+
+
+def describe_finding(libraries: Mapping[str, Sequence[str]], curves: Curves) -> str:
+    """Return the finding: from the oldest to the newest release, of the libraries that changed most."""
+    changed = sorted(libraries, key=lambda name: -max(abs(one.change()) for one in curves[name]))
+    builds = len({name.partition("+")[0] for name in libraries}) < len(libraries)
+    found = [text for name in changed if (text := describe_change(libraries[name], curves[name], builds))]
+    return "; ".join(found[:MESSAGES]) or "What an established session keeps"
+
+
+def figure(selection: Selection, asked: Sequence[str] | None = None, role: Role = "server") -> Figure:
+    """Draw libraries beside each other; one scale for all that is built of one library."""
+    selection = selection.where(lambda setting: setting.peer is None and setting.env == "lab")
+    if len(selection.settings) > MOST_SUITES:
+        suites = ", ".join(dict.fromkeys(one.suite for one in selection.settings))
+        raise ValueError(f"a picture has {MOST_SUITES} suites at most, and there are {suites}: --suite chooses")
+    wanted = chosen(selection, asked)
+    curves = find_curves(selection, wanted, role)
+    tops = {library: 1.2 * highest(curves, library) for library in wanted}  # with room for words
+    widths = [max(3, len(stacks)) + NAMES for stacks in wanted.values()]
+    made, (row,) = pyplot.subplots(
+        1, len(wanted), figsize=(PAGE_INCHES, INCHES), layout="constrained", squeeze=False, width_ratios=widths
     )
-    for role, row in zip(ROLES, grid, strict=True):
-        for (library, stacks), axes in zip(wanted.items(), row, strict=True):
-            release_panel.draw(axes, stacks, lines[role, library], tops[library], max(tops.values()) / tops[library])
-            axes.set_title(f"{library}, {role}", fontsize=10, weight="bold")
-        row[0].set_ylabel("KiB per session")
-    recorded = (
-        f"{describe_machine(selection.records[0])}. Recorded {dates(selection.records)}. Live heap, from heap runs."
-    )
-    add_title_and_legend(made, TITLE, keys(), recorded)
+    for (library, stacks), axes in zip(wanted.items(), row, strict=True):
+        release_panel.draw(axes, stacks, curves[library], tops[library], max(tops.values()) / tops[library])
+        axes.set_title(library_title(stacks[-1]), fontsize=points(1), weight="bold")
+    row[0].set_ylabel("bytes of a session")
+    subtitle = f"Live heap of an established {role} session, release by release."
+    finding, handles = describe_finding(wanted, curves), keys(curves)
+    add_frame(made, finding, subtitle, describe_records(selection.records), handles)
     return made
 
 
-def highest(lines: dict[tuple[Role, str], list[ReleaseCurve]], library: str) -> float:
-    """Of all panels with this library, whatever it is built of: `rustls+ring` and `rustls+aws-lc` have one scale."""
-    alike = [found for (_, name), found in lines.items() if name.split("+")[0] == library.split("+")[0]]
+def keys(curves: Curves) -> list[Line2D]:
+    """Return the legend: a marker for each suite."""
+    looks = {one.name: one.look.marker for found in curves.values() for one in found}
+    grey: dict = {"color": "#777777", "markeredgecolor": INK, "markersize": 7}
+    return [Line2D([], [], marker=marker, label=name, **grey) for name, marker in looks.items()]
+
+
+def highest(curves: Curves, library: str) -> float:
+    """Return the most bytes in all panels of this library, whatever it is built of: rustls with ring and with aws-lc
+    have one scale."""
+    alike = [found for name, found in curves.items() if name.split("+")[0] == library.split("+")[0]]
     return max((one.highest() for found in alike for one in found), default=1.0) or 1.0
 
 
-def keys() -> list[Line2D]:
-    grey = {"color": "#666666"}
-    peak = {"marker": "_", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
-    return [
-        Line2D([], [], marker="o", label="established", **grey),
-        Line2D([], [], label="peak", **peak, **grey),
-    ]
-
-
 def draw_from_arguments(given: argparse.Namespace) -> list[Path]:
+    """Draw what was asked for; return the files."""
     selection = plot_command.select_runs(given, "plot_releases", suites=given.suite, roles=given.roles)
-    return save(figure(selection, given.library), given.output)
+    return save(figure(selection, given.library, given.role), given.output)

@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import libraries, library_key, stack_title
+from tlsmem.config import definitions
+from tlsmem.config.libraries import library_name, stack_title
+from tlsmem.config.suite_title import suite_title
 from tlsmem.plots import in_use, plot_command
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.stack_colours import stack_colours
 from tlsmem.schema.harness_output import Role
@@ -21,11 +22,10 @@ from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import RuntimeFigure, bytes_per_session
 from tlsmem.stats.selection import Selection
 from tlsmem.stats.series import Setting
-from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.stacks import StackRow, rank_by_live_heap, unmeasured_stacks
 
 ROW_INCHES = 0.245
-KEPT, PEAK = 1.19, 1.42  # where their columns of figures end, in parts of the scale
+KEPT, PEAK = 1.22, 1.46  # where their columns of figures end, in parts of the scale
 MARK: dict = {"color": INK, "marker": "|", "markersize": 9, "markeredgewidth": 1.4, "linestyle": "none"}
 
 
@@ -83,7 +83,8 @@ def figure(selection: Selection, role: Role) -> Figure:
     axes.spines["bottom"].set_visible(False)
     axes.grid(visible=False)
     axes.tick_params(axis="y", length=0)
-    subtitle = f"Live heap of one more {role} session that is established. {negotiated(selection, setting)}."
+    suite = suite_title(setting.suite) if setting.suite in definitions.suites() else setting.suite
+    subtitle = f"Live heap of one more {role} session that is established. {suite}."
     handles = [Line2D([], [], label="peak, in the handshake", **MARK)]
     add_frame(made, describe_range(rows, role), subtitle, describe_recording(selection), handles)
     return made
@@ -96,24 +97,11 @@ def describe_range(rows: list[StackRow], role: Role) -> str:
     return f"An established {role} session: {' to '.join(dict.fromkeys(ends[:1] + ends[-1:]))}"
 
 
-def library_name(stack: str) -> str:
-    """Return the name of a stack's library; of one that is not known the stack itself."""
-    known = libraries().get(library_key(stack))
-    return known.name if known else stack
-
-
-def negotiated(selection: Selection, setting: Setting) -> str:
-    """Return the suite, and what was agreed on in it."""
-    agreed = next(one.negotiated for one in selection.records if one.negotiated)
-    return f"{setting.suite}: {agreed.protocol}, {agreed.cipher}, {agreed.group}"
-
-
 def describe_recording(selection: Selection) -> str:
-    """Say what was recorded, and which stacks have no bar."""
-    names = ", ".join(dict.fromkeys(stack for stack, _ in unmeasured_stacks(selection)))
-    machine = describe_machine(selection.records[0]).partition(", path ")[0]
-    recorded = f"{machine}. Recorded {dates(selection.records)}."
-    return f"{recorded} Without a bar: {names}." if names else recorded
+    """Say what was recorded, and how many stacks have no bar; the table names them."""
+    missing = len({stack for stack, _ in unmeasured_stacks(selection)})
+    recorded = describe_records(selection.records)
+    return f"{recorded} Without a bar: {missing} stack{'s' * (missing > 1)}." if missing else recorded
 
 
 def save_every_suite(selection: Selection, output: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config.run import SYSTEM
 from tlsmem.plots import line_labels
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.flame_trees import pack_json

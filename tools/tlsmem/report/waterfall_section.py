@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK
 from tlsmem.plots.picture import add_title_and_legend
 from tlsmem.report.flame_trees import pack_json
 from tlsmem.report.recordings import Recording, recording_arguments

@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_picture import find_groups
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import add_frame, describe_records, points
+from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
-from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows, write_beside
+from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.costs import RSS_IN_USE
 
 MANY, GIB = 100_000, 2**30

@@ -8,8 +8,9 @@ from matplotlib.lines import Line2D
 
 from tlsmem.config.suite_title import suite_title
 from tlsmem.cost.cost_picture import Group, find_groups
-from tlsmem.plots.frame import add_frame, points
-from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows
+from tlsmem.plots.frame import add_frame, describe_records, points
+from tlsmem.plots.rows import list_rows
+from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.costs import LIVE_IN_USE, RSS_IN_USE
 
 CLOSE = 0.05  # RSS above live heap

@@ -8,15 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tlsmem.config import definitions
-from tlsmem.config.libraries import libraries, library_key, stack_title
-from tlsmem.config.releases import group_by_library
+from tlsmem.config.libraries import libraries, library_key, library_name, stack_title
+from tlsmem.config.releases import group_by_library, version
 from tlsmem.plan import recordings
 from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.memory_panels import MarkerStyle
+from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.plots.timed.ratio_dots import draw_dot
 from tlsmem.schema.records import Record
-from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows, write_beside
+from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats import timed_selection
 from tlsmem.stats.configured_stack import AT_REST
 from tlsmem.stats.missing import Missing
@@ -26,6 +27,7 @@ from tlsmem.stats.series import Setting
 from tlsmem.stats.timed_rates import per_second
 from tlsmem.stats.timed_selection import Work
 from tlsmem.stats.timed_summary import Ratio, sample_from_runs
+from tlsmem.tables.settings import dates
 
 CLASSIC, POST_QUANTUM = SUITE, f"{SUITE}-pq"
 MARKERS = {"client": "o", "server": "s"}
@@ -140,7 +142,7 @@ def draw_rates(axes: Axes, found: Sequence[Rates]) -> None:
         ratio = rates.ratios[role]
         draw_dot(axes, ratio, at, MarkerStyle(library_colour(rates.stack), MARKERS[role]))
         write_beside(axes, 1, at, f"{ratio.value:.0%}", bold=True)
-    list_rows(axes, [f"{libraries()[library_key(rates.stack)].name} {role}" for rates, role in rows])
+    list_rows(axes, [f"{library_name(rates.stack)} {version(rates.stack)} {role}" for rates, role in rows])
     axes.axvline(1, color="#555555", linewidth=1.5, zorder=1)
     axes.xaxis.set_visible(True)
     axes.spines["bottom"].set_visible(True)
@@ -152,6 +154,18 @@ def draw_rates(axes: Axes, found: Sequence[Rates]) -> None:
     axes.set_xticks([tick for tick in axes.get_xticks() if lowest <= tick <= 1.001])
 
 
+def describe_releases(kept: Sequence[Kept], rates: Sequence[Rates]) -> str:
+    """Return the caption: the days, and each library whose memory and rates are of different releases."""
+    timed = {library_key(one.stack): one.stack for one in rates}
+    others = [(one.stack, timed.get(library_key(one.stack), one.stack)) for one in kept]
+    parts = [
+        f"memory of {stack_title(ours)}, rates of {stack_title(theirs)}" for ours, theirs in others if ours != theirs
+    ]
+    runs = [run for records in (*(one.records for one in kept), *(one.records for one in rates)) for run in records]
+    releases = f"Two releases: {'; '.join(parts)}. " if parts else ""
+    return f"{releases}{runs[0].machine.cpu}, {runs[0].machine.cpus} CPUs. Recorded {dates(runs)}."
+
+
 def draw(among: Sequence[Path]) -> Figure:
     """Draw memory on the left and rates on the right."""
     kept, rates = find_memory(among), find_rates(among)
@@ -159,12 +173,12 @@ def draw(among: Sequence[Path]) -> Figure:
     draw_memory(left, kept)
     draw_rates(right, rates)
     most, least = kept[-1], rates[0]
-    ours, theirs = (libraries()[library_key(one.stack)].name for one in (most, least))
     slower = 1 - least.ratios["client"].value
-    clients = "its" if ours == theirs else theirs
-    title = f"Post-quantum: {ours} keeps {most.more:,.0f} B more; {clients} clients slow by {slower:.0%}"
-    runs = [run for records in (*(one.records for one in kept), *(one.records for one in rates)) for run in records]
+    same = library_name(most.stack) == library_name(least.stack)
+    clients = version(least.stack) if same else f"{library_name(least.stack)} {version(least.stack)}"
+    ours = f"{library_name(most.stack)} {version(most.stack)}"
+    title = f"Post-quantum: {most.more:+,.0f} B in {ours}; {clients} clients slow by {slower:.0%}"
     groups = [definitions.suites()[suite].group for suite in (POST_QUANTUM, CLASSIC)]
     subtitle = f"{groups[0]} against {groups[1]}, TLS 1.3. Memory: live heap, exact. Rates: 95% intervals."
-    add_frame(made, title, subtitle, describe_records(runs))
+    add_frame(made, title, subtitle, describe_releases(kept, rates))
     return made

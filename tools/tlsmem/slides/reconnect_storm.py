@@ -9,13 +9,14 @@ from matplotlib.figure import Figure
 
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.option_parser import make_parser
-from tlsmem.plan import answer
+from tlsmem.plan import answer, recordings
 from tlsmem.plan.request import requested_case
 from tlsmem.plan.storm_answer import StormResult
 from tlsmem.plots.frame import add_frame, points
 from tlsmem.plots.line_labels import HALO
 from tlsmem.plots.stack_colours import library_colour
 from tlsmem.slides.slide import SUITE, create_slide
+from tlsmem.stats.comparability import machine_identity
 
 CLIENTS, WITHIN_S = 100_000, 10
 STACKS = ("openssl@3.5.5", "boringssl@5.4.0", "rustls+aws-lc@0.23.46")  # whose handshakes were timed
@@ -51,6 +52,18 @@ def draw_storm(axes: Axes, storm: StormResult, times: numpy.ndarray, below: bool
     )
 
 
+def describe_origins(storms: Sequence[StormResult]) -> str:
+    """Return the caption: where memory and rates were recorded, and whether that was on one machine."""
+    memory, rates = (
+        dict.fromkeys(path for path in paths if path)
+        for paths in ([one.case.model.origin for one in storms], [one.rate.origin for one in storms])
+    )
+    machines = {machine_identity(recordings.load_stack(path, STACKS[0])[0].machine) for path in (*memory, *rates)}
+    other = ", on another machine" if len(machines) > 1 else ""
+    names = [" and ".join(path.name for path in paths) for paths in (memory, rates)]
+    return f"Memory was recorded in {names[0]}; handshake rates in {names[1]}{other}."
+
+
 def draw(among: Sequence[Path]) -> Figure:
     """Draw a line for each stack."""
     storms = [simulate_storm(stack, among) for stack in STACKS]
@@ -70,8 +83,5 @@ def draw(among: Sequence[Path]) -> Figure:
     subtitle = (
         f"{CLIENTS:,} clients reconnect within {WITHIN_S} s; {cores} cores. Simulated from recorded memory and rates."
     )
-    origins = dict.fromkeys(path for one in storms for path in (one.case.model.origin, one.rate.origin) if path)
-    where = " and ".join(path.name for path in origins)
-    caption = f"tools/plan.py storm --clients {CLIENTS} --within {WITHIN_S}s; recorded in {where}."
-    add_frame(made, title, subtitle, caption)
+    add_frame(made, title, subtitle, describe_origins(storms))
     return made

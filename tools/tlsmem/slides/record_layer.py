@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from tlsmem.config.releases import group_by_library, version
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import recordings
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.frame import INK, add_frame, describe_records, points
 from tlsmem.plots.stack_colours import library_colour, lighten
 from tlsmem.schema.records import Record
-from tlsmem.slides.slide import SUITE, create_slide, describe_records
+from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.configured_stack import AT_REST, IN_USE
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.runtime_heap import bytes_per_session

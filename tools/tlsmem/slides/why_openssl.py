@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -11,25 +10,24 @@ from tlsmem.config.libraries import newest_releases, stack_title
 from tlsmem.config.suite_variants import LIBRARY, name_variant
 from tlsmem.cost.find_costs import find_costs
 from tlsmem.plan import recordings
-from tlsmem.plots.bucket_panel import style_of_bucket, text_on
-from tlsmem.plots.frame import add_frame, points
+from tlsmem.plots.bucket_panel import BucketStyle, draw_parts, fill, style_of_bucket
+from tlsmem.plots.frame import add_frame, describe_records
+from tlsmem.plots.rows import list_rows, write_beside
 from tlsmem.profile import sites_reader
 from tlsmem.profile.buckets.rules import OTHER
 from tlsmem.profile.buckets.sums import BucketSums
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.records import Record
-from tlsmem.slides.slide import SUITE, create_slide, describe_records, list_rows, write_beside
+from tlsmem.slides.slide import SUITE, create_slide
 from tlsmem.stats.configured_stack import IN_USE
 from tlsmem.stats.costs import LIVE_IN_USE
 
 OPENSSL = "openssl"
 REPLY = "reply"  # the phase in which a session was used, where runs have no full records
 SHORT = {"record buffers, read": "read buffer", "record buffers, write": "write buffer"}
-GREY = "#8a8a8a"
-REST = Patch(facecolor=GREY, label="everything else")
+REST = BucketStyle("everything else", "rest", "#8a8a8a")
 LARGEST = 3  # buckets of OpenSSL's, in the title
 LARGE = 0.2  # of the longest bar: a bucket that has a colour
-ROOM = 0.1  # of the longest bar: a part that has room for its figure
 Parts = Mapping[str, float]  # bytes by bucket
 
 
@@ -70,17 +68,10 @@ def is_explained(parts: Parts) -> bool:
     return bool(parts) and parts.get(OTHER, 0) < sum(parts.values()) / 2
 
 
-def draw_parts(axes: Axes, at: int, parts: Parts, named: Sequence[str], widest: float) -> None:
-    """Draw a bar of the named buckets and the rest."""
-    start = 0.0
+def list_parts(parts: Parts, named: Sequence[str]) -> list[tuple[BucketStyle, float]]:
+    """Return the named buckets of a bar, and the rest."""
     rest = sum(size for bucket, size in parts.items() if bucket not in named)
-    for bucket, size in [*((bucket, parts.get(bucket, 0)) for bucket in named), ("", rest)]:
-        colour = style_of_bucket(bucket).colour if bucket else GREY
-        axes.barh(at, size, left=start, height=0.7, color=colour, edgecolor="white", linewidth=1, zorder=2)
-        if size > ROOM * widest:
-            words: dict = {"ha": "center", "va": "center", "color": text_on(colour), "fontsize": points(0.9)}
-            axes.text(start + size / 2, at, f"{size:,.0f} B", zorder=3, **words)
-        start += size
+    return [*((style_of_bucket(bucket), parts.get(bucket, 0)) for bucket in named), (REST, rest)]
 
 
 def draw(among: Sequence[Path]) -> Figure:
@@ -96,7 +87,7 @@ def draw(among: Sequence[Path]) -> Figure:
     ordered = sorted(found, key=sizes.__getitem__)
     made, (axes,) = create_slide()
     for at, stack in enumerate(ordered):
-        draw_parts(axes, at, found[stack], named, widest)
+        draw_parts(axes, at, list_parts(found[stack], named), widest)
         write_beside(axes, sum(found[stack].values()), at, f"{sizes[stack]:,.0f} B", bold=True)
     list_rows(axes, [stack_title(stack) for stack in ordered])
     axes.set_xlim(0, 1.17 * widest)
@@ -104,6 +95,6 @@ def draw(among: Sequence[Path]) -> Figure:
     share = sum(ours[bucket] for bucket in largest) / sum(ours.values())
     title = f"OpenSSL: {share:.0%} is {', '.join(SHORT.get(bucket, bucket) for bucket in largest)}"
     subtitle = "Live heap of a server session in use, by what the bytes are for."
-    handles = [Patch(facecolor=style_of_bucket(bucket).colour, label=bucket) for bucket in named]
-    add_frame(made, title, subtitle, describe_records(runs[stack] for stack in ordered), [*handles, REST])
+    handles = [Patch(label=style.bucket, **fill(style)) for style, _ in list_parts({}, named)]
+    add_frame(made, title, subtitle, describe_records(runs[stack] for stack in ordered), handles)
     return made

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK
 from tlsmem.plots.timed.stack_style import StackStyle, wrap_stack_name
 
 BESIDE = 12  # points from the panel's edge to the names

@@ -11,9 +11,8 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from tlsmem.config.libraries import libraries, library_key, stack_title
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import add_frame
+from tlsmem.config.libraries import library_key, library_name, stack_title
+from tlsmem.plots.frame import INK, add_frame, describe_records
 from tlsmem.plots.memory_panels import MarkerStyle, marker_styles
 from tlsmem.plots.picture import PAGE_INCHES, STYLE, save
 from tlsmem.plots.timed import curves, handshake_kinds, stack_style
@@ -23,24 +22,11 @@ from tlsmem.schema.records import Record
 from tlsmem.stats import timed_rates
 from tlsmem.stats.session_cost import MIB
 from tlsmem.stats.timed_selection import TimedSelection, Work, select
-from tlsmem.tables.settings import dates, describe_machine
 from tlsmem.tables.timed.captions import repeats_text
 
 AROUND = 1.7  # inches: above and below the panels
 ROW_INCHES = 0.36
 CHACHA = "chacha20"  # in the names of suites
-
-
-def library_name(stack: str) -> str:
-    """Return the name of the stack's library; of one that is not known the stack itself."""
-    known = libraries().get(library_key(stack))
-    return known.name if known else stack
-
-
-def describe_recorded(timed: TimedSelection) -> str:
-    """Return the caption: the machine and the days."""
-    machine = describe_machine(timed.records[0]).partition(", path ")[0]
-    return f"{machine}. Recorded {dates(timed.records)}."
 
 
 def find_fastest(ratios: Ratios) -> str | None:
@@ -78,7 +64,7 @@ def ratio_picture(timed: TimedSelection, title: str, quantity: str, panels: Mapp
     grid[0].set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     first = stack_title(timed.stacks[0])
     subtitle = f"{quantity}, as a multiple of {first}'s: {repeats_text(timed)}, back to back; 95% intervals."
-    add_frame(made, title, subtitle, describe_recorded(timed), keys(others))
+    add_frame(made, title, subtitle, describe_records(timed.records), keys(others))
     return made
 
 
@@ -153,7 +139,7 @@ def sizes(timed: TimedSelection) -> Figure:
     top = max(axes.get_ylim()[1] for axes, _, _ in drawn)
     grid[0][0].set_ylim(0, top)
     subtitle = f"{timed.works[0].suite}; medians of {repeats_text(timed)}; beside a name: MiB/s at the largest size."
-    add_frame(made, "Bulk transfer by the size of a write", subtitle, describe_recorded(timed))
+    add_frame(made, "Bulk transfer by the size of a write", subtitle, describe_records(timed.records))
     made.draw_without_rendering()
     made.set_layout_engine("none")
     for axes, found, names in drawn:

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from tlsmem.plots.bucket_panel import INK
-from tlsmem.plots.frame import points
+from tlsmem.plots.frame import INK, points
 from tlsmem.plots.memory_panels import MarkerStyle
 from tlsmem.stats.timed_rates import Quantity
 from tlsmem.stats.timed_selection import TimedSelection, Work

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tlsmem.plots.bucket_panel import INK
+from tlsmem.plots.frame import INK
 from tlsmem.plots.memory_panels import marker_styles
 
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (6, 1)), (0, (3, 1, 1, 1)), (0, (8, 2, 2, 2)), (0, (2, 2)))
