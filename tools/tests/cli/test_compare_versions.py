@@ -318,7 +318,7 @@ def made(recorded):
     one = make_runs("openssl@3.0.9", None, "tls12-rsa-aes256")
     walks = release_walk.build_walks(select([*recorded, *one]), releases.select_stacks("openssl", list(KNOWN)))
     made = release_plot.draw_figure(walks, "openssl", "established")
-    made.canvas.draw()
+    made.draw_without_rendering()
     yield made
     pyplot.close("all")
 

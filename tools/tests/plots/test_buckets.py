@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot
 
+from tests.support import forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.plots import bucket_panel, buckets
 from tlsmem.profile.buckets import rules
@@ -82,13 +83,18 @@ def test_neighbours_differ_in_grey():
 
 
 def plot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True, check=False)
+    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+
+
+def plot_alone(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """By a Python that has imported nothing yet."""
+    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
 def test_the_same_records_give_the_same_files(tmp_path):
     for name in "one", "two":
-        drawn = plot(RECORDING, "--suite", SUITE, "-o", tmp_path / name)
+        drawn = plot_alone(RECORDING, "--suite", SUITE, "-o", tmp_path / name)
         assert drawn.returncode == 0, drawn.stderr
     for suffix in ".png", ".svg":
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
@@ -101,11 +107,17 @@ def test_the_same_records_give_the_same_files(tmp_path):
         ([RECORDING, "--suite", "no-such"], "no runs of the suite no-such; there are: "),
         ([RECORDING / "rustls+ring@0.23.46.jsonl"], "no sites run; `make mem` records them"),
         (["no/such/place"], "no/such/place: there is no such recording or profile"),
-        ([PLOT], "plot_buckets.py"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(tmp_path, arguments, said):
-    refused = plot(*arguments, "-o", tmp_path / "picture")
+    assert_refused(plot(*arguments, "-o", tmp_path / "picture"), tmp_path, said)
+
+
+def test_what_is_no_recording_is_one_sentence(tmp_path):
+    assert_refused(plot_alone(PLOT, "-o", tmp_path / "picture"), tmp_path, "plot_buckets.py")
+
+
+def assert_refused(refused, tmp_path, said):
     assert refused.returncode == 1 and refused.stdout == "" and said in refused.stderr
     assert refused.stderr.startswith("plot_buckets: ") and refused.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

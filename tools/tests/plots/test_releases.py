@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from matplotlib import pyplot, rc_context
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tests.support.pictured import overlaps, shown
 from tlsmem.base.paths import ROOT
 from tlsmem.config import releases
@@ -67,7 +67,7 @@ def runs() -> list[Record]:
 def made(runs):
     with rc_context(STYLE):
         made = plot_releases.figure(select(runs, roles=["split"]))
-        made.canvas.draw()
+        made.draw_without_rendering()
     yield made
     pyplot.close("all")
 
@@ -117,6 +117,11 @@ def test_a_library_may_be_asked_for(runs):
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+
+
+def plot_alone(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """By a Python that has imported nothing yet."""
     return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
@@ -124,7 +129,7 @@ def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_same_records_give_the_same_files(tmp_path, runs):
     recording = synthetic.write(tmp_path / "recording", runs)
     for name in "one", "two":
-        drawn = plot(recording, "-o", tmp_path / name, "--roles", "split")
+        drawn = plot_alone(recording, "-o", tmp_path / name, "--roles", "split")
         assert drawn.stdout == f"{tmp_path / name}.png\n{tmp_path / name}.svg\n", drawn.stderr
     for suffix in ".png", ".svg":
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
@@ -136,12 +141,19 @@ def test_the_same_records_give_the_same_files(tmp_path, runs):
         (["--library", "boringssl"], "no release of boringssl among these; there are: openssl, rustls+ring"),
         (["--stack", "openssl@4.0.3"], "no library has 3 releases here; --library names one with fewer"),
         (["--suite", "no-such"], "no runs of the suite no-such; there are: "),
-        (["--campaign", "no-such"], "no campaign no-such in memtest/campaigns.toml"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(tmp_path, runs, arguments, said):
     refused = plot(synthetic.write(tmp_path / "recording", runs), "-o", tmp_path / "picture", *arguments)
     assert refused.returncode == 1 and refused.stdout == "" and said in refused.stderr
+    assert refused.stderr.startswith("plot_releases: ") and refused.stderr.count("\n") == 1
+
+
+def test_a_campaign_that_is_not_known_is_one_sentence(tmp_path, runs):
+    recording = synthetic.write(tmp_path / "recording", runs)
+    refused = plot_alone(recording, "-o", tmp_path / "picture", "--campaign", "no-such")
+    assert refused.returncode == 1 and refused.stdout == ""
+    assert "no campaign no-such in memtest/campaigns.toml" in refused.stderr
     assert refused.stderr.startswith("plot_releases: ") and refused.stderr.count("\n") == 1
 
 
