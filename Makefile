@@ -86,18 +86,20 @@ stacks: names setup ## every stack, or those of STACKS: protocols, recorded or b
 CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 STACK_CHECKS := check-harnesses check-smoke check-selfcheck
 check-smoke check-selfcheck: takes := STACKS PREFIX
-check check-stacks: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so
-check: stacks-check ## test the meters, the drivers and the tools, with three stacks; STACKS=... or all builds and tries these
+check: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check
+check: ## test the meters, the drivers and the tools, with three stacks; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
-	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, three stacks in every suite, the meters against others'
+	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, the stacks in every suite, the meters against others'
 
 .PHONY: check-stacks
-check-stacks: stacks-check-stacks ## what `make check` does with stacks, with six; STACKS=... or all builds and tries these
+check-stacks: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check-stacks
+check-stacks: ## what `make check` does with stacks, with six; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(STACK_CHECKS) $(options) TRY=$@
-	@echo 'check-stacks: passed: the tests of harnesses, every stack in every suite, the meters against others'
+	@echo 'check-stacks: passed: the tests of harnesses, the stacks in every suite, the meters against others'
 
 # Which stacks check-python, check-harnesses and check-smoke try: STACKS, or those of a target. What else is built they pass over.
 TRY := check
+# pytest takes what has a space in it for a file.
 tried = $(call if_given,STACKS,$(call quote,STACKS),'$(shell tools/names.py --goal $(TRY) --default STACKS)')
 
 .PHONY: bench
@@ -361,12 +363,12 @@ check-go:
 PYTEST := PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 check-python: build/tests/faulty
 	@echo 'check: Python tests'
-	@$(PYTEST) -m 'not slow' --stacks=$(tried)
+	@$(PYTEST) -m 'not slow' --stacks=$$(tr ' ' , <<< $(tried))
 
 # The tests that run harnesses: of the tools those that ask for one that is built.
 check-harnesses: build/tests/faulty
 	@echo 'check: tests of harnesses'
-	@$(PYTEST) -m 'not slow' --stacks=$(tried) memtest/tests $$(grep -lrw --include='test_*.py' built_harness tools/tests)
+	@$(PYTEST) -m 'not slow' --stacks=$$(tr ' ' , <<< $(tried)) memtest/tests $$(grep -lrw --include='test_*.py' built_harness tools/tests)
 
 .PHONY: snapshots
 snapshots: setup-dev ## write the snapshots of the tests again, after a change of wording; read their diff like code

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import test_core
 
+from tests.support import built_harness
+
 ROOT = Path(__file__).resolve().parents[2]
 METER = ROOT / "build/core/libheapmeter.so"
 NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]

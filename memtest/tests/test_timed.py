@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hdrh.histogram import HdrHistogram
-from test_core import NONE, ROOT, run
+from test_core import NONE, run
 
 from tests.support import built_harness
 from tlsmem.schema.harness_output import OUTPUT_LINE, EndLine, RunLine
