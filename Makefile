@@ -298,7 +298,8 @@ HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/*/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 EVERY_RUSTLS := $(wildcard harness-rust/rustls-*/Cargo.toml)
 FLAMEGRAPH := tools/tlsmem/explore/flamegraph/svg/Cargo.toml
-CARGO := CARGO_TARGET_DIR=build/cargo cargo
+# Harnesses that are not optimised at all take ten times as long in their tests.
+CARGO := CARGO_TARGET_DIR=build/cargo CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo
 .PHONY: check-style check-layers check-types check-c check-rust check-go check-python check-harnesses check-smoke check-selfcheck
 
 check-style:
