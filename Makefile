@@ -84,11 +84,23 @@ stacks: names setup ## every stack, or those of STACKS: protocols, recorded or b
 
 .PHONY: check
 CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
+STACK_CHECKS := check-harnesses check-smoke check-selfcheck
 check-smoke check-selfcheck: takes := STACKS PREFIX
 check: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check
-check: ## test the meters, the drivers and the tools; STACKS=... or all builds and tries these
+check: ## test the meters, the drivers and the tools, with three stacks; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
-	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, every stack in every suite, the meters against others'
+	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, the stacks in every suite, the meters against others'
+
+.PHONY: check-stacks
+check-stacks: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check-stacks
+check-stacks: ## what `make check` does with stacks, with six; STACKS=... or all builds and tries these
+	@.venv/bin/python tools/dev/run_checks.py $(STACK_CHECKS) $(options) TRY=$@
+	@echo 'check-stacks: passed: the tests of harnesses, the stacks in every suite, the meters against others'
+
+# Which stacks check-python, check-harnesses and check-smoke try: STACKS, or those of a target. What else is built they pass over.
+TRY := check
+# pytest takes what has a space in it for a file.
+tried = $(call if_given,STACKS,$(call quote,STACKS),'$(shell tools/names.py --goal $(TRY) --default STACKS)')
 
 .PHONY: bench
 bench: names packages-mem packages-check-pages setup core stacks-mem build/pages-venv/ready ## what metering costs: runs under the heap meter against plain ones; weight and times of the report
@@ -115,7 +127,7 @@ selfcheck: ## the heap meter against heaptrack, massif and DHAT, to the byte: tw
 	@.venv/bin/python tools/dev/selfcheck.py $(call flags,$(takes))
 
 .PHONY: profile
-profiled = $(call if_given,$1,$(call quote,$1),$(shell tools/names.py --default $1))
+profiled = $(call if_given,$1,$(call quote,$1),$(shell tools/names.py --goal profile --default $1))
 marks = $(if $(filter 'massif' massif 'dhat' dhat,$(call profiled,TOOL)),build/core/libmarks.so)
 .SECONDEXPANSION: # only for a profile is its tool asked for
 profile: names packages-profile setup core $$(marks) stack-profile
@@ -128,7 +140,7 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-slow
-check-slow: names packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check build/tests/faulty
+check-slow: names packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check-stacks build/tests/faulty
 check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
 	@$(PYTEST) -m slow
 
@@ -197,7 +209,7 @@ build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/op
 	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
 
 .PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile packages-compare
-.PHONY: stacks-mem stacks-check stacks-throughput stacks-handshake
+.PHONY: stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake
 .PHONY: stack-profile
 names:
 	@tools/names.py $(if $(goal),--goal $(goal) )$(options)
@@ -215,8 +227,9 @@ packages-profile:
 # no stacks no toolchain of Go is fetched.
 named = $(foreach option,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(option)))
 offline-check := GOPROXY=off #
-stacks-mem stacks-check stacks-throughput stacks-handshake: stacks-%:
-	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
+offline-check-stacks := $(offline-check)
+stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake: stacks-%:
+	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check check-stacks,$(named) $*),|| test $$? = 77)
 
 PIP_INSTALL := .venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes # Python compiles what it imports
 stack-profile:
@@ -285,8 +298,9 @@ HARNESS_C := $(wildcard harness-c/*.[ch] harness-c/*/*.[ch])
 RUSTLS := harness-rust/rustls-0.23.46/Cargo.toml
 EVERY_RUSTLS := $(wildcard harness-rust/rustls-*/Cargo.toml)
 FLAMEGRAPH := tools/tlsmem/explore/flamegraph/svg/Cargo.toml
-CARGO := CARGO_TARGET_DIR=build/cargo cargo
-.PHONY: check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
+# Harnesses that are not optimised at all take ten times as long in their tests.
+CARGO := CARGO_TARGET_DIR=build/cargo CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo
+.PHONY: check-style check-layers check-types check-c check-rust check-go check-python check-harnesses check-smoke check-selfcheck
 
 check-style:
 	@echo 'check: style'
@@ -350,7 +364,12 @@ check-go:
 PYTEST := PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 check-python: build/tests/faulty
 	@echo 'check: Python tests'
-	@$(PYTEST) -m 'not slow'
+	@$(PYTEST) -m 'not slow' --stacks=$$(tr ' ' , <<< $(tried))
+
+# The tests that run harnesses: of the tools those that ask for one that is built.
+check-harnesses: build/tests/faulty
+	@echo 'check: tests of harnesses'
+	@$(PYTEST) -m 'not slow' --stacks=$$(tr ' ' , <<< $(tried)) memtest/tests $$(grep -lrw --include='test_*.py' built_harness tools/tests)
 
 .PHONY: snapshots
 snapshots: setup-dev ## write the snapshots of the tests again, after a change of wording; read their diff like code
@@ -358,7 +377,7 @@ snapshots: setup-dev ## write the snapshots of the tests again, after a change o
 
 check-smoke:
 	@echo 'check: every stack in every suite, 2 sessions'
-	@.venv/bin/python tools/measure.py --verify $(call flags,$(takes))
+	@.venv/bin/python tools/measure.py --verify --stacks=$(tried) $(call flags,PREFIX)
 
 check-selfcheck:
 	@echo 'check: the heap meter against heaptrack, massif and DHAT'

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import built_harness
 from tlsmem.run.validate import strip_suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,10 +48,7 @@ def null(request):
 @pytest.fixture(params=["null@c", "null@rust", "null@go"])
 def program(request):
     """A null stack in each language: what argv, phases, wires and exit codes are does not depend on it."""
-    harness = ROOT / "build/harness" / request.param
-    if not harness.is_file():
-        pytest.skip(f"{request.param} is not built: tools/build.py {request.param}")
-    return harness
+    return built_harness.find(request.param)
 
 
 def test_phases_come_in_the_designs_order(program):

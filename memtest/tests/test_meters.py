@@ -8,11 +8,12 @@ import pytest
 from test_core import NONE, PHASES, ROOT, phases, run
 from test_two_processes import CERTS
 
+from tests.support import built_harness
 from tlsmem.config.definitions import allocators
 from tlsmem.run.preload import find_library
 
 NULL = ROOT / "build/harness/null@c"
-JEMALLOC_RUST = ROOT / "build/harness/rustls+aws-lc+jemalloc-rust@0.23.46"
+JEMALLOC_RUST = "rustls+aws-lc+jemalloc-rust@0.23.46"
 MIB = 1024 * 1024
 
 BOOKS = {
@@ -244,10 +245,10 @@ def test_what_stands_before_glibc_and_forwards_keeps_its_books(library):
     assert list(measured(20, LD_PRELOAD=library(FORWARDS))[1]["closed"]["allocator"]) == ["glibc"]
 
 
-@pytest.mark.skipif(not JEMALLOC_RUST.is_file(), reason=f"not built: tools/build.py {JEMALLOC_RUST.name}")
 def test_the_allocator_that_a_stack_brings_has_books_of_its_own():
+    harness = built_harness.find(JEMALLOC_RUST)
     suite = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519", f"certs={CERTS}"]
-    few, many = (measured(sessions, harness=JEMALLOC_RUST, suite=suite)[1] for sessions in (100, 300))
+    few, many = (measured(sessions, harness=harness, suite=suite)[1] for sessions in (100, 300))
     for rss in few, many:
         assert list(rss["established"]["allocator"]) == ["glibc", "jemalloc-rust"]
         held = [rss[phase]["allocator"]["jemalloc-rust"]["allocated_bytes"] for phase in ("contexts", "trimmed")]

@@ -6,6 +6,7 @@ import pytest
 from test_core import ROOT, run
 from test_timed import lines, parts
 
+from tests.support import built_harness
 from tlsmem.config.definitions import stacks
 
 # The tag of the first record, by the Python package cryptography 50.0.2: AESGCM or ChaCha20Poly1305 of the key 0, 1, 2,
@@ -36,9 +37,7 @@ def sealed(harness, cipher):
 @pytest.mark.parametrize("cipher", sorted(SEALED))
 @pytest.mark.parametrize("stack", sorted(name for name, stack in stacks().items() if stack.tls))
 def test_the_aead_of_every_stack_makes_the_same_of_the_same(stack, cipher):
-    harness = ROOT / "build/harness" / stack
-    if not harness.is_file():
-        pytest.skip(f"{stack} is not built: tools/build.py {stack}")
+    harness = built_harness.find(stack)
     found = sealed(harness, cipher)
     if found is None:
         pytest.skip(f"{stack} does not have this cipher")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import test_core
 
+from tests.support import built_harness
+
 ROOT = Path(__file__).resolve().parents[2]
 METER = ROOT / "build/core/libheapmeter.so"
 NONE = ["protocol=none", "cipher=none", "group=none", "certs=none", "auth=none"]
@@ -167,8 +169,7 @@ def test_a_depth_that_depends_on_the_address_is_found_and_does_not_depend_on_the
 
 def test_the_stack_of_openssl_is_as_deep_in_any_environment():
     """Its assembler aligns tables in the stack."""
-    if not (harness := ROOT / "build/harness/openssl@3.5.5").is_file():
-        pytest.skip(f"{harness.name} is not built: tools/build.py {harness.name}")
+    harness = built_harness.find("openssl@3.5.5")
     suite = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519", "auth=server"]
     suite += [f"certs={ROOT / 'memtest/certs/rsa-2048'}"]
     depths = []

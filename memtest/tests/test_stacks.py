@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from test_core import NONE, ROOT, run
 
+from tests.support import built_harness
 from tlsmem.config.definitions import stacks, suites
 
 CERTS = ROOT / "memtest/certs"
@@ -19,10 +20,7 @@ KINDS = {kind: kind.replace(" ", "_") for kind in ("another root", "another name
 
 @pytest.fixture(params=list(EXPECTED))
 def harness(request):
-    built = ROOT / "build/harness" / request.param
-    if not built.is_file():
-        pytest.skip(f"{request.param} is not built: tools/build.py {request.param}")
-    return built
+    return built_harness.find(request.param)
 
 
 EC, RSA = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256"), ("rsa:2048",)

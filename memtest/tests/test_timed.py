@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from hdrh.histogram import HdrHistogram
-from test_core import NONE, ROOT, run
+from test_core import NONE, run
 
+from tests.support import built_harness
 from tlsmem.schema.harness_output import OUTPUT_LINE, EndLine, RunLine
 
 HANDSHAKE = ["client_new", "client", "client_free", "server_new", "server", "server_free"]
@@ -26,10 +27,7 @@ RESUMED = ["tickets=1", "resume=on"]
 @pytest.fixture(params=["null@c", "null@go", "null@rust"])
 def program(request):
     """A null stack in each language."""
-    harness = ROOT / "build/harness" / request.param
-    if not harness.is_file():
-        pytest.skip(f"{request.param} is not built: tools/build.py {request.param}")
-    return harness
+    return built_harness.find(request.param)
 
 
 def lines(done):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from test_core import FAULTY, METER, NONE, OPEN, PHASES, ROOT, phases, run
 
+from tests.support.built_harness import find as built
 from tlsmem.config.definitions import stacks
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
@@ -22,13 +23,6 @@ RSA = {
 ROLES = "client", "server"
 EXPECTED = {name: stack.expect for name, stack in stacks().items()}
 KEEP_PHASES = [phase for phase in PHASES if phase not in ("payload", "reply")]
-
-
-def built(stack):
-    harness = ROOT / "build/harness" / stack
-    if not harness.is_file():
-        pytest.skip(f"{stack} is not built: tools/build.py {stack}")
-    return harness
 
 
 @pytest.fixture(params=["null@c", "null@rust"])

@@ -46,7 +46,7 @@ def commit(project) -> None:
 
 def measure(project, *words: str) -> subprocess.CompletedProcess[str]:
     given = ("--stacks=obey@1", "--suites=tls13-rsa-aes256", "--heap=0", "--n=2", *words)
-    return forked_command.run(project.command(*given), cwd=project.root)
+    return forked_command.run(project.command(*given), cwd=project.root, drawn=False)
 
 
 def recorded(project) -> set[str]:

@@ -321,7 +321,7 @@ def made(recorded):
     walks = release_walk.build_walks(select([*recorded, *one]), releases.select_stacks("openssl", list(KNOWN)))
     with rc_context(STYLE):
         made = release_plot.draw_figure(walks, "established")
-        made.canvas.draw()
+        made.draw_without_rendering()
     yield made
     pyplot.close("all")
 

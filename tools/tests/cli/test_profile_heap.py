@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Project
-from tests.support import forked_command
+from tests.support import built_harness, forked_command
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import profile_stack
 from tlsmem.profile import open_profile, profile_metadata
@@ -31,7 +31,7 @@ PHASES += ["idle", "closed", "trimmed", "freed"]
 NAMES = {"heaptrack": "heaptrack.zst", "massif": "massif.zst", "dhat": "dhat.zip", "sites": "sites.json"}
 HELD_BYTES = 4072  # by a session of the null stack
 
-RUST = ROOT / "build/harness/rustls+aws-lc@0.23.46"
+RUST = "rustls+aws-lc@0.23.46"
 
 needs_all = pytest.mark.skipif(
     not (shutil.which("valgrind") and shutil.which("heaptrack") and all(file.exists() for file in BUILT)),
@@ -305,10 +305,10 @@ def test_nothing_names_a_place_of_this_machine(taken):
 
 @pytest.mark.slow
 @needs_all
-@pytest.mark.skipif(not RUST.exists(), reason=f"{RUST.name} is not built")
 @pytest.mark.parametrize("tool", ["heaptrack", "massif"])
 def test_packages_of_a_registry_are_named_from_themselves_on(tmp_path, tool):
-    done = profile(ROOT, f"--stack={RUST.name}", "--n=2", f"--tool={tool}", f"--out={tmp_path}", "--jobs=1")
+    built_harness.find(RUST)
+    done = profile(ROOT, f"--stack={RUST}", "--n=2", f"--tool={tool}", f"--out={tmp_path}", "--jobs=1")
     assert done.returncode == 0, done.stderr
     files = [file for file in (tmp_path / "profiles").iterdir() if file.suffix != ".json"]
     assert files and not any(b"registry/src" in contents(file) for file in files)

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from tests.support import forked_command
 from tlsmem.schema import read_records
 
 
@@ -31,7 +32,7 @@ def test_a_runner_killed_half_way_loses_no_finished_run_and_goes_on(project):
     until(lambda: not project.processes(), "the harnesses to die with their runner")
     before = file.read_bytes()
     kept = project.recorded()
-    again = subprocess.run(project.command(*words), cwd=project.root, capture_output=True, text=True, check=False)
+    again = forked_command.run(project.command(*words), cwd=project.root, drawn=False)
     assert again.returncode == 0, again.stderr
     assert f"9 runs, {len(kept)} already recorded in out, {9 - len(kept)} to go" in again.stderr
     assert file.read_bytes().startswith(before)

@@ -27,6 +27,9 @@ def as_options(*words: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words)
 
 
+THREE = "null@c null@rust null@go openssl@3.5.5 rustls+aws-lc@0.23.46 go@1.26.8"
+
+
 def make(*arguments, **environment):
     return subprocess.run(
         ["make", "-s", *arguments], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True
@@ -170,7 +173,16 @@ def test_make_takes_options_from_the_command_line_and_not_from_the_environment()
         ("check", [], ["GOPROXY=off tools/build.py --campaign check"]),
         ("check", ["STACKS=all"], ["tools/build.py 'all'"]),
         ("check", ["STACKS=a b"], ["run_checks.py check-style check-layers", "check-selfcheck STACKS='a b'"]),
+        ("check-stacks", [], ["GOPROXY=off tools/build.py --campaign check-stacks"]),
+        ("check-stacks", [], ["run_checks.py check-harnesses check-smoke check-selfcheck ", " TRY=check-stacks"]),
+        ("check-stacks", ["STACKS=a b"], ["tools/build.py 'a b'"]),
+        ("check-slow", [], ["GOPROXY=off tools/build.py --campaign check-stacks"]),
         ("check-smoke", ["STACKS=all"], ["tools/measure.py --verify --stacks='all'"]),
+        ("check-smoke", [], [f"tools/measure.py --verify --stacks='{THREE}'"]),
+        ("check-smoke", ["TRY=check-stacks"], ["tools/measure.py --verify --stacks='null@c", "rustls+ring@0.23.46"]),
+        ("check-smoke", ["STACKS=a", "PREFIX=/opt"], ["tools/measure.py --verify --stacks='a' --prefix='/opt'"]),
+        ("check-python", [], [f"-m 'not slow' --stacks=$(tr ' ' , <<< '{THREE}')"]),
+        ("check-harnesses", ["STACKS=a"], ["-m 'not slow' --stacks=$(tr ' ' , <<< 'a') memtest/tests "]),
         ("check-selfcheck", ["STACKS=a", "PREFIX=/opt"], ["selfcheck.py --quick --leave-out", "--prefix='/opt'"]),
         ("check", ["N=4"], ["tools/names.py --goal check N='4'"]),
         ("profile", ["STACK=openssl@path", "PREFIX=/opt"], ["tools/build.py 'openssl@path' --prefix='/opt'"]),

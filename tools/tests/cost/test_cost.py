@@ -94,7 +94,7 @@ def test_a_picture_has_the_three_costs_of_each_library_the_least_rss_first(recor
     assert [group.costs.stack for group in groups] == [RUSTLS, OPENSSL]
     with rc_context(STYLE | {"font.size": 10}):
         made = cost_picture.figure(groups, SUITE, "server")
-        made.canvas.draw()
+        made.draw_without_rendering()
         assert overlaps(made) == []
     rustls, openssl = ([bar.get_width() for bar in made.axes[0].patches[at : at + 3]] for at in (0, 3))
     assert rustls[0] == 6_400 and openssl[0] == 53_000

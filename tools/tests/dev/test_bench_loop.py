@@ -10,6 +10,7 @@ import pytest
 
 import bench_loop
 import loop_cost
+from tests.support import built_harness
 from tlsmem.base.paths import ROOT
 from tlsmem.config.definitions import stacks
 
@@ -20,8 +21,7 @@ TLS12 = ["protocol=TLSv1.2", "cipher=ECDHE-RSA-AES256-GCM-SHA384", *TLS13[2:]]
 
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory):
-    if not (ROOT / f"build/stacks/{STACK}.stamp").is_file():
-        pytest.skip(f"{STACK} is not built: tools/build.py {STACK}")
+    built_harness.find(STACK)
     made = tmp_path_factory.mktemp("loops")
     loop_cost.openssl_loop(STACK, stacks()[STACK], made / "loop", made / "log")
     assert "warning" not in (made / "log").read_text()
@@ -83,8 +83,7 @@ def test_a_stack_without_a_loop_is_refused():
 
 
 def test_nothing_is_compiled_beside_a_campaign():
-    if not (ROOT / f"build/harness/{STACK}").is_file():
-        pytest.skip(f"{STACK} is not built: tools/build.py {STACK}")
+    built_harness.find(STACK)
     log = ROOT / f"build/logs/{STACK}.loop.log"
     before = log.stat().st_mtime_ns if log.is_file() else None
     other = os.open(ROOT / "build/harness", os.O_RDONLY)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tests.support.planned import (
     AT_REST,
     COUNTS,
@@ -38,7 +38,7 @@ def model(tmp_path: Path, runs: list[Record], configuration: Configuration, allo
 
 def plan(*words: str, where: Path) -> subprocess.CompletedProcess:
     command = [sys.executable, str(ROOT / "tools/plan.py"), *words, "--recording", str(where)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return forked_command.run(command)
 
 
 def rows(done: subprocess.CompletedProcess, table: str) -> list[dict]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot, rc_context
 
+from tests.support import forked_command
 from tests.support.pictured import LEGIBLE, overlaps, smallest_text, title_of
 from tlsmem.base.paths import ROOT
 from tlsmem.config.libraries import stack_title
@@ -93,13 +94,18 @@ def test_neighbours_differ_in_grey():
 
 
 def plot(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, PLOT, *arguments], capture_output=True, text=True, check=False)
+    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+
+
+def plot_alone(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """By a Python that has imported nothing yet."""
+    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
 def test_the_same_records_give_the_same_files(tmp_path):
     for name in "one", "two":
-        drawn = plot(RECORDING, "--suite", SUITE, "-o", tmp_path / name)
+        drawn = plot_alone(RECORDING, "--suite", SUITE, "-o", tmp_path / name)
         assert drawn.returncode == 0, drawn.stderr
     for suffix in ".png", ".svg":
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()

@@ -31,7 +31,7 @@ SUITES = ("tls12-rsa-aes256", "tls13-rsa-aes256", "tls13-rsa-aes256-pq")
 def drawn(records, stacks=None) -> Figure:
     with rc_context(memory.STYLE):
         made = memory.figure(select(records, stacks))
-        made.canvas.draw()
+        made.draw_without_rendering()
     return made
 
 
@@ -271,7 +271,7 @@ def test_a_full_disk_is_a_sentence_and_tears_no_picture(small, name):
 
 @pytest.mark.parametrize("name", ["", ".", "/"])
 def test_a_picture_needs_a_name(small, name):
-    done = plot_beside(small, "-o", name)
+    done = plot(small, "-o", name, cwd=small.parent)
     assert done.returncode == 1 and done.stderr.endswith("names no file\n") and done.stderr.count("\n") == 1
     assert [file.name for file in small.parent.iterdir()] == ["recording"]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from matplotlib import pyplot, rc_context
 
-from tests.support import synthetic
+from tests.support import forked_command, synthetic
 from tests.support.pictured import LEGIBLE, overlaps, shown, smallest_text
 from tlsmem.base.paths import ROOT
 from tlsmem.config import releases
@@ -67,7 +67,7 @@ def runs() -> list[Record]:
 def made(runs):
     with rc_context(STYLE):
         made = plot_releases.figure(select(runs, roles=["split"]))
-        made.canvas.draw()
+        made.draw_without_rendering()
     yield made
     pyplot.close("all")
 
@@ -116,6 +116,11 @@ def test_a_library_may_be_asked_for(runs):
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+
+
+def plot_alone(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """By a Python that has imported nothing yet."""
     return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
@@ -123,7 +128,7 @@ def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_same_records_give_the_same_files(tmp_path, runs):
     recording = synthetic.write(tmp_path / "recording", runs)
     for name in "one", "two":
-        drawn = plot(recording, "-o", tmp_path / name, "--roles", "split")
+        drawn = plot_alone(recording, "-o", tmp_path / name, "--roles", "split")
         assert drawn.stdout == f"{tmp_path / name}.png\n{tmp_path / name}.svg\n", drawn.stderr
     for suffix in ".png", ".svg":
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()

@@ -39,7 +39,7 @@ def runs() -> list[Record]:
 def made(request, runs):
     with rc_context(STYLE):
         made = stacks.figure(select(runs), request.param)
-        made.canvas.draw()
+        made.draw_without_rendering()
     yield request.param, made
     pyplot.close("all")
 

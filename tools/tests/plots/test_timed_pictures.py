@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot, rc_context
 from matplotlib.figure import Figure
 
-from tests.support import synthetic, synthetic_timed
+from tests.support import forked_command, synthetic, synthetic_timed
 from tests.support.pictured import overlaps, shown
 from tlsmem.base.paths import ROOT
 from tlsmem.plots.memory_panels import marker_styles
@@ -39,7 +39,7 @@ def shaken() -> list[Record]:
 
 
 def drawn(made: Figure) -> Figure:
-    made.canvas.draw()
+    made.draw_without_rendering()
     return made
 
 
@@ -176,6 +176,11 @@ def test_allocators_have_pictures_of_their_own():
 
 
 def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return forked_command.run([sys.executable, PLOT, *map(str, arguments)])
+
+
+def plot_alone(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """By a Python that has imported nothing yet."""
     return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
@@ -183,7 +188,7 @@ def plot(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_script_names_its_files_and_draws_the_same_again(tmp_path):
     recording = synthetic.write(tmp_path / "recording", transfers())
     for name in "one", "two":
-        done = plot(recording, "--out", tmp_path / name)
+        done = plot_alone(recording, "--out", tmp_path / name)
         assert done.stdout.split() == [str(tmp_path / name / f"transfer{ending}") for ending in (".png", ".svg")]
     for ending in ".png", ".svg":
         one, two = ((tmp_path / name / f"transfer{ending}").read_bytes() for name in ("one", "two"))
@@ -207,6 +212,6 @@ def test_a_wrong_name_is_one_sentence(tmp_path, arguments, snapshot):
 
 def test_runs_of_memory_alone_are_no_timed_runs(tmp_path, snapshot):
     recording = synthetic.write(tmp_path / "recording", synthetic.campaign([OPENSSL], [SUITE]))
-    done = plot(recording, "--out", tmp_path / "pictures")
+    done = plot_alone(recording, "--out", tmp_path / "pictures")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert done.stderr == snapshot

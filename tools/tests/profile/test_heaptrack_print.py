@@ -12,16 +12,18 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
+from tests.support import built_harness
 from tlsmem.base.paths import ROOT
 from tlsmem.profile import heaptrack_reader
 from tlsmem.profile.frames import Frame
 from tlsmem.profile.heap_profile import END, PEAK, Profile, sum_live
 from tlsmem.selfcheck.reference_profilers import Subject
 
+STACK = "openssl@3.5.5"
 PROGRAMS = {
     "ls": ["ls", "-lR", "/usr/include"],
     "python": [sys.executable, "-c", "import json, decimal\nc = 1\n[str(n) for n in range(9999)]"],
-    "harness": Subject("openssl@3.5.5", "tls13-rsa-aes256", 40).profiled_subject("heaptrack").argv(None),
+    "harness": Subject(STACK, "tls13-rsa-aes256", 40).profiled_subject("heaptrack").argv(None),
 }
 ROOTS = ("main", "__libc_start_main", "__static_initialization_and_destruction_0")  # heaptrack leaves out their callers
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "timeout": 120}
@@ -32,8 +34,8 @@ pytestmark = pytest.mark.skipif(not shutil.which("heaptrack"), reason="heaptrack
 @pytest.fixture(scope="module", params=PROGRAMS)
 def recorded(request, tmp_path_factory) -> Path:
     argv = PROGRAMS[request.param]
-    if not shutil.which(ROOT / argv[0] if request.param == "harness" else argv[0]):
-        pytest.skip(f"{argv[0]} is not built")
+    if request.param == "harness":
+        built_harness.find(STACK)
     folder = tmp_path_factory.mktemp(request.param)
     variables = {**os.environ, "PYTHONMALLOC": "malloc"}
     subprocess.run(["heaptrack", "-o", folder / "recorded", *argv], cwd=ROOT, env=variables, **QUIET)

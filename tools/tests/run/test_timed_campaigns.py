@@ -21,7 +21,7 @@ from tlsmem.tables.timed import warnings
 def timed(project, campaign: str, *words: str, stacks):
     named = [f"--stacks={' '.join(stacks)}", "--out=out", *words]
     command = project.command(*named, campaign=campaign)
-    return forked_command.run(command, cwd=project.root)
+    return forked_command.run(command, cwd=project.root, drawn=False)
 
 
 NULL = "build/harness/null@c"

@@ -77,7 +77,7 @@ def test_a_directory_without_recordings_is_one_sentence(tmp_path):
 @pytest.mark.parametrize("name", SLIDES)
 def test_no_text_of_a_slide_lies_over_another_and_all_are_inside(name):
     made = SLIDES[name](find_recordings(ROOT / "data"))
-    made.canvas.draw()
+    made.draw_without_rendering()
     assert overlaps(made) == []
     for text in shown(made):
         box = text.get_window_extent()

@@ -2,7 +2,8 @@
 
 `run` stands for subprocess.run: a process with its own directory, environment, stdout and stderr, and the exit status
 of the interpreter. The process is a fork of a server that has imported the packages that take long, and the modules of
-this repository. A script of a copy of the repository forgets these modules, and imports those beside it.
+this repository. A script of a copy of the repository forgets these modules, and imports those beside it. The workers of
+pytest-xdist share one server, which `share_server` starts in their parent; any other process starts one of its own.
 
 Not for a test of what a start costs or needs: a package that a command forgets to import is there all the same. Each
 command also has tests that start it by subprocess.run."""
@@ -20,7 +21,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import BinaryIO
+
+from matplotlib import figure
+from PIL import Image
 
 PACKAGES = (
     "asyncio",
@@ -43,7 +49,8 @@ PACKAGES = (
 )
 TOOLS = Path(__file__).resolve().parents[2]
 REQUEST_BYTES = 1 << 20
-servers: dict[int, socket.socket] = {}  # by the process that started it
+ADDRESS = "MEMTEST_FORKED_COMMAND"  # in the environment of workers: the abstract socket of the server that they share
+servers: dict[int, socket.socket] = {}  # by the process that asks it
 
 
 def run(
@@ -54,11 +61,15 @@ def run(
     stdout: int = subprocess.PIPE,
     stderr: int = subprocess.PIPE,
     timeout: float | None = None,
+    drawn: bool = True,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `command`, which is sys.executable, a script and its arguments; return its texts and exit status."""
+    """Run `command`, which is sys.executable, a script and its arguments; return its texts and exit status.
+
+    Unless `drawn`, pictures are files of one pixel: for a test of something else that the command does."""
     words = [os.fspath(word) for word in command]
     assert words[0] == sys.executable
     request = {"words": words, "cwd": os.fspath(cwd or os.getcwd()), "env": dict(os.environ if env is None else env)}
+    request["drawn"] = drawn
     ends = {"status": os.pipe()}
     ends |= {name: os.pipe() for name, to in (("stdout", stdout), ("stderr", stderr)) if to == subprocess.PIPE}
     given = [ends[name][1] if name in ends else to for name, to in (("stdout", stdout), ("stderr", stderr))]
@@ -96,17 +107,49 @@ def read_all(names: dict[int, str], words: list[str], timeout: float | None) -> 
 
 
 def server() -> socket.socket:
-    """Return the way to this process's server, which ends when this process does."""
+    """Return the way to a server that ends when the process that started it does."""
     if os.getpid() not in servers:
-        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if address := os.environ.get(ADDRESS):
+            here = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            here.connect(f"\0{address}")
+        else:
+            here = start_server()
         here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, REQUEST_BYTES)
-        with there:
-            command = [sys.executable, __file__, str(there.fileno())]
-            subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[there.fileno()], cwd="/"
-            )
         servers[os.getpid()] = here
     return servers[os.getpid()]
+
+
+def share_server() -> None:
+    """Start a server for the processes that this one starts from now on; it ends with this one."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        os.environ[ADDRESS] = f"memtest-forked-command-{os.getpid()}"
+        listening.bind(f"\0{os.environ[ADDRESS]}")
+        listening.listen()
+        servers[os.getpid()] = start_server(listening)
+
+
+def start_server(listening: socket.socket | None = None) -> socket.socket:
+    """Start a server that listens there, or serves this process alone; return the way to it, with which it ends."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    descriptors = [there.fileno(), *([listening.fileno()] if listening else [])]
+    with there:
+        command = [sys.executable, __file__, *map(str, descriptors)]
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=descriptors, cwd="/")
+    return here
+
+
+def accept(listening: socket.socket, way: socket.socket) -> socket.socket | None:
+    """Fork for each process that connects and return the way to it in the child; None in the server when `way` ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    while listening in select.select([listening, way], [], [])[0]:
+        connected, _ = listening.accept()
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listening.close()
+            way.close()
+            return connected
+        connected.close()
+    return None
 
 
 def serve(way: socket.socket) -> dict | None:
@@ -143,7 +186,18 @@ def become(request: dict) -> str:
     sys.path[0] = str(script.parent)
     if TOOLS not in script.parents:
         forget_modules()
+    if not request["drawn"]:
+        figure.Figure.savefig = save_one_pixel
     return sys.argv[0]
+
+
+def save_one_pixel(_: figure.Figure, to: Path | BinaryIO, *, format: str, **__: object) -> None:
+    """Write a file of this format, in place of the picture."""
+    with to.open("wb") if isinstance(to, Path) else nullcontext(to) as file:
+        if format == "svg":
+            file.write(b"<svg xmlns='http://www.w3.org/2000/svg'/>")
+        else:
+            Image.new("RGB", (1, 1)).save(file, format)
 
 
 def import_modules() -> None:
@@ -176,5 +230,7 @@ if __name__ == "__main__":
     import_modules()
     gc.collect()
     gc.freeze()  # a command that ends does not walk, and so copy, what it shares with the server
-    if request := serve(socket.socket(fileno=int(sys.argv[1]))):
+    way, *listening = (socket.socket(fileno=int(word)) for word in sys.argv[1:])
+    asking = accept(listening[0], way) if listening else way
+    if asking and (request := serve(asking)):
         runpy.run_path(become(request), run_name="__main__")

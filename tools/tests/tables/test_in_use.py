@@ -62,7 +62,7 @@ def test_runs_without_full_records_are_in_no_row():
 def test_a_bar_is_what_is_in_use_a_diamond_low_memory_and_no_text_lies_over_another(selection):
     with rc_context(STYLE):
         made = picture.figure(selection, "server")
-    made.canvas.draw()
+    made.draw_without_rendering()
     (axes,) = made.axes
     assert sorted(bar.get_width() for bar in axes.patches) == [6_400, 53_000, 69_000]
     assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"] == [22_000]

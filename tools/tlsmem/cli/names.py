@@ -32,7 +32,10 @@ def main() -> None:
     asked = parser()
     given = asked.parse_args()
     if given.default:
-        print(default_text(options_of_goal("profile")[given.default].goals["profile"]))
+        taken = options_of_goal(given.goal)
+        if given.default not in taken:
+            asked.error(f"{given.goal} takes no {given.default}")
+        print(default_text(taken[given.default].goals[given.goal]))
         return
     if given.makefile:
         print(option_pages.makefile_text())

@@ -166,8 +166,8 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--default",
-        "show the default of an option of the target profile",
-        Choice(tuple(option.name for option in VARIABLES if "profile" in option.goals)),
+        "show the default of this option of the target",
+        Choice(tuple(option.name for option in VARIABLES)),
         commands=each("names"),
     ),
     Option("--makefile", "show what each target of make takes, as a makefile", Flag(), commands=each("names")),

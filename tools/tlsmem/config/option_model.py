@@ -76,6 +76,7 @@ GOALS: dict[str, str | None] = {
     "report": "report",
     "stacks": "list_stacks",
     "check": None,
+    "check-stacks": None,
     "bench": "dev/bench_meter",
     "bench-attribution": "dev/bench_attribution",
     "bench-loop": "dev/bench_loop",
@@ -86,6 +87,7 @@ GOALS: dict[str, str | None] = {
 ALL_GOALS = "all"
 TIMED = ("throughput", "handshake", "threads", "measure")
 BENCHES = ("bench", "bench-attribution")
+CHECKS = ("check", "check-stacks")  # campaigns of the same names have their stacks
 PLANS = tuple(f"plan {answer}" for answer in ("memory", "fit", "storm", "fleet", "haproxy", "check"))
 LOADED, CROWDED = PLANS[:2], PLANS[2:4]
 # These draw one picture of one recording, and share its options: the recording, -o, --campaign, --stack and --roles.

@@ -4,6 +4,7 @@ from tlsmem.config import choices
 from tlsmem.config.option_kinds import Build, Choice, Directory, File, Flag, Library, Multiplier, Names, Number, Numbers
 from tlsmem.config.option_model import (
     BENCHES,
+    CHECKS,
     PLANS,
     REQUIRED,
     TIME_MULTIPLIER,
@@ -85,7 +86,7 @@ VARIABLES = (
         goals=each("mem", "bench", "selfcheck", default=mem_default("stacks"))
         | {name: CampaignDefault("throughput", "stacks") for name in TIMED}
         | {"stacks": "all"}
-        | {"check": CampaignDefault("check", "stacks")}
+        | {name: CampaignDefault(name, "stacks") for name in CHECKS}
         | each("bench-attribution", "bench-loop", default="openssl@3.5.5 rustls+aws-lc@0.23.46"),
         commands=each("packages"),
         example='STACKS="openssl@3.5.5 null@c"',
@@ -94,7 +95,7 @@ VARIABLES = (
         "PREFIX",
         "where the library of openssl@path is installed: a directory with include/ and lib/",
         Directory("where your library was installed: its include/ and lib/"),
-        goals=each("mem", *TIMED, "compare", "check", *BENCHES, "selfcheck", "profile", default=Words("none")),
+        goals=each("mem", *TIMED, "compare", *CHECKS, *BENCHES, "selfcheck", "profile", default=Words("none")),
         commands=each("packages", "build"),
         example="PREFIX=/opt/openssl",
     ),

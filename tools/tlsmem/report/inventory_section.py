@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from markupsafe import Markup
 
 from tlsmem.config import definitions, matrix
+from tlsmem.config.option_model import CHECKS
 from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, ShownTable, mark_code
 from tlsmem.run.validate import strip_suite
@@ -113,7 +114,9 @@ def schemas(records: Iterable[Record]) -> str:
 def campaigns(recording: Recording) -> str:
     """Those of which more than half was run."""
     there = set(map(run_from_record, recording.records))
-    asked = {name: set(matrix.campaign_runs(one)) for name, one in definitions.campaigns().items() if name != "check"}
+    asked = {
+        name: set(matrix.campaign_runs(one)) for name, one in definitions.campaigns().items() if name not in CHECKS
+    }
     return ", ".join(name for name, runs in asked.items() if 2 * len(runs & there) > len(runs))
 
 
