@@ -52,6 +52,17 @@ def test_a_page_with_its_data_in_files_is_the_same(opened):
     expect(page.locator(".phases-mark").first).to_be_visible()
 
 
+def test_two_releases_have_a_difference_in_the_page_with_its_data_in_files(opened):
+    page = opened("report-files/index.html")
+    page.locator("#phases").scroll_into_view_if_needed()
+    for number, stack in enumerate(("openssl@3.1.4", "openssl@3.2.0")):
+        page.locator(".phases-panel select").nth(number).select_option(label=stack)
+    page.locator('.phases-panel .phases-mark[data-phase="established"] .phases-area').nth(1).click()
+    page.get_by_label("difference from openssl@3.1.4").check()
+    expect(page.locator(".phases-line")).to_contain_text(re.compile(r"[\d,]+ B less"))
+    expect(page.locator(".phases-flames g.frame").first).to_be_visible()
+
+
 COSTS = json.loads((PAGES / "costs.json").read_text())
 
 

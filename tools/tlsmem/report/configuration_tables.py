@@ -79,10 +79,18 @@ def shown_table(compared: Compared, command: str, several: bool) -> ShownTable:
 def configuration_pictures(compared: Sequence[Compared], read: Sequence[Recording]) -> Iterator[Picture]:
     """Yield the pictures of stacks in use: of each machine the recording with most stacks, if the page has it not."""
     for one in compared:
-        selections = [(each, each.contents.memory) for each in one.recordings if each.contents.memory]
-        largest, selection = max(selections, key=lambda pair: len(pair[1].stacks))
-        if largest.path not in {each.path for each in read}:
-            yield from memory_pictures.stacks_in_use(largest, selection)
+        largest = max(one.recordings, key=count_compared)
+        selection = largest.contents.memory
+        if selection and largest.path not in {each.path for each in read}:
+            pictures = memory_pictures.stacks_in_use(largest, selection)
+            yield from sorted(pictures, key=lambda picture: picture.label != SUITE)
+
+
+def count_compared(recording: Recording) -> int:
+    """Return how many stacks have runs with full records and a process for each role."""
+    selection = recording.contents.memory
+    runs = selection.runs_of if selection else ()
+    return len({stack for stack, setting in runs if setting.data == "full" and setting.roles == "split"})
 
 
 def describe_ranks(places: Sequence[Sequence[Place]]) -> Iterator[str]:
