@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.support import synthetic
-from tests.support.in_use import BORING, OPENSSL, RUSTLS, SUITE, recorded
+from tests.support.in_use import BORING, OPENSSL, RUSTLS, recorded
 from tlsmem.base.paths import ROOT
 from tlsmem.report.configuration_tables import configuration_tables, find_compared
 from tlsmem.report.recordings import by_machine
@@ -50,5 +49,5 @@ def test_recordings_of_one_machine_are_one_table_and_the_first_has_precedence(ru
 
 
 def test_without_both_places_there_is_no_table():
-    recordings = read(synthetic.campaign([OPENSSL], [SUITE], roles="split"))
+    recordings = read(recorded(OPENSSL))
     assert not configuration_tables(find_compared(recordings, [ROOT / one.path for one in recordings]), "command")
