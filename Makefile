@@ -174,7 +174,9 @@ figures: setup ## every table and picture of README and docs again, each by the 
 	done | awk '!drawn[$$0]++' | bash -eux
 
 .PHONY: docs
-docs: build/docs-venv/ready ## the documentation as a site, in build/docs; a link that leads nowhere fails
+docs: setup build/docs-venv/ready ## the documentation as a site with the report in it, in build/docs; a link that leads nowhere fails
+	@rm -rf build/docs-extra
+	@.venv/bin/python tools/report.py --format directory --out build/docs-extra/report >/dev/null
 	@build/docs-venv/bin/sphinx-build -q -W --keep-going -b html -d build/docs-cache docs build/docs
 	@echo 'docs: build/docs/index.html'
 

@@ -19,6 +19,7 @@ myst_heading_anchors = 4
 myst_enable_extensions = []
 exclude_patterns = ["figures"]
 html_theme = "furo"
+html_extra_path = [str(ROOT / "build/docs-extra")]  # the report, which `make docs` writes there
 html_title = f"tls-memtest {version}"
 html_show_sphinx = False
 html_copy_source = False

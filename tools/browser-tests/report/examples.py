@@ -16,6 +16,7 @@ from tlsmem.report import build_report, page, recordings
 from tlsmem.report.recordings import Recording
 from tlsmem.tables import render
 
+COST_HEADINGS = {"rss_at_rest_bytes": "RSS at rest, B", "rss_in_use_bytes": "RSS in use, B"}
 RECORDING = TOOLS.parent / "data/2026-11-21-amd-epyc-2"
 
 
@@ -25,10 +26,18 @@ def write(folder: Path, name: str, read: list[Recording], among: list[Path] | No
 
 
 def write_costs(folder: Path) -> None:
-    """What tools/cost.py says of every library's newest release."""
-    command = [sys.executable, TOOLS / "cost.py", "--format", "json"]
-    (table,) = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["tables"]
+    """What tools/cost.py says of every library's newest release, as values and as it prints them."""
+    (table,) = json.loads(printed_costs("json"))["tables"]
+    lines = [line for line in printed_costs("markdown").splitlines() if line.startswith("|")]
+    headings, _, *printed = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    for row, cells in zip(table["rows"], printed, strict=True):
+        row["texts"] = {key: cells[headings.index(heading)] for key, heading in COST_HEADINGS.items()}
     (folder / "costs.json").write_text(json.dumps(table["rows"]))
+
+
+def printed_costs(form: str) -> str:
+    command = [sys.executable, TOOLS / "cost.py", "--format", form]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def main() -> None:

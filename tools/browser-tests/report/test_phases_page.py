@@ -28,10 +28,10 @@ def opened(browser):
     """In the end nothing was complained of, and nothing was loaded but the page."""
     watched = Watched(browser)
 
-    def open_page(size=WIDE, scheme="light"):
+    def open_page(size=WIDE, scheme="light", fragment=""):
         page = watched.page(size, scheme, reduced_motion="reduce")
         page.set_default_timeout(10_000)
-        page.goto(PAGE.as_uri())
+        page.goto(PAGE.as_uri() + fragment)
         expect(page.locator(".phases-mark").first).to_be_visible()
         return page
 
@@ -127,6 +127,64 @@ def test_a_function_says_what_it_holds_and_is_shown_alone(opened):
     expect(page.locator(".phases-line")).to_contain_text("ssl/ssl_lib.c:")
     frame.click()
     expect(page.locator('.phases-flames g.frame[name="client_handshake"]')).to_have_count(0)
+
+
+FRAMES = "all => all.map(one => [one.getAttribute('name'), one.querySelector('rect').getAttribute('fill')])"
+
+
+def frames(page) -> dict[str, set[str]]:
+    """The colours of the functions in the flamegraph, by name."""
+    found: dict[str, set[str]] = {}
+    for name, colour in page.locator(".phases-flames g.frame").evaluate_all(FRAMES):
+        found.setdefault(name, set()).add(colour)
+    return found
+
+
+def value(page) -> int:
+    return page.evaluate("d3.select('.phases-flames').datum().value")
+
+
+def test_a_search_marks_what_it_finds_and_says_its_bytes(opened):
+    page = opened()
+    mark(page, OPENSSL, "established").locator(".phases-area").click()
+    page.locator('.phases-flames g.frame[name="SSL_new"]').hover()
+    size = re.search(r"SSL_new · ([\d,]+ B)", page.locator(".phases-line").inner_text())[1]
+    page.get_by_role("searchbox", name="search the flamegraph").fill("^SSL_new$")
+    expect(page.locator(".phases-found")).to_contain_text(f"1 found: {size}")
+    marked = {name for name, colours in frames(page).items() if "var(--phases-match)" in colours}
+    assert marked == {"SSL_new"}
+    again = opened(fragment=page.evaluate("location.hash"))
+    expect(again.locator(".phases-found")).to_contain_text(f"1 found: {size}")
+    page.get_by_role("searchbox", name="search the flamegraph").fill("no such function")
+    expect(page.locator(".phases-found")).to_have_text("nothing found")
+
+
+def test_inverted_begins_with_who_allocated_and_holds_as_much(opened):
+    page = opened()
+    mark(page, OPENSSL, "established").locator(".phases-area").click()
+    expect(page.locator('.phases-flames g.frame[name="client_handshake"]')).to_have_count(1)
+    whole, first = value(page), page.evaluate(CALLED)
+    page.get_by_label("inverted").check()
+    expect(page.locator('.phases-flames g.frame[name="all"]')).to_have_count(1)
+    inverted = dict(page.evaluate(CALLED))
+    assert value(page) == whole == sum(inverted.values())
+    page.get_by_text("the flamegraph as a table of call sites").click()
+    sites = page.locator(".phases-sites tbody tr").evaluate_all("all => all.map(one => one.children[0].textContent)")
+    allocators = {name.split(" < ")[0] for name in sites if not name.endswith(" others")}
+    assert len(allocators) > 9 and allocators <= {*inverted}
+    assert [name for name, _ in first] != [*inverted]
+    assert "inverted=1" in page.evaluate("location.hash")
+
+
+def test_a_difference_is_what_one_stack_holds_more_than_the_other(opened, facts):
+    page = opened()
+    mark(page, OPENSSL, "established").locator(".phases-area").click()
+    ours, theirs = [facts[stack]["client"]["established"][0] for stack in facts if stack != "rss"]
+    page.get_by_label(re.compile("^difference from rustls")).check()
+    expect(page.locator(".phases-line")).to_contain_text(f"{ours - theirs:,} B more")
+    colours = {colour for some in frames(page).values() for colour in some}
+    assert {"var(--phases-more)", "var(--phases-less)"} <= colours
+    assert "against=1" in page.evaluate("location.hash")
 
 
 def test_all_of_it_can_be_reached_by_keys(opened, facts):
@@ -243,6 +301,7 @@ def test_it_fits_and_can_be_read_in_both_schemes(opened, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+CALLED = "d3.select('.phases-flames').datum().data.children.map(one => [one.name, one.value])"
 PARTS = "all => all.map(one => [Number(one.dataset.bytes), one.getBBox().y, one.getBBox().height])"
 COLOURS = "one => [getComputedStyle(document.body).backgroundColor, getComputedStyle(one).color]"
 

@@ -52,6 +52,17 @@ def test_a_page_with_its_data_in_files_is_the_same(opened):
     expect(page.locator(".phases-mark").first).to_be_visible()
 
 
+def test_two_releases_have_a_difference_in_the_page_with_its_data_in_files(opened):
+    page = opened("report-files/index.html")
+    page.locator("#phases").scroll_into_view_if_needed()
+    for number, stack in enumerate(("openssl@3.1.4", "openssl@3.2.0")):
+        page.locator(".phases-panel select").nth(number).select_option(label=stack)
+    page.locator('.phases-panel .phases-mark[data-phase="established"] .phases-area').nth(1).click()
+    page.get_by_label("difference from openssl@3.1.4").check()
+    expect(page.locator(".phases-line")).to_contain_text(re.compile(r"[\d,]+ B less"))
+    expect(page.locator(".phases-flames g.frame").first).to_be_visible()
+
+
 COSTS = json.loads((PAGES / "costs.json").read_text())
 
 
@@ -66,10 +77,47 @@ def test_the_chooser_gives_the_number_of_the_cost_command(opened, role, state):
     for row in COSTS:
         if row["role"] == role and row["configuration"] == "default" and isinstance(row[key], float | int):
             page.locator(f'.answer-row[data-stack="{row["stack"]}"]').click()
-            expect(page.locator("#answer-number strong")).to_have_text(f"{row[key]:,.0f} B")
+            expect(page.locator("#answer-number strong")).to_have_text(f"{row['texts'][key]} B")
             expect(page.locator("#answer-total")).to_have_text(f"{100_000 * row[key] / 2**30:.2f} GiB of RSS")
             checked += 1
     assert checked >= 8
+
+
+def test_go_has_figures_of_aes_128_in_the_usual_suite_and_says_so(opened):
+    page = opened("report.html")
+    page.select_option("#answer-library", label="Go crypto/tls")
+    expect(page.locator("#answer-suite")).to_have_value("tls13-rsa-aes256")
+    expect(page.locator("#answer-number strong")).to_have_text(re.compile(r"^[\d,]+ B$"))
+    expect(page.locator("#answer-notes .answer-quiet")).to_contain_text("AES-128-GCM")
+    page.select_option("#answer-library", label="OpenSSL")
+    expect(page.locator("#answer-notes .answer-quiet")).to_contain_text("AES-256-GCM")
+
+
+def test_every_card_has_a_link_that_leads_to_it(opened):
+    page = opened("report.html")
+    cards = page.locator("main .card").evaluate_all("all => all.map(one => one.id)")
+    assert len(cards) > 12 and all(cards)
+    links = page.locator("main .card .permalink").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert [f"#{name}" for name in cards] == links
+    again = opened(f"report.html{links[-1]}")
+    expect(again.locator(links[-1])).to_be_in_viewport()
+
+
+def test_every_stack_in_three_configurations_has_a_row_and_says_who_changes_rank(opened):
+    page = opened("report.html")
+    card = page.locator("#card-in-use")
+    card.scroll_into_view_if_needed()
+    expect(rows(page, "in-use").first).to_be_visible()
+    stacks = column(page, "stack", "in-use")
+    assert len(stacks) == len({*stacks}) > 20
+    assert {*column(page, "role", "in-use")} == {"server"}
+    for heading_text in ("no tickets", "in use", "in use, low memory"):
+        assert sum(text[0].isdigit() for text in column(page, heading_text, "in-use")) > 8
+    expect(card.locator(".caption")).to_contain_text(re.compile(r"Rank among .* openssl@[\d.]+ from \d+ to \d+"))
+    first, every = re.match(r"(\d+) of (\d+) rows", card.locator("output").inner_text()).groups()
+    assert int(first) < int(every) / 3
+    card.locator("button.all").click()
+    expect(card.locator("output")).to_have_text(re.compile(rf"^{every} "))
 
 
 def test_what_is_chosen_can_be_linked_to(opened):
@@ -156,7 +204,9 @@ def test_no_backtick_is_seen_and_long_cells_are_folded(opened):
 
 @pytest.mark.parametrize("section, tool", [("phases-panels", "tools/plot_"), ("residuals-chart", "tools/plot_mem.py")])
 def test_a_drawn_chart_has_its_command_beside_it(opened, section, tool):
-    command = opened().locator(f"#{section} .charts-command code").first
+    page = opened()
+    page.locator(f"#{section}").scroll_into_view_if_needed()
+    command = page.locator(f"#{section} .charts-command code").first
     expect(command).to_contain_text(tool)
     expect(command).to_contain_text("--stack")
 
@@ -213,7 +263,7 @@ def test_a_column_filters_rows_and_meters_share_it(opened):
     assert {*column(page, "role", "cost-books")} == {"client"}
 
 
-def shown(page: Page, table: str) -> Locator:
+def switch_on(page: Page, table: str) -> Locator:
     """The card of a table, with that table switched on."""
     card = page.locator(".card", has=page.locator(f"#table-{table}"))
     label = page.locator(f"#table-{table}").get_attribute("data-label")
@@ -229,7 +279,7 @@ def shown(page: Page, table: str) -> Locator:
 @pytest.mark.parametrize("table", TABLES)
 def test_what_is_copied_is_what_the_command_writes(opened, table):
     page = opened()
-    card = shown(page, table)
+    card = switch_on(page, table)
     for form, ending in (("markdown", "md"), ("csv", "csv")):
         card.locator(f"button.as-{form}").click()
         expect(page.locator(f"button.as-{form}", has_text="copied")).to_be_visible()
@@ -335,7 +385,7 @@ def test_tables_say_what_they_are_to_a_screen_reader(opened):
     assert 'table "Cost per session: live heap"' in tree and 'columnheader "established"' in tree
 
 
-def drawn(image: Locator) -> bool:
+def is_drawn(image: Locator) -> bool:
     expect(image).to_have_attribute("src", re.compile("^blob:"))
     return image.evaluate("one => one.decode().then(() => one.naturalWidth)") > 100
 
@@ -344,7 +394,7 @@ def test_pictures_are_drawn_and_saved(opened):
     page = opened()
     figure = page.locator("figure:has(img[data-of])").first
     figure.scroll_into_view_if_needed()
-    assert drawn(figure.locator("img"))
+    assert is_drawn(figure.locator("img"))
     assert len(figure.locator("img").get_attribute("alt")) > 20
     for form, start in (("SVG", b"<?xml"), ("PNG", b"\x89PNG")):
         with page.expect_download() as download:
@@ -359,7 +409,7 @@ def test_of_several_pictures_one_is_seen(opened):
     card = page.locator(".card.pictures", has=page.locator(".switch")).first
     card.locator(".switch button").nth(1).click()
     assert [figure.is_visible() for figure in card.locator("figure").all()][:2] == [False, True]
-    assert drawn(card.locator("figure").nth(1).locator("img"))
+    assert is_drawn(card.locator("figure").nth(1).locator("img"))
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])

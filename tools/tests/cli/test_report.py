@@ -421,6 +421,16 @@ def test_files_are_markdown_and_csv_of_tables_and_both_forms_of_pictures(tmp_pat
     assert "64000,0,240,0," in text
 
 
+def test_a_directory_is_the_page_and_its_data_alone(tmp_path):
+    made = synthetic.write(tmp_path / "2026-01-31-good", synthetic.campaign([OPENSSL, RUSTLS], [SUITE]))
+    result = run(made, "--format", "directory", "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    written = {path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert {str(tmp_path / "out" / path) for path in written} == {*result.stdout.splitlines()}
+    assert {str(path) for path in written if path.parts[0] != "data"} == {"index.html"}
+    assert Path("data/table-cost-heap-packed.js") in written
+
+
 @pytest.mark.parametrize("words, paths", [("", []), (" , ", []), ("a b", ["a", "b"]), (" a,b, ", ["a", "b"])])
 def test_names_in_one_word_are_none_where_nothing_is_named(words, paths):
     """As make gives them: without any the newest recordings are read, and not the directory that one is in."""

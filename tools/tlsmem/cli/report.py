@@ -1,8 +1,9 @@
 """One page of recordings that needs nothing else: what was measured and on what machine, what a session costs by stack,
 suite, role, phase and meter, throughput and handshakes, and the command that makes each figure again.
 
-The same tables as Markdown, CSV or JSON go to stdout (--format markdown|csv|json), or into the file -o; --format files
-writes Markdown and CSV of every table, PNG and SVG of every picture into the directory -o."""
+The same tables as Markdown, CSV or JSON go to stdout (--format markdown|csv|json), or into the file -o. --format
+directory writes the page as index.html with its data in files beside it, into the directory -o; --format files adds
+Markdown and CSV of every table, PNG and SVG of every picture."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ EXAMPLES = """examples:
   tools/report.py data/local/2026-01-31-some-cpu -o report.html
   tools/report.py data/local/2026-01-31-some-cpu data/local/2026-02-01-other -o both.html  machines are told apart
   tools/report.py data/local/2026-01-31-some-cpu --format csv --table cost-heap
+  tools/report.py --format directory -o report     the page for a web server: report/index.html and report/data
   tools/report.py data/local/2026-01-31-some-cpu --format files -o report          all tables and pictures as files"""
 
 

@@ -5,9 +5,9 @@ from typing import Literal, get_args
 
 # Forms of tables and reports
 TABLE, MARKDOWN, CSV, JSON = FORMATS = ("table", "markdown", "csv", "json")
-HTML, FILES = "html", "files"
+HTML, DIRECTORY, FILES = "html", "directory", "files"
 FILE_FORMATS = (MARKDOWN, CSV, JSON)
-REPORT_FORMATS = (HTML, *FILE_FORMATS, FILES)
+REPORT_FORMATS = (HTML, DIRECTORY, *FILE_FORMATS, FILES)
 
 # How runs are made
 PROCESSES_OF_ROLES = ("together", "split")

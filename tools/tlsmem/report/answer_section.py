@@ -17,8 +17,9 @@ from tlsmem.cost.screen import FOLLOWING, describe_cost, describe_rss_runs, form
 from tlsmem.plan import recordings as recorded
 from tlsmem.report import inventory_section
 from tlsmem.report.bucket_looks import bucket_look
+from tlsmem.report.configuration_tables import configuration_pictures, configuration_tables, find_compared
 from tlsmem.report.flame_trees import pack_json
-from tlsmem.report.recordings import Recording
+from tlsmem.report.recordings import Recording, recording_arguments
 from tlsmem.report.sections import Section, read_asset
 from tlsmem.schema.roles import Role
 from tlsmem.stats.configured_stack import AT_REST, IN_USE, Configuration
@@ -40,6 +41,7 @@ CONNECTIONS = 100_000
 
 def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> Section:
     """Return the chooser over the recordings `among`; by default over those that the page is made of."""
+    named = () if among else tuple(read)
     among = among or [ROOT / path for path in dict.fromkeys(one.path for one in read)]
     data = chooser_data(among)
     caveats = inventory_section.remarks(caveat_sentences(read, data["rows"]))
@@ -50,7 +52,18 @@ def section(read: Sequence[Recording], among: Sequence[Path] | None = None) -> S
         (read_asset("charts.js"), read_asset("answer.js")),
         (read_asset("charts.css"), read_asset("answer.css")),
     )
-    return Section("answer", "What one session costs", html, packed=pack_json(data), scripts=scripts, styles=styles)
+    compared = find_compared(read, among)
+    words = [recording_arguments(*named)] if named else []
+    return Section(
+        "answer",
+        "What one session costs",
+        html,
+        packed=pack_json(data),
+        scripts=scripts,
+        styles=styles,
+        pictures=configuration_pictures(compared, read),
+        tables=configuration_tables(compared, " ".join(["tools/report.py", *words, "--format markdown"])),
+    )
 
 
 def chooser_data(among: Sequence[Path]) -> dict:

@@ -10,7 +10,7 @@ from tlsmem.base import stdout
 from tlsmem.base.paths import ROOT
 from tlsmem.base.printable import printable_text
 from tlsmem.base.repository import DATA, LOCAL
-from tlsmem.config.choices import FILE_FORMATS, FILES, HTML
+from tlsmem.config.choices import DIRECTORY, FILE_FORMATS, FILES, HTML
 from tlsmem.explore import profile_output
 from tlsmem.plan import recordings as plan_recordings
 from tlsmem.report import (
@@ -28,6 +28,7 @@ from tlsmem.report import (
 from tlsmem.report.recordings import Recording
 from tlsmem.report.sections import Section
 from tlsmem.schema import recording_files
+from tlsmem.schema.read_records import without_collection
 from tlsmem.tables import render
 
 TITLE = "What a TLS session costs"
@@ -42,25 +43,33 @@ MAKERS = (
     timed_section,
     inventory_section,
 )
-OUTPUTS = {HTML: Path("report.html"), FILES: Path("report")} | dict.fromkeys(FILE_FORMATS, Path(profile_output.STDOUT))
+OUTPUTS = {HTML: Path("report.html"), DIRECTORY: Path("report"), FILES: Path("report")} | dict.fromkeys(
+    FILE_FORMATS, Path(profile_output.STDOUT)
+)
+FOLDERS = (DIRECTORY, FILES)  # formats that write into a directory
 
 
 def sections(read: Sequence[Recording], among: Sequence[Path] | None = None) -> list[Section]:
     """Return the sections in the order of the page. Costs are looked up in `among`, by default in what was read."""
-    others = (maker.section(read) for maker in MAKERS)
-    return [answer_section.section(read, among), *(section for section in others if section)]
+    with without_collection():  # what is read meanwhile is many small objects, and few of them are garbage
+        made = [answer_section.section(read, among), *(maker.section(read) for maker in MAKERS)]
+    return [section for section in made if section]
 
 
 def run(given: argparse.Namespace) -> None:
     """ValueError and OSError with a sentence."""
     output = resolve_output(given)
     named = given.recording
-    profile_output.check_outputs([str(output)] if given.format != FILES else [], map(str, named))
+    profile_output.check_outputs([str(output)] if given.format not in FOLDERS else [], map(str, named))
     loaded = recordings.load_recordings(named) if named else recordings.load_newest(ROOT / DATA, ROOT / LOCAL)
     read = list(recordings.by_machine(loaded))
-    made = sections(read, None if named else find_committed())
-    source = recordings.digest(loaded)
-    if given.format == FILES:
+    among = None if named else find_committed()
+    made = sections(read, among)
+    source = recordings.digest(dict.fromkeys([*loaded, *map(recordings.path_from_root, among or ())]))
+    if given.format == DIRECTORY:
+        with stdout.exit_on_write_error():
+            print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
+    elif given.format == FILES:
         made = [one._replace(pictures=tuple(one.pictures)) for one in made]  # the page takes them, and then the files
         with stdout.exit_on_write_error():
             print(*page.write_directory(TITLE, SENTENCE, made, output, source), sep="\n")
@@ -86,8 +95,8 @@ def resolve_output(given: argparse.Namespace) -> Path:
     output = given.output or OUTPUTS[given.format]
     if given.table and given.format not in FILE_FORMATS:
         raise ValueError(f"--table is of text: --format {' or '.join(FILE_FORMATS)}")
-    if given.format == FILES and output.exists() and not output.is_dir():
-        raise ValueError(f"{output} is a file, and --format files writes into a directory")
+    if given.format in FOLDERS and output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file, and --format {given.format} writes into a directory")
     return output / OUTPUTS[HTML] if given.format == HTML and not is_file(output) else output
 
 

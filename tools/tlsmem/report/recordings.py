@@ -44,10 +44,11 @@ def load_recordings(paths: Sequence[Path]) -> dict[str, list[Record]]:
     return {path_from_root(path): read_records(path) for path in dict.fromkeys(path.resolve() for path in paths)}
 
 
-def digest(loaded: dict[str, list[Record]]) -> str:
+def digest(paths: Iterable[str]) -> str:
     """Return a digest of these recordings: their paths, which pictures may name, and all their files, in order."""
-    files = [file for path in loaded for file in recording_files.list_files(ROOT / path)]
-    return compute_digest(repr(list(loaded)).encode(), digest_files(files)).hex()
+    paths = list(paths)
+    files = [file for path in paths for file in recording_files.list_files(ROOT / path)]
+    return compute_digest(repr(paths).encode(), digest_files(files)).hex()
 
 
 def path_from_root(path: Path) -> str:
@@ -56,16 +57,22 @@ def path_from_root(path: Path) -> str:
 
 def read_records(path: Path) -> list[Record]:
     began = time.monotonic()
+    found = load_silently(path)
+    print(
+        f"report: {path_from_root(path)}: {len(found):,} runs, read in {time.monotonic() - began:.1f} s",
+        file=sys.stderr,
+    )
+    return found
+
+
+def load_silently(path: Path) -> list[Record]:
+    """Return the runs of a recording. ValueError with a sentence that names it."""
     try:
         found = table_command.load_recording(path, "recordings are directories under data/")
     except ValueError as error:
         raise ValueError(f"{path_from_root(path)}: {error}") from None
     if not found:
         raise ValueError(f"{path_from_root(path)}: the recording is empty")
-    print(
-        f"report: {path_from_root(path)}: {len(found):,} runs, read in {time.monotonic() - began:.1f} s",
-        file=sys.stderr,
-    )
     return found
 
 

@@ -1,5 +1,6 @@
 """What a harness was asked, by key: the words of `argv` in a record."""
 
+from functools import lru_cache
 from typing import Protocol
 
 DEFAULTS = {"tickets": "0", "store": "off", "options": "default", "data": "short", "certs": "none"}
@@ -15,7 +16,13 @@ class HasArgv(Protocol):
 
 def harness_arguments(record: HasArgv) -> dict[str, str]:
     """Return the arguments by key, as they are called today and with defaults; `certs` is the directory's name."""
-    words = (RENAMED.get(word, word) for word in record.argv if "=" in word)
+    return dict(parse_arguments(tuple(record.argv)))
+
+
+@lru_cache(maxsize=1024)  # tables ask for several arguments of one record
+def parse_arguments(argv: tuple[str, ...]) -> dict[str, str]:
+    """Return the arguments of a command line by key. Callers must not change the result."""
+    words = (RENAMED.get(word, word) for word in argv if "=" in word)
     given = {RENAMED.get(name, name): value for name, value in (word.split("=", 1) for word in words)}
     found = DEFAULTS | given
     return found | {"certs": found["certs"].rpartition("/")[2]}

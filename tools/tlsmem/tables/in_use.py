@@ -2,7 +2,7 @@
 
 A column is one entry of COLUMNS: what it takes of a Place, and how that is written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from tlsmem.run.validate import strip_suite
@@ -104,18 +104,26 @@ COLUMNS = (
 
 def in_use_table(selection: Selection) -> Table:
     """The table `in-use`, of runs with full records (DATA=full), a process for each role or one for both."""
-    settings = base_settings(selection)
-    windows = list(dict.fromkeys(one.window for one in settings))
-    made = Table("in-use", "In use, as servers run it", CAPTION.format(window=describe_windows(windows)), [*COLUMNS])
-    made.headed = 3
-    changes: list[str] = []
-    for setting in settings:
-        for role in setting.processes:
-            places = rank_in_use(selection, setting, role)
-            made.add_rows(places)
-            changes += describe_changed_places(places)
+    places = rank_all(selection)
+    made = table_from_places(places)
+    changes = [said for some in places for said in describe_changed_places(some)]
     if changes:
         made.caption += f" Places that change by three and more: {'; '.join(changes)}."
+    return made
+
+
+def rank_all(selection: Selection) -> list[list[Place]]:
+    """Return the places of the stacks in each setting with full records, and in each role of it."""
+    return [rank_in_use(selection, setting, role) for setting in base_settings(selection) for role in setting.processes]
+
+
+def table_from_places(places: Sequence[Sequence[Place]]) -> Table:
+    """Return the table without its sentence on places that change."""
+    windows = list(dict.fromkeys(one.stack.setting.window for some in places for one in some))
+    made = Table("in-use", "In use, as servers run it", CAPTION.format(window=describe_windows(windows)), [*COLUMNS])
+    made.headed = 3
+    for some in places:
+        made.add_rows(some)
     return made
 
 

@@ -55,7 +55,7 @@ function partRows(figures) {
   return html("ul", { class: "answer-parts", "aria-label": "what the bytes are for" }, ...parts.map((one) => {
     const swatch = html("i", { class: one.outside ? `answer-swatch answer-${one.outside}` : "answer-swatch" });
     if (!one.outside) swatch.style.background = one.colour;
-    const share = one.outside ? (one.outside === "absent" ? "not in RSS" : "in RSS only") : `${Math.round((100 * one.bytes) / size)} %`;
+    const share = one.outside ? (one.outside === "absent" ? "not in RSS" : "in RSS only") : 100 * one.bytes < 0.5 * size ? "under 1 %" : `${Math.round((100 * one.bytes) / size)} %`;
     return html("li", {}, swatch, html("b", {}, one.name), html("span", {}, ` ${whole(one.bytes)} B, ${share}`), one.means ? html("small", {}, one.means) : null);
   }));
 }

@@ -88,7 +88,22 @@ function readAddress(only = null) {
   choosers.get(id)?.(Object.fromEntries(new URLSearchParams(chosen)));
   byId(id)?.scrollIntoView();
 }
-addEventListener("hashchange", () => readAddress());
+// What is drawn later above a linked card moves it: it is brought back for so long, or until the reader does something.
+const SETTLED = 3000; // milliseconds
+function keepInView() {
+  const target = byId(location.hash.slice(1).split("?", 1)[0]);
+  if (!target) return;
+  const moved = new ResizeObserver(() => target.scrollIntoView());
+  moved.observe(document.body);
+  const release = () => moved.disconnect();
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, release, { once: true });
+  setTimeout(release, SETTLED);
+}
+addEventListener("load", keepInView);
+addEventListener("hashchange", () => {
+  readAddress();
+  keepInView();
+});
 
 // Where a page may not use the clipboard's interface.
 function copyByHand(text) {

@@ -46,7 +46,8 @@ for (const card of document.querySelectorAll(".card.pictures")) {
   card.querySelector("h3").after(switched("picture", figures.map((one) => one.dataset.label), show));
 }
 
-// Paper has all pictures: those that are not yet drawn are drawn when the page is idle, one after another.
+// Paper has all pictures: those that are not yet drawn are drawn when the page is idle, one after another; and at once
+// when somebody prints. page.css leaves a card out whose picture is not there by then.
 const idle = globalThis.requestIdleCallback ?? ((call) => setTimeout(call, 200));
 
 async function drawRest(images) {
@@ -56,4 +57,6 @@ async function drawRest(images) {
   idle(() => drawRest(images));
 }
 
-addEventListener("load", () => setTimeout(() => idle(() => drawRest([...document.querySelectorAll("img[data-of]")])), 2500));
+const pictures = [...document.querySelectorAll("img[data-of]")];
+addEventListener("load", () => idle(() => drawRest(pictures)));
+addEventListener("beforeprint", () => pictures.forEach(show));
