@@ -15,7 +15,7 @@ from tlsmem.explore.diff import match_callstacks, preconditions
 from tlsmem.explore.diff.match_callstacks import LiveCallstack, MatchedSite, frames_from_driver, innermost_key, join
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import Frame, skip_allocators
+from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.profile.heap_profile import BASE, LiveHeap, Profile, sum_live
 from tlsmem.schema.roles import OWNERS
 from tlsmem.stats.comparability import stack_label
@@ -143,7 +143,7 @@ def row_from_site(part: Part, site: MatchedSite) -> DiffRow:
     """The frames and lines are NEW's, or OLD's where NEW has none."""
     shown = site.new or site.old
     largest, _ = max(shown, key=lambda stack: stack[1].bytes)
-    lines = frozenset(frame.line for frames, _ in shown for frame in skip_allocators(frames)[:1] if frame.line)
+    lines = frozenset(frame.line for frames, _ in shown for frame in skip_containers(frames)[:1] if frame.line)
     return DiffRow(part, site.stage, largest, lines, sum_stacks(site.old), sum_stacks(site.new))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow
-from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.frames import skip_containers
 from tlsmem.profile.heap_profile import END, PEAK
 
 LINES = 4  # of a site
@@ -20,7 +20,7 @@ def describe_moment(moment: str) -> str:
 
 def format_callers(row: DiffRow) -> str:
     """The innermost callers, shortened; the first with its lines."""
-    callers = skip_allocators(row.frames)[:INNERMOST_CALLERS]
+    callers = skip_containers(row.frames)[:INNERMOST_CALLERS]
     if not callers:
         return UNEXPLAINED
     first, *others = callers
