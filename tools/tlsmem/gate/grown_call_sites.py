@@ -11,6 +11,7 @@ from tlsmem.compare.figure_places import EXACT_METERS, PEAK
 from tlsmem.explore import short_function_names
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
+from tlsmem.profile.frames import Frame
 from tlsmem.schema.records import Record
 from tlsmem.tables import call_sites
 from tlsmem.tables.table import Cell, Column, Table, quotient_cell
@@ -110,7 +111,7 @@ def sites_run(runs: Iterable[Record], stack: str, suite: str) -> Record | None:
 def grown(before: Record, after: Record, role: str, phase: str) -> list[Site]:
     changes = site_changes.compare_sites(before, after, role, phase)
     more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
-    by = [" < ".join(one.callers) or one.where for one in more]
+    by = [" < ".join([one.where, *one.callers[1:]]) for one in more]
     return largest([(one.bytes, one.blocks) for one in more], by)
 
 
@@ -119,9 +120,15 @@ def holding(run: Record, role: str, phase: str) -> list[Site]:
     sizes, blocks = Counter(), Counter()
     for counts, sums in zip(call_sites.live_by_site(run, role, phase), (sizes, blocks), strict=True):
         for (_, frames), count in counts.items():
-            sums[" < ".join(map(short_function_names.frame_name, frames[:INNERMOST_CALLERS]))] += count
+            sums[describe_callers(frames[:INNERMOST_CALLERS])] += count
     ordered = [by for by, _ in sizes.most_common()]
     return largest([(sizes[by], blocks[by]) for by in ordered], ordered)
+
+
+def describe_callers(frames: Sequence[Frame]) -> str:
+    """The innermost with its file and line."""
+    inner = map(short_function_names.describe_frame, frames[:1])
+    return " < ".join([*inner, *map(short_function_names.frame_name, frames[1:])])
 
 
 def largest(amounts: Sequence[tuple], by: Sequence[str]) -> list[Site]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from tlsmem.compare.figure_places import LAST_PHASES
 from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
 from tlsmem.gate.verdicts import HELD, Number, Ruling
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
@@ -79,7 +80,8 @@ def describe_ruling(ruling: Ruling) -> str:
     against = (
         f" ({budget.limit} against {format_amount(ruling.baseline, meter)})" if ruling.baseline is not None else ""
     )
-    return f"{named}: {value}, {least} {allowed}{against}: {beyond} {how} than the limit"
+    leak = "a leak: " if meter in ("heap", "blocks") and budget.place.phase in LAST_PHASES else ""
+    return f"{named}: {leak}{value}, {least} {allowed}{against}: {beyond} {how} than the limit"
 
 
 def describe_failures(rulings: Iterable[Ruling]) -> list[str]:
