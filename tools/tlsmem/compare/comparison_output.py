@@ -60,7 +60,7 @@ def summary(comparison: Comparison) -> Table:
 def largest(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     keys = ("suite", "stack", "role", "phase", "meter", "difference", "sentence")
     made = Table("movers", pull_request.LARGEST_TITLE, "By share.", [Column(key, key, left=True) for key in keys])
-    for change in largest_changes.select_largest(comparison):
+    for change in largest_changes.select_with_moves(comparison, explained):
         row = change.row
         place = [text_cell(one) for one in (row.place.suite, row.match.stack, row.place.role, row.place.phase)]
         found = comparison_tables.difference_cell(row)

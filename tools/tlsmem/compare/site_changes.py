@@ -17,9 +17,10 @@ from tlsmem.explore.diff.rows import SiteAmounts
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.frames import skip_containers
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
+from tlsmem.stats.change import SAME
 
 UNEXPLAINED = "unexplained"
 UNEXPLAINED_REASON = "the sites run is of one pair, the heap's slope of all sessions"
@@ -89,7 +90,7 @@ def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
 
 
 def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
-    inner = tuple(map(short_function_names.frame_name, skip_allocators(site.frames)[:INNERMOST_CALLERS]))
+    inner = tuple(map(short_function_names.frame_name, skip_containers(site.frames)[:INNERMOST_CALLERS]))
     blocks = figures.new_blocks - figures.old_blocks
     named = format_callers(site).partition(" < ")[0]
     return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
@@ -106,6 +107,9 @@ def above(run: Record, role: str, phase: str) -> tuple[Fraction, Fraction]:
 def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3) -> str:
     """`all of it in f (a.c:1)`, or the largest parts, with the direction of each."""
     parts = [row for row in rows if row.bytes]
+    if not parts and (counted := [row for row in rows if row.blocks]):
+        said = [f"{describe_blocks(row.blocks)} {'in ' * row.is_site}{row.where}" for row in counted[:most]]
+        return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
     if len(parts) == 1:
         return (
             f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
@@ -119,11 +123,21 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
     return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
 
 
+def describe_blocks(amount: Fraction) -> str:
+    """`2 blocks more`, `1 block fewer`."""
+    size = abs(amount)
+    return f"{format_amount(size)} {format_unit(size, 'blocks')} {'more' if amount > 0 else 'fewer'}"
+
+
 def format_difference(amount: Fraction, unit: str | None = None) -> str:
     if not amount:
         return "as many" if unit is None else "as much"
     words = [format_amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
     return " ".join(filter(None, words))
+
+
+def format_unit(amount: Fraction | float, unit: str) -> str:
+    return "block" if (amount, unit) == (1, "blocks") else unit
 
 
 ROLES = ("client", "server")
@@ -156,6 +170,13 @@ class CallSiteExplainer:
         phase = row.new.at if place.phase == PEAK else recorded_phase(place.phase)
         more = row.change.amount, self.beside(row, "blocks").change.amount
         return self.runs(row.match).changes(place.role, phase, *more)
+
+    def is_unchanged_role(self, row: ComparedFigure) -> bool:
+        """Whether it is live heap of a role, and bytes and blocks are those that they were."""
+        if row.place.meter != "heap" or row.place.role not in ROLES or row.change.changed:
+            return False
+        blocks = self.beside(row, "blocks")
+        return row.change.verdict == SAME and blocks is not None and not blocks.change.changed
 
     def runs(self, match: Match) -> SiteComparison:
         if id(match) not in self.known:
