@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import forked_command
+from tests.support import forked_command, planted
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import compare_builds
+from tlsmem.compare import comparison, two_builds
 from tlsmem.config import option_check
 
 needed = pytest.mark.skipif(not (ROOT / "build/harness/null@c").is_file(), reason="not built: tools/build.py null@c")
@@ -108,3 +109,24 @@ def test_a_library_that_does_not_build_is_named_with_its_log_and_skipped_by_bise
     assert "nothing to configure" in Path(log).read_text()
     assert sides(*words, "--bisect", root=project.root).returncode == 125
     assert os.listdir(broken) and sorted(os.listdir(broken)) == ["Configure", "VERSION.dat"]
+
+
+def test_what_counts_is_told_and_decides_the_exit_status(monkeypatch, capsys, snapshot):
+    changed = comparison.compare(planted.counted(), planted.counted(planted.with_sites("server", SSL_new=(10_016, 20))))
+    monkeypatch.setattr(two_builds, "build", lambda *_: None)
+    monkeypatch.setattr(two_builds, "compare_sides", lambda *_: changed)
+    ends = {}
+    for words in ("", "--at-least=16B", "--at-least=1KiB", "--site=SSL_new", "--site=SSL_mew", "--worse-only"):
+        ends[words] = compare_builds.run_comparison(["--a=null@c", "--b=null@c", *words.split()])
+        told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("memtest:")]
+        assert told == snapshot(name=words or "all")
+    assert list(ends.values()) == [3, 3, 0, 3, 0, 3]
+
+
+@pytest.mark.parametrize("words", ["--at-least=none", "--at-least=0", "--at-least=-5B"])
+def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as stop:
+        compare_builds.run_comparison(["--a=null@c", "--b=null@c", words])
+    assert stop.value.code == 2
+    monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", "--a=null@c", "--b=null@c", words])
+    assert compare_builds.run_bisect_step() == 125

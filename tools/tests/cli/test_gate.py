@@ -13,10 +13,11 @@ from tests.gate.test_budget import ONE, text_of
 from tests.support import synthetic, synthetic_timed
 from tlsmem.base import stdout
 from tlsmem.base.paths import ROOT
+from tlsmem.build.commands import BuildFailed
 from tlsmem.cli import gate
-from tlsmem.gate import baselines, verdicts
+from tlsmem.gate import baselines, builds, verdicts
 from tlsmem.gate.budget import BudgetError
-from tlsmem.gate.judge import run
+from tlsmem.gate.judge import ended, run
 from tlsmem.schema.records import Record
 
 SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
@@ -320,6 +321,18 @@ def test_junit_has_a_case_for_each_budget(judged, tmp_path, snapshot):
     assert kinds == [["failure"], [], ["error"]]
     assert suite[0].get("classname") == OPENSSL
     assert [[case.get("name"), *(child.get("message") for child in case)] for case in suite] == snapshot
+
+
+def test_a_build_that_fails_is_skipped_by_bisect(tmp_path, monkeypatch, capsys):
+    def fail(*_):
+        raise BuildFailed("openssl@3.5.5: step 2 of 2, make failed")
+
+    monkeypatch.setattr(builds, "build_needed", fail)
+    (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "1 MiB"}))
+    with pytest.raises(SystemExit) as stop:
+        ended(gate.parser().parse_args([str(tmp_path / "BUDGET.toml")]), gate.parser())
+    assert stop.value.code == 125
+    assert capsys.readouterr().err == "gate: openssl@3.5.5: step 2 of 2, make failed\n"
 
 
 def test_summaries_are_appended_and_say_what_is_wrong(judged, tmp_path, monkeypatch, snapshot):

@@ -2,7 +2,7 @@
 
 The call stacks are one pair's, the slope is of all sessions: what they do not agree on is a row, UNEXPLAINED."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from tlsmem.explore.diff.rows import SiteAmounts
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.frames import skip_containers
+from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
 from tlsmem.stats.change import SAME
@@ -65,12 +65,29 @@ class SiteComparison:
         blocks = known[1][1] - known[0][1] if more_blocks is None else more_blocks
         return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
 
+    def more_below(self, role: str, phase: str, function: str) -> Fraction:
+        """What NEW holds more a session of what this function, by its whole or short name, or what it calls allocated."""
+        diff = self.diff(phase)
+        rows = (row for row in diff.rows if row.part == role and function in names_of_functions(row.frames))
+        return sum((diff.figures(row).more for row in rows), Fraction(0))
+
+    def functions(self) -> set[str]:
+        """Of both sides."""
+        places = (place for profile in self.profiles for place in profile.stacks.places)
+        return set().union(*map(names_of_functions, places))
+
     def diff(self, phase: str) -> profile_diff.Diff:
         for one in self.profiles:
             one.moment(phase)
         if phase not in self.diffs:
             self.diffs[phase] = profile_diff.compare(*self.profiles, phase, force=True)
         return self.diffs[phase]
+
+
+def names_of_functions(frames: Iterable[Frame]) -> set[str]:
+    """Whole, and shortened as people read them."""
+    names = {frame.function for frame in frames if frame.function}
+    return names | set(map(short_function_names.short, names))
 
 
 def compare_sites(
@@ -160,16 +177,25 @@ class CallSiteExplainer:
 
     def sites(self, row: ComparedFigure) -> list[SiteChange]:
         """Of a row of live heap, adding up to its difference. ValueError with half a sentence when it is not known."""
+        more = row.change.amount, self.beside(row, "blocks").change.amount
+        return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
+
+    def phase_of_sites(self, row: ComparedFigure) -> str:
+        """As recorded. ValueError with half a sentence where call sites do not tell of the row."""
         place = row.place
         if place.role not in ROLES:
             raise ValueError(OF_BOTH)
-        if place.phase == PEAK and row.old.at != row.new.at:
+        if place.phase != PEAK:
+            return recorded_phase(place.phase)
+        if row.old.at != row.new.at:
             raise ValueError(
                 OTHER_PEAK.format(row.old.at, self.comparison.sides[0], row.new.at, self.comparison.sides[1])
             )
-        phase = row.new.at if place.phase == PEAK else recorded_phase(place.phase)
-        more = row.change.amount, self.beside(row, "blocks").change.amount
-        return self.runs(row.match).changes(place.role, phase, *more)
+        return row.new.at
+
+    def more_below(self, row: ComparedFigure, function: str) -> Fraction:
+        """Of a row of live heap what this function allocated, or what it calls. ValueError as of `sites`."""
+        return self.runs(row.match).more_below(row.place.role, self.phase_of_sites(row), function)
 
     def is_unchanged_role(self, row: ComparedFigure) -> bool:
         """Whether it is live heap of a role, and bytes and blocks are those that they were."""

@@ -14,6 +14,7 @@ import rich.console
 from tlsmem.base import markdown_embedding, paths, stdout
 from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import BuildFailed
+from tlsmem.compare.exits import SKIP
 from tlsmem.config import choices
 from tlsmem.gate import (
     baselines,
@@ -149,7 +150,10 @@ def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     except BudgetError as error:
         tell(error)
         sys.exit(USAGE)
-    except (BuildFailed, ValueError) as error:
+    except BuildFailed as error:  # of no commit does that say what a session costs
+        tell(error)
+        sys.exit(SKIP)
+    except ValueError as error:
         sys.exit(f"gate: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"gate: {error.filename}: {error.strerror}")
