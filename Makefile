@@ -155,6 +155,10 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
 	@.venv/bin/python tools/dev/check_gate.py
 
+.PHONY: check-kills
+check-kills: names packages-compare setup core ## a comparison that is killed at a random moment leaves no process behind: 50 times, ten minutes
+	@.venv/bin/python tools/dev/check_kills.py
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
 	@for page in README.md $(sort $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md)); do \

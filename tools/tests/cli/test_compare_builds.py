@@ -1,7 +1,9 @@
 """Two builds are named, checked, measured and compared; what cannot be is a sentence, which a bisect skips."""
 
+import fcntl
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -113,6 +115,7 @@ def test_a_library_that_does_not_build_is_named_with_its_log_and_skipped_by_bise
 
 def test_what_counts_is_told_and_decides_the_exit_status(monkeypatch, capsys, snapshot):
     changed = comparison.compare(planted.counted(), planted.counted(planted.with_sites("server", SSL_new=(10_016, 20))))
+    monkeypatch.setattr(two_builds, "claim", lambda *_: None)
     monkeypatch.setattr(two_builds, "build", lambda *_: None)
     monkeypatch.setattr(two_builds, "compare_sides", lambda *_: changed)
     ends = {}
@@ -130,3 +133,20 @@ def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words, monkeypatch, 
     assert stop.value.code == 2
     monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", "--a=null@c", "--b=null@c", words])
     assert compare_builds.run_bisect_step() == 125
+
+
+@needed
+def test_a_second_comparison_waits_and_says_so_before_it_builds(tmp_path, snapshot):
+    out = tmp_path / "out"
+    out.mkdir()
+    first = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(first, fcntl.LOCK_EX)
+    words = [sys.executable, str(ROOT / "tools/compare_builds.py"), "--a=null@c", "--b=null@c", f"--out={out}"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as second:
+        said = second.stderr.readline()
+        waited = second.poll() is None
+        os.close(first)
+        rest = second.stderr.read()
+    assert said == snapshot
+    assert waited and second.returncode == 0, rest
+    assert "null@c" in rest and (out / "null@c.jsonl").is_file()

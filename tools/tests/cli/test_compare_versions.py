@@ -207,7 +207,7 @@ def ran(*arguments: object, tool: Path = TOOL) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def here(monkeypatch, capsys):
     """As `ran`, in this process."""
-    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM)}
+    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         words = [TOOL.name, *map(str, arguments)]

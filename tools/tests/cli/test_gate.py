@@ -11,7 +11,7 @@ import pytest
 
 from tests.gate.test_budget import ONE, text_of
 from tests.support import synthetic, synthetic_timed
-from tlsmem.base import stdout
+from tlsmem.base import stdout, termination
 from tlsmem.base.paths import ROOT
 from tlsmem.build.commands import BuildFailed
 from tlsmem.cli import gate
@@ -328,6 +328,7 @@ def test_a_build_that_fails_is_skipped_by_bisect(tmp_path, monkeypatch, capsys):
         raise BuildFailed("openssl@3.5.5: step 2 of 2, make failed")
 
     monkeypatch.setattr(builds, "build_needed", fail)
+    monkeypatch.setattr(termination, "exit_on_signals", lambda: None)  # of this process they are pytest's
     (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "1 MiB"}))
     with pytest.raises(SystemExit) as stop:
         ended(gate.parser().parse_args([str(tmp_path / "BUDGET.toml")]), gate.parser())

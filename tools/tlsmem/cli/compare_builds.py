@@ -8,11 +8,10 @@ Exit status: 0 no change, 3 changed, 1 a side could not be built or measured, 2 
 changes count for it; all are shown."""
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
-from tlsmem.base import repository, venv
+from tlsmem.base import repository, termination, venv
 from tlsmem.compare.exits import BAD, CHANGED, SKIP, UNCHANGED, Usage
 from tlsmem.config import option_check
 from tlsmem.config.option_parser import CommandParser, make_parser
@@ -83,5 +82,5 @@ def asks_for_bisect(word: str) -> bool:
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
+    termination.exit_on_signals()
     sys.exit(run_bisect_step() if any(map(asks_for_bisect, sys.argv[1:])) else run_comparison())

@@ -26,10 +26,11 @@ def run(options: dict[str, str], counted: CountedChanges) -> int:
         sides = two_builds.resolve_sides(options)
     except ValueError as error:
         raise Usage(str(error)) from None
+    out = two_builds.claim(options)
     begun = time.monotonic()
     two_builds.build(sides, options)
     built = time.monotonic()
-    found = two_builds.compare_sides(sides, options)
+    found = two_builds.compare_sides(sides, options, out)
     explained = CallSiteExplainer(found)
     comparison_output.print_comparison(found, options.get("FORMAT"), explained)
     ended = time.monotonic()

@@ -66,7 +66,7 @@ class SiteComparison:
         return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
 
     def more_below(self, role: str, phase: str, function: str) -> Fraction:
-        """What NEW holds more a session of what this function, by its whole or short name, or what it calls allocated."""
+        """What a session of NEW holds more that this function, by its whole or short name, or its callees allocated."""
         diff = self.diff(phase)
         rows = (row for row in diff.rows if row.part == role and function in names_of_functions(row.frames))
         return sum((diff.figures(row).more for row in rows), Fraction(0))

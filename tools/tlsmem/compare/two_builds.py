@@ -1,9 +1,12 @@
 """The two sides of a comparison of builds: named, built, measured, and held against each other."""
 
+import fcntl
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
+from tlsmem.base import paths
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, cache, system_packages, trees
 from tlsmem.build.commands import BuildFailed
@@ -34,6 +37,24 @@ def resolve_sides(options: dict[str, str]) -> Sides:
     given = Path(options["GIT"]).expanduser() if "GIT" in options else None
     clone = trees.find_clone(texts, given)
     return {side: trees.resolve_stack(options[side], clone, options.get("LIKE")) for side in ("A", "B")}
+
+
+def claim(options: dict[str, str]) -> Path:
+    """Where the runs are kept, locked until this process ends: another comparison that records there is waited for.
+
+    Exits with a sentence, before anything is built, where nothing can be recorded there, or a timed campaign runs."""
+    (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
+    exclusive.claim_machine(False)
+    out = Path(options.get("OUT", ROOT / OUT))
+    append_records.prepare(out, partial(wait_for_lock, where=paths.shorten(out)))
+    return out
+
+
+def wait_for_lock(descriptor: int, where: str) -> None:
+    """Say so, and wait."""
+    said = f"memtest: another campaign records into {where}: waiting until it has ended; another OUT does not wait"
+    print(said, file=sys.stderr, flush=True)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def build(sides: Sides, options: dict[str, str]) -> None:
@@ -79,16 +100,14 @@ def comparison_campaign(sides: Sides, options: dict[str, str]) -> Campaign:
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
-def measure_sides(sides: Sides, options: dict[str, str]) -> dict[str, list[Record]]:
-    """The runs of each side; what is recorded of a binary is not measured again, and the same binary not twice."""
+def measure_sides(sides: Sides, options: dict[str, str], out: Path) -> dict[str, list[Record]]:
+    """The runs of each side, in `out`, which was claimed; what is recorded of a binary is not measured again, and the
+    same binary not twice."""
     binaries = {name: read_manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
     firsts = {name: next(one for one in binaries if binaries[one] == binaries[name]) for name in binaries}
     provenance = Provenance(definitions.suites(), definitions.allocators())
     runs = matrix.campaign_runs(comparison_campaign({side: firsts[name] for side, name in sides.items()}, options))
     keys = {provenance.key(run): run.stack for run in runs}
-    out = Path(options.get("OUT", ROOT / OUT))
-    exclusive.claim_machine(False)
-    append_records.prepare(out)
     there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:
         run_to_completion(Runner(provenance, None).record_all(to_go, allowed_cpus()[:JOBS], out), STOPPED)
@@ -96,9 +115,9 @@ def measure_sides(sides: Sides, options: dict[str, str]) -> dict[str, list[Recor
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 
-def compare_sides(sides: Sides, options: dict[str, str]) -> Comparison:
+def compare_sides(sides: Sides, options: dict[str, str], out: Path) -> Comparison:
     """ValueError where nothing can be."""
-    runs = measure_sides(sides, options)
+    runs = measure_sides(sides, options, out)
     for side, records in runs.items():
         for one in records:
             if one.status == "failed":

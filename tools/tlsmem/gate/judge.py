@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import rich.console
 
-from tlsmem.base import markdown_embedding, paths, stdout
+from tlsmem.base import markdown_embedding, paths, stdout, termination
 from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import BuildFailed
 from tlsmem.compare.exits import SKIP
@@ -68,6 +67,7 @@ def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
 def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path) -> Recording:
     """Failed, with a sentence, where a stack could not be built."""
     runs = measure_budgets.needed_runs(budgets, asked.sessions, asked.repeats)
+    measure_budgets.claim(runs, folder)
     builds.build_needed(dict.fromkeys(run.stack for run in runs))
     return Recording("this recording", measure_budgets.measure(runs, folder))
 
@@ -144,7 +144,7 @@ def tell(sentence: object) -> None:
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends with it
+    termination.exit_on_signals()
     try:
         sys.exit(run(given, parser))
     except BudgetError as error:

@@ -58,12 +58,18 @@ class Diff:
         return [sum_rows(rows) for rows in parts.values() if rows]
 
     def sites(self, part: Part) -> list[DiffRow]:
-        """The rows of a part, summed by innermost callers. NEW's growth comes first, then NEW's size."""
+        """The rows of a part, summed by innermost callers, with the lines that differ. NEW's growth comes first, then
+        NEW's size."""
         sites: dict[Hashable, list[DiffRow]] = defaultdict(list)
         for row in self.rows:
             if row.part == part:
                 sites[innermost_key(frames_from_driver(row.frames))].append(row)
-        return sorted(map(sum_rows, sites.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
+        return sorted(map(self.sum_site, sites.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
+
+    def sum_site(self, rows: Sequence[DiffRow]) -> DiffRow:
+        """One row for all; where only some of its lines differ, with their frames and lines."""
+        changed = sum_rows([row for row in rows if self.figures(row).differ] or rows)
+        return sum_rows(rows)._replace(frames=changed.frames, lines=changed.lines)
 
     def select(self, part: Part | None = None, wanted: Pattern = None) -> "Diff":
         """The rows of one part, or of all, that have a frame whose function, file or module the pattern finds.
