@@ -6,7 +6,7 @@ build/trees; nothing is written where it came from.
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,10 +39,13 @@ def parse_request(text: str) -> TreeRequest | None:
     return TreeRequest(*found.groups())
 
 
-def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Path = ROOT) -> str:
+def resolve_stack(
+    text: str, git: Path | None, like: str | None = None, root: Path = ROOT, without: Sequence[Path] = ()
+) -> str:
     """The name that it has in records, registered among definitions.stacks(); a plain one as it is.
 
-    `git` is the clone that has the commit, `like` the stack whose steps are taken. ValueError with a sentence."""
+    `git` is the clone that has the commit, `like` the stack whose steps are taken. Files and directories `without`
+    which the tree is taken: they are no part of its hash. ValueError with a sentence."""
     known = definitions.stacks()
     asked = parse_request(text)
     if not asked:
@@ -53,7 +56,7 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
     first = tree_stack_table.base_library(asked.kind)
     if like:
         tree_stack_table.check_base(like, first, known)
-    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root)
+    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root, without)
     if not like:
         like = tree_stack_table.choose_definition(asked.kind, source.release, known)
     name = f"{asked.kind}@git-{source.git[:DIGITS]}" if source.git else f"{asked.kind}@path-{source.tree[:DIGITS]}"
@@ -63,7 +66,7 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
     return name
 
 
-def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> TreeSource:
+def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
     text = f"{asked.kind}@git:{asked.what}"
     if not clone:
         raise ValueError(f"{text}: no clone to find it in: GIT=DIRECTORY names one, or start in the clone itself")
@@ -79,16 +82,20 @@ def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> Tr
         there = tree_files.git(clone, "for-each-ref", "--format=%(refname:short)").decode(errors="replace").split()
         raise ValueError(f"{text}: no commit {asked.what} in {clone}{suggest_nearest(asked.what, there)}") from None
     commit = found.decode().strip()
-    return copy_source(asked, tree_files.list_commit(clone, commit), None, root, commit)
+    listing = tree_files.list_commit(clone, commit)
+    if without and (top := tree_files.work_tree(clone)):
+        listing = tree_files.leave_out(listing, top, without)
+    return copy_source(asked, listing, None, root, commit)
 
 
-def source_from_directory(asked: TreeRequest, _: Path | None, root: Path) -> TreeSource:
+def source_from_directory(asked: TreeRequest, _: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
     folder = Path(asked.what).expanduser()
     if not folder.is_dir():
         raise ValueError(
             f"{asked.kind}@path:{asked.what}: {'not a directory' if folder.exists() else 'no such directory'}"
         )
-    return copy_source(asked, tree_files.list_directory(folder), folder, root, None)
+    listing = tree_files.leave_out(tree_files.list_directory(folder), folder, without)
+    return copy_source(asked, listing, folder, root, None)
 
 
 def copy_source(

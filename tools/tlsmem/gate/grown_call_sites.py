@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tlsmem.compare import figure_places, site_changes
 from tlsmem.compare.figure_places import EXACT_METERS, PEAK
 from tlsmem.explore import short_function_names
+from tlsmem.explore.diff import site_text
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
 from tlsmem.profile.frames import Frame
@@ -118,17 +119,23 @@ def grown(before: Record, after: Record, role: str, phase: str) -> list[Site]:
 def holding(run: Record, role: str, phase: str) -> list[Site]:
     """Whatever the phase that allocated them."""
     sizes, blocks = Counter(), Counter()
+    stacks: dict[tuple[str, ...], list[Sequence[Frame]]] = {}
     for counts, sums in zip(call_sites.live_by_site(run, role, phase), (sizes, blocks), strict=True):
         for (_, frames), count in counts.items():
-            sums[describe_callers(frames[:INNERMOST_CALLERS])] += count
-    ordered = [by for by, _ in sizes.most_common()]
-    return largest([(sizes[by], blocks[by]) for by in ordered], ordered)
+            inner = frames[:INNERMOST_CALLERS]
+            names = tuple(map(short_function_names.frame_name, inner))
+            stacks.setdefault(names, []).append(inner)
+            sums[names] += count
+    ordered = [names for names, _ in sizes.most_common()]
+    return largest([(sizes[one], blocks[one]) for one in ordered], [describe_callers(stacks[one]) for one in ordered])
 
 
-def describe_callers(frames: Sequence[Frame]) -> str:
-    """The innermost with its file and line."""
-    inner = map(short_function_names.describe_frame, frames[:1])
-    return " < ".join([*inner, *map(short_function_names.frame_name, frames[1:])])
+def describe_callers(stacks: Sequence[Sequence[Frame]]) -> str:
+    """Of stacks with the same names: the innermost with its file and lines."""
+    first, *others = stacks[0]
+    lines = frozenset(frames[0].line for frames in stacks if frames[0].line)
+    named = site_text.describe_lines(first, lines)
+    return " < ".join([named, *map(short_function_names.frame_name, others)])
 
 
 def largest(amounts: Sequence[tuple], by: Sequence[str]) -> list[Site]:

@@ -72,7 +72,8 @@ def format_amount(value: Number, meter: str) -> str:
 def describe_ruling(ruling: Ruling) -> str:
     """Of a budget that is not held: which, and by how much."""
     budget, meter = ruling.budget, ruling.budget.place.meter
-    named = f"[[budget]] {budget.number}: {budget}"
+    own = "" if budget.title in ("", budget.stack) or "@" in budget.title else f" ({budget.title})"
+    named = f"[[budget]] {budget.number}{own}: {budget}"
     if ruling.value is None:
         return f"{named}: {ruling.verdict}: {ruling.note}"
     least, how = ("at least", "less") if meter in RATE_UNITS else ("at most", "more")
