@@ -220,11 +220,11 @@ packages-profile:
 named = $(foreach option,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(option)))
 offline-check := GOPROXY=off #
 stacks-mem stacks-check stacks-throughput stacks-handshake: stacks-%:
-	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
+	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX GIT LIKE) $(if $(filter 'all' check,$(named) $*),|| test $$? = 77)
 
 PIP_INSTALL := .venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes # Python compiles what it imports
 stack-profile:
-	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX)
+	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX GIT LIKE)
 
 .venv/core: tools/requirements-core.txt
 	@echo 'setup: Python packages into .venv'

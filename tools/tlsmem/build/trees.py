@@ -4,8 +4,10 @@ Such a name is resolved to one that records and files can have, `openssl@git-3f2
 build/trees; nothing is written where it came from.
 """
 
+import argparse
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +16,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources, tree_files, tree_stack_table
 from tlsmem.build.tree_files import Listing
-from tlsmem.config import definitions
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import TreeSource, TreeStack
 
 NAMED = re.compile(r"([a-z0-9]+(?:\+[a-z0-9-]+)*)@(git|path):(.*)", re.DOTALL)
@@ -64,6 +66,27 @@ def resolve_stack(
         name, TreeStack.model_validate(known[like].model_dump(exclude={"source"}) | {"source": source})
     )
     return name
+
+
+def resolve_named(given: argparse.Namespace) -> None:
+    """Put the names of records in the place of the trees among `stacks` and `stack`, which are text or lists of it.
+
+    Exits with 2 and a sentence where a tree is not to be found, or cannot be built like that."""
+    texts = {name: getattr(given, name, None) or () for name in ("stacks", "stack")}
+    words = {
+        name: toml_tables.split_names(text if isinstance(text, str) else " ".join(text)) for name, text in texts.items()
+    }
+    asked = [word for some in words.values() for word in some if parse_request(word)]
+    try:
+        clone = find_clone(asked, Path(given.git).expanduser() if given.git else None) if asked else None
+        names = {word: resolve_stack(word, clone, given.like) for word in asked}
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
+    for name, text in texts.items():
+        if names and text:
+            found = [names.get(word, word) for word in words[name]]
+            setattr(given, name, " ".join(found) if isinstance(text, str) else found)
 
 
 def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:

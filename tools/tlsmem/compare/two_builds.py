@@ -15,6 +15,7 @@ from tlsmem.compare import comparison
 from tlsmem.compare.comparison import Comparison, FigureFilter
 from tlsmem.config import definitions, matrix, toml_tables
 from tlsmem.config.definitions import Campaign, TreeSource
+from tlsmem.config.run import Run
 from tlsmem.run import exclusive
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import Provenance, read_manifest
@@ -26,6 +27,7 @@ from tlsmem.schema.records import Record
 CAMPAIGN = "compare"
 OUT = "build/compare"
 JOBS = 2  # runs of heap do not disturb each other
+RSS_PARTS, RSS_REPEATS = ("1/10", "1/2", "1"), 3  # of a number of sessions, as the gate has them
 Sides = dict[str, str]  # A and B, to the names in records
 
 STOPPED = "stopped; finished runs are kept, and the same command goes on from there"
@@ -100,13 +102,25 @@ def comparison_campaign(sides: Sides, options: dict[str, str]) -> Campaign:
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
+def rss_campaign(campaign: Campaign, sessions: int) -> Campaign:
+    """The same of RSS alone: a line through three numbers of sessions, each run three times."""
+    turned = {"rss": True, "heap": 0, "sites": None, "n": sessions}
+    return campaign.model_copy(update=turned | {"sessions": list(RSS_PARTS), "repeats": RSS_REPEATS})
+
+
+def list_runs(sides: Sides, options: dict[str, str]) -> list[Run]:
+    campaign = comparison_campaign(sides, options)
+    resident = [rss_campaign(campaign, int(options["RSS"]))] if "RSS" in options else []
+    return [run for one in (*resident, campaign) for run in matrix.campaign_runs(one)]
+
+
 def measure_sides(sides: Sides, options: dict[str, str], out: Path) -> dict[str, list[Record]]:
     """The runs of each side, in `out`, which was claimed; what is recorded of a binary is not measured again, and the
     same binary not twice."""
     binaries = {name: read_manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
     firsts = {name: next(one for one in binaries if binaries[one] == binaries[name]) for name in binaries}
     provenance = Provenance(definitions.suites(), definitions.allocators())
-    runs = matrix.campaign_runs(comparison_campaign({side: firsts[name] for side, name in sides.items()}, options))
+    runs = list_runs({side: firsts[name] for side, name in sides.items()}, options)
     keys = {provenance.key(run): run.stack for run in runs}
     there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:

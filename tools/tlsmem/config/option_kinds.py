@@ -14,6 +14,7 @@ from tlsmem.config import releases
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
 
 FEW = 8  # names that a sentence lists
+TREES_ELSEWHERE = "a tree of a library is built by make mem (STACKS=), profile (STACK=) and compare (A=, B=) only"
 TREE_STACK_NAME = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
 
 
@@ -120,6 +121,7 @@ class Names(Kind):
     table: str
     single: str = ""
     all_too: bool = False
+    trees: bool = False  # LIBRARY@git:REVISION and LIBRARY@path:DIRECTORY too, for the targets that build them
 
     @property
     def file(self) -> str:
@@ -137,8 +139,10 @@ class Names(Kind):
             raise ValueError(f"{option}={value} is more than one; {self.single}")
         for name in names:
             if self.table == "stack" and TREE_STACK_NAME.fullmatch(name):
-                build = f"{name} is a build of `make compare` only, as A= or B=; make stacks lists others"
-                raise ValueError(f"{option}: {build}")
+                if not self.trees:
+                    raise ValueError(f"{option}: {name}: {TREES_ELSEWHERE}")
+                Build().check(option, name)
+                continue
             if name not in known:
                 near = suggest_nearest(name, [*known, ALL_STACKS] if self.all_too else known)
                 near = near or f"; there are: {', '.join(known)}" * (len(known) <= FEW)
@@ -146,7 +150,8 @@ class Names(Kind):
 
     def describe(self) -> str:
         number = f"one {self.table}" if self.single else f"{self.table}s"
-        return f"{number} of `{self.file}`{f', or `{ALL_STACKS}`' * self.all_too}"
+        trees = ", `LIBRARY@git:REVISION`, `LIBRARY@path:DIRECTORY`" * self.trees
+        return f"{number} of `{self.file}`{trees}{f', or `{ALL_STACKS}`' * self.all_too}"
 
 
 def check_can_be_written(option: str, directory: str) -> None:
