@@ -18,7 +18,7 @@ def show_walks(
     given: argparse.Namespace, parser: argparse.ArgumentParser, found: Selection, stacks: list[str]
 ) -> list[release_walk.ReleaseWalk]:
     roles = ROLES if given.role == BOTH else (given.role,)
-    walks = release_walk.build_walks(found, stacks, roles)
+    walks = release_walk.build_walks(found, stacks, roles, given.roles)
     table_command.deliver(release_tables.build_tables(walks, given.library, given.stage, given.table), given, parser)
     return walks
 

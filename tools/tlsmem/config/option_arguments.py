@@ -284,6 +284,12 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--worse-only", "the exit status counts what got worse", Flag(), commands=each("compare_builds")),
     Option("recording", ONE_RECORDING, PATH, commands=each("compare_versions"), nargs="?"),
     Option(
+        "--roles",
+        "of a recording the runs of both roles in one process, or in one each",
+        Choice(choices.PROCESSES_OF_ROLES),
+        commands={"compare_versions": Words("what most releases have")},
+    ),
+    Option(
         "--table",
         "only this table; may be repeated",
         Choice(choices.RELEASE_TABLES),
