@@ -138,7 +138,7 @@ def words(change: Change, unit: str) -> str:
         return change.verdict
     share = "" if change.share is None else f" ({change_text.format_percent(change)})"
     way = "fewer" if unit == "blocks" and change.amount < 0 else change.direction
-    size = abs(change.amount)
+    size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
     return f"{change_text.format_number(size)} {format_unit(size, unit)} {way}{share}"
 
 

@@ -39,7 +39,8 @@ class CountedChanges:
     def counts(self, row: ComparedFigure) -> bool:
         if self.worse_only and row.change.better is not False:
             return False
-        return self.at_least is None or (row.old.unit == BYTES and abs(row.change.amount) >= self.at_least)
+        amount = row.change.amount
+        return self.at_least is None or (row.old.unit == BYTES and max(amount, -amount) >= self.at_least)
 
     def counts_amount(self, amount: Fraction) -> bool:
         size = amount if self.worse_only else abs(amount)

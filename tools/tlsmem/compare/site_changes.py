@@ -191,7 +191,7 @@ class CallSiteExplainer:
             raise ValueError(
                 OTHER_PEAK.format(row.old.at, self.comparison.sides[0], row.new.at, self.comparison.sides[1])
             )
-        return row.new.at
+        return str(row.new.at)
 
     def more_below(self, row: ComparedFigure, function: str) -> Fraction:
         """Of a row of live heap what this function allocated, or what it calls. ValueError as of `sites`."""

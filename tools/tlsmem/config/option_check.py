@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.option_kinds import TREE_STACK_NAME, TREES_ELSEWHERE, Names
-from tlsmem.config.option_model import TIME_MULTIPLIER, TIMED, Option
+from tlsmem.config.option_model import REQUIRED, TIME_MULTIPLIER, TIMED, Option
 from tlsmem.config.options import OPTIONS, options_of_goal
 from tlsmem.config.toml_tables import expand_stacks, read_tables, split_names
 
@@ -49,9 +49,12 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
     check_window(given)
 
 
-def check_goal_or_exit(goal: str, given: Mapping[str, str | None]) -> None:
-    """As check_goal, for commands: exits with 2 and the sentence. Options that are None were not given."""
+def check_goal_or_exit(goal: str, given: Mapping[str, str | None], whole: bool = False) -> None:
+    """As check_goal, for commands: exits with 2 and the sentence. Options that are None were not given; of the `whole`
+    of what was given none may be missing."""
     try:
+        if whole:
+            check_required(goal, {name: value or "" for name, value in given.items()})
         check_goal(goal, {name: value for name, value in given.items() if value is not None})
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
@@ -123,6 +126,13 @@ def named_stacks(given: Mapping[str, str], taken: Mapping[str, Option]) -> list[
     names = [name for name, kind in kinds.items() if isinstance(kind, Names) and kind.table == "stack"]
     sides = [given[name] for name in ("A", "B") if name in given and not TREE_STACK_NAME.fullmatch(given[name])]
     return [*sides, *(stack for name in names for stack in expand_stacks(given[name], given.get("PREFIX")))]
+
+
+def check_required(goal: str, given: Mapping[str, str]) -> None:
+    """ValueError where an option is missing that the target cannot be without."""
+    for name, option in options_of_goal(goal).items():
+        if option.goals[goal] == REQUIRED and not given.get(name):
+            raise ValueError(f"{name} is missing: {option.help}; for instance {option.example}")
 
 
 def check_trees(given: Mapping[str, str], goal: str) -> None:
