@@ -167,6 +167,10 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
 	@.venv/bin/python tools/dev/check_gate.py
 
+.PHONY: check-kills
+check-kills: names packages-compare setup core ## a comparison that is killed at a random moment leaves no process behind: 50 times, ten minutes
+	@.venv/bin/python tools/dev/check_kills.py
+
 .PHONY: figures
 figures: setup ## every table and picture of README and docs again, each by the command that stands beside it; one that several pages show is drawn once
 	@for page in README.md $(sort $(wildcard docs/*.md docs/*/*.md docs/*/*/*.md)); do \
@@ -231,11 +235,11 @@ named = $(foreach option,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(
 offline-check := GOPROXY=off #
 offline-check-stacks := $(offline-check)
 stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake: stacks-%:
-	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX) $(if $(filter 'all' check check-stacks,$(named) $*),|| test $$? = 77)
+	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX GIT LIKE) $(if $(filter 'all' check check-stacks,$(named) $*),|| test $$? = 77)
 
 PIP_INSTALL := .venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes # Python compiles what it imports
 stack-profile:
-	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX)
+	@tools/build.py $(call profiled,STACK) $(call flags,PREFIX GIT LIKE)
 
 .venv/core: tools/requirements-core.txt
 	@echo 'setup: Python packages into .venv'

@@ -238,3 +238,24 @@ def test_the_hash_is_gits_own(tmp_path_factory, files):
     git(folder, "init", "-q")
     git(folder, "add", "-A", "-f")
     assert mine == git(folder, "write-tree").strip()
+
+
+def test_what_is_left_out_is_no_part_of_the_hash_and_not_copied(clone, root, tmp_path):
+    """A budget file and a baseline in the library's own tree; by a link too."""
+    before = source(resolve(f"openssl@path:{clone}", root)).tree
+    (clone / "memory/base").mkdir(parents=True)
+    places = [clone / "ssl/BUDGET.toml", clone / "memory"]
+    places[0].write_text("limit")
+    (clone / "memory/base/a.jsonl").write_text("{}")
+    (clone / "memory.c").write_text("")  # not below memory/
+    assert source(resolve(f"openssl@path:{clone}", root)).tree != before
+    (clone / "memory.c").unlink()
+    linked = tmp_path / "link"
+    linked.symlink_to(clone)
+    for folder in (clone, linked):
+        name = trees.resolve_stack(f"openssl@path:{folder}", None, None, root, places)
+        assert source(name).tree == before
+    git(clone, "add", "-A")
+    git(clone, "commit", "-q", "-m", "two")
+    assert source(trees.resolve_stack("openssl@git:main", clone, None, root, places)).tree == before
+    assert source(resolve("openssl@git:main", root, clone)).tree != before

@@ -315,6 +315,19 @@ def test_of_one_n_the_quotient_is_marked(snapshot):
     assert drop_table_rows(comparison_output.format_comparison(compare(before, after), "markdown")) == snapshot
 
 
+def test_roles_together_and_apart_are_said_with_the_option_that_compares_them(run, tmp_path, snapshot):
+    """NEW has two settings, so that neither is the one that OLD's is near to."""
+    split = [synthetic.record(planted.STACK, planted.SUITE, n, "heap", roles="split") for n in planted.COUNTS]
+    kept = [synthetic.record(planted.STACK, planted.SUITE, n, "heap", roles="keep-server") for n in planted.COUNTS]
+    before = planted.write(tmp_path / "old", planted.counted())
+    after = planted.write(tmp_path / "new", split, kept)
+    done = run(before, after)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == snapshot
+    by = run(before, after, "--by", "roles", "together", "split")
+    assert by.returncode == 3 and read_tables(run, before, after, "--by", "roles", "together", "split")["heap"]
+
+
 def test_nothing_but_failures_is_a_sentence(run, tmp_path, new, snapshot):
     failures = [synthetic.failed(planted.STACK, planted.SUITE, n, "killed by SIGKILL") for n in (20, 200)]
     done = run(planted.write(tmp_path / "other", failures), new)

@@ -1,16 +1,22 @@
 """Two builds are named, checked, measured and compared; what cannot be is a sentence, which a bisect skips."""
 
+import argparse
+import fcntl
+import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import forked_command
+from tests.support import forked_command, planted
 from tests.support.portable_text import drop_table_rows
 from tlsmem.base.paths import ROOT
+from tlsmem.build import trees
 from tlsmem.cli import compare_builds
+from tlsmem.compare import comparison, two_builds
 from tlsmem.config import option_check
 
 needed = pytest.mark.skipif(not (ROOT / "build/harness/null@c").is_file(), reason="not built: tools/build.py null@c")
@@ -76,10 +82,62 @@ def test_a_bisect_is_told_good_bad_or_skip_and_ends_by_a_signal(status, of_bisec
     assert compare_builds.run_bisect_step() == 125
 
 
-def test_mem_says_who_takes_such_a_name(snapshot):
+@pytest.mark.parametrize("goal", ["throughput", "selfcheck", "stacks"])
+def test_a_target_that_builds_no_trees_says_who_does(goal, snapshot):
     with pytest.raises(ValueError) as error:
-        option_check.check_options({"STACKS": "openssl@git:main"})
+        option_check.check_goal(goal, {"STACKS": "openssl@git:main"})
+    assert str(error.value) == snapshot(name="sentence")
+
+
+@pytest.mark.parametrize(
+    ("goal", "options"),
+    [
+        ("mem", {"STACKS": f"openssl@3.5.5 openssl@path:{ROOT}"}),
+        ("mem", {"STACKS": "rustls+ring@git:main", "GIT": str(ROOT), "LIKE": "rustls+ring@0.23.46"}),
+        ("profile", {"STACK": "openssl@git:main"}),
+    ],
+)
+def test_mem_and_profile_take_trees(goal, options):
+    option_check.check_goal(goal, options)
+
+
+@pytest.mark.parametrize("name", ["openssl@path:/nowhere", "opensl@git:main", "openssl@git:", "openssl@pth:."])
+def test_a_tree_that_cannot_be_is_said_to_mem_too(name, snapshot):
+    with pytest.raises(ValueError) as error:
+        option_check.check_goal("mem", {"STACKS": name})
     assert str(error.value) == snapshot
+
+
+@needed
+def test_rss_is_measured_on_request(tmp_path):
+    out = tmp_path / "out"
+    done = sides("null@c", "null@c", f"--out={out}", "--rss=40", "--format=json")
+    assert done.returncode == 0, done.stderr
+    tables = {one["name"]: one["rows"] for one in json.loads(done.stdout)["tables"]}
+    assert {row["role"] for row in tables["rss"]} == {"pair"}
+    assert {row["sessions"] for row in tables["peak-rss"]} == {4, 20, 40}
+    assert {"heap", "allocations", "sites"} <= {*tables, "sites"}
+    lines = [json.loads(line) for line in (out / "null@c.jsonl").read_text().splitlines()]
+    assert sorted(one["meter"] for one in lines) == [*["heap"] * 2, *["rss"] * 9, "sites"]
+
+
+def test_trees_among_stacks_are_resolved_where_they_are_named(monkeypatch, capsys):
+    monkeypatch.setattr(trees, "resolve_stack", lambda text, clone, like: f"{text.replace(':', '-')}+{clone}+{like}")
+    monkeypatch.setattr(trees, "find_clone", lambda texts, given: given)
+    given = argparse.Namespace(stacks="null@c openssl@git:main", stack=None, git="/clone", like="openssl@3.5.5")
+    trees.resolve_named(given)
+    assert given.stacks == "null@c openssl@git-main+/clone+openssl@3.5.5" and given.stack is None
+    given = argparse.Namespace(stacks=["null@c", "openssl@path:."], git=None, like=None)
+    trees.resolve_named(given)
+    assert given.stacks == ["null@c", "openssl@path-.+None+None"]
+
+    def refuse(*_):
+        raise ValueError("openssl@git:man: no commit man")
+
+    monkeypatch.setattr(trees, "resolve_stack", refuse)
+    with pytest.raises(SystemExit) as stop:
+        trees.resolve_named(argparse.Namespace(stack="openssl@git:man", git=None, like=None))
+    assert (stop.value.code, capsys.readouterr().err) == (2, "memtest: openssl@git:man: no commit man\n")
 
 
 @needed
@@ -108,3 +166,42 @@ def test_a_library_that_does_not_build_is_named_with_its_log_and_skipped_by_bise
     assert "nothing to configure" in Path(log).read_text()
     assert sides(*words, "--bisect", root=project.root).returncode == 125
     assert os.listdir(broken) and sorted(os.listdir(broken)) == ["Configure", "VERSION.dat"]
+
+
+def test_what_counts_is_told_and_decides_the_exit_status(monkeypatch, capsys, snapshot):
+    changed = comparison.compare(planted.counted(), planted.counted(planted.with_sites("server", SSL_new=(10_016, 20))))
+    monkeypatch.setattr(two_builds, "claim", lambda *_: None)
+    monkeypatch.setattr(two_builds, "build", lambda *_: None)
+    monkeypatch.setattr(two_builds, "compare_sides", lambda *_: changed)
+    ends = {}
+    for words in ("", "--at-least=16B", "--at-least=1KiB", "--site=SSL_new", "--site=SSL_mew", "--worse-only"):
+        ends[words] = compare_builds.run_comparison(["--a=null@c", "--b=null@c", *words.split()])
+        told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("memtest:")]
+        assert told == snapshot(name=words or "all")
+    assert list(ends.values()) == [3, 3, 0, 3, 0, 3]
+
+
+@pytest.mark.parametrize("words", ["--at-least=none", "--at-least=0", "--at-least=-5B"])
+def test_a_size_that_is_none_is_usage_and_skipped_by_bisect(words, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as stop:
+        compare_builds.run_comparison(["--a=null@c", "--b=null@c", words])
+    assert stop.value.code == 2
+    monkeypatch.setattr(sys, "argv", ["compare_builds.py", "--bisect", "--a=null@c", "--b=null@c", words])
+    assert compare_builds.run_bisect_step() == 125
+
+
+@needed
+def test_a_second_comparison_waits_and_says_so_before_it_builds(tmp_path, snapshot):
+    out = tmp_path / "out"
+    out.mkdir()
+    first = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(first, fcntl.LOCK_EX)
+    words = [sys.executable, str(ROOT / "tools/compare_builds.py"), "--a=null@c", "--b=null@c", f"--out={out}"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as second:
+        said = second.stderr.readline()
+        waited = second.poll() is None
+        os.close(first)
+        rest = second.stderr.read()
+    assert said == snapshot
+    assert waited and second.returncode == 0, rest
+    assert "null@c" in rest and (out / "null@c.jsonl").is_file()

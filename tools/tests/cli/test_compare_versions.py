@@ -167,6 +167,37 @@ def test_without_sites_runs_the_total_is_all_and_it_is_said():
     assert row[-1].note == release_tables.NO_SITES
 
 
+def split_runs(stack: str) -> list[Record]:
+    """With a process for each role."""
+    made = [synthetic.record(SHAPES[stack], SUITE, sessions, "heap", roles="split") for sessions in (100, 200)]
+    return [run.model_copy(update={"stack": stack}) for run in made]
+
+
+def test_a_release_measured_with_roles_apart_is_said_to_be_so_and_its_change_is_no_other_release_s(recorded, snapshot):
+    """3.0.22 is between 3.0.9 and 4.0.3; in it the roles had a process each."""
+    runs = [run for run in recorded if run.stack != "openssl@3.0.22"] + split_runs("openssl@3.0.22")
+    found = walked(runs)
+    assert [one.version for one in found.releases] == ["1.1.1w", "3.0.9", "4.0.3"]
+    (absent,) = found.absent
+    assert "--roles split" in absent and absent == snapshot(name="absent")
+    table = release_tables.change_table([found], "openssl", "established")
+    named = {row[2].value: (row[2].text, row[2].note) for row in table.rows}
+    assert named["3.0.9"] == ("3.0.9", None)
+    assert named["4.0.3"] == snapshot(name="release")
+
+
+def test_roles_select_the_runs_of_a_walk(recorded):
+    runs = [*recorded, *split_runs("openssl@3.0.22"), *split_runs("openssl@3.0.9")]
+    stacks = releases.select_stacks("openssl", dict.fromkeys(run.stack for run in runs))
+    versions = {
+        roles: [one.version for one in release_walk.build_walks(select(runs), stacks, ["server"], roles)[0].releases]
+        for roles in ("together", "split")
+    }
+    assert versions == {"together": ["1.1.1w", "3.0.9", "3.0.22", "4.0.3"], "split": ["3.0.9", "3.0.22"]}
+    with pytest.raises(ValueError, match=r"has roles split; there are: together"):
+        release_walk.build_walks(select(recorded), stacks, ["server"], "split")
+
+
 def test_what_a_release_cannot_do_is_said_with_its_reason(recorded, snapshot):
     gone = synthetic.failed("openssl@3.1.4", SUITE, 100, "does not have this group", "unsupported")
     table = release_tables.stage_table([walked([*recorded, gone])], "openssl", "established")
@@ -207,7 +238,7 @@ def ran(*arguments: object, tool: Path = TOOL) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def here(monkeypatch, capsys):
     """As `ran`, in this process."""
-    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM)}
+    kept = {one: signal.getsignal(one) for one in (signal.SIGPIPE, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         words = [TOOL.name, *map(str, arguments)]

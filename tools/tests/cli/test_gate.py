@@ -11,12 +11,13 @@ import pytest
 
 from tests.gate.test_budget import ONE, text_of
 from tests.support import synthetic, synthetic_timed
-from tlsmem.base import stdout
+from tlsmem.base import stdout, termination
 from tlsmem.base.paths import ROOT
+from tlsmem.build.commands import BuildFailed
 from tlsmem.cli import gate
-from tlsmem.gate import baselines, verdicts
+from tlsmem.gate import baselines, budget_meters, builds, verdicts
 from tlsmem.gate.budget import BudgetError
-from tlsmem.gate.judge import run
+from tlsmem.gate.judge import ended, run
 from tlsmem.schema.records import Record
 
 SUITE, OPENSSL, RUSTLS = "tls13-rsa-aes256", "openssl@3.5.5", "rustls+aws-lc@0.23.46"
@@ -319,7 +320,43 @@ def test_junit_has_a_case_for_each_budget(judged, tmp_path, snapshot):
     kinds = [[child.tag for child in case] for case in suite]
     assert kinds == [["failure"], [], ["error"]]
     assert suite[0].get("classname") == OPENSSL
+    assert all(float(case.get("time")) > 0 for case in suite)
+    assert float(suite.get("time")) >= float(suite[0].get("time"))
+    assert suite.get("timestamp") == min(run.started_at for run in runs()).rstrip("Z")
     assert [[case.get("name"), *(child.get("message") for child in case)] for case in suite] == snapshot
+
+
+def test_junit_names_a_budget_alike_from_one_commit_to_the_next(judged, tmp_path, monkeypatch, snapshot):
+    """By its own name, or by its stack as the file has it, whatever the tree's hash."""
+    seen, ends = [], []
+    for tree in ("a" * 12, "b" * 12):
+        name = f"openssl@path-{tree}"
+        monkeypatch.setattr(builds, "stack", lambda *_, name=name: name)
+        monkeypatch.setattr(budget_meters, "check_stack", lambda *_: None)
+        monkeypatch.setattr(builds.definitions, "stacks", lambda name=name: {name: None})
+        measured = [one.model_copy(update={"stack": name}) for one in runs()]
+        named = [ONE | {"stack": "openssl@path:."}, ONE | {"stack": "openssl@path:.", "name": "client at rest"}]
+        named[1] |= {"limit": "1 KiB"}
+        _, out, _ = judged(measured, *named, words=["--junit", tmp_path / "gate.xml"])
+        suite = ElementTree.parse(tmp_path / "gate.xml").getroot().find("testsuite")
+        seen.append([(case.get("classname"), case.get("name")) for case in suite])
+        ends.append(verdict(out).replace(tree, "TREE"))
+    assert seen[0] == seen[1]
+    assert [one for one, _ in seen[0]] == ["openssl@path:.", "client at rest"]
+    assert ends[0] == ends[1] == snapshot
+
+
+def test_a_build_that_fails_is_skipped_by_bisect(tmp_path, monkeypatch, capsys):
+    def fail(*_):
+        raise BuildFailed("openssl@3.5.5: step 2 of 2, make failed")
+
+    monkeypatch.setattr(builds, "build_needed", fail)
+    monkeypatch.setattr(termination, "exit_on_signals", lambda: None)  # of this process they are pytest's
+    (tmp_path / "BUDGET.toml").write_text(text_of(ONE | {"limit": "1 MiB"}))
+    with pytest.raises(SystemExit) as stop:
+        ended(gate.parser().parse_args([str(tmp_path / "BUDGET.toml")]), gate.parser())
+    assert stop.value.code == 125
+    assert capsys.readouterr().err == "gate: openssl@3.5.5: step 2 of 2, make failed\n"
 
 
 def test_summaries_are_appended_and_say_what_is_wrong(judged, tmp_path, monkeypatch, snapshot):

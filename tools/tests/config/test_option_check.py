@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tlsmem.base.paths import ROOT
+from tlsmem.cli import names
 from tlsmem.config import option_check, option_kinds, toml_tables
 from tlsmem.config.option_model import GOALS
 from tlsmem.config.option_variables import VARIABLES
@@ -384,3 +386,60 @@ def test_a_table_like_none_or_itself_is_a_sentence(tmp_path, monkeypatch, text, 
     with pytest.raises(ValueError) as refused:
         toml_tables.read_tables("stacks")
     assert str(refused.value) == snapshot
+
+
+def refused(words: str, capsys, monkeypatch) -> str:
+    """What make is told before anything is installed."""
+    monkeypatch.setattr(sys, "argv", ["names.py", *words.split()])
+    with pytest.raises(SystemExit) as stop:
+        names.main()
+    assert stop.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    return told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--goal compare-versions", "LIB"),
+        ("--goal compare A=openssl@3.5.5", "B"),
+        ("--goal compare B=openssl@3.5.5", "A"),
+        ("--goal mem WINDOW=5001", "WINDOW=5001"),
+        ("--goal mem OUT=/proc/memtest", "OUT=/proc/memtest"),
+        ("--goal compare A=null@c B=null@c OUT=/dev/null/out", "OUT=/dev/null/out"),
+    ],
+)
+def test_what_is_missing_or_cannot_be_is_found_before_set_up(words, named, capsys, monkeypatch, snapshot):
+    said = refused(words, capsys, monkeypatch)
+    assert said.startswith(f"memtest: {named}") and said.count("\n") == 1
+    assert said == snapshot
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("SUITES=tls13", "tls13-rsa-aes256"),
+        ("STACKS=openssl", "openssl@3.5.5"),
+        ("STACKS=rustls", "rustls+aws-lc@0.23.46"),
+        ("--goal profile STACK=boringssl", "boringssl@"),
+        ("--goal compare A=openssl B=openssl@3.5.5", "openssl@3.5.5"),
+    ],
+)
+def test_the_beginning_of_a_name_suggests_those_that_begin_so(words, first, capsys, monkeypatch):
+    suggested = refused(words, capsys, monkeypatch).partition("did you mean ")[2]
+    assert suggested.startswith(first)
+    begun = words.rpartition("=")[2] if "A=" not in words else "openssl"
+    names_of_it = suggested.partition("?")[0].replace(" or ", ", ").split(", ")
+    assert all(one.startswith(begun) for one in names_of_it)
+
+
+def test_a_look_at_the_options_of_a_target_asks_for_none(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["names.py", "--list", "compare"])
+    names.main()
+    assert "A=" in capsys.readouterr().out
+
+
+def test_nothing_is_left_where_it_was_tried_whether_a_directory_can_be_made(tmp_path):
+    option_kinds.check_can_be_written("OUT", str(tmp_path / "a/b"))
+    assert list(tmp_path.iterdir()) == []

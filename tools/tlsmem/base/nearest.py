@@ -3,8 +3,26 @@
 import difflib
 from collections.abc import Iterable
 
+MOST = 3  # names that a sentence suggests
+ENDS = "-+@"  # after a part of a name
+
+
+def suggest_beginning(name: str, known: Iterable[str], first: Iterable[str] = ()) -> str:
+    """Return "; did you mean A, B or C?" of the known names whose first parts this is, then "N others begin so too".
+
+    Those of `first` come first. Where none begins so, the nearest are suggested."""
+    some = [one for one in dict.fromkeys([*first, *known]) if one.startswith(tuple(f"{name}{end}" for end in ENDS))]
+    if not some:
+        return suggest_nearest(name, known)
+    others = len(some) - MOST
+    return f"{ask(some[:MOST])} {others} others begin so too" if others > 1 else ask(some[: MOST + 1])
+
+
+def ask(names: list[str]) -> str:
+    return f"; did you mean {' or '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}?"
+
 
 def suggest_nearest(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean A, B or C?", or an empty string where no known name is near."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(filter(None, [', '.join(near[:-1]), near[-1]]))}?" if near else ""
+    near = difflib.get_close_matches(name, list(known), n=MOST, cutoff=0.5)
+    return ask(near) if near else ""

@@ -2,12 +2,12 @@
 
 import argparse
 import os
-import signal
 import sys
 from pathlib import Path
 
+from tlsmem.base import termination
 from tlsmem.base.paths import ROOT
-from tlsmem.build import cache, system_packages
+from tlsmem.build import cache, system_packages, trees
 from tlsmem.build.commands import BuildFailed, Unavailable
 from tlsmem.build.schedule import Schedule
 from tlsmem.config import definitions, toml_tables
@@ -39,8 +39,9 @@ def requested_stacks(given: argparse.Namespace) -> list[str]:
 
 def run_and_exit(given: argparse.Namespace) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
+    termination.exit_on_signals()
     definitions.check_definitions()
+    trees.resolve_named(given)
     try:
         sys.exit(run(requested_stacks(given), stacks(), given.prefix and Path(given.prefix).absolute()))
     except (BuildFailed, ValueError) as error:

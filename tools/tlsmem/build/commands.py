@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tlsmem.build import durations, jobserver, shared_resources
 from tlsmem.build.errors import BuildFailed, Unavailable
+from tlsmem.build.process_group import ProcessGroup
 from tlsmem.build.progress import COMPILE_OPTION, CONSOLE, CommandProgress, CompileCounter
 
 __all__ = ["COMPILE_OPTION", "CONSOLE", "BuildFailed", "CommandProgress", "Unavailable", "read_output", "run"]
@@ -65,39 +66,33 @@ def run_with_token(
         kept.write(f"$ {shlex.join(command)}\n".encode())
         kept.flush()
         start = kept.tell()
-        try:
-            process = subprocess.Popen(
-                command, cwd=where, env=variables, stdin=subprocess.DEVNULL, pass_fds=tokens.descriptors,
-                stdout=kept, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise BuildFailed(f"{title}: `{command[0]}` cannot be run: {error.strerror}") from None
+        group = ProcessGroup(command, where, variables, kept, tokens.descriptors)
         with CommandProgress(title, total) as shown:
-            status = wait(process, log, start, shown)
+            status = wait(group, log, start, shown)
+    if error := group.start_error():
+        raise BuildFailed(f"{title}: `{command[0]}` cannot be run: {error}")
     if status:
         raise BuildFailed(f"{title}: `{shlex.join(command)}` failed ({ended(status)}).\n{end_of(log)}")
 
 
-def wait(process: subprocess.Popen, log: Path, start: int, shown: CommandProgress) -> int:
+def wait(group: ProcessGroup, log: Path, start: int, shown: CommandProgress) -> int:
     """The exit status; however this function is left, the command and its children have ended."""
     counted, used_s, looked = CompileCounter(shown.total), 0.0, 0.0
     try:
         with open(log, "rb") as written:
             written.seek(start)
-            while process.poll() is None:
+            while (status := group.poll()) is None:
                 if shared_resources.stop_requested.is_set():
                     raise shared_resources.BuildStopped
                 counted.add(written.read())
                 shown.total = counted.total
                 if time.monotonic() - looked > SECONDS_BETWEEN_LOOKS:
-                    used_s, looked = durations.tree_cpu_s(process.pid), time.monotonic()
+                    used_s, looked = durations.tree_cpu_s(group.pid), time.monotonic()
                 shown.update(counted.done, used_s)
                 time.sleep(0.1)
-        return process.returncode
+        return status
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        group.kill()
 
 
 def ended(status: int) -> str:

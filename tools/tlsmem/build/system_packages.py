@@ -120,8 +120,15 @@ def apt(*arguments: str) -> None:
 def require_cargo_for(stacks: Iterable[str]) -> None:
     """As require_cargo, when one of these is written in Rust or has its source in a crate."""
     table = toml_tables.read_tables("stacks")
+    stacks = [name if name in table else release_of_kind(name, table) for name in stacks]
     if any(table[name].get("harness") == "rust" or has_crate(table[name]) for name in stacks):
         require_cargo()
+
+
+def release_of_kind(tree: str, known: Iterable[str]) -> str:
+    """A stack that is built as this tree is: `openssl@3.5.5` for `openssl@git:main`."""
+    kind = tree.partition("@")[0]
+    return next(name for name in known if name.partition("@")[0] == kind)
 
 
 def has_crate(stack: dict) -> bool:

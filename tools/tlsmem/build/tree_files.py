@@ -150,6 +150,17 @@ def tree_hash(listing: Listing) -> str:
     return made(b"tree %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
+def leave_out(listing: Listing, folder: Path, places: Iterable[Path]) -> Listing:
+    """The listing of `folder` without these files, and without what is in these directories."""
+    top = folder.resolve()
+    left = [os.path.relpath(place.resolve(), top) for place in places]
+    return {
+        path: entry
+        for path, entry in listing.items()
+        if not any(path == one or path.startswith(f"{one}/") for one in left)
+    }
+
+
 def submodules(listing: Listing) -> list[str]:
     """Those without contents."""
     return [path for path, entry in listing.items() if entry.mode == SUBMODULE]

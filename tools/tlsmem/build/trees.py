@@ -4,9 +4,11 @@ Such a name is resolved to one that records and files can have, `openssl@git-3f2
 build/trees; nothing is written where it came from.
 """
 
+import argparse
 import os
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.build import shared_resources, tree_files, tree_stack_table
 from tlsmem.build.tree_files import Listing
-from tlsmem.config import definitions
+from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import TreeSource, TreeStack
 
 NAMED = re.compile(r"([a-z0-9]+(?:\+[a-z0-9-]+)*)@(git|path):(.*)", re.DOTALL)
@@ -39,10 +41,13 @@ def parse_request(text: str) -> TreeRequest | None:
     return TreeRequest(*found.groups())
 
 
-def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Path = ROOT) -> str:
+def resolve_stack(
+    text: str, git: Path | None, like: str | None = None, root: Path = ROOT, without: Sequence[Path] = ()
+) -> str:
     """The name that it has in records, registered among definitions.stacks(); a plain one as it is.
 
-    `git` is the clone that has the commit, `like` the stack whose steps are taken. ValueError with a sentence."""
+    `git` is the clone that has the commit, `like` the stack whose steps are taken. Files and directories `without`
+    which the tree is taken: they are no part of its hash. ValueError with a sentence."""
     known = definitions.stacks()
     asked = parse_request(text)
     if not asked:
@@ -53,7 +58,7 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
     first = tree_stack_table.base_library(asked.kind)
     if like:
         tree_stack_table.check_base(like, first, known)
-    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root)
+    source = (source_from_commit if asked.how == "git" else source_from_directory)(asked, git, root, without)
     if not like:
         like = tree_stack_table.choose_definition(asked.kind, source.release, known)
     name = f"{asked.kind}@git-{source.git[:DIGITS]}" if source.git else f"{asked.kind}@path-{source.tree[:DIGITS]}"
@@ -63,7 +68,28 @@ def resolve_stack(text: str, git: Path | None, like: str | None = None, root: Pa
     return name
 
 
-def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> TreeSource:
+def resolve_named(given: argparse.Namespace) -> None:
+    """Put the names of records in the place of the trees among `stacks` and `stack`, which are text or lists of it.
+
+    Exits with 2 and a sentence where a tree is not to be found, or cannot be built like that."""
+    texts = {name: getattr(given, name, None) or () for name in ("stacks", "stack")}
+    words = {
+        name: toml_tables.split_names(text if isinstance(text, str) else " ".join(text)) for name, text in texts.items()
+    }
+    asked = [word for some in words.values() for word in some if parse_request(word)]
+    try:
+        clone = find_clone(asked, Path(given.git).expanduser() if given.git else None) if asked else None
+        names = {word: resolve_stack(word, clone, given.like) for word in asked}
+    except ValueError as error:
+        print(f"memtest: {error}", file=sys.stderr)
+        sys.exit(2)
+    for name, text in texts.items():
+        if names and text:
+            found = [names.get(word, word) for word in words[name]]
+            setattr(given, name, " ".join(found) if isinstance(text, str) else found)
+
+
+def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
     text = f"{asked.kind}@git:{asked.what}"
     if not clone:
         raise ValueError(f"{text}: no clone to find it in: GIT=DIRECTORY names one, or start in the clone itself")
@@ -79,16 +105,20 @@ def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path) -> Tr
         there = tree_files.git(clone, "for-each-ref", "--format=%(refname:short)").decode(errors="replace").split()
         raise ValueError(f"{text}: no commit {asked.what} in {clone}{suggest_nearest(asked.what, there)}") from None
     commit = found.decode().strip()
-    return copy_source(asked, tree_files.list_commit(clone, commit), None, root, commit)
+    listing = tree_files.list_commit(clone, commit)
+    if without and (top := tree_files.work_tree(clone)):
+        listing = tree_files.leave_out(listing, top, without)
+    return copy_source(asked, listing, None, root, commit)
 
 
-def source_from_directory(asked: TreeRequest, _: Path | None, root: Path) -> TreeSource:
+def source_from_directory(asked: TreeRequest, _: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
     folder = Path(asked.what).expanduser()
     if not folder.is_dir():
         raise ValueError(
             f"{asked.kind}@path:{asked.what}: {'not a directory' if folder.exists() else 'no such directory'}"
         )
-    return copy_source(asked, tree_files.list_directory(folder), folder, root, None)
+    listing = tree_files.leave_out(tree_files.list_directory(folder), folder, without)
+    return copy_source(asked, listing, folder, root, None)
 
 
 def copy_source(

@@ -8,13 +8,15 @@ import argparse
 
 from tlsmem.base import nearest, venv
 from tlsmem.config import toml_tables
+from tlsmem.config.option_kinds import TREE_STACK_NAME, Build
 from tlsmem.config.option_parser import CommandParser, make_parser
 
 EXAMPLES = """examples:
   tools/build.py                                   every stack
   tools/build.py openssl@3.5.5 rustls+ring@0.23.46
   tools/build.py --campaign mem                    the stacks of a table of memtest/campaigns.toml
-  tools/build.py openssl@path --prefix /opt/openssl"""
+  tools/build.py openssl@path --prefix /opt/openssl
+  tools/build.py openssl@path:. rustls+ring@git:main --git ~/src/rustls     trees, copied below build/trees"""
 
 
 def parser() -> CommandParser:
@@ -28,7 +30,12 @@ def unknown(given: argparse.Namespace) -> str | None:
         near = nearest.suggest_nearest(given.campaign, campaigns)
         return f"no campaign {given.campaign} in memtest/campaigns.toml{near}"
     for name in toml_tables.expand_stacks(" ".join(given.stacks) or toml_tables.ALL_STACKS, given.prefix):
-        if name not in stacks:
+        if TREE_STACK_NAME.fullmatch(name):
+            try:
+                Build().check("STACKS", name)
+            except ValueError as error:
+                return str(error)
+        elif name not in stacks:
             return f"no stack {name} among those of memtest/stacks.toml{nearest.suggest_nearest(name, stacks)}"
     return None
 

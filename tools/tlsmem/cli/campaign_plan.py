@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import paths, stdout
+from tlsmem.build import trees
 from tlsmem.config import campaign_options, definitions
 from tlsmem.config.campaigns import Campaign, TimedCampaign
 from tlsmem.config.matrix import campaign_runs, unmetered_reason
@@ -46,6 +47,7 @@ class Plan:
 
 def show(given: argparse.Namespace) -> None:
     """Prints the runs that were asked for; nothing is run or written."""
+    trees.resolve_named(given)
     campaign = campaign_options.campaign_from_arguments(given)
     if campaign.scenario == "memory":
         slots_cpus(given.jobs)

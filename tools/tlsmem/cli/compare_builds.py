@@ -4,14 +4,14 @@ A side is a stack of memtest/stacks.toml, or LIBRARY@git:REVISION, or LIBRARY@pa
 variants (rustls+ring). Both are built at a time, each tree once; nothing is written where they come from.
 
 Exit status: 0 no change, 3 changed, 1 a side could not be built or measured, 2 usage. With --bisect, for
-`git bisect run`: 0 as A is, 1 otherwise, 125 if that cannot be told."""
+`git bisect run`: 0 as A is, 1 otherwise, 125 if that cannot be told. --at-least, --site and --worse-only say which
+changes count for it; all are shown."""
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
-from tlsmem.base import repository, venv
+from tlsmem.base import repository, termination, venv
 from tlsmem.compare.exits import BAD, CHANGED, SKIP, UNCHANGED, Usage
 from tlsmem.config import option_check
 from tlsmem.config.option_parser import CommandParser, make_parser
@@ -21,7 +21,9 @@ EXAMPLES = """examples:
   tools/compare_builds.py --a openssl@git:openssl-3.5.5 --b openssl@path:. --role server    from within the clone
   tools/compare_builds.py --a openssl@3.4.1 --b openssl@3.5.5 --suites tls13-rsa-aes256
   tools/compare_builds.py --a rustls+ring@git:v/0.23.46 --b rustls+ring@git:main --git ~/src/rustls
-  git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD"""
+  git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD
+  git bisect run ~/tls-memtest/tools/compare_builds.py --bisect --a openssl@git:GOOD --b openssl@git:HEAD \\
+      --worse-only --at-least 100B --site ssl_cert_dup       only what grew by 100 B, allocated below this function"""
 FAILED, SIGNALLED = 1, 128
 OF_BISECT = {UNCHANGED: 0, CHANGED: BAD}
 
@@ -55,8 +57,9 @@ def run_comparison(words: list[str] | None = None) -> int:
         sys.exit(2)
     venv.activate()
     from tlsmem.compare import compare_builds
+    from tlsmem.compare.counted_changes import CountedChanges
 
-    return compare_builds.ended(options)
+    return compare_builds.ended(options, CountedChanges(given.at_least, given.site, given.worse_only))
 
 
 def run_bisect_step() -> int:
@@ -79,5 +82,5 @@ def asks_for_bisect(word: str) -> bool:
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
+    termination.exit_on_signals()
     sys.exit(run_bisect_step() if any(map(asks_for_bisect, sys.argv[1:])) else run_comparison())

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tlsmem.base import repository
+from tlsmem.build import trees
 from tlsmem.cli import campaign_conclusion, campaign_output, campaign_plan
 from tlsmem.cli.campaign_plan import Plan, slots_cpus
 from tlsmem.config import campaign_options, definitions, toml_tables
@@ -19,6 +20,7 @@ from tlsmem.schema import append_records
 
 def run(given: argparse.Namespace) -> None:
     """Exits as it went."""
+    trees.resolve_named(given)
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout, instructions.count_after)
     if given.verify:
         cpus = slots_cpus(given.jobs)

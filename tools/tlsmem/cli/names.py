@@ -41,7 +41,8 @@ def main() -> None:
         print(option_pages.makefile_text())
         return
     options = dict(word.partition("=")[::2] for word in given.options)
-    option_check.check_goal_or_exit(given.goal, options)
+    looks = given.list or given.reference  # at the options, and asks for nothing
+    option_check.check_goal_or_exit(given.goal, options, whole=not looks)
     if "OUT" in options and given.goal != "report":  # a report records nothing
         repository.check_recording_or_exit(Path(options["OUT"]))
     if given.reference and given.into:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tlsmem.base import paths, repository, stdout
 from tlsmem.base.paths import ROOT
+from tlsmem.build import trees
 from tlsmem.cli.campaign_plan import slots_cpus
 from tlsmem.config import definitions
 from tlsmem.config.choices import MARKDOWN, TABLE
@@ -85,6 +86,7 @@ def tell(place: ProfilePlace, record: ProfileRecord) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Exits with a sentence when the profile cannot be taken."""
+    trees.resolve_named(given)
     recording = Path(given.out) if given.out else default_recording()
     repository.check_recording_or_exit(recording, named=bool(given.out))
     try:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tlsmem.base.printable import printable_text
+from tlsmem.compare import largest_changes
 from tlsmem.compare.comparison import ComparedFigure, Comparison
 from tlsmem.compare.figure_places import Place, describe_owner, readable_phase
 from tlsmem.compare.largest_changes import LargeChange
-from tlsmem.compare.site_changes import CallSiteExplainer, describe_changes
+from tlsmem.compare.site_changes import CallSiteExplainer, describe_changes, format_unit
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import Change
 from tlsmem.stats.repeats import ASSUMED_SPREAD
@@ -33,10 +34,17 @@ def summarize_comparison(comparison: Comparison) -> str:
     end += f"; {len(comparison.refused):,} settings were not compared" if comparison.refused else ""
     if not changed:
         return f"{old} -> {new}: no change in {count_figures(total - unknown)}{end}"
+    leaks = "".join(f"{one}; " for one in dict.fromkeys(map(describe_leak, largest_changes.find_leaks(comparison))))
     worse = sum(row.change.better is False for row in changed)
     counts = {"worse": worse, "better": len(changed) - worse}
     ways = ", ".join(f"{count:,} {way}" for way, count in counts.items() if count)
-    return f"{old} -> {new}: {len(changed):,} of {count_figures(total)} changed ({ways}){end}"
+    return f"{old} -> {new}: {leaks}{len(changed):,} of {count_figures(total)} changed ({ways}){end}"
+
+
+def describe_leak(row: ComparedFigure) -> str:
+    """Return `a leak of 24 B per server session`."""
+    leaked = f"{format_number(row.change.new)} {format_unit(row.change.new, row.old.unit)}"
+    return f"a leak of {leaked} per {describe_owner(row.place.role)}"
 
 
 def count_figures(number: int) -> str:
@@ -46,13 +54,25 @@ def count_figures(number: int) -> str:
 def describe_large_change(change: LargeChange, explained: CallSiteExplainer) -> str:
     """`More in SUITE: server session, established: 14,116 -> 14,132 B (+16 B, exact, ...), all of it in f (a.c:1)`."""
     row, describe_match = change.row, explained.comparison.describe_match
+    if change.moved:
+        return printable_text(describe_move(change, explained))
     figures = f"{describe_figures(row, explained)}{describe_sites(row, explained)}"
     sentence = f"{direction(row)} in {describe_match(row.match)}: {describe_place(row.place)}: {figures}"
     also = join_suites([describe_match(other.match) for other in change.also])
     return printable_text(f"{sentence}; the same in {also}" if also else sentence)
 
 
+def describe_move(change: LargeChange, explained: CallSiteExplainer) -> str:
+    """`Moved in SUITE: server session, established: live heap is the same, but 40 B more in f and 40 B less in g`."""
+    row, describe_match = change.row, explained.comparison.describe_match
+    same = f"{format_number(row.change.new)} B as before"
+    sites = describe_changes(change.moved)
+    return f"Moved in {describe_match(row.match)}: {describe_place(row.place)}: {same}, but {sites}"
+
+
 def direction(row: ComparedFigure) -> str:
+    if largest_changes.is_leak(row):
+        return "Leak"
     up = row.change.amount > 0
     return ("Faster" if up else "Slower") if row.old.more_is_better else ("More" if up else "Less")
 
@@ -71,10 +91,10 @@ def describe_figures(row: ComparedFigure, explained: CallSiteExplainer) -> str:
     """`14,116 -> 14,132 B (+16 B, exact, 40 -> 40 blocks)`."""
     change, unit = row.change, row.old.unit
     size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
-    notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {unit}", *reasons(row)]
+    notes = [f"{'+' if change.amount > 0 else '-'}{format_number(size)} {format_unit(size, unit)}", *reasons(row)]
     if row.place.meter == "heap" and (blocks := explained.beside(row, "blocks")):
-        notes.append(f"{format_both(blocks.change)} blocks")
-    return f"{format_both(change)} {unit} ({', '.join(notes)})"
+        notes.append(f"{format_both(blocks.change)} {format_unit(blocks.change.new, 'blocks')}")
+    return f"{format_both(change)} {format_unit(change.new, unit)} ({', '.join(notes)})"
 
 
 def reasons(row: ComparedFigure) -> list[str]:

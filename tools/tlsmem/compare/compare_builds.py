@@ -5,15 +5,19 @@ import sys
 import time
 
 from tlsmem.base.paths import ROOT
+from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import CONSOLE, BuildFailed
 from tlsmem.compare import comparison_output, two_builds
+from tlsmem.compare.comparison import Comparison
+from tlsmem.compare.counted_changes import CountedChanges
 from tlsmem.compare.exits import Usage
+from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import definitions
 
 FAILED, USAGE = 1, 2
 
 
-def run(options: dict[str, str]) -> int:
+def run(options: dict[str, str], counted: CountedChanges) -> int:
     """The exit status. Usage, ValueError, Failed and OSError with a sentence."""
     if not (ROOT / "build/core/libheapmeter.so").is_file():
         raise BuildFailed("build/core/libheapmeter.so is not there: run `make core` first")
@@ -22,20 +26,33 @@ def run(options: dict[str, str]) -> int:
         sides = two_builds.resolve_sides(options)
     except ValueError as error:
         raise Usage(str(error)) from None
+    out = two_builds.claim(options)
     begun = time.monotonic()
     two_builds.build(sides, options)
     built = time.monotonic()
-    found = two_builds.compare_sides(sides, options)
-    comparison_output.print_comparison(found, options.get("FORMAT"))
+    found = two_builds.compare_sides(sides, options, out)
+    explained = CallSiteExplainer(found)
+    comparison_output.print_comparison(found, options.get("FORMAT"), explained)
     ended = time.monotonic()
     CONSOLE.print(f"compare: built in {built - begun:.1f} s, measured and compared in {ended - built:.1f} s")
-    return comparison_output.exit_status(found)
+    if counted.narrows:
+        print_counted(found, counted, explained)
+    return comparison_output.exit_status(found, counted, explained)
 
 
-def ended(options: dict[str, str]) -> int:
+def print_counted(found: Comparison, counted: CountedChanges, explained: CallSiteExplainer) -> None:
+    """On stderr: how many changes count."""
+    selected = len(counted.select(found, explained))
+    figures = f"{selected:,} figure{'' if selected == 1 else 's'}"
+    print(f"memtest: {figures} changed as the exit status counts it: {counted.describe()}", file=sys.stderr)
+    if unknown := counted.describe_unknown_site(found, explained):
+        print(f"memtest: {printable_text(unknown)}", file=sys.stderr)
+
+
+def ended(options: dict[str, str], counted: CountedChanges) -> int:
     """The exit status, what went wrong as a sentence on stderr."""
     try:
-        return run(options)
+        return run(options, counted)
     except Usage as error:
         print(f"memtest: {error}", file=sys.stderr)
         sys.exit(USAGE)

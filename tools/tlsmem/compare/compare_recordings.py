@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tlsmem.base import markdown_embedding
 from tlsmem.base.nearest import suggest_nearest
@@ -42,6 +43,8 @@ def compared(given: argparse.Namespace) -> Comparison:
     )
     if not found.rows:
         raise ValueError(nothing(found, (old, new)))
+    if hint := describe_roles(found.sides, (old, new)):
+        return replace(found, notes=(*found.notes, f"{hint[0].upper()}{hint[1:]}."))
     return found
 
 
@@ -59,8 +62,30 @@ def nothing(found: Comparison, both: Sequence[Sequence[Record]]) -> str:
     if not found.alone:
         return "nothing to compare: neither side has a figure of this --role, --meter and --phase"
     only = "".join(f"{one} " for one in found.alone[:2])
+    if hint := describe_roles(found.sides, both):
+        return f"nothing to compare: {hint}"
     both_names = " and ".join(found.sides)
     return f"nothing to compare: {both_names} have no figure in common. {only}--stack OLD=NEW pairs stacks of two names"
+
+
+def describe_roles(names: tuple[str, str], both: Sequence[Sequence[Record]]) -> str | None:
+    """Where both have a stack in a suite, but one has the roles in one process and one has them apart: a sentence, with
+    the option that compares these."""
+    arranged: list[dict[tuple[str, str], set[str]]] = [{}, {}]
+    for of, runs in zip(arranged, both, strict=True):
+        for one in runs:
+            if one.status == "measured" and one.scenario == "memory":
+                of.setdefault((one.stack, one.suite), set()).add(one.roles)
+    for key, old in arranged[0].items():
+        new = arranged[1].get(key, set())
+        if new and not old & new:
+            stack, suite = key
+            roles = [" and ".join(sorted(some, reverse=True)) for some in (old, new)]
+            return (
+                f"{stack} in {suite} has roles {roles[0]} in {names[0]} and roles {roles[1]} in {names[1]}; "
+                f"--by roles {max(old)} {max(new)} compares these"
+            )
+    return None
 
 
 def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

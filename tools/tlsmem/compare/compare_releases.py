@@ -1,12 +1,11 @@
 """A walk along a library's releases: of a recording, or of releases that are built and measured for it."""
 
 import argparse
-import signal
 import sys
-from pathlib import Path
 
+from tlsmem.base import termination
 from tlsmem.build.commands import CONSOLE, BuildFailed
-from tlsmem.compare import record_releases, release_plot, release_tables, release_walk
+from tlsmem.compare import record_releases, release_plot, release_tables, release_walk, two_builds
 from tlsmem.config import releases, toml_tables
 from tlsmem.config.choices import BOTH, RELEASE_SUITES
 from tlsmem.schema import recording_files
@@ -19,7 +18,7 @@ def show_walks(
     given: argparse.Namespace, parser: argparse.ArgumentParser, found: Selection, stacks: list[str]
 ) -> list[release_walk.ReleaseWalk]:
     roles = ROLES if given.role == BOTH else (given.role,)
-    walks = release_walk.build_walks(found, stacks, roles)
+    walks = release_walk.build_walks(found, stacks, roles, given.roles)
     table_command.deliver(release_tables.build_tables(walks, given.library, given.stage, given.table), given, parser)
     return walks
 
@@ -36,12 +35,12 @@ def compare_recorded(given: argparse.Namespace, parser: argparse.ArgumentParser)
 
 def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> int:
     """Failed, ValueError and OSError with a sentence."""
+    out = two_builds.claim({"OUT": given.out or f"build/versions/{given.library}"})
     built = record_releases.ReleaseBuilds(stacks)
     if len(built.stacks) < 2:
         raise BuildFailed(f"of {given.library} {len(built.stacks)} releases were built, and a walk needs two")
     suites = toml_tables.split_names(given.suites or "") or list(RELEASE_SUITES)
-    out = Path(given.out or f"build/versions/{given.library}")
-    found = select(record_releases.record_runs(built.stacks, suites, str(out)), built.stacks, suites)
+    found = select(record_releases.record_runs(built.stacks, suites, out), built.stacks, suites)
     walks = show_walks(given, parser, found, built.stacks)
     for file in release_plot.save_figure(walks, given.stage, out / f"versions-{given.library}"):
         CONSOLE.print(f"compare-versions: {file}")
@@ -50,7 +49,7 @@ def compare_measured(given: argparse.Namespace, parser: argparse.ArgumentParser,
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser, stacks: list[str]) -> None:
     """Exits as `measured` says; what it raises is a sentence on stderr."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what a build has started ends with it
+    termination.exit_on_signals()
     try:
         sys.exit(compare_measured(given, parser, stacks))
     except (BuildFailed, ValueError) as error:

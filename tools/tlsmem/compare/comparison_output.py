@@ -7,6 +7,7 @@ import rich.console
 from tlsmem.base import stdout
 from tlsmem.compare import change_text, comparison_tables, largest_changes, pull_request
 from tlsmem.compare.comparison import Comparison
+from tlsmem.compare.counted_changes import CountedChanges
 from tlsmem.compare.exits import CHANGED, NOTHING, UNCHANGED
 from tlsmem.compare.site_changes import CallSiteExplainer
 from tlsmem.config import choices
@@ -14,10 +15,14 @@ from tlsmem.tables import render
 from tlsmem.tables.table import Column, Table, integer_cell, text_cell
 
 
-def exit_status(comparison: Comparison) -> int:
-    """0 no change, 3 changed, 1 nothing that could be compared."""
+def exit_status(
+    comparison: Comparison, counted: CountedChanges | None = None, explained: CallSiteExplainer | None = None
+) -> int:
+    """0 no change, 3 changed, 1 nothing that could be compared. With `counted` only such changes are any."""
     if not comparison.rows or len(comparison.unknown) == len(comparison.rows):
         return NOTHING
+    if counted and counted.narrows:
+        return CHANGED if counted.select(comparison, explained or CallSiteExplainer(comparison)) else UNCHANGED
     return CHANGED if comparison.changed else UNCHANGED
 
 
@@ -35,10 +40,12 @@ def format_comparison(comparison: Comparison, form: str, explained: CallSiteExpl
     return render.format_tables([one for one in made if one.rows], form)
 
 
-def print_comparison(comparison: Comparison, form: str | None = None) -> None:
+def print_comparison(
+    comparison: Comparison, form: str | None = None, explained: CallSiteExplainer | None = None
+) -> None:
     """On stdout; drawn on a terminal, else Markdown, unless a form is asked for."""
     form = form or (choices.TABLE if stdout.is_terminal() else choices.MARKDOWN)
-    explained = CallSiteExplainer(comparison)
+    explained = explained or CallSiteExplainer(comparison)
     with stdout.exit_on_write_error():
         console = rich.console.Console()
         if form == choices.TABLE:
@@ -60,7 +67,7 @@ def summary(comparison: Comparison) -> Table:
 def largest(comparison: Comparison, explained: CallSiteExplainer) -> Table:
     keys = ("suite", "stack", "role", "phase", "meter", "difference", "sentence")
     made = Table("movers", pull_request.LARGEST_TITLE, "By share.", [Column(key, key, left=True) for key in keys])
-    for change in largest_changes.select_largest(comparison):
+    for change in largest_changes.select_with_moves(comparison, explained):
         row = change.row
         place = [text_cell(one) for one in (row.place.suite, row.match.stack, row.place.role, row.place.phase)]
         found = comparison_tables.difference_cell(row)

@@ -14,6 +14,7 @@ from tlsmem.compare.site_changes import (
     CallSiteExplainer,
     SiteChange,
     format_difference,
+    format_unit,
 )
 from tlsmem.explore.diff.site_text import format_amount
 from tlsmem.stats.change import SAME, UNKNOWN, Change
@@ -137,7 +138,8 @@ def words(change: Change, unit: str) -> str:
         return change.verdict
     share = "" if change.share is None else f" ({change_text.format_percent(change)})"
     way = "fewer" if unit == "blocks" and change.amount < 0 else change.direction
-    return f"{change_text.format_number(abs(change.amount))} {unit} {way}{share}"
+    size: Fraction | float = max(change.amount, -change.amount)  # abs() of a union has no type
+    return f"{change_text.format_number(size)} {format_unit(size, unit)} {way}{share}"
 
 
 def blocks(change: Change) -> Cell:
@@ -166,7 +168,7 @@ def call_sites(comparison: Comparison, explained: CallSiteExplainer) -> Table:
 
 
 def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[ComparedFigure]:
-    """Of each role; where bytes did not change and blocks did too."""
+    """Of each role; where bytes did not change and blocks did too, or where call sites moved."""
     found: dict[tuple, ComparedFigure] = {}
     for row in comparison.rows:
         key = (id(row.match), row.place.role)
@@ -175,6 +177,8 @@ def changed_most(comparison: Comparison, explained: CallSiteExplainer) -> list[C
         changed = row.change.changed or explained.beside(row, "blocks").change.changed
         if changed and (key not in found or largest_changes.sort_weight(row) > largest_changes.sort_weight(found[key])):
             found[key] = row
+    for move in largest_changes.find_moves(comparison, explained, len(comparison.rows)):
+        found.setdefault((id(move.row.match), move.row.place.role), move.row)
     return list(found.values())
 
 

@@ -10,6 +10,7 @@ Meter = Literal["heap", "blocks", "allocations", "rest", "rss", "peak-rss", "han
 EXACT_METERS = ("heap", "blocks", "allocations", "rest")
 TIMED_METERS = ("handshakes", "send", "receive")
 WORDS = {"created": "sessions"}  # of people: as records have it
+LAST_PHASES = ("closed", "trimmed", "freed")  # at whose ends a session should hold nothing
 AFTER = {"reply": "after 1 KiB each way"}  # on pages
 
 

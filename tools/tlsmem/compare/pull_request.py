@@ -25,7 +25,7 @@ LARGEST_TITLE, UNCHANGED = "Largest changes", "No change"
 
 
 def format_markdown(comparison: Comparison, explained: CallSiteExplainer) -> str:
-    found = largest_changes.select_largest(comparison)
+    found = largest_changes.select_with_moves(comparison, explained)
     parts = [f"**{render.escape_html(change_text.summarize_comparison(comparison))}**"]
     parts += [format_bullets([f"{title}: {one}" for one in said]) for title, said in first(comparison).items() if said]
     parts += [format_bullets(change_text.describe_large_change(one, explained) for one in found)] if found else []
@@ -103,7 +103,7 @@ def folded(title: str, text: str, rows: int) -> str:
 
 def print_terminal(comparison: Comparison, explained: CallSiteExplainer, console: rich.console.Console) -> None:
     render.print_text(console, change_text.summarize_comparison(comparison), verdict_style(comparison))
-    found = largest_changes.select_largest(comparison)
+    found = largest_changes.select_with_moves(comparison, explained)
     sentences = [change_text.describe_large_change(one, explained) for one in found]
     for title, said in (first(comparison) | {LARGEST_TITLE: sentences}).items():
         paragraph(title, said, console)

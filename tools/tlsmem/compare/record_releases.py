@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import cache, system_packages
@@ -36,7 +37,7 @@ class ReleaseBuilds:
 UNAVAILABLE = 77
 
 
-def record_runs(stacks: Sequence[str], suites: Sequence[str], out: str) -> list[Record]:
-    """Those of campaign [compare]; what is recorded of a binary is not measured again."""
-    found = two_builds.measure_sides({name: name for name in stacks}, {"SUITES": " ".join(suites), "OUT": out})
+def record_runs(stacks: Sequence[str], suites: Sequence[str], out: Path) -> list[Record]:
+    """Those of campaign [compare], in `out`, which was claimed; what is recorded of a binary is not measured again."""
+    found = two_builds.measure_sides({name: name for name in stacks}, {"SUITES": " ".join(suites)}, out)
     return [run for of_stack in found.values() for run in of_stack]

@@ -14,6 +14,7 @@ from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 NO_SITES = "no sites run, so its total is all that is known"
 NO_SITE = "no single call site changed that way"
 CALLERS = 2
+SKIPPED = "{} is between them and not in this walk, so a change may be its own"
 OF_THE_SLOPE = "no call stack of the one pair that has them"
 SAME = "no change"
 CAPTION = (
@@ -129,8 +130,18 @@ def change_table(walks: Sequence[ReleaseWalk], library: str, stage: str) -> Tabl
     made = Table("changes", title, caption, columns, headed=2)
     for walk in walks:
         for old, new in pairwise(walk.releases):
-            made.rows += [[*walk_cells(walk), text_cell(new.version), *row] for row in changed(old, new, stage)]
+            named = release_cell(old, new, walk)
+            made.rows += [[*walk_cells(walk), named, *row] for row in changed(old, new, stage)]
     return made
+
+
+def release_cell(old: Release, new: Release, walk: ReleaseWalk) -> Cell:
+    """The release; and since which one it changed, where others between the two are not in the walk."""
+    between = [one for one in walk.stacks if walk.is_between(old.stack, one, new.stack)]
+    if not between:
+        return text_cell(new.version)
+    skipped = ", ".join(one.partition("@")[2] for one in between)
+    return Cell(f"{new.version} (since {old.version})", new.version, SKIPPED.format(skipped))
 
 
 def changed(old: Release, new: Release, stage: str) -> Iterator[list[Cell]]:

@@ -85,6 +85,12 @@ class ReleaseWalk:
     setting: Setting
     releases: tuple[Release, ...]
     absent: tuple[str, ...]
+    stacks: tuple[str, ...] = ()  # all that were asked for, in order
+
+    def is_between(self, old: str, stack: str, new: str) -> bool:
+        """Whether a release that was asked for lies between two others."""
+        at = self.stacks.index
+        return stack in self.stacks and at(old) < at(stack) < at(new)
 
 
 def sort_stacks(stacks: Iterable[str]) -> list[str]:
@@ -102,9 +108,18 @@ def select_runs(runs: Sequence[Record], stacks: Sequence[str], suites: Sequence[
     return select(of_library, stacks, suites or usual or None)
 
 
-def build_walks(selection: Selection, stacks: Sequence[str], roles: Sequence[Role] = ROLES) -> list[ReleaseWalk]:
-    """By suite and role. ValueError with a sentence when nothing was measured, or not on one machine."""
+def build_walks(
+    selection: Selection, stacks: Sequence[str], roles: Sequence[Role] = ROLES, arrangement: str | None = None
+) -> list[ReleaseWalk]:
+    """By suite and role; with an `arrangement` of both roles in processes (together or split) of that alone.
+
+    ValueError with a sentence when nothing was measured, or not on one machine."""
     usual = selection.where(laboratory)
+    if arrangement:
+        there = dict.fromkeys(setting.roles for setting in usual.settings)
+        if arrangement not in there:
+            raise ValueError(f"no run of {', '.join(stacks)} has roles {arrangement}; there are: {', '.join(there)}")
+        usual = usual.where(lambda setting: setting.roles == arrangement)
     check_one_machine([one for one in usual.records if one.stack in stacks])
     suites = dict.fromkeys(setting.suite for setting in usual.settings)
     found = [walk(usual, suite, role, stacks) for suite in suites for role in roles]
@@ -132,8 +147,22 @@ def walk(selection: Selection, suite: str, role: Role, stacks: Sequence[str]) ->
     of = {setting: [release(selection, setting, role, stack) for stack in stacks] for setting in settings}
     setting = max(settings, key=lambda one: (sum(map(completeness, of[one])), one.roles == "together"))
     there = tuple(one for one in of[setting] if any(run.status == "measured" for run in one.series.records))
-    absent = [f"{one.stack} in {suite}: {why(one.series)}" for one in of[setting] if one not in there]
-    return ReleaseWalk(suite, role, setting, there, tuple(absent))
+    absent = [
+        f"{one.stack} in {suite}: {elsewhere(one.stack, setting, of) or why(one.series)}"
+        for one in of[setting]
+        if one not in there
+    ]
+    return ReleaseWalk(suite, role, setting, there, tuple(absent), tuple(stacks))
+
+
+def elsewhere(stack: str, chosen: Setting, of: dict[Setting, list[Release]]) -> str | None:
+    """Why a release is not in the walk, where it was measured with the roles in other processes."""
+    for setting, found in of.items():
+        measured = [one for one in found if one.stack == stack and completeness(one)]
+        if setting != chosen and measured:
+            option = f"--roles {setting.roles}"
+            return f"measured with roles {setting.roles}, and this walk is of roles {chosen.roles}; {option} has it"
+    return None
 
 
 def why(series: Series) -> str:

@@ -2,7 +2,7 @@
 
 The call stacks are one pair's, the slope is of all sessions: what they do not agree on is a row, UNEXPLAINED."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,9 +17,10 @@ from tlsmem.explore.diff.rows import SiteAmounts
 from tlsmem.explore.diff.site_text import format_amount, format_callers
 from tlsmem.profile import sites_reader
 from tlsmem.profile.errors import Unreadable
-from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.schema.records import Record
 from tlsmem.stats import session_cost
+from tlsmem.stats.change import SAME
 
 UNEXPLAINED = "unexplained"
 UNEXPLAINED_REASON = "the sites run is of one pair, the heap's slope of all sessions"
@@ -64,12 +65,29 @@ class SiteComparison:
         blocks = known[1][1] - known[0][1] if more_blocks is None else more_blocks
         return [*rows, *rest(size - sum(row.bytes for row in rows), blocks - sum(row.blocks for row in rows))]
 
+    def more_below(self, role: str, phase: str, function: str) -> Fraction:
+        """What a session of NEW holds more that this function, by its whole or short name, or its callees allocated."""
+        diff = self.diff(phase)
+        rows = (row for row in diff.rows if row.part == role and function in names_of_functions(row.frames))
+        return sum((diff.figures(row).more for row in rows), Fraction(0))
+
+    def functions(self) -> set[str]:
+        """Of both sides."""
+        places = (place for profile in self.profiles for place in profile.stacks.places)
+        return set().union(*map(names_of_functions, places))
+
     def diff(self, phase: str) -> profile_diff.Diff:
         for one in self.profiles:
             one.moment(phase)
         if phase not in self.diffs:
             self.diffs[phase] = profile_diff.compare(*self.profiles, phase, force=True)
         return self.diffs[phase]
+
+
+def names_of_functions(frames: Iterable[Frame]) -> set[str]:
+    """Whole, and shortened as people read them."""
+    names = {frame.function for frame in frames if frame.function}
+    return names | set(map(short_function_names.short, names))
 
 
 def compare_sites(
@@ -89,7 +107,7 @@ def rest(size: Fraction, blocks: Fraction) -> list[SiteChange]:
 
 
 def change_at_site(figures: SiteAmounts, site: Site) -> SiteChange:
-    inner = tuple(map(short_function_names.frame_name, skip_allocators(site.frames)[:INNERMOST_CALLERS]))
+    inner = tuple(map(short_function_names.frame_name, skip_containers(site.frames)[:INNERMOST_CALLERS]))
     blocks = figures.new_blocks - figures.old_blocks
     named = format_callers(site).partition(" < ")[0]
     return SiteChange(named, inner or (named,), figures.more, blocks, figures.old_bytes, figures.new_bytes)
@@ -106,6 +124,9 @@ def above(run: Record, role: str, phase: str) -> tuple[Fraction, Fraction]:
 def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3) -> str:
     """`all of it in f (a.c:1)`, or the largest parts, with the direction of each."""
     parts = [row for row in rows if row.bytes]
+    if not parts and (counted := [row for row in rows if row.blocks]):
+        said = [f"{describe_blocks(row.blocks)} {'in ' * row.is_site}{row.where}" for row in counted[:most]]
+        return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
     if len(parts) == 1:
         return (
             f"all of it in {parts[0].where}" if parts[0].is_site else f"all of it {UNEXPLAINED}: {UNEXPLAINED_REASON}"
@@ -119,11 +140,21 @@ def describe_changes(rows: Sequence[SiteChange], unit: str = "B", most: int = 3)
     return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
 
 
+def describe_blocks(amount: Fraction) -> str:
+    """`2 blocks more`, `1 block fewer`."""
+    size = abs(amount)
+    return f"{format_amount(size)} {format_unit(size, 'blocks')} {'more' if amount > 0 else 'fewer'}"
+
+
 def format_difference(amount: Fraction, unit: str | None = None) -> str:
     if not amount:
         return "as many" if unit is None else "as much"
     words = [format_amount(abs(amount)), unit, "more" if amount > 0 else "less" if unit else "fewer"]
     return " ".join(filter(None, words))
+
+
+def format_unit(amount: Fraction | float, unit: str) -> str:
+    return "block" if (amount, unit) == (1, "blocks") else unit
 
 
 ROLES = ("client", "server")
@@ -146,16 +177,32 @@ class CallSiteExplainer:
 
     def sites(self, row: ComparedFigure) -> list[SiteChange]:
         """Of a row of live heap, adding up to its difference. ValueError with half a sentence when it is not known."""
+        more = row.change.amount, self.beside(row, "blocks").change.amount
+        return self.runs(row.match).changes(row.place.role, self.phase_of_sites(row), *more)
+
+    def phase_of_sites(self, row: ComparedFigure) -> str:
+        """As recorded. ValueError with half a sentence where call sites do not tell of the row."""
         place = row.place
         if place.role not in ROLES:
             raise ValueError(OF_BOTH)
-        if place.phase == PEAK and row.old.at != row.new.at:
+        if place.phase != PEAK:
+            return recorded_phase(place.phase)
+        if row.old.at != row.new.at:
             raise ValueError(
                 OTHER_PEAK.format(row.old.at, self.comparison.sides[0], row.new.at, self.comparison.sides[1])
             )
-        phase = row.new.at if place.phase == PEAK else recorded_phase(place.phase)
-        more = row.change.amount, self.beside(row, "blocks").change.amount
-        return self.runs(row.match).changes(place.role, phase, *more)
+        return str(row.new.at)
+
+    def more_below(self, row: ComparedFigure, function: str) -> Fraction:
+        """Of a row of live heap what this function allocated, or what it calls. ValueError as of `sites`."""
+        return self.runs(row.match).more_below(row.place.role, self.phase_of_sites(row), function)
+
+    def is_unchanged_role(self, row: ComparedFigure) -> bool:
+        """Whether it is live heap of a role, and bytes and blocks are those that they were."""
+        if row.place.meter != "heap" or row.place.role not in ROLES or row.change.changed:
+            return False
+        blocks = self.beside(row, "blocks")
+        return row.change.verdict == SAME and blocks is not None and not blocks.change.changed
 
     def runs(self, match: Match) -> SiteComparison:
         if id(match) not in self.known:

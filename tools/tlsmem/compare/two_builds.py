@@ -1,9 +1,12 @@
 """The two sides of a comparison of builds: named, built, measured, and held against each other."""
 
+import fcntl
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
+from tlsmem.base import paths
 from tlsmem.base.paths import ROOT
 from tlsmem.build import c_stack, cache, system_packages, trees
 from tlsmem.build.commands import BuildFailed
@@ -12,6 +15,7 @@ from tlsmem.compare import comparison
 from tlsmem.compare.comparison import Comparison, FigureFilter
 from tlsmem.config import definitions, matrix, toml_tables
 from tlsmem.config.definitions import Campaign, TreeSource
+from tlsmem.config.run import Run
 from tlsmem.run import exclusive
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import Provenance, read_manifest
@@ -23,6 +27,7 @@ from tlsmem.schema.records import Record
 CAMPAIGN = "compare"
 OUT = "build/compare"
 JOBS = 2  # runs of heap do not disturb each other
+RSS_PARTS, RSS_REPEATS = ("1/10", "1/2", "1"), 3  # of a number of sessions, as the gate has them
 Sides = dict[str, str]  # A and B, to the names in records
 
 STOPPED = "stopped; finished runs are kept, and the same command goes on from there"
@@ -34,6 +39,24 @@ def resolve_sides(options: dict[str, str]) -> Sides:
     given = Path(options["GIT"]).expanduser() if "GIT" in options else None
     clone = trees.find_clone(texts, given)
     return {side: trees.resolve_stack(options[side], clone, options.get("LIKE")) for side in ("A", "B")}
+
+
+def claim(options: dict[str, str]) -> Path:
+    """Where the runs are kept, locked until this process ends: another comparison that records there is waited for.
+
+    Exits with a sentence, before anything is built, where nothing can be recorded there, or a timed campaign runs."""
+    (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
+    exclusive.claim_machine(False)
+    out = Path(options.get("OUT", ROOT / OUT))
+    append_records.prepare(out, partial(wait_for_lock, where=paths.shorten(out)))
+    return out
+
+
+def wait_for_lock(descriptor: int, where: str) -> None:
+    """Say so, and wait."""
+    said = f"memtest: another campaign records into {where}: waiting until it has ended; another OUT does not wait"
+    print(said, file=sys.stderr, flush=True)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def build(sides: Sides, options: dict[str, str]) -> None:
@@ -79,16 +102,26 @@ def comparison_campaign(sides: Sides, options: dict[str, str]) -> Campaign:
     return definitions.campaigns()[CAMPAIGN].model_copy(update=turned)
 
 
-def measure_sides(sides: Sides, options: dict[str, str]) -> dict[str, list[Record]]:
-    """The runs of each side; what is recorded of a binary is not measured again, and the same binary not twice."""
+def rss_campaign(campaign: Campaign, sessions: int) -> Campaign:
+    """The same of RSS alone: a line through three numbers of sessions, each run three times."""
+    turned = {"rss": True, "heap": 0, "sites": None, "n": sessions}
+    return campaign.model_copy(update=turned | {"sessions": list(RSS_PARTS), "repeats": RSS_REPEATS})
+
+
+def list_runs(sides: Sides, options: dict[str, str]) -> list[Run]:
+    campaign = comparison_campaign(sides, options)
+    resident = [rss_campaign(campaign, int(options["RSS"]))] if "RSS" in options else []
+    return [run for one in (*resident, campaign) for run in matrix.campaign_runs(one)]
+
+
+def measure_sides(sides: Sides, options: dict[str, str], out: Path) -> dict[str, list[Record]]:
+    """The runs of each side, in `out`, which was claimed; what is recorded of a binary is not measured again, and the
+    same binary not twice."""
     binaries = {name: read_manifest(name).binary_sha256 for name in dict.fromkeys(sides.values())}
     firsts = {name: next(one for one in binaries if binaries[one] == binaries[name]) for name in binaries}
     provenance = Provenance(definitions.suites(), definitions.allocators())
-    runs = matrix.campaign_runs(comparison_campaign({side: firsts[name] for side, name in sides.items()}, options))
+    runs = list_runs({side: firsts[name] for side, name in sides.items()}, options)
     keys = {provenance.key(run): run.stack for run in runs}
-    out = Path(options.get("OUT", ROOT / OUT))
-    exclusive.claim_machine(False)
-    append_records.prepare(out)
     there = {one.key for one in append_records.load_existing(out) if one.status in ("measured", "unsupported")}
     if to_go := [run for run in runs if provenance.key(run) not in there]:
         run_to_completion(Runner(provenance, None).record_all(to_go, allowed_cpus()[:JOBS], out), STOPPED)
@@ -96,9 +129,9 @@ def measure_sides(sides: Sides, options: dict[str, str]) -> dict[str, list[Recor
     return {side: [one for one in kept.values() if one.stack == firsts[name]] for side, name in sides.items()}
 
 
-def compare_sides(sides: Sides, options: dict[str, str]) -> Comparison:
+def compare_sides(sides: Sides, options: dict[str, str], out: Path) -> Comparison:
     """ValueError where nothing can be."""
-    runs = measure_sides(sides, options)
+    runs = measure_sides(sides, options, out)
     for side, records in runs.items():
         for one in records:
             if one.status == "failed":

@@ -268,7 +268,27 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         repeat=True,
     ),
     Option("--bisect", "exit 0, 1 or 125, for `git bisect run`", Flag(), commands=each("compare_builds")),
+    Option(
+        "--at-least",
+        "the exit status counts changes of so many bytes a session",
+        SIZE,
+        commands=each("compare_builds"),
+        metavar="SIZE",
+    ),
+    Option(
+        "--site",
+        "the exit status counts live heap whose call stack has this function",
+        commands=each("compare_builds"),
+        metavar="NAME",
+    ),
+    Option("--worse-only", "the exit status counts what got worse", Flag(), commands=each("compare_builds")),
     Option("recording", ONE_RECORDING, PATH, commands=each("compare_versions"), nargs="?"),
+    Option(
+        "--roles",
+        "of a recording the runs of both roles in one process, or in one each",
+        Choice(choices.PROCESSES_OF_ROLES),
+        commands={"compare_versions": Words("what most releases have")},
+    ),
     Option(
         "--table",
         "only this table; may be repeated",

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
-from tlsmem.config.option_kinds import TREE_STACK_NAME, Names
-from tlsmem.config.option_model import TIME_MULTIPLIER, TIMED, Option
+from tlsmem.config.option_kinds import TREE_STACK_NAME, TREES_ELSEWHERE, Names
+from tlsmem.config.option_model import REQUIRED, TIME_MULTIPLIER, TIMED, Option
 from tlsmem.config.options import OPTIONS, options_of_goal
 from tlsmem.config.toml_tables import expand_stacks, read_tables, split_names
 
+TREE_GOALS = ("mem", "profile", "compare")  # which build LIBRARY@git:REVISION and LIBRARY@path:DIRECTORY
 MEMORY = "mem"  # the target whose options are meant where none is named
 NAMED_IN_CAMPAIGNS = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
 NAMED_IN_CAMPAIGNS |= dict.fromkeys(("suites", "instructions"), "suites")
@@ -43,13 +44,17 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
             hint = suggest_nearest(name, taken) or f"; it takes {', '.join(taken) or 'none'}"
             raise ValueError(f"{name} is no option of `make {goal}`{hint}")
     check_options({**given, **from_environment(taken)}, taken)
+    check_trees(given, goal)
     check_resumed(given, goal)
     check_window(given)
 
 
-def check_goal_or_exit(goal: str, given: Mapping[str, str | None]) -> None:
-    """As check_goal, for commands: exits with 2 and the sentence. Options that are None were not given."""
+def check_goal_or_exit(goal: str, given: Mapping[str, str | None], whole: bool = False) -> None:
+    """As check_goal, for commands: exits with 2 and the sentence. Options that are None were not given; of the `whole`
+    of what was given none may be missing."""
     try:
+        if whole:
+            check_required(goal, {name: value or "" for name, value in given.items()})
         check_goal(goal, {name: value for name, value in given.items() if value is not None})
     except ValueError as error:
         print(f"memtest: {error}", file=sys.stderr)
@@ -107,7 +112,7 @@ def check_ends(given: Mapping[str, str], nulls: set[str]) -> None:
 
 def check_prefix(given: Mapping[str, str], named: list[str], known: Mapping[str, dict]) -> None:
     """What is linked with a library of the user's own says where that is, and nothing else does."""
-    linked = [name for name in named if known[name].get("prefix")]
+    linked = [name for name in named if name in known and known[name].get("prefix")]
     if linked and "PREFIX" not in given:
         raise ValueError(f"{linked[0]} needs PREFIX=DIRECTORY: where the library that it is linked with is installed")
     if "PREFIX" in given and not linked:
@@ -121,6 +126,20 @@ def named_stacks(given: Mapping[str, str], taken: Mapping[str, Option]) -> list[
     names = [name for name, kind in kinds.items() if isinstance(kind, Names) and kind.table == "stack"]
     sides = [given[name] for name in ("A", "B") if name in given and not TREE_STACK_NAME.fullmatch(given[name])]
     return [*sides, *(stack for name in names for stack in expand_stacks(given[name], given.get("PREFIX")))]
+
+
+def check_required(goal: str, given: Mapping[str, str]) -> None:
+    """ValueError where an option is missing that the target cannot be without."""
+    for name, option in options_of_goal(goal).items():
+        if option.goals[goal] == REQUIRED and not given.get(name):
+            raise ValueError(f"{name} is missing: {option.help}; for instance {option.example}")
+
+
+def check_trees(given: Mapping[str, str], goal: str) -> None:
+    """Only some targets build trees."""
+    for name in ("STACKS", "STACK") if goal not in TREE_GOALS else ():
+        for one in filter(TREE_STACK_NAME.fullmatch, split_names(given.get(name, ""))):
+            raise ValueError(f"{name}: {one}: {TREES_ELSEWHERE}")
 
 
 def check_resumed(given: Mapping[str, str], goal: str) -> None:

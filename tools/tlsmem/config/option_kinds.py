@@ -5,15 +5,17 @@ few words what is allowed, for the reference page."""
 
 import os
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.base.nearest import suggest_nearest
+from tlsmem.base.nearest import suggest_beginning, suggest_nearest
 from tlsmem.config import releases
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
 
 FEW = 8  # names that a sentence lists
+TREES_ELSEWHERE = "a tree of a library is built by make mem (STACKS=), profile (STACK=) and compare (A=, B=) only"
 TREE_STACK_NAME = re.compile(r"([^@]*)@(git|path):(.*)", re.DOTALL)  # LIBRARY(+VARIANT)*, and where its tree is
 
 
@@ -120,6 +122,7 @@ class Names(Kind):
     table: str
     single: str = ""
     all_too: bool = False
+    trees: bool = False  # LIBRARY@git:REVISION and LIBRARY@path:DIRECTORY too, for the targets that build them
 
     @property
     def file(self) -> str:
@@ -137,16 +140,31 @@ class Names(Kind):
             raise ValueError(f"{option}={value} is more than one; {self.single}")
         for name in names:
             if self.table == "stack" and TREE_STACK_NAME.fullmatch(name):
-                build = f"{name} is a build of `make compare` only, as A= or B=; make stacks lists others"
-                raise ValueError(f"{option}: {build}")
+                if not self.trees:
+                    raise ValueError(f"{option}: {name}: {TREES_ELSEWHERE}")
+                Build().check(option, name)
+                continue
             if name not in known:
-                near = suggest_nearest(name, [*known, ALL_STACKS] if self.all_too else known)
+                near = self.suggest(name, [*known, ALL_STACKS] if self.all_too else [*known])
                 near = near or f"; there are: {', '.join(known)}" * (len(known) <= FEW)
                 raise ValueError(f"{option}: no {self.table} {name} among those of {self.file}{near}")
 
+    def suggest(self, name: str, known: list[str]) -> str:
+        """Names that begin so, or the nearest; of a library first the release that campaigns measure."""
+        usual = usual_stacks() if self.table == "stack" else []
+        return suggest_beginning(name, known, usual)
+
     def describe(self) -> str:
         number = f"one {self.table}" if self.single else f"{self.table}s"
-        return f"{number} of `{self.file}`{f', or `{ALL_STACKS}`' * self.all_too}"
+        trees = ", `LIBRARY@git:REVISION`, `LIBRARY@path:DIRECTORY`" * self.trees
+        return f"{number} of `{self.file}`{trees}{f', or `{ALL_STACKS}`' * self.all_too}"
+
+
+def usual_stacks() -> list[str]:
+    """The stacks that campaigns measure unless others are named, those of `make mem` first."""
+    campaigns = read_tables("campaigns")
+    named = [one for name in ("mem", *campaigns) for one in campaigns.get(name, {}).get("stacks", [])]
+    return [*dict.fromkeys(named)]
 
 
 def check_can_be_written(option: str, directory: str) -> None:
@@ -157,6 +175,10 @@ def check_can_be_written(option: str, directory: str) -> None:
         raise ValueError(f"{option}={directory}: {nearest} is no directory, so none can be made in it")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise ValueError(f"{option}={directory}: {nearest} is not writable")
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".memtest-", dir=nearest))  # only trying tells of /proc, quotas and full disks
+    except OSError as error:
+        raise ValueError(f"{option}={directory}: {nearest} takes no directory: {error.strerror}") from None
 
 
 @dataclass(frozen=True)
@@ -206,7 +228,8 @@ class Build(Kind):
         if not found:
             if value in known:
                 return
-            hint = suggest_nearest(value, known) or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"
+            hint = suggest_beginning(value, known, usual_stacks())
+            hint = hint or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"
             raise ValueError(f"{option}: no stack {value} among those of memtest/stacks.toml{hint}")
         library, how, what = found.groups()
         libraries = list(dict.fromkeys(name.partition("@")[0] for name in known))

@@ -73,8 +73,8 @@ VARIABLES = (
     ),
     Option(
         "STACK",
-        "what to profile, one stack (names: make stacks)",
-        Names("stack", single=NOT_TWO_PROFILES),
+        "what to profile, one stack (names: make stacks), or a tree: LIBRARY@git:REVISION, LIBRARY@path:DIRECTORY",
+        Names("stack", single=NOT_TWO_PROFILES, trees=True),
         goals={"profile": "openssl@3.5.5"},
         commands={"packages": "openssl@3.5.5"},
         example="STACK=rustls+ring@0.23.46",
@@ -82,7 +82,7 @@ VARIABLES = (
     Option(
         "STACKS",
         "what to measure, first the one that others are compared with; or all (names: make stacks)",
-        Names("stack", all_too=True),
+        Names("stack", all_too=True, trees=True),
         goals=each("mem", "bench", "selfcheck", default=mem_default("stacks"))
         | {name: CampaignDefault("throughput", "stacks") for name in TIMED}
         | {"stacks": "all"}
@@ -249,16 +249,18 @@ VARIABLES = (
     ),
     Option(
         "GIT",
-        "the clone that has the revisions; else that of a directory that is compared, or where you are",
+        "the clone that has the revisions; else that of a directory beside them, or where you are",
         Directory("a clone of the library's repository"),
-        goals={"compare": Words("none")},
+        goals=each("mem", "profile", "compare", default=Words("none")),
+        commands=each("build"),
         example="GIT=~/src/openssl",
     ),
     Option(
         "LIKE",
-        "the stack whose steps build both; else that of the newest release not above theirs",
+        "the stack whose steps build the trees; else that of the newest release not above theirs",
         Names("stack", single="a build has one table of steps"),
-        goals={"compare": Words("none")},
+        goals=each("mem", "profile", "compare", default=Words("none")),
+        commands=each("build"),
         example="LIKE=openssl@3.5.5",
     ),
     Option(
@@ -268,6 +270,13 @@ VARIABLES = (
         goals=each("compare", "compare-versions", default="both"),
         commands={"plot_versions": "both"},
         example="ROLE=server",
+    ),
+    Option(
+        "RSS",
+        "RSS too, with up to so many sessions, three times each: minutes instead of seconds",
+        Number(40, most=10**6, even=True),
+        goals={"compare": Words("none: live heap alone")},
+        example="RSS=2000",
     ),
     Option(
         "FRESH",

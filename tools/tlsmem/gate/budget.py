@@ -21,6 +21,7 @@ Names = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance
 class Entry(Definition):
     """A table [[budget]]; one limit for all that its lists name."""
 
+    name: str | None = Field(default=None, min_length=1)  # for people and a CI's history
     stack: str = Field(min_length=1)
     suite: Names = Field(min_length=1)
     role: Names = Field(default=[])
@@ -78,13 +79,16 @@ class Budgets(Definition):
 
 
 class Budget(NamedTuple):
-    """One limit at one place, of the table of this number, from 1 on. `against`: the stack's name in the baseline."""
+    """One limit at one place, of the table of this number, from 1 on. `against`: the stack's name in the baseline.
+
+    `title` is the table's name, or its stack as the file has it: the same from one commit to the next."""
 
     number: int
     stack: str
     place: Place
     limit: Limit
     against: str | None = None
+    title: str = ""
 
     def __str__(self) -> str:
         return f"{self.stack}, {self.place}"
@@ -139,4 +143,5 @@ def expand_entries(given: Budgets) -> Iterable[Budget]:
     for number, one in enumerate(given.budget, start=1):
         for place in one.places():
             at = place._replace(sessions=given.sessions) if one.meter == "peak-rss" else place
-            yield Budget(number, one.stack, at, limits.parse_limit(one.limit, one.meter), one.against)
+            limit = limits.parse_limit(one.limit, one.meter)
+            yield Budget(number, one.stack, at, limit, one.against, one.name or one.stack)

@@ -15,6 +15,7 @@ from tlsmem.gate import verdict_table
 from tlsmem.gate.budget import BudgetError
 from tlsmem.gate.grown_call_sites import Growth
 from tlsmem.gate.verdicts import EXCEEDED, HELD, Ruling
+from tlsmem.schema.records import Record
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
 
@@ -23,15 +24,17 @@ Explained = dict[Growth, list[Ruling]]
 
 
 def junit(rulings: Sequence[Ruling], growth: Explained) -> bytes:
-    """A test case for each budget; what exceeds has the call sites that are known of it."""
+    """A test case for each budget, with the time that its runs took; what exceeds has the call sites that are known of
+    it. Names of classes and cases are the same from one commit to the next."""
     counts = {"tests": len(rulings), "failures": sum(one.verdict == EXCEEDED for one in rulings)}
     counts["errors"] = sum(one.verdict not in (HELD, EXCEEDED) for one in rulings)
     told = {name: str(count) for name, count in counts.items()}
     root = ElementTree.Element("testsuites", told)
-    suite = ElementTree.SubElement(root, "testsuite", {"name": SUITE, **told})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": SUITE, **told, **times(rulings)})
     for one in rulings:
         budget = one.budget
-        named = {"classname": xml(budget.stack), "name": xml(f"{budget.place}, limit {budget.limit}")}
+        named = {"classname": xml(budget.title), "name": xml(f"{budget.place}, limit {budget.limit}")}
+        named["time"] = format_seconds(one.new)
         case = ElementTree.SubElement(suite, "testcase", named)
         if one.verdict != HELD:  # what could not be judged is an error of JUnit's
             kind = "failure" if one.verdict == EXCEEDED else "error"
@@ -39,6 +42,18 @@ def junit(rulings: Sequence[Ruling], growth: Explained) -> bytes:
             fault.text = xml("\n".join([verdict_table.describe_ruling(one), *sites(one, growth)]))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def times(rulings: Sequence[Ruling]) -> dict[str, str]:
+    """What all runs took, each once, and when the first of them began; nothing where there are none."""
+    runs = list({run.key: run for one in rulings for run in one.new}.values())
+    if not runs:
+        return {"time": format_seconds(runs)}
+    return {"time": format_seconds(runs), "timestamp": min(run.started_at for run in runs).removesuffix("Z")}
+
+
+def format_seconds(runs: Sequence[Record]) -> str:
+    return f"{sum(run.elapsed_ns for run in runs) / 1e9:.3f}"
 
 
 def sites(ruling: Ruling, growth: Explained) -> list[str]:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 from tlsmem.compare import figure_places, site_changes
 from tlsmem.compare.figure_places import EXACT_METERS, PEAK
 from tlsmem.explore import short_function_names
+from tlsmem.explore.diff import site_text
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.gate.verdicts import EXCEEDED, Ruling
+from tlsmem.profile.frames import Frame
 from tlsmem.schema.records import Record
 from tlsmem.tables import call_sites
 from tlsmem.tables.table import Cell, Column, Table, quotient_cell
@@ -110,18 +112,30 @@ def sites_run(runs: Iterable[Record], stack: str, suite: str) -> Record | None:
 def grown(before: Record, after: Record, role: str, phase: str) -> list[Site]:
     changes = site_changes.compare_sites(before, after, role, phase)
     more = [one for one in changes if one.bytes > 0 or (not one.bytes and one.blocks > 0)]
-    by = [" < ".join(one.callers) or one.where for one in more]
+    by = [" < ".join([one.where, *one.callers[1:]]) for one in more]
     return largest([(one.bytes, one.blocks) for one in more], by)
 
 
 def holding(run: Record, role: str, phase: str) -> list[Site]:
     """Whatever the phase that allocated them."""
     sizes, blocks = Counter(), Counter()
+    stacks: dict[tuple[str, ...], list[Sequence[Frame]]] = {}
     for counts, sums in zip(call_sites.live_by_site(run, role, phase), (sizes, blocks), strict=True):
         for (_, frames), count in counts.items():
-            sums[" < ".join(map(short_function_names.frame_name, frames[:INNERMOST_CALLERS]))] += count
-    ordered = [by for by, _ in sizes.most_common()]
-    return largest([(sizes[by], blocks[by]) for by in ordered], ordered)
+            inner = frames[:INNERMOST_CALLERS]
+            names = tuple(map(short_function_names.frame_name, inner))
+            stacks.setdefault(names, []).append(inner)
+            sums[names] += count
+    ordered = [names for names, _ in sizes.most_common()]
+    return largest([(sizes[one], blocks[one]) for one in ordered], [describe_callers(stacks[one]) for one in ordered])
+
+
+def describe_callers(stacks: Sequence[Sequence[Frame]]) -> str:
+    """Of stacks with the same names: the innermost with its file and lines."""
+    first, *others = stacks[0]
+    lines = frozenset(frames[0].line for frames in stacks if frames[0].line)
+    named = site_text.describe_lines(first, lines)
+    return " < ".join([named, *map(short_function_names.frame_name, others)])
 
 
 def largest(amounts: Sequence[tuple], by: Sequence[str]) -> list[Site]:

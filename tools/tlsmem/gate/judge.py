@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,9 +10,10 @@ from pathlib import Path
 
 import rich.console
 
-from tlsmem.base import markdown_embedding, paths, stdout
+from tlsmem.base import markdown_embedding, paths, stdout, termination
 from tlsmem.base.printable import printable_text
 from tlsmem.build.commands import BuildFailed
+from tlsmem.compare.exits import SKIP
 from tlsmem.config import choices
 from tlsmem.gate import (
     baselines,
@@ -39,7 +39,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """The exit status. Unusable, with a sentence."""
     asked = budget.load_budgets(given.budget)
     ci_outputs.check_outputs([given.junit, given.summary], given.budget)
-    found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git)
+    found = builds.resolve_budgets(list(budget.expand_entries(asked)), given.budget, given.git, asked.baseline)
     if given.list:
         with stdout.exit_on_write_error():
             print(*measure_budgets.needed_runs(found, asked.sessions, asked.repeats), sep="\n")
@@ -67,6 +67,7 @@ def check_apart(given: argparse.Namespace, asked: Budgets) -> None:
 def measure(asked: Budgets, budgets: Sequence[Budget], folder: Path) -> Recording:
     """Failed, with a sentence, where a stack could not be built."""
     runs = measure_budgets.needed_runs(budgets, asked.sessions, asked.repeats)
+    measure_budgets.claim(runs, folder)
     builds.build_needed(dict.fromkeys(run.stack for run in runs))
     return Recording("this recording", measure_budgets.measure(runs, folder))
 
@@ -143,13 +144,16 @@ def tell(sentence: object) -> None:
 
 def ended(given: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Exits as `run` says; what it raises is a sentence on stderr."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends with it
+    termination.exit_on_signals()
     try:
         sys.exit(run(given, parser))
     except BudgetError as error:
         tell(error)
         sys.exit(USAGE)
-    except (BuildFailed, ValueError) as error:
+    except BuildFailed as error:  # of no commit does that say what a session costs
+        tell(error)
+        sys.exit(SKIP)
+    except ValueError as error:
         sys.exit(f"gate: {printable_text(str(error))}")
     except OSError as error:
         sys.exit(f"gate: {error.filename}: {error.strerror}")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tlsmem.base.paths import ROOT
 from tlsmem.compare.figure_places import EXACT_METERS, TIMED_METERS
 from tlsmem.config import definitions
 from tlsmem.config.campaigns import TimedCampaign
@@ -22,13 +23,20 @@ from tlsmem.schema.records import Record
 JOBS = 2  # of memory: they do not disturb each other's figures
 
 
+def claim(runs: Sequence[Run], recording: Path) -> None:
+    """Lock the recording until this process ends. Exits with a sentence where nothing can be recorded there, or another
+    campaign runs here and timed runs are made alone."""
+    (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
+    exclusive.claim_machine(any(run.scenario != "memory" for run in runs))
+    append_records.prepare(recording)
+
+
 def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) -> list[Record]:
-    """What was recorded, of each run the newest. Exits with a sentence where nothing can be measured."""
+    """What was recorded, of each run the newest, in a recording that was claimed. Exits with a sentence where nothing
+    can be measured."""
     for stack in distinct_values("stack", runs):
         read_manifest(stack)
     timed = [run for run in runs if run.scenario != "memory"]
-    exclusive.claim_machine(bool(timed))
-    append_records.prepare(recording)
     heap_page.remove_stale_pages()
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), limit_s)
     memory = [run for run in runs if run not in timed]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from tlsmem.compare.figure_places import LAST_PHASES
 from tlsmem.gate.limits import RATE_UNITS, UNITS_BY_METER
 from tlsmem.gate.verdicts import HELD, Number, Ruling
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, optional, text_cell
@@ -71,7 +72,8 @@ def format_amount(value: Number, meter: str) -> str:
 def describe_ruling(ruling: Ruling) -> str:
     """Of a budget that is not held: which, and by how much."""
     budget, meter = ruling.budget, ruling.budget.place.meter
-    named = f"[[budget]] {budget.number}: {budget}"
+    own = "" if budget.title in ("", budget.stack) or "@" in budget.title else f" ({budget.title})"
+    named = f"[[budget]] {budget.number}{own}: {budget}"
     if ruling.value is None:
         return f"{named}: {ruling.verdict}: {ruling.note}"
     least, how = ("at least", "less") if meter in RATE_UNITS else ("at most", "more")
@@ -79,7 +81,8 @@ def describe_ruling(ruling: Ruling) -> str:
     against = (
         f" ({budget.limit} against {format_amount(ruling.baseline, meter)})" if ruling.baseline is not None else ""
     )
-    return f"{named}: {value}, {least} {allowed}{against}: {beyond} {how} than the limit"
+    leak = "a leak: " if meter in ("heap", "blocks") and budget.place.phase in LAST_PHASES else ""
+    return f"{named}: {leak}{value}, {least} {allowed}{against}: {beyond} {how} than the limit"
 
 
 def describe_failures(rulings: Iterable[Ruling]) -> list[str]:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from tlsmem.config import toml_tables
 from tlsmem.schema.roles import Owner
 
 # The functions through which the core makes every call of a driver, and where they stand.
@@ -64,6 +65,32 @@ def skip_allocators(frames: Sequence[Frame]) -> Sequence[Frame]:
     """From the first frame on that is no allocator's, innermost first; all of them where every one is."""
     inner = next((at for at, frame in enumerate(frames) if not is_allocator_frame(frame)), 0)
     return frames[inner:]
+
+
+@cache
+def container_pattern() -> re.Pattern[str]:
+    """All functions of memtest/containers.toml; of C++ with arguments too."""
+    tables = toml_tables.read_tables("containers")
+    patterns = (f"(?:{one})" for table in tables.values() for one in table["functions"])
+    return re.compile(rf"(?:{'|'.join(patterns)})(?:\(.*\))?")
+
+
+@lru_cache(1 << 14)
+def is_container(function: str) -> bool:
+    return bool(container_pattern().fullmatch(function))
+
+
+def skip_containers(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """From the first frame on that is neither an allocator's nor a library's own container's, innermost first.
+
+    Without such a frame, and where the first one is the harness's, all but the allocators."""
+    inner = skip_allocators(frames)
+    for at, frame in enumerate(inner):
+        if entrance_owner(frame) or frame.function is None:
+            break
+        if not is_allocator_frame(frame) and not is_container(frame.function):
+            return inner[at:]
+    return inner
 
 
 def find_owner(frames: Iterable[Frame]) -> Owner:

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tlsmem.base import repository
@@ -72,10 +73,11 @@ def boundary(content: bytes) -> bytes:
     return newline + (TORN_MARK + b"\n" if is_torn(last) else b"")
 
 
-def prepare(directory: Path) -> None:
+def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
     """Make the recording's directory if need be and lock it until the runner ends.
 
-    Exits with a sentence when it cannot be written, or another campaign records into it: both would make every run."""
+    Exits with a sentence when it cannot be written, or another campaign records into it: both would make every run.
+    With `wait` that waits, given the descriptor to lock, until the other has ended."""
     repository.check_recording_or_exit(directory)
     refuse_sealed(directory)
     try:
@@ -88,6 +90,9 @@ def prepare(directory: Path) -> None:
         held_locks.append(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
         fcntl.flock(held_locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)  # of the directory itself: no file to leave behind
     except BlockingIOError:
+        if wait:
+            wait(held_locks[-1])
+            return
         sys.exit(f"{directory}: another campaign is recording here; wait until it has ended, or give another OUT")
     except OSError:
         pass  # a file system that locks no directories, such as NFS

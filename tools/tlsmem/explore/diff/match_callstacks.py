@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from tlsmem.profile.frames import Frame, entrance_owner, skip_allocators
+from tlsmem.profile.frames import Frame, entrance_owner, skip_allocators, skip_containers
 from tlsmem.profile.heap_profile import LiveHeap
 
 Stage = Literal[
@@ -122,7 +122,8 @@ def name_key(frames: Sequence[Frame]) -> Hashable:
 
 
 def innermost_key(frames: Sequence[Frame]) -> Hashable:
-    return name_key(frames)[:INNERMOST_CALLERS]
+    """The names of a call site: those that people read of it."""
+    return tuple(map(versionless_name, skip_containers(frames)[:INNERMOST_CALLERS]))
 
 
 KEYS: dict[Stage, Callable[[Sequence[Frame]], Hashable]] = {

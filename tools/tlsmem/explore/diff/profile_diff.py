@@ -15,7 +15,7 @@ from tlsmem.explore.diff import match_callstacks, preconditions
 from tlsmem.explore.diff.match_callstacks import LiveCallstack, MatchedSite, frames_from_driver, innermost_key, join
 from tlsmem.explore.diff.rows import PARTS, SESSIONS, WARM_UP, DiffRow, Part, SiteAmounts, sum_rows
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import Frame, skip_allocators
+from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.profile.heap_profile import BASE, LiveHeap, Profile, sum_live
 from tlsmem.schema.roles import OWNERS
 from tlsmem.stats.comparability import stack_label
@@ -58,12 +58,18 @@ class Diff:
         return [sum_rows(rows) for rows in parts.values() if rows]
 
     def sites(self, part: Part) -> list[DiffRow]:
-        """The rows of a part, summed by innermost callers. NEW's growth comes first, then NEW's size."""
+        """The rows of a part, summed by innermost callers, with the lines that differ. NEW's growth comes first, then
+        NEW's size."""
         sites: dict[Hashable, list[DiffRow]] = defaultdict(list)
         for row in self.rows:
             if row.part == part:
                 sites[innermost_key(frames_from_driver(row.frames))].append(row)
-        return sorted(map(sum_rows, sites.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
+        return sorted(map(self.sum_site, sites.values()), key=lambda row: (-self.figures(row).more, -row.new.bytes))
+
+    def sum_site(self, rows: Sequence[DiffRow]) -> DiffRow:
+        """One row for all; where only some of its lines differ, with their frames and lines."""
+        changed = sum_rows([row for row in rows if self.figures(row).differ] or rows)
+        return sum_rows(rows)._replace(frames=changed.frames, lines=changed.lines)
 
     def select(self, part: Part | None = None, wanted: Pattern = None) -> "Diff":
         """The rows of one part, or of all, that have a frame whose function, file or module the pattern finds.
@@ -143,7 +149,7 @@ def row_from_site(part: Part, site: MatchedSite) -> DiffRow:
     """The frames and lines are NEW's, or OLD's where NEW has none."""
     shown = site.new or site.old
     largest, _ = max(shown, key=lambda stack: stack[1].bytes)
-    lines = frozenset(frame.line for frames, _ in shown for frame in skip_allocators(frames)[:1] if frame.line)
+    lines = frozenset(frame.line for frames, _ in shown for frame in skip_containers(frames)[:1] if frame.line)
     return DiffRow(part, site.stage, largest, lines, sum_stacks(site.old), sum_stacks(site.new))
 
 

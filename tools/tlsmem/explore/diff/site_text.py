@@ -1,12 +1,13 @@
 """Call sites and amounts of a diff as text, for its tables and sentences alike."""
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 
 from tlsmem.explore import profile_selection, short_function_names
 from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS
 from tlsmem.explore.diff.rows import DiffRow
-from tlsmem.profile.frames import skip_allocators
+from tlsmem.profile.frames import Frame, skip_containers
 from tlsmem.profile.heap_profile import END, PEAK
 
 LINES = 4  # of a site
@@ -20,15 +21,20 @@ def describe_moment(moment: str) -> str:
 
 def format_callers(row: DiffRow) -> str:
     """The innermost callers, shortened; the first with its lines."""
-    callers = skip_allocators(row.frames)[:INNERMOST_CALLERS]
+    callers = skip_containers(row.frames)[:INNERMOST_CALLERS]
     if not callers:
         return UNEXPLAINED
     first, *others = callers
-    text = short_function_names.describe_frame(first)
-    if len(row.lines) > 1:
-        lines = ", ".join(map(str, sorted(row.lines)[:LINES])) + (", ..." if len(row.lines) > LINES else "")
-        text = re.sub(r":\d+\)$", f":{lines})", text)
-    return " < ".join([text, *map(short_function_names.frame_name, others)])
+    return " < ".join([describe_lines(first, row.lines), *map(short_function_names.frame_name, others)])
+
+
+def describe_lines(frame: Frame, lines: Collection[int]) -> str:
+    """`function (file:10, 20)`."""
+    text = short_function_names.describe_frame(frame)
+    if len(lines) < 2:
+        return text
+    named = ", ".join(map(str, sorted(lines)[:LINES])) + (", ..." if len(lines) > LINES else "")
+    return re.sub(r":\d+\)$", f":{named})", text)
 
 
 def format_amount(number: Fraction) -> str:

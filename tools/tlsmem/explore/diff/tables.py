@@ -7,7 +7,7 @@ from tlsmem.explore.diff.match_callstacks import INNERMOST_CALLERS, STAGES
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.explore.diff.rows import WARM_UP, DiffRow, sum_rows
 from tlsmem.explore.diff.site_text import describe_moment, format_amount, format_callers, format_change
-from tlsmem.profile.frames import format_frame, skip_allocators
+from tlsmem.profile.frames import format_frame, skip_containers
 from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 
 ROWS = 10  # that grew, and as many that shrank, of a part
@@ -68,7 +68,7 @@ def part_rows(diff: Diff, sites: list[DiffRow], rows: int) -> Iterator[list[Cell
     shrank = [site for site in reversed(sites) if diff.figures(site).more < 0]
     same = [site for site in sites if not diff.figures(site).more]
     for site in (*grew[:rows], *shrank[:rows]):
-        callers = skip_allocators(site.frames)[:INNERMOST_CALLERS]
+        callers = skip_containers(site.frames)[:INNERMOST_CALLERS]
         named = Cell(format_callers(site), " < ".join(format_frame(one, whole=True) for one in callers))
         yield [text_cell(describe_join(site)), *figure_cells(diff, site), named]
     for others, words in ((grew[rows:], "other{} that grew"), (shrank[rows:], "other{} that shrank")):
