@@ -23,9 +23,9 @@ PURPOSES = {
     "mem": BUILD_PACKAGES,
     "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
     "selfcheck": ["valgrind", "heaptrack"],
-    "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev", "npm"],
+    "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
     "check-nginx": ["nginx-light"],
-    "check-pages": ["python3-venv", "chromium", "npm"],
+    "check-pages": ["python3-venv", "chromium"],
     "compare": BUILD_PACKAGES,
     "profile": BUILD_PACKAGES,  # and the tool's
 }
