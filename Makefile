@@ -151,6 +151,11 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 	@build/pages-venv/bin/python -m pytest tools/browser-tests/flamegraph
 	@build/pages-venv/bin/python -m pytest tools/browser-tests/report
 
+.PHONY: check-ci-page
+check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in a bare Debian 12, as root: ten minutes
+	@tools/build.py openssl@3.5.5
+	@.venv/bin/python tools/dev/check_ci_page.py
+
 .PHONY: check-gate
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
 	@.venv/bin/python tools/dev/check_gate.py
@@ -168,6 +173,9 @@ docs: build/docs-venv/ready ## the documentation as a site, in build/docs; a lin
 
 .PHONY: setup-core
 setup-core: .venv/core ## those of heap.py, inspect_heaptrack.py, gate.py, cost.py and the builds: under 100 MB
+
+.PHONY: setup-gate
+setup-gate: packages-compare setup-core core ## all that gate.py needs but the stacks' own: no cargo, unless a budget's stack is Rust's or from a crate
 
 .PHONY: setup
 setup: .venv/ready ## the Python packages that all commands need, in .venv
@@ -196,7 +204,7 @@ build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/op
 	@mkdir -p build
 	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
 
-.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile packages-compare
+.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile packages-compare packages-check-ci-page
 .PHONY: stacks-mem stacks-check stacks-throughput stacks-handshake
 .PHONY: stack-profile
 names:
@@ -205,7 +213,7 @@ names:
 packages-mem packages-timed:
 	@tools/packages.py $(patsubst packages-%,%,$@) $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
 
-packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare:
+packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare packages-check-ci-page:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 packages-profile:

@@ -26,6 +26,7 @@ PURPOSES = {
     "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
     "check-nginx": ["nginx-light"],
     "check-pages": ["python3-venv", "chromium"],
+    "check-ci-page": ["debootstrap"],
     "compare": BUILD_PACKAGES,
     "profile": BUILD_PACKAGES,  # and the tool's
 }
