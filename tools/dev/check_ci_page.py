@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Run the steps of docs/how-to/ci.md, "GitHub, from another repository", in a bare Debian 12.
 
-The system is made by debootstrap (minbase) in build/ci-page, with a clone of this repository and a tree of OpenSSL 3.5.5
-that has a budget. Prints what was installed, its size and the time of each step. Needs root."""
+The system is made by debootstrap (minbase) in build/ci-page, with a clone of this repository and a tree of OpenSSL
+3.5.5 that has a budget. Prints what was installed, its size and the time of each step. Needs root."""
 
 import os
 import re
@@ -30,6 +30,7 @@ limit = "64 KiB"
 """
 NETWORK = ("PIP_", "CARGO_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")  # variables that reach registries
 SETTINGS = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
+AUTHORITIES = "/etc/authorities.pem"  # those of this machine: a step installs Debian's own
 # Mounts of the steps' own, which vanish with them.
 ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" /bin/sh -ec "$1"'
 TIME_LIMIT_S = 1_800
@@ -63,17 +64,15 @@ def make_system() -> None:
     shutil.rmtree(CHROOT, ignore_errors=True)
     log = ROOT / "build/logs/ci-page.log"
     log.parent.mkdir(parents=True, exist_ok=True)
+    command = ["debootstrap", "--variant=minbase", SUITE, CHROOT, MIRROR]
     with log.open("wb") as written:
-        done = subprocess.run(
-            ["debootstrap", "--variant=minbase", SUITE, CHROOT, MIRROR], stdout=written, stderr=written
-        )
+        done = subprocess.run(command, stdout=written, stderr=written)
     if done.returncode:
         sys.exit(f"check-ci-page: debootstrap failed; see {log}")
-    certificates = [value for name, value in os.environ.items() if name in ("PIP_CERT", "SSL_CERT_FILE")]
-    for file in filter(os.path.isfile, [*SETTINGS, *certificates]):
-        copied = CHROOT / file.lstrip("/")
-        copied.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, copied)
+    for file in filter(os.path.isfile, SETTINGS):
+        shutil.copy(file, CHROOT / file.lstrip("/"))
+    if os.path.isfile(authorities := os.environ.get("PIP_CERT", "")):
+        shutil.copy(authorities, CHROOT / AUTHORITIES.lstrip("/"))
     subprocess.run(["git", "clone", "-q", ROOT, CHROOT / "root/tls-memtest"], check=True)
     shutil.copytree(LIBRARY, CHROOT / "root/library", symlinks=True)
     (CHROOT / "root/library/BUDGET.toml").write_text(BUDGET)
@@ -82,6 +81,7 @@ def make_system() -> None:
 def run_step(step: str) -> str:
     """Return what a step of the page prints. Exits with its last lines when it fails."""
     network = {name: value for name, value in os.environ.items() if name.upper().startswith(NETWORK)}
+    network |= {name: AUTHORITIES for name in ("PIP_CERT", "SSL_CERT_FILE") if name in network}
     variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "MEMTEST_CACHE": "/var/cache/memtest"}
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-ec", ENTER]
     done = subprocess.run(
