@@ -86,13 +86,13 @@ stacks: names setup ## every stack, or those of STACKS: protocols, recorded or b
 CHECKS := check-style check-layers check-types check-c check-rust check-go check-python check-smoke check-selfcheck
 STACK_CHECKS := check-harnesses check-smoke check-selfcheck
 check-smoke check-selfcheck: takes := STACKS PREFIX
-check: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check
+check: names packages-check setup-dev core build/core/libmarks.so stacks-check
 check: ## test the meters, the drivers and the tools, with three stacks; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(CHECKS) $(options)
 	@echo 'check: passed: style, layers, types, C, Rust, Go and Python tests, the stacks in every suite, the meters against others'
 
 .PHONY: check-stacks
-check-stacks: names packages-mem packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check-stacks
+check-stacks: names packages-check setup-dev core build/core/libmarks.so stacks-check-stacks
 check-stacks: ## what `make check` does with stacks, with six; STACKS=... or all builds and tries these
 	@.venv/bin/python tools/dev/run_checks.py $(STACK_CHECKS) $(options) TRY=$@
 	@echo 'check-stacks: passed: the tests of harnesses, the stacks in every suite, the meters against others'
@@ -140,7 +140,7 @@ prove: names packages-mem setup core stacks-mem ## what the project claims of it
 	@.venv/bin/python tools/dev/prove.py $(call if_given,OUT,-- $(call quote,OUT))
 
 .PHONY: check-slow
-check-slow: names packages-check packages-selfcheck setup-dev core build/core/libmarks.so stacks-check-stacks build/tests/faulty
+check-slow: names packages-check setup-dev core build/core/libmarks.so stacks-check-stacks build/tests/faulty
 check-slow: ## the tests of the tools that take three seconds and more each, which `make check` leaves out
 	@$(PYTEST) -m slow
 
@@ -162,6 +162,11 @@ check-pages: names packages-check-pages setup build/pages-venv/ready ## pages of
 	@.venv/bin/python tools/browser-tests/report/examples.py build/pages
 	@build/pages-venv/bin/python -m pytest tools/browser-tests/flamegraph
 	@build/pages-venv/bin/python -m pytest tools/browser-tests/report
+
+.PHONY: check-ci-page
+check-ci-page: packages-check-ci-page setup ## the steps of docs/how-to/ci.md in a bare Debian 12, as root: ten minutes
+	@tools/build.py openssl@3.5.5
+	@.venv/bin/python tools/dev/check_ci_page.py
 
 .PHONY: check-gate
 check-gate: names packages-mem setup core stacks-mem ## budgets let through what has not changed, 50 times of 50: half an hour
@@ -186,6 +191,9 @@ docs: setup build/docs-venv/ready ## the documentation as a site with the report
 
 .PHONY: setup-core
 setup-core: .venv/core ## those of heap.py, inspect_heaptrack.py, gate.py, cost.py and the builds: under 100 MB
+
+.PHONY: setup-gate
+setup-gate: packages-compare setup-core core ## all that gate.py needs but the stacks' own: no cargo, unless a budget's stack is Rust's or from a crate
 
 .PHONY: setup
 setup: .venv/ready ## the Python packages that all commands need, in .venv
@@ -214,7 +222,8 @@ build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/op
 	@mkdir -p build
 	@tools/names.py --makefile > $@.$$$$ && mv $@.$$$$ $@
 
-.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-profile packages-compare
+.PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-check-ci-page
+.PHONY: packages-selfcheck packages-profile packages-compare
 .PHONY: stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake
 .PHONY: stack-profile
 names:
@@ -223,7 +232,7 @@ names:
 packages-mem packages-timed:
 	@tools/packages.py $(patsubst packages-%,%,$@) $(call flags,STACKS PREFIX CLIENT SERVER ALLOCATOR)
 
-packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare:
+packages-check packages-check-nginx packages-check-pages packages-selfcheck packages-compare packages-check-ci-page:
 	@tools/packages.py $(patsubst packages-%,%,$@)
 
 packages-profile:

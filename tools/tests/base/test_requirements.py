@@ -49,7 +49,7 @@ def test_tests_and_linters_are_not_installed_for_a_report(name):
     assert name in read_pins("requirements-dev.txt") and name not in commands
 
 
-@pytest.mark.parametrize("name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-pages")])
+@pytest.mark.parametrize("name", [f"requirements{part}" for part in ("-core", "", "-dev", "-docs", "-node", "-pages")])
 def test_each_package_is_pinned_by_hash(name):
     blocks = re.split(r"^(?=[\w-]+==)", (TOOLS / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]
     assert blocks and all("--hash=sha256:" in block for block in blocks)

@@ -5,8 +5,11 @@ import hashlib
 import html
 import json
 import re
+import shutil
 import subprocess
+import sys
 from concurrent import futures
+from pathlib import Path
 
 import pytest
 
@@ -78,13 +81,13 @@ def held_by(tree: dict, moment: int, owner: str) -> tuple[int, int]:
 
 def asked_of(page: str, value: str, before: str = "") -> list:
     """By the page's own script, run without a browser."""
-    if not page_scripts.shutil.which("node"):
-        pytest.skip("node is not installed")
     data = json.dumps({name: json.dumps(script(page, name)) for name in ("about", "tree")})
     ours = "".join((page_scripts.PINNED / name).read_text() for name in ("figure.js", "words.js"))
     given = f"const document = {{ getElementById: (id) => ({{ textContent: {data}[id] }}) }};\n"
     program = f"{given}{ours}{before}console.log(JSON.stringify({value}));"
-    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [page_scripts.find_node() / "node", "-e", program], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -172,12 +175,24 @@ def test_a_diff_has_what_old_and_new_hold_and_by_how_much_they_differ():
     assert whole(tree, 2) == sum(abs(row.new.bytes - row.old.bytes) for row in diff.rows)
 
 
-def test_without_npm_there_is_a_way_out(tmp_path, monkeypatch, snapshot):
-    monkeypatch.setattr(page_scripts, "FETCHED", tmp_path)
+def test_without_npm_and_python_the_command_that_is_missing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(page_scripts, "FETCHED", tmp_path / "page")
+    monkeypatch.setattr(page_scripts, "NODE", tmp_path / "node-venv")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BuildFailed) as error:
+    with pytest.raises(BuildFailed, match="python3"):
         page_scripts.scripts()
-    assert str(error.value) == snapshot
+
+
+@pytest.mark.slow
+def test_where_the_system_has_no_npm_it_comes_from_a_python_package(tmp_path, monkeypatch):
+    (tmp_path / "python3").symlink_to(Path(sys.base_prefix) / "bin/python3")
+    for name in ("env", "sh"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    monkeypatch.setattr(page_scripts, "FETCHED", tmp_path / "page")
+    monkeypatch.setattr(page_scripts, "NODE", tmp_path / "node-venv")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert len(page_scripts.libraries().scripts) == len(page_scripts.LIBRARIES)
+    assert page_scripts.find_node() == tmp_path / "node-venv/bin"
 
 
 def test_what_another_process_is_fetching_is_waited_for(tmp_path, monkeypatch):

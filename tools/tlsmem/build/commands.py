@@ -22,7 +22,16 @@ SECONDS_BETWEEN_LOOKS = 0.5  # at the CPU time of a command's processes
 # date. That it does not name the clone that it was made in is seen to by c_stack.py and rust_stack.py.
 FIXED_VARIABLES = {"LC_ALL": "C.UTF-8", "SOURCE_DATE_EPOCH": "0"}
 PASSED = {"PATH", "HOME", "TMPDIR", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR", "PKG_CONFIG_PATH", "CARGO_HOME"}
-PASSED_PREFIXES = ("RUSTUP_", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "APT_CONFIG")
+PASSED_PREFIXES = (
+    "RUSTUP_",
+    "CARGO_NET_",
+    "CARGO_HTTP_",
+    "CARGO_REGISTR",
+    "CARGO_SOURCE_",
+    "APT_CONFIG",
+    "PIP_",
+    "NPM_CONFIG_",
+)
 PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
 
 

@@ -19,13 +19,15 @@ from tlsmem.config.option_parser import default_text, make_parser
 from tlsmem.config.options import options_of_command, options_of_goal
 
 BUILD_PACKAGES = ["gcc", "libc6-dev", "make", "python3-venv", "libunwind8"]
+SELFCHECK_PACKAGES = ["valgrind", "heaptrack"]
 PURPOSES = {
     "mem": BUILD_PACKAGES,
     "timed": [*BUILD_PACKAGES, "valgrind"],  # callgrind, that is
-    "selfcheck": ["valgrind", "heaptrack"],
-    "check": ["libcmocka-dev", "clang-format", "pkg-config", "libssl-dev", "npm"],
+    "selfcheck": SELFCHECK_PACKAGES,
+    "check": [*BUILD_PACKAGES, *SELFCHECK_PACKAGES, "libcmocka-dev", "clang-format", "pkg-config", "libssl-dev"],
     "check-nginx": ["nginx-light"],
-    "check-pages": ["python3-venv", "chromium", "npm"],
+    "check-pages": ["python3-venv", "chromium"],
+    "check-ci-page": ["debootstrap"],
     "compare": BUILD_PACKAGES,
     "profile": BUILD_PACKAGES,  # and the tool's
 }

@@ -1,15 +1,18 @@
 """What a page is drawn by: d3-flame-graph and the modules of d3 that it needs, pinned by npm's lock file, and ours."""
 
+import os
 import shutil
+from pathlib import Path
 from typing import NamedTuple
 
 from tlsmem.base.paths import ROOT
 from tlsmem.build import commands, stamps
-from tlsmem.build.commands import BuildFailed
 from tlsmem.build.shared_resources import hold_lock
 
 PINNED = ROOT / "tools/tlsmem/explore/flamegraph/assets"
 FETCHED = ROOT / "build/page"
+NODE, NODE_PINS = ROOT / "build/node-venv", ROOT / "tools/requirements-node.txt"
+LOG = ROOT / "build/logs/page.log"
 MODULES = (  # of d3, each after those that it needs
     *("array", "color", "dispatch", "ease", "format", "hierarchy", "interpolate", "time", "time-format", "timer"),
     *("scale", "selection", "transition"),
@@ -34,7 +37,7 @@ def scripts() -> Scripts:
 
 
 def libraries() -> Scripts:
-    """What any page with flamegraphs needs. Failed with a sentence when npm is missing or cannot fetch."""
+    """What any page with flamegraphs needs. BuildFailed with a sentence when they cannot be fetched."""
     fetch()
     folders = {FETCHED / "node_modules" / name: file for name, file in LIBRARIES.items()}
     theirs = [(folder / file).read_text(encoding="utf-8").strip() for folder, file in folders.items()]
@@ -50,8 +53,6 @@ def fetch() -> None:
     stamp, made_of = FETCHED / "stamp", stamps.hash_files(pins, ROOT)
     if stamps.is_current(stamp, made_of):
         return
-    if not shutil.which("npm"):
-        raise BuildFailed("npm is not installed, and pages are drawn by what it fetches: install it, or write a .svg")
     with hold_lock(FETCHED.with_suffix(".lock")):
         if stamps.is_current(stamp, made_of):
             return
@@ -59,5 +60,20 @@ def fetch() -> None:
         for pin in pins:
             shutil.copy2(pin, FETCHED)
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        commands.run(command, ROOT / "build/logs/page.log", "page: fetching d3-flame-graph", FETCHED)
+        path = f"{find_node()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        commands.run(command, LOG, "page: fetching d3-flame-graph", FETCHED, PATH=path)
         stamps.write_stamp(stamp, made_of)
+
+
+def find_node() -> Path:
+    """Return the directory that has node and npm: the system's, else those of build/node-venv, which are installed."""
+    if found := shutil.which("npm"):
+        return Path(found).parent
+    stamp, made_of = NODE / "stamp", stamps.hash_files([NODE_PINS], ROOT)
+    if not stamps.is_current(stamp, made_of):
+        shutil.rmtree(NODE, ignore_errors=True)
+        commands.run(["python3", "-m", "venv", str(NODE)], LOG, "page: a Python environment for node", ROOT)
+        command = [str(NODE / "bin/pip"), "install", "--disable-pip-version-check", "--no-compile", "--require-hashes"]
+        commands.run([*command, "-r", str(NODE_PINS)], LOG, "page: fetching node and npm", ROOT)
+        stamps.write_stamp(stamp, made_of)
+    return NODE / "bin"
