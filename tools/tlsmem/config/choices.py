@@ -57,7 +57,7 @@ PROFILE_FILES = ("folded", "speedscope", "flamegraph")
 FLAMEGRAPH_SUFFIXES = (".html", ".svg")
 
 # Purposes of system packages
-PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "compare", "profile")
+PURPOSES = ("mem", "timed", "selfcheck", "check", "check-nginx", "check-pages", "check-ci-page", "compare", "profile")
 
 # Plans
 ARRIVALS = ("uniform", "poisson", "even", "at-once")
