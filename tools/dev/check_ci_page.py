@@ -4,6 +4,7 @@
 The system is made by debootstrap (minbase) in build/ci-page, with a clone of this repository and a tree of OpenSSL
 3.5.5 that has a budget. Prints what was installed, its size and the time of each step. Needs root."""
 
+import argparse
 import os
 import re
 import shutil
@@ -36,7 +37,12 @@ ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chr
 TIME_LIMIT_S = 1_800
 
 
+def parser() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
 def main() -> None:
+    parser().parse_args()
     if os.geteuid() != 0:
         sys.exit("check-ci-page: only root can make a system of its own; run it as root")
     steps = read_steps(PAGE.read_text())
