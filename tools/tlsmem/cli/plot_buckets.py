@@ -1,4 +1,4 @@
-"""One picture of what a session's bytes are for: by bucket and phase, a panel for each stack and role on one scale."""
+"""Draw what a session's bytes are for, by bucket and phase, with a panel for each stack and role on one scale."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

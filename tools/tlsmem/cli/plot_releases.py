@@ -1,4 +1,4 @@
-"""One picture of libraries release by release: what an established session keeps, and its peak in the handshake."""
+"""Draw libraries release by release: what an established session keeps, and its peak in the handshake."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -52,6 +52,8 @@ def describe_aspect(setting: Setting, name: str) -> str | None:
         return "all handshakes concurrent" if value == "all" else describe_window(value)
     if name == "roles":
         return ROLES[value]
+    if (name, value) == ("data", "full"):
+        return "16 KiB each way"
     text = f"{name} {value}"
     return None if text in ("env lab", "cpu all", "data short") else text
 
