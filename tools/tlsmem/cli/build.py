@@ -1,7 +1,7 @@
-"""Build the harnesses of stacks: build/harness/STACK with its manifest STACK.json. What has not changed is kept.
+"""Build the harnesses of stacks: build/harness/STACK with its manifest STACK.json. Unchanged harnesses are kept.
 
-Two are built at a time. One that fails stops no other; the exit status is then 1, or 77 when all that is missing is not
-to be had: a source that is no longer offered.
+Two are built at a time, and a failure does not stop the others. The exit status is then 1, or 77 if the only cause is
+that registries no longer offer a pinned source.
 """
 
 import argparse

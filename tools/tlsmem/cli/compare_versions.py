@@ -1,9 +1,9 @@
-"""Walk a library's releases: what a session of each holds in live heap, by stage and by bucket, and what changed from
-each release to the next, as tables and as a picture.
+"""Compare the releases of a library: live heap of a session by stage and by bucket, and what each release changed, as
+tables and a picture.
 
-Of a RECORDING what is there is shown. Without one, all releases of the library are built, two at a time, and measured
-at N = 100 and 200; one that cannot be built is left out with a sentence, and the exit status is then 77 where its
-source is no longer offered, else 1."""
+With a RECORDING, this shows what it has. Without one, it builds all releases of the library, two at a time, and
+measures them at N = 100 and 200. A release that cannot be built is left out with a message; the exit status is then 77
+if its registry no longer offers the source, else 1."""
 
 import argparse
 import sys

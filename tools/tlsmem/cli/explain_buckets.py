@@ -1,5 +1,7 @@
-"""In words, why a session of one stack holds more bytes than one of another, by what the bytes are for: sentences in
-Markdown, with figures of a recording's sites runs, or of profiles, and the reasons of memtest/buckets.toml."""
+"""Explain in words why a session of one stack holds more bytes than a session of another.
+
+The output is Markdown. Figures come from the sites runs of a recording, or from profiles; reasons come from
+memtest/buckets.toml."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -1,9 +1,9 @@
-"""The heap meter on any program: follow a command and all that it starts, or a process that was started so.
+"""Measure the heap of any program: run a command and all that it starts under the heap meter, or follow a process.
 
-A process that was started without the meter cannot be attached to: start it with `tools/heap.py -- COMMAND`.
-Shown are the bytes and blocks that each program requested: live, at their peak, and in all. With a command the exit
-status is the command's (128 + the signal's number if one ended it), and signals are passed on to it; it is followed
-to its end though nobody reads the reports any more.
+Reports show the bytes and blocks that each program requested: live, at the peak, and in all. You can follow only a
+process that was started under the meter: `tools/heap.py -- COMMAND`. With a command, signals are passed on to it, and
+the exit status is the command's (128 + the signal's number if a signal ended it). The command runs to its end even if
+nobody reads the reports.
 """
 
 import argparse

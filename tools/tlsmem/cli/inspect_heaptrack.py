@@ -1,8 +1,8 @@
-"""Where the bytes are: who holds the memory of a heap profile, at which moment, and for how many sessions.
+"""Show which functions hold the memory in a heap profile, at which moment, and per session.
 
-PROFILE is a file of heaptrack, massif or DHAT, of any program, as the tool left it or compressed; or a recording of
-this repository, whose sites run is taken. Without a choice of what to see: a summary, a session by phase, the top
-sites. Tables are drawn on a terminal, Markdown in a pipe, or as --format says."""
+PROFILE is a heaptrack, massif or DHAT file of any program, plain or compressed; or a recording of this repository, of
+which the sites run is read. By default you see a summary, a session by phase, and the largest sites. Tables are drawn
+on a terminal and are Markdown in a pipe, unless --format says otherwise."""
 
 import argparse
 import sys

@@ -1,7 +1,8 @@
-"""What an idle TCP connection costs the kernel: loopback connections, both ends in an epoll set, against the slabs.
+"""Measure what an idle TCP connection costs the kernel: open loopback connections, both ends in an epoll set, and read
+the growth of slabs.
 
-A connection is one end; both ends are alike, so it is half of what a pair adds. Pages of slabs, not only objects, from
-/proc/slabinfo, which only root may read. Socket buffers are empty here: under load they are the larger part."""
+The figures count whole pages of slabs, from /proc/slabinfo, which only root may read. A connection is one end: half of
+what a pair adds, since both ends are alike. Socket buffers are empty here; under load they are the larger part."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -1,7 +1,7 @@
 """List every stack: library, version, protocols, whether it is recorded or built, and what a session costs.
 
-Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. --details asks the harnesses that
-are built here which suites they can do. --sources is where each stack comes from. --into replaces what is between
+Tables go to stdout: drawn on a terminal, Markdown in a pipe, unless --format says otherwise. --details tries which
+suites the built harnesses can do. --sources shows where each stack comes from. --into replaces the text between
 <!-- begin: COMMAND --> and <!-- end --> in a page."""
 
 import argparse

@@ -1,4 +1,4 @@
-"""Run a campaign of memtest/campaigns.toml and record every run; what is recorded already is not run again."""
+"""Run a campaign of memtest/campaigns.toml and record every run. Recorded runs are skipped."""
 
 import argparse
 import signal
@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   tools/measure.py mem --list                              what would run, and what is recorded already
   tools/measure.py --verify                                every built stack and suite once, with 2 sessions
 
-Stopped half-way, the same command goes on where it stopped. Exit 1 when a run failed; its record says why."""
+After an interruption, the same command continues. Exit status 1: a run failed; its record says why."""
 
 
 def parser() -> CommandParser:

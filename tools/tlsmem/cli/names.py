@@ -1,7 +1,7 @@
-"""Check the options of a target of make before anything is installed or built, and show them.
+"""Check the options of a make target before anything is installed or built, or list them.
 
-Exit 2 with one sentence for an option that the target does not take, for a value that cannot be, and for a file of
-memtest/*.toml that cannot be read. Needs the standard library only.
+Exit status 2, with a message: the target does not take the option, the value is invalid, or a file of memtest/*.toml
+cannot be read. Needs the standard library only.
 """
 
 import argparse

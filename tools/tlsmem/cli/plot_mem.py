@@ -1,4 +1,4 @@
-"""One picture of a recording: memory by sessions (peak RSS, its slope), and memory by phase of the handshake."""
+"""Draw the memory of a recording: by sessions (peak RSS and its slope), and by phase of the handshake."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

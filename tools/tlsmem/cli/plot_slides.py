@@ -1,5 +1,5 @@
-"""Six slides of a talk, 16:9, from recordings: every stack, why OpenSSL, what 3.2 traded, post-quantum, a reconnect
-storm, and live heap against RSS."""
+"""Draw six slides of a talk, 16:9, from recordings: every stack, why OpenSSL, what 3.2 traded, post-quantum, a
+reconnect storm, and live heap against RSS."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -1,4 +1,4 @@
-"""One picture of every stack in one suite: what an established session keeps, the smallest first, and its peak."""
+"""Draw every stack in one suite: what an established session keeps, smallest first, and its peak."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

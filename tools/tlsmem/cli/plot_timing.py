@@ -1,4 +1,4 @@
-"""Pictures of timed runs: bulk transfer and handshakes as ratios to the first stack, and rates by size of a write."""
+"""Draw timed runs: bulk transfer and handshakes as ratios to the first stack, and rates by write size."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -1,4 +1,4 @@
-"""One picture of a library release by release: what a session holds, stacked by what it is for, with its peak."""
+"""Draw a library release by release: what a session holds, stacked by bucket, and its peak."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -1,8 +1,8 @@
 """Profile one run of a stack: which call stacks hold the bytes, at the end of every phase.
 
-The run is made under a profiler, on the system's allocator and without address randomisation; it is no measurement of
-RSS or time. What it comes to is kept beside a recording, in OUT/profiles: the tool's own file, compressed, and the
-record of the run. A profile of the same run that is there already is not taken again."""
+The stack runs under a profiler, with the system's allocator and without address randomisation, so the run does not
+measure RSS or time. The profile is kept beside a recording, in OUT/profiles: the tool's own file, compressed, and the
+record of the run. A profile that is already there is not taken again."""
 
 from tlsmem.base import venv
 from tlsmem.config import option_check

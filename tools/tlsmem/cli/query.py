@@ -1,4 +1,4 @@
-"""Run the DuckDB queries that stand on a page, over data/, and put what each finds below it."""
+"""Run the DuckDB queries of a Markdown page over data/, and write each result below its query."""
 
 from tlsmem.base import venv
 from tlsmem.config.option_parser import CommandParser, make_parser

@@ -1,4 +1,4 @@
-"""Records of runs: what data/ keeps of a run, one line each, and how it is read back. See docs/reference/records.md."""
+"""Check recordings, seal them, or print the JSON schema of a record. docs/reference/records.md has the format."""
 
 import json
 import sys

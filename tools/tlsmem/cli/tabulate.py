@@ -1,8 +1,8 @@
-"""Tables of a recording. Of memory: peak RSS side by side, cost per session and role, C10K figures, mixed pairs,
-environments, from requested to resident, what RSS is made of, the memory model, what was held equal. Of time: rates
-side by side, latencies, threads, instructions, noise.
+"""Print the tables of a recording. Memory: peak RSS side by side, cost per session and role, C10K figures, mixed pairs,
+environments, from requested to resident, what RSS is made of, the memory model, settings. Time: rates side by side,
+latencies, threads, instructions, noise.
 
-Results go to stdout: drawn on a terminal, Markdown in a pipe, or as --format says. JSON is
+Tables go to stdout: drawn on a terminal, Markdown in a pipe, unless --format says otherwise. JSON is
 {"tables": [{"name", "title", "caption", "rows": [{COLUMN: VALUE}], "notes"}]}; a missing value is {`hole`: WHY}, and a
 value of several parts an object: {"bytes", "bytes_remainder", "blocks", "blocks_remainder", "over_sessions"}."""
 

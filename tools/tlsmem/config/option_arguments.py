@@ -9,7 +9,7 @@ from tlsmem.config.option_variables import VARIABLES
 from tlsmem.config.table_names import TABLES
 from tlsmem.schema.roles import ITSELF, OWNERS, PROCESSES, ROLES
 
-LOOK, HOW = "what to look at", "how; may be combined"
+LOOK, HOW = "what to show", "how to show it; may be combined"
 
 PATH = Parsed(Path, "a path")
 WHOLE = Parsed(int, "a whole number")
@@ -24,7 +24,7 @@ RATE = Parsed(amounts.parse_rate, "a rate: `500/s`")
 POSITIVE_RATE = Parsed(amounts.parse_positive_rate, "a rate above 0: `500/s`")
 SHARE = Parsed(amounts.parse_share, "a share: `5%`, or a number")
 ONE_RECORDING = "a directory under data/, or one of its files"
-USUAL_SUITE = Words(f"{choices.PLAN_SUITE}; of a stack that lacks it, one that it has")
+USUAL_SUITE = Words(f"{choices.PLAN_SUITE}; for a stack without it, one that it has")
 ARE_TABLED = ("tabulate", "compare")
 
 SHARED_ARGUMENTS = (  # of several commands
@@ -36,7 +36,7 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--into",
-        "write into this Markdown file, where the command stands",
+        "write into this Markdown file, below the same command",
         PATH,
         commands=each("compare", "compare_versions", "cost", "explain_buckets", "gate", "list_stacks", "tabulate")
         | each("names", "dev/prove", *PLANS),
@@ -44,7 +44,7 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--into",
-        "tables into this Markdown file, where the command stands",
+        "write tables into this Markdown file, below the same command",
         commands=each("inspect_heaptrack"),
         metavar="FILE",
         group=HOW,
@@ -65,7 +65,7 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--stack",
-        "only this stack, may be repeated; the first is what others are compared with",
+        "only this stack; may be repeated; others are compared with the first",
         commands=each("tabulate", "explain_buckets", *PLOTS, "plot_buckets", "plot_timing"),
         repeat=True,
     ),
@@ -75,11 +75,11 @@ SHARED_ARGUMENTS = (  # of several commands
         commands=each(*ARE_TABLED, "explain_buckets", "plot_mem", "plot_releases", "plot_timing"),
         repeat=True,
     ),
-    Option("--suite", "of a recording with several", commands=each("plot_buckets", "plot_stacks")),
+    Option("--suite", "the suite, if the recording has several", commands=each("plot_buckets", "plot_stacks")),
     Option("--allocator", "only this allocator; may be repeated", commands=each(*ARE_TABLED), repeat=True),
     Option(
         "--window",
-        "only so many pairs in the handshake at once, or all; may be repeated",
+        "only this number of pairs in the handshake at a time, or all; may be repeated",
         commands=each(*ARE_TABLED),
         repeat=True,
     ),
@@ -103,7 +103,7 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--stage",
-        "when sessions are told apart by bucket",
+        "the stage for which bytes are shown by bucket",
         Choice(tuple(choices.STAGE_PHASES)),
         commands=each("compare_versions", "plot_versions", default="established"),
     ),
@@ -111,7 +111,7 @@ SHARED_ARGUMENTS = (  # of several commands
         "--timeout",
         "time limit of a run",
         TIME_OF_RUN,
-        commands=each("measure", "profile_heap", default=Words("by its size")),
+        commands=each("measure", "profile_heap", default=Words("by the size of the run")),
         metavar="SECONDS",
     ),
 )
@@ -120,7 +120,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     # build, measure, list
     Option(
         "stacks",
-        "as in memtest/stacks.toml; all when none is named",
+        "stacks of memtest/stacks.toml; default: all",
         commands=each("build"),
         nargs="*",
         metavar="STACK",
@@ -133,31 +133,36 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option("campaign", "a table of memtest/campaigns.toml", commands={"measure": "mem"}, nargs="?"),
     Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("measure")),
-    Option("--verify", "every built stack and suite, 2 sessions; record nothing", Flag(), commands=each("measure")),
+    Option(
+        "--verify",
+        "try every built stack in every suite, with 2 sessions; record nothing",
+        Flag(),
+        commands=each("measure"),
+    ),
     Option(
         "--details",
-        "which suites each stack that is built here can do, and its licence",
+        "show which suites each built stack can do, and its licence",
         Flag(),
         commands=each("list_stacks"),
     ),
     Option(
         "--sources",
-        "what they are, where they come from, how they are made",
+        "show what each stack is, where it comes from and how it is built",
         Flag(),
         commands=each("list_stacks"),
     ),
     # names, packages
-    Option("options", "as given to make", commands=each("names"), nargs="*", metavar="OPTION=VALUE"),
+    Option("options", "options as given to make", commands=each("names"), nargs="*", metavar="OPTION=VALUE"),
     Option(
         "--goal",
-        "the target of make that they are for",
+        "the make target that takes them",
         Choice(tuple(GOALS)),
         commands={"names": "mem"},
         metavar="TARGET",
     ),
     Option(
         "--list",
-        "show the options of a target, or of all, with meanings, values and defaults",
+        "show the options of a target, or of all: meaning, values, default",
         Choice((ALL_GOALS, *GOALS)),
         commands=each("names"),
         metavar="TARGET",
@@ -166,21 +171,21 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--default",
-        "show the default of this option of the target",
+        "print the default of this option of a make target",
         Choice(tuple(option.name for option in VARIABLES)),
         commands=each("names"),
     ),
-    Option("--makefile", "show what each target of make takes, as a makefile", Flag(), commands=each("names")),
-    Option("--reference", "show every option of make and of the commands", Flag(), commands=each("names")),
+    Option("--makefile", "print what each make target takes, as a makefile", Flag(), commands=each("names")),
+    Option("--reference", "print every option of make and of the commands", Flag(), commands=each("names")),
     Option(
         "purpose",
-        f"what needs them: {', '.join(choices.PURPOSES)}",
+        f"what the packages are for: {', '.join(choices.PURPOSES)}",
         Choice(choices.PURPOSES),
         commands=each("packages"),
         metavar="PURPOSE",
     ),
     # heap, kernel_bytes, records, query
-    Option("pid", "a process that was started under the meter", WHOLE, commands=each("heap"), nargs="?", metavar="PID"),
+    Option("pid", "a process that runs under the meter", WHOLE, commands=each("heap"), nargs="?", metavar="PID"),
     Option(
         "--interval",
         "seconds between reports",
@@ -188,17 +193,17 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         commands={"heap": "1"},
         metavar="S",
     ),
-    Option("--once", "one report: now, or of a command at its end", Flag(), commands=each("heap")),
-    Option("--json", "NDJSON: an object for each program and one for all", Flag(), commands=each("heap")),
+    Option("--once", "one report only: now, or when the command ends", Flag(), commands=each("heap")),
+    Option("--json", "NDJSON: an object for each program, and one for all", Flag(), commands=each("heap")),
     Option(
         "--out",
-        "where to",
+        "file of the report",
         commands={"heap": Words("stderr with a command, else stdout")},
         metavar="FILE",
     ),
     Option(
         "--pairs",
-        "connections of which both ends are here",
+        "number of loopback connections",
         Parsed(amounts.parse_pairs, f"a whole number from 1 to {amounts.MOST_PAIRS:,}"),
         commands={"kernel_bytes": "8000"},
         metavar="N",
@@ -206,20 +211,20 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--schema", "print the JSON schema of a record", Flag(), commands=each("records")),
     Option(
         "recording",
-        "it is complete, and takes no more runs once it is sealed",
+        "a complete recording; it takes no more runs once it is sealed",
         PATH,
         commands=each("records seal"),
         metavar="DIRECTORY",
     ),
     Option(
         "recordings",
-        "each line is checked, and sealed files against their manifest",
+        "recordings to check: each line, and sealed files against their manifest",
         PATH,
         commands=each("records verify"),
         nargs="+",
         metavar="DIRECTORY",
     ),
-    Option("page", "a Markdown file, which is written anew", PATH, commands=each("query")),
+    Option("page", "a Markdown file, which is rewritten", PATH, commands=each("query")),
     # compare, compare_builds, compare_versions, explain_buckets
     Option(
         "recording",
@@ -298,7 +303,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "recording",
-        "a recording below data/, or profiles, a stack each",
+        "a recording below data/, or one profile for each stack",
         PATH,
         commands=each("explain_buckets"),
         nargs="+",
@@ -346,45 +351,45 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         metavar="FILE",
     ),
     # inspect_heaptrack
-    Option("profile", "what to look at", commands=each("inspect_heaptrack"), nargs="?", metavar="PROFILE"),
+    Option("profile", "a profile or a recording", commands=each("inspect_heaptrack"), nargs="?", metavar="PROFILE"),
     Option(
         "--diff",
-        "two profiles instead: what NEW holds more",
+        "compare two profiles: what NEW holds more",
         commands=each("inspect_heaptrack"),
         nargs=2,
         metavar=("OLD", "NEW"),
     ),
-    Option("--force", "compare although suite or N differ", Flag(), commands=each("inspect_heaptrack")),
-    Option("--suite", "of a recording: of which suite, where it has several", commands=each("inspect_heaptrack")),
+    Option("--force", "compare even if suite or N differ", Flag(), commands=each("inspect_heaptrack")),
+    Option("--suite", "the suite, if a recording has several", commands=each("inspect_heaptrack")),
     Option(
         "--stack",
-        "of a recording, a directory: of which stack, such as openssl@3.5.5",
+        "the stack, if a recording has several: openssl@3.5.5",
         commands=each("inspect_heaptrack"),
     ),
     Option(
         "--phase",
         "a phase, `peak` or `end`",
-        commands={"inspect_heaptrack": Words("where most is live; with --diff established")},
+        commands={"inspect_heaptrack": Words("the moment with the most live bytes; with --diff established")},
         metavar="MOMENT",
         group=LOOK,
     ),
     Option(
         "--role",
-        "whose memory",
+        "memory of this owner only",
         Choice(OWNERS),
-        commands={"inspect_heaptrack": Words("everybody's")},
+        commands={"inspect_heaptrack": Words("all owners")},
         group=LOOK,
     ),
     Option(
         "--by",
-        "what makes a site large",
+        "sort sites by this",
         Choice(choices.BY),
-        commands={"inspect_heaptrack": Words("bytes that are live")},
+        commands={"inspect_heaptrack": Words("live bytes")},
         group=LOOK,
     ),
     Option(
         "--top",
-        "sites to show",
+        "number of sites to show",
         POSITIVE,
         commands={"inspect_heaptrack": Words(f"{choices.ROWS}")},
         metavar="K",
@@ -392,7 +397,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--sessions",
-        "of both roles together, where no record says it",
+        "number of sessions of both roles, if no record says it",
         POSITIVE,
         commands=each("inspect_heaptrack"),
         metavar="N",
@@ -400,23 +405,23 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--filter",
-        "stacks with such a function, file or module",
+        "only call stacks with a function, file or module that matches",
         commands=each("inspect_heaptrack"),
         metavar="REGEX",
         group=LOOK,
     ),
-    Option("--callers", "a tree of who called the allocator", Flag(), commands=each("inspect_heaptrack"), group=HOW),
-    Option("--sizes", "how many blocks of which size", Flag(), commands=each("inspect_heaptrack"), group=HOW),
+    Option("--callers", "show a tree of callers", Flag(), commands=each("inspect_heaptrack"), group=HOW),
+    Option("--sizes", "show block sizes", Flag(), commands=each("inspect_heaptrack"), group=HOW),
     Option(
         "--buckets",
-        "what a session's bytes are for, and why",
+        "show what a session's bytes are for, and why",
         Flag(),
         commands=each("inspect_heaptrack"),
         group=HOW,
     ),
     Option(
         "--folded",
-        "folded stacks; without FILE to stdout",
+        "write folded stacks; without FILE to stdout",
         commands=each("inspect_heaptrack"),
         nargs="?",
         const="-",
@@ -425,7 +430,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--speedscope",
-        "for speedscope: every moment; - is stdout",
+        "write all moments for speedscope; - is stdout",
         commands=each("inspect_heaptrack"),
         metavar="FILE",
         group=HOW,
@@ -439,7 +444,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--json",
-        "as --format json",
+        "same as --format json",
         Flag(),
         commands=each("inspect_heaptrack"),
         const=choices.JSON,
@@ -449,7 +454,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     # plot_*
     Option(
         "source",
-        "a recording below data/, or profiles, a stack each",
+        "a recording below data/, or one profile for each stack",
         PATH,
         commands=each("plot_buckets"),
         nargs="+",
@@ -458,25 +463,25 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         "--n",
         "sessions of the panels by phase",
         WHOLE,
-        commands={"plot_mem": Words("the most there are")},
+        commands={"plot_mem": Words("the largest recorded")},
         metavar="N",
     ),
     Option(
         "--library",
-        f"in order, up to {choices.MOST_SUITES} suites each; may be repeated",
-        commands={"plot_releases": Words(f"all of {choices.LEAST_RELEASES} releases")},
+        f"a library to show, in this order, with up to {choices.MOST_SUITES} suites; may be repeated",
+        commands={"plot_releases": Words(f"all with {choices.LEAST_RELEASES} releases or more")},
         repeat=True,
         metavar="NAME",
     ),
     Option(
         "--role",
-        "whose sessions",
+        "sessions to show",
         Choice(ROLES),
         commands={"plot_stacks": "server", "plot_releases": "server", "plot_buckets": Words("server")},
     ),
     Option(
         "--out",
-        "directory of the pictures",
+        "directory for the pictures",
         PATH,
         commands={"plot_timing": "pictures"},
         dest="output",
@@ -485,7 +490,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("recording", "a directory of recordings, such as data, or one of them", PATH, commands=each("plot_slides")),
     Option(
         "--output",
-        "directory of the slides",
+        "directory for the slides",
         PATH,
         commands={"plot_slides": "docs/slides"},
         flags=("-o", "--output"),
@@ -493,13 +498,13 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     # cost
     Option("stacks", "a library, or a stack of memtest/stacks.toml", nargs="*", commands=each("cost"), metavar="STACK"),
-    Option("--suite", "of these sessions", commands={"cost": USUAL_SUITE}, metavar="SUITE"),
+    Option("--suite", "the suite of the sessions", commands={"cost": USUAL_SUITE}, metavar="SUITE"),
     Option("--role", "only this role", Choice(ROLES), commands={"cost": Words("both")}),
-    Option("--explain", "all that the live heap in use is for", Flag(), commands=each("cost")),
-    Option("--page", "one library's page: its costs, reasons, releases and options", Flag(), commands=each("cost")),
+    Option("--explain", "show what all live heap in use is for", Flag(), commands=each("cost")),
+    Option("--page", "the page of one library: costs, reasons, releases and options", Flag(), commands=each("cost")),
     Option(
         "--output",
-        "a picture in place of the screen: FILE.png, FILE.svg, or FILE for both",
+        "draw a picture instead: FILE.png, FILE.svg, or FILE for both",
         PATH,
         commands=each("cost"),
         flags=("-o", "--output"),
@@ -507,7 +512,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     ),
     Option(
         "--format",
-        "in place of the screen",
+        "print this format instead",
         Choice(choices.FILE_FORMATS),
         commands=each("cost"),
     ),
@@ -515,13 +520,13 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         "--recording",
         "a directory under data/; may be repeated",
         PATH,
-        commands=each("cost", default=Words("all but data/local, the newest that has what is needed")),
+        commands=each("cost", default=Words("the newest in data/ that has the figures; data/local only when named")),
         repeat=True,
         metavar="DIR",
     ),
     # report, tabulate
     Option("recording", "directories under data/, or files of them", PATH, commands=each("report"), nargs="*"),
-    Option("--format", "form of the report", Choice(choices.REPORT_FORMATS), commands={"report": choices.HTML}),
+    Option("--format", "format of the report", Choice(choices.REPORT_FORMATS), commands={"report": choices.HTML}),
     Option(
         "--table",
         "only this table, as text; may be repeated",
@@ -530,17 +535,23 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         metavar="NAME",
     ),
     Option("--table", "only this table; may be repeated", Choice(TABLES), commands=each("tabulate"), repeat=True),
-    Option("--n", "rows of the table of peaks; may be repeated", WHOLE, commands=each("tabulate"), repeat=True),
+    Option(
+        "--n",
+        "only this number of sessions in the table of peaks; may be repeated",
+        WHOLE,
+        commands=each("tabulate"),
+        repeat=True,
+    ),
     Option("--rows", "only the first rows of each table", POSITIVE, commands=each("tabulate"), metavar="N"),
     Option(
         "--peer",
-        f"of mixed pairs, the client's stack; {ITSELF}: no mixed pairs",
+        f"only mixed pairs with this client; {ITSELF}: no mixed pairs",
         commands=each("tabulate"),
         repeat=True,
     ),
     Option(
         "--process",
-        "only rows of this process (a role of split runs, or both), in tables that tell them apart",
+        "only rows of this process: a role of split runs, or both",
         Choice(PROCESSES),
         commands=each("tabulate"),
     ),
@@ -766,7 +777,7 @@ ARGUMENTS = (  # of one command, or of commands that are alike
     Option("--quick", "DHAT, one run per phase, at two phases only", Flag(), commands=each("dev/selfcheck")),
     Option(
         "--leave-out",
-        "what cannot be checked is left out, and not refused",
+        "skip what cannot be checked instead of refusing it",
         Flag(),
         commands=each("dev/selfcheck"),
     ),

@@ -24,7 +24,7 @@ NOT_TWO_PROFILES = "a profile is of one run"
 VARIABLES = (
     Option(
         "N",
-        "sessions, client and server together; a positive even number",
+        "number of sessions, clients and servers together; even",
         Number(2, even=True),
         goals=each("mem", default=mem_default("n"))
         | {"compare": CampaignDefault("compare", "n")}
@@ -40,14 +40,14 @@ VARIABLES = (
     ),
     Option(
         "B",
-        "the new build, named likewise",
+        "the new build, in the same form as A",
         Build(),
         goals={"compare": REQUIRED},
         example="B=openssl@path:.",
     ),
     Option(
         "LIB",
-        "a library with several releases among the stacks, and its variants: openssl, rustls+aws-lc",
+        "a library with several releases in stacks.toml, with its variants: openssl, rustls+aws-lc",
         Library(),
         goals={"compare-versions": REQUIRED},
         commands={"plot_versions": REQUIRED},
@@ -58,7 +58,7 @@ VARIABLES = (
     ),
     Option(
         "VERSIONS",
-        "only these releases of it",
+        "only these releases of the library",
         goals={"compare-versions": Words("all")},
         commands={"plot_versions": Words("all")},
         metavar="NAMES",
@@ -66,14 +66,14 @@ VARIABLES = (
     ),
     Option(
         "RECORDINGS",
-        "one or several, directories below data/; each is told by its machine",
+        "recordings to show: directories below data/",
         goals={"report": Words("your newest, and the newest with memory, all stacks and time")},
         metavar="NAMES",
         example="RECORDINGS=data/local/2026-01-31-some-cpu",
     ),
     Option(
         "STACK",
-        "what to profile, one stack (names: make stacks), or a tree: LIBRARY@git:REVISION, LIBRARY@path:DIRECTORY",
+        "the stack to profile (names: make stacks), or a tree: LIBRARY@git:REVISION, LIBRARY@path:DIRECTORY",
         Names("stack", single=NOT_TWO_PROFILES, trees=True),
         goals={"profile": "openssl@3.5.5"},
         commands={"packages": "openssl@3.5.5"},
@@ -81,7 +81,7 @@ VARIABLES = (
     ),
     Option(
         "STACKS",
-        "what to measure, first the one that others are compared with; or all (names: make stacks)",
+        "stacks to measure, or all; others are compared with the first (names: make stacks)",
         Names("stack", all_too=True, trees=True),
         goals=each("mem", "bench", "selfcheck", default=mem_default("stacks"))
         | {name: CampaignDefault("throughput", "stacks") for name in TIMED}
@@ -93,7 +93,7 @@ VARIABLES = (
     ),
     Option(
         "PREFIX",
-        "where the library of openssl@path is installed: a directory with include/ and lib/",
+        "where the library of openssl@path is installed: the directory with include/ and lib/",
         Directory("where your library was installed: its include/ and lib/"),
         goals=each("mem", *TIMED, "compare", *CHECKS, *BENCHES, "selfcheck", "profile", default=Words("none")),
         commands=each("packages", "build"),
@@ -101,7 +101,7 @@ VARIABLES = (
     ),
     Option(
         "SUITE",
-        "its protocol configuration (memtest/suites.toml)",
+        "protocol configuration (memtest/suites.toml)",
         Names("suite", single=NOT_TWO_PROFILES),
         goals={"profile": "tls13-rsa-aes256"},
         example="SUITE=tls12-rsa-aes256",
@@ -120,7 +120,7 @@ VARIABLES = (
     ),
     Option(
         "TOOL",
-        "who looks: sites (the heap meter), heaptrack, massif or dhat",
+        "profiler: sites (built in), heaptrack, massif or dhat",
         Choice(choices.PROFILERS),
         goals={"profile": "heaptrack"},
         commands={"packages": "heaptrack"},
@@ -128,21 +128,21 @@ VARIABLES = (
     ),
     Option(
         "ROLES",
-        "together: both roles in one process; split: a process each",
+        "together: both roles in one process; split: a process for each role",
         Choice(choices.PROCESSES_OF_ROLES),
         goals={"mem": mem_default("roles", "together")},
         example="ROLES=split",
     ),
     Option(
         "KEEP",
-        "client or server: the sessions that stay, in one process that frees their peers, window by window",
+        "client or server: keep sessions of this role only; the other role's are freed after each window",
         Choice(ROLES),
         goals={"mem": Words("both")},
         example="KEEP=server",
     ),
     Option(
         "CLIENT",
-        "a stack, to be measured against SERVER=, a process each",
+        "the client stack of a mixed pair, with SERVER=; each has its own process",
         Names("stack", single="it is one stack"),
         goals={"mem": Words("none: each stack with itself")},
         commands=each("packages"),
@@ -150,7 +150,7 @@ VARIABLES = (
     ),
     Option(
         "SERVER",
-        "a stack, to be measured against CLIENT=, a process each",
+        "the server stack of a mixed pair, with CLIENT=; each has its own process",
         Names("stack", single="it is one stack"),
         goals={"mem": Words("none: each stack with itself")},
         commands=each("packages"),
@@ -158,14 +158,15 @@ VARIABLES = (
     ),
     Option(
         "ENV",
-        "lab, deployed (randomised, the host's huge pages, four threads), or both",
+        "lab: controlled environment; deployed: default system settings (randomised addresses, huge pages, four "
+        "threads); or both",
         Choice(choices.ENVIRONMENTS),
         goals={"mem": mem_default("envs", "lab")},
         example="ENV=both",
     ),
     Option(
         "ALLOCATOR",
-        "malloc of the whole process (memtest/allocators.toml)",
+        "the allocator of the whole process (memtest/allocators.toml)",
         Names("allocator", single="a process has one malloc"),
         goals={"mem": mem_default("allocators")}
         | {name: CampaignDefault("throughput", "allocators") for name in TIMED},
@@ -174,7 +175,7 @@ VARIABLES = (
     ),
     Option(
         "CPU",
-        "features of the CPU that the library may use (memtest/cpus.toml)",
+        "CPU features that the library may use (memtest/cpus.toml)",
         Choice(choices.CPU_FEATURES),
         goals={"mem": mem_default("cpus", "all")}
         | {name: CampaignDefault("throughput", "cpus", "all") for name in TIMED},
@@ -182,7 +183,7 @@ VARIABLES = (
     ),
     Option(
         "OPTIONS",
-        "of the library: default, or low-memory: what it documents to hold less at rest (docs/reference/stacks.md)",
+        "library options: default; low-memory: the documented way to hold less at rest (docs/reference/stacks.md)",
         Choice(choices.LIBRARY_OPTIONS),
         goals={"mem": mem_default("options", "default")}
         | {name: CampaignDefault("throughput", "options", "default") for name in TIMED},
@@ -190,35 +191,35 @@ VARIABLES = (
     ),
     Option(
         "TICKETS",
-        "that a server issues a session, or library: as many as it issues by itself",
+        "tickets that a server issues per session; library: the library's default",
         Number(0, word="library"),
-        goals=each("mem", *TIMED, default=Words("as the suite has it")),
+        goals=each("mem", *TIMED, default=Words("as in the suite")),
         example="TICKETS=library",
     ),
     Option(
         "DATA",
-        "short: sessions send and receive 1 KiB; full: 16 KiB each way too, and then wait in a read",
+        "short: each session sends and receives 1 KiB; full: also 16 KiB each way, then it waits in a read",
         Choice(choices.DATA),
         goals={"mem": mem_default("data", "short")},
         example="DATA=full",
     ),
     Option(
         "WINDOW",
-        "pairs in the handshake at a time, or all; with KEEP 100 unless given",
+        "number of pairs in the handshake at a time, or all; default with KEEP: 100",
         Number(word="all"),
         goals={"mem": mem_default("windows")},
         example="WINDOW=100",
     ),
     Option(
         "SIZES",
-        "bytes of a write, one or several",
+        "bytes per write; several are measured one after the other",
         Numbers(2**30),  # memtest/arguments.c has the same limit, and that of THREADS
         goals={"throughput": CampaignDefault("throughput", "sizes")},
         example="SIZES=16,1024,1048576",
     ),
     Option(
         "THREADS",
-        "how many run at once, one or several; more than there are CPUs are marked",
+        "number of concurrent threads; several are measured one after the other",
         Numbers(256),
         goals=each("throughput", "handshake", default=Words("1"))
         | {"threads": Words("1, 2, 3, 4, 8, ... up to the number of CPUs")},
@@ -226,7 +227,7 @@ VARIABLES = (
     ),
     Option(
         "REPEATS",
-        "how often each run is made",
+        "number of repeats of each run",
         Number(most=1000),
         goals={"mem": mem_default("repeats")}
         | {name: CampaignDefault("throughput", "repeats") for name in TIMED[:3]}
@@ -235,21 +236,21 @@ VARIABLES = (
     ),
     Option(
         "HEAP",
-        "how many of the smallest numbers of sessions are run under the heap meter too, or all",
+        "heap runs for this many of the smallest session counts, or all",
         Number(0, word="all"),
         goals={"mem": mem_default("heap")},
         example="HEAP=all",
     ),
     Option(
         "JOBS",
-        "runs at a time, each on a CPU of its own",
+        "number of concurrent runs, each on its own CPU",
         Number(),
         goals=each("mem", "selfcheck", "profile", "prove", default="2"),
         example="JOBS=1",
     ),
     Option(
         "GIT",
-        "the clone that has the revisions; else that of a directory beside them, or where you are",
+        "the clone that has the revisions; default: that of a compared directory, or the current one",
         Directory("a clone of the library's repository"),
         goals=each("mem", "profile", "compare", default=Words("none")),
         commands=each("build"),
@@ -257,7 +258,7 @@ VARIABLES = (
     ),
     Option(
         "LIKE",
-        "the stack whose steps build the trees; else that of the newest release not above theirs",
+        "the stack whose build steps are used for the trees; default: the newest release that is not newer than theirs",
         Names("stack", single="a build has one table of steps"),
         goals=each("mem", "profile", "compare", default=Words("none")),
         commands=each("build"),
@@ -265,7 +266,7 @@ VARIABLES = (
     ),
     Option(
         "ROLE",
-        "whose sessions are shown: client, server or both",
+        "sessions to show: client, server or both",
         Choice(choices.SIDES),
         goals=each("compare", "compare-versions", default="both"),
         commands={"plot_versions": "both"},
@@ -280,14 +281,14 @@ VARIABLES = (
     ),
     Option(
         "FRESH",
-        "measure again what has been measured",
+        "measure again what is recorded",
         Flag(),
         goals=each("mem", *TIMED, "profile", "prove", default="0"),
         example="FRESH=1",
     ),
     Option(
         "OUT",
-        "directory of the recording and the pictures; one in data/ itself needs a clean tree",
+        "directory for the recording and the pictures; one directly in data/ needs a clean tree",
         Directory(),
         goals=each("mem", *TIMED, "profile", "prove", default=DATED)
         | {"compare": Words("build/compare"), "compare-versions": Words("build/versions/LIB")},
@@ -295,7 +296,7 @@ VARIABLES = (
     ),
     Option(
         "OUT",
-        "where the report goes: a file or directory",
+        "file or directory of the report",
         File(),
         goals={"report": Words("report.html, report, or stdout, by --format")},
         flags=("-o", "--out"),
@@ -305,7 +306,7 @@ VARIABLES = (
     ),
     Option(
         "FORMAT",
-        "form of the tables",
+        "format of the tables",
         Choice(choices.FORMATS),
         goals=each("compare", "compare-versions", default=ON_TERMINAL),
         commands=each("compare", "gate", "inspect_heaptrack", "kernel_bytes", "list_stacks", default=ON_TERMINAL)
@@ -315,7 +316,7 @@ VARIABLES = (
     ),
     Option(
         TIME_MULTIPLIER,
-        "a positive number that lengthens (0.1: shortens) every run; the environment may say it too",
+        "factor for the length of every run (0.1: a tenth); may also be set in the environment",
         Multiplier(),
         goals=each(*TIMED, default="1"),
         example="BENCH_MULTIPLIER=0.1",

@@ -173,8 +173,8 @@ def account_2023_table(selection: Selection) -> Table:
     """Ladders of stacks without runs have no rows."""
     selection = selection.where(lambda setting: is_one_process(setting) and setting.env == "lab")
     caption = (
-        "Slopes of the peak over N from 1,000 on, bytes per session; each has what those above it have, too. RSS is "
-        "what is resident, live heap what is requested: they differ by what nobody touches, and what is used again."
+        "Slopes of the peak over N from 1,000 on, in bytes per session. Each row includes the changes of the rows "
+        "above it. RSS and live heap differ by pages that were never written and by memory that was used again."
     )
     table = Table("account", "From ours to what was published in 2023", caption, [*COLUMNS], headed=2)
     stacks = {one.stack for one in selection.records}

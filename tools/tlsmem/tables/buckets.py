@@ -29,9 +29,8 @@ BEFORE, AFTER = (
 VARYING = ("suite", "roles", "window", "env")  # of a run, shown where profiles differ in it
 TITLE = "A session's bytes by bucket"
 CAPTION = (
-    "Bytes{} that one session of the role holds at the end of a phase, above what was there before any session, by "
-    "what they are for; docs/explanation/buckets.md says how that is known. Most: {}. Covered: what a rule knows the "
-    "purpose of."
+    "Bytes{} that one session of the role holds at the end of a phase, above what was live before any session, by "
+    "purpose (docs/explanation/buckets.md). Most: {}. Covered: the share of bytes that a rule matches."
 )
 AT_PEAK, AT_FULLEST = "the peak of the process", "the end of the phase at which the role holds most"
 

@@ -72,7 +72,7 @@ def c10k(selection: Selection) -> Table:
     """Of processes that hold both ends, and of those that are all clients or all servers, split or kept."""
     selection = selection.where(is_same_stack_pair)
     caption = (
-        "Peak RSS of one process with 10,000 sessions, what it has at no sessions included. "
+        "Peak RSS of one process with 10,000 sessions, including the process without sessions. "
         f"1 MiB is 1,048,576 bytes. {describe_common_settings(selection)}."
     )
     table = Table("c10k", "C10K figure", caption, [*setting_columns(selection), *COLUMNS])

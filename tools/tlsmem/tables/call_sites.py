@@ -27,8 +27,9 @@ AT = "established"
 ROWS = 10  # of a role
 FRAMES = 3  # of a stack
 CAPTION = (
-    "Of one pair, which all others are like: bytes and blocks live at the end of `{}`, the phase that allocated them, "
-    "and who called the allocator, innermost first. The {} largest of a role; its rows add up to all that it holds."
+    "Memory of one pair; all others are alike. Bytes and blocks live at the end of `{}`, the phase that allocated "
+    "them, and the callers of the allocator, innermost first. The {} largest sites of each role; the rows of a role "
+    "add up to its total."
 )
 
 PhaseSite = tuple[str, tuple[Frame, ...]]  # the phase that allocated, and by whom

@@ -125,9 +125,10 @@ def environment_table(selection: Selection) -> Table:
     elsewhere = {replace(setting, env=LAB) for setting in selection.settings if setting.env != LAB}
     in_lab = selection.where(lambda setting: setting in elsewhere)
     caption = (
-        "Lab: address randomisation and huge pages off, one thread, one CPU. Deployed: randomisation on, huge pages as "
-        "the host has them, four threads that accept and free on different arenas, not pinned; deployed-thp: the same "
-        "with huge pages always. Median (range of repeats); ratio of medians, and its "
+        "Lab, the controlled environment: address randomisation and huge pages off, one thread, one CPU. Deployed, "
+        "default system settings: randomisation on, huge pages as the host has them, four threads that accept and free "
+        "on different arenas, not pinned. deployed-thp: the same with huge pages always. Median (range of repeats); "
+        "ratio of medians, and its "
         f"{100 * bootstrap.CONFIDENCE:.0f} % interval. {describe_common_settings(in_lab)}."
     )
     columns = [*setting_columns(in_lab), *NAMES, *environment_columns(envs)]

@@ -33,8 +33,8 @@ CAUSES: dict[Cause, str] = {
     "unknown": "not known",
 }
 CAPTION = (
-    "Bytes asked of the allocator and not yet given back, and (blocks), that one more session of the role adds; "
-    "a pair is a client and a server with all that the process holds for them. "
+    "Live heap per additional session, in bytes (allocations): requested from the allocator and not yet freed. A pair "
+    "is a client and a server with everything that the process holds for them. "
 )
 
 

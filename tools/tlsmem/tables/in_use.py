@@ -28,11 +28,11 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quo
 
 T = TypeVar("T")
 CAPTION = (
-    "Bytes of live heap that one more session of the role adds, and RSS: the slope over sessions. In use: 16 KiB were "
-    "sent and received, and the session waits in a read. The library's options are its defaults, and it issues as many "
-    "tickets as it does unless it is told otherwise; low memory: with its documented ways to hold less at rest "
-    "(docs/reference/stacks.md). No tickets: at rest, nothing written yet. Allocations: blocks that a session "
-    "allocates while it receives one full record and sends one, freed or not. {window} The least in use first."
+    "Live heap in bytes that one more session of the role adds, and RSS: the slope over sessions. In use: has sent and "
+    "received 16 KiB and waits in a read. Options and tickets are the library's defaults. Low memory: with the "
+    "library's documented ways to hold less at rest (docs/reference/stacks.md). No tickets: at rest, nothing written "
+    "yet. Allocations: blocks that a session allocates while it receives and sends one full record, freed or not. "
+    "{window} Smallest in use first."
 )
 
 

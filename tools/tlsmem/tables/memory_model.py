@@ -16,9 +16,9 @@ from tlsmem.tables.settings import setting_aspect
 from tlsmem.tables.table import Cell, Column, Table
 
 CAPTION = (
-    "Peak while handshakes are under way = fixed + N·E + W·H, with N sessions (clients or servers alone: half of "
-    "them) and W pairs in the handshake at once. Fitted to the widest window and the narrowest (of RSS "
-    "the narrowest from 1 % of the pairs on); on the right the largest error at windows that were not in the fit."
+    "Peak during handshakes = fixed + N·E + W·H, with N sessions (clients or servers alone: half of them) and W pairs "
+    "in the handshake. Fitted to the widest and the narrowest window (for RSS, the narrowest with at least 1 % of the "
+    "pairs). The columns on the right show the largest error at windows outside the fit."
 )
 
 

@@ -43,8 +43,8 @@ def mixed_pair_table(selection: Selection) -> Table:
     """The table `interop`: a row for each end of every mixed pair."""
     mixed = selection.where(lambda setting: setting.peer is not None)
     caption = (
-        "Per session of the role, in a process of its own: live heap in bytes (blocks), and peak RSS of the run in "
-        "bytes. Beside each, by how much it differs from the same stack with itself as peer. "
+        "Per session of the role, with a process for each role: live heap in bytes (blocks), and peak RSS of the run "
+        "in bytes. Beside each figure: the difference from the same stack with itself as peer. "
         f"{describe_common_settings(mixed)}."
     )
     table = Table("interop", "Mixed pairs", caption, [*setting_columns(mixed), *COLUMNS])

@@ -97,9 +97,9 @@ def has_bends(selection: Selection) -> bool:
 def nonlinearity_table(selection: Selection) -> Table:
     """The table `bends`, of every process with RSS runs."""
     caption = (
-        "Where the increment from one N to the next differs from the usual one (the middle of all) by more than the "
-        f"repeats of both lie apart; of runs made once by more than {100 * ASSUMED_SPREAD:g} % of "
-        f"both, and {ONCE_BYTES // KIB} KiB in all of each. All other lines are straight. "
+        "Increments from one N to the next that differ from the median increment by more than the spread of repeats of "
+        f"both; for runs made once, by more than {100 * ASSUMED_SPREAD:g} % of "
+        f"both and by {ONCE_BYTES // KIB} KiB in all of each. All other lines are straight. "
         f"{describe_common_settings(selection)}."
     )
     table = Table("bends", "Where the line of RSS is nonlinear", caption, [*row_name_columns(selection), *COLUMNS])

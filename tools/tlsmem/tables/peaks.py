@@ -90,7 +90,7 @@ def peak_table(selection: Selection, sessions: Sequence[int] | None = None) -> T
     """A row a setting and number of sessions: of these, or of all that were measured."""
     selection = selection.where(is_one_process)
     caption = (
-        "N sessions are N/2 clients and N/2 servers in one process. Minus: less memory. "
+        "N sessions are N/2 clients and N/2 servers in one process. A minus sign means less memory. "
         f"{describe_common_settings(selection)}."
     )
     columns = [*setting_columns(selection), SESSIONS, *stack_columns(selection.stacks)]

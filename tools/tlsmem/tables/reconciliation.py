@@ -23,8 +23,8 @@ from tlsmem.tables.table import Cell, Column, Table, format_bytes_in_blocks, int
 TITLE = "Call stacks against live heap"
 CAPTION = (
     "Live heap of sessions above `contexts`, in bytes: the pair whose call stacks are known, times all pairs, and the "
-    "rest{}. Alike: pairs with as many blocks from the same places; "
-    "identical: to the byte. Stack: the deepest byte of it that a driver call {} wrote."
+    "unexplained part{}. Alike: pairs with as many blocks from the same places. Identical: equal to the byte. Stack: "
+    "the deepest byte of it that a driver call {} wrote."
 )
 BESIDE = "; beside it what one more pair costs in heap runs"
 AT_ANY = "of any phase after `contexts`"

@@ -130,7 +130,7 @@ def rss_costs(selection: Selection) -> Table:
     """The table `rss`, of processes that hold both ends."""
     selection = selection.where(is_one_process)
     caption = (
-        "The line through (sessions, RSS) by least squares; a pair is two sessions. "
+        "The least-squares line through (sessions, RSS); a pair is two sessions. "
         f"{describe_common_settings(selection)}."
     )
     columns = [*setting_columns(selection), STACK, AT, *columns_per("pair", selection)]
@@ -143,8 +143,8 @@ def role_costs(selection: Selection) -> Table:
     """A process of N sessions of a pair's two has N/2 of its role: bytes per pair are its bytes per session."""
     selection = selection.where(lambda setting: not is_one_process(setting) and is_same_stack_pair(setting))
     caption = (
-        "Clients or servers in a process of their own: the line through (sessions of the process, its RSS) by least "
-        "squares. Split: both at once; keep: one that frees each window's peers. "
+        "Clients or servers in a separate process: the least-squares line through (sessions of the process, its RSS). "
+        "Split: both roles at once; keep: the process frees each window's peers. "
         f"{describe_common_settings(selection)}."
     )
     columns = [*setting_columns(selection), STACK, PROCESS, AT, *columns_per("session", selection)]

@@ -98,12 +98,11 @@ PROCESS = Column("process", "process", left=True, usual="both", value=lambda row
 def accounts(selection: Selection) -> Table:
     """The table `accounts`, of every process with RSS runs and allocator statistics."""
     caption = (
-        f"Bytes that one more pair adds, in a process of one role one more session, at `{ESTABLISHED}`: slopes by "
-        "least squares through the means of RSS runs; requested is "
-        "from heap runs, exact. Allocator: what it holds beyond that. "
-        "Never written: private memory that is not resident. "
-        "Outside: private memory that is not the allocator's. Not counted: what a walk of the page tables finds beyond "
-        f"the kernel's counters. Each figure is rounded by itself. {describe_common_settings(selection)}."
+        f"Bytes that one more pair adds at `{ESTABLISHED}` (in a process with one role: one more session). Requested "
+        "is exact, from heap runs; the other terms are least-squares slopes through the means of RSS runs. Allocator: "
+        "what it obtained from the OS beyond that. Never written: private memory that is not resident. Outside: "
+        "private memory of others than the allocator. Not counted: what a walk of the page tables finds beyond the "
+        f"kernel's counters. Each figure is rounded separately. {describe_common_settings(selection)}."
     )
     table = Table("accounts", "What RSS is made of", caption, [*row_name_columns(selection), *COLUMNS])
     if has_allocator_statistics(selection):

@@ -16,10 +16,10 @@ from tlsmem.tables.table import Cell, Column, Table
 
 PHASES = {"established": "at rest", "blocked": "in use"}  # in use: a full record each way, then blocked in Read
 CAPTION = (
-    "Bytes that one more session adds, as slopes over sessions of RSS runs. Heap: what HeapAlloc has after a "
-    "collection; it counts size classes, not the bytes requested. RSS is read before the collection of its phase and "
-    "after those of earlier phases; collected: read again after it. go+left-alone: no phase has its runtime collect, "
-    "as in a server. At rest: established. In use: 16 KiB each way, then blocked in Read. {settings}."
+    "Bytes that one more session adds: slopes over sessions, from RSS runs. Heap: HeapAlloc after a collection; it "
+    "counts size classes, not requested bytes. RSS is read before the collection of its phase and after those of "
+    "earlier phases; collected: read again after it. go+left-alone: no collection is forced, as in a server. At rest: "
+    "established. In use: 16 KiB each way, then blocked in Read. {settings}."
 )
 HEADINGS = {HEAP: "heap", STACKS: "goroutine stack", RSS: "RSS", COLLECTED_RSS: "RSS, collected"}
 

@@ -35,11 +35,35 @@ def setting_aspect(name: str, row: Any) -> str:
     return str(getattr(row.setting, name))
 
 
+ROLES = {
+    "together": "both ends in one process",
+    "split": "a process for each role",
+    "keep-client": "clients only, their peers freed",
+    "keep-server": "servers only, their peers freed",
+}
+
+
+def describe_aspect(setting: Setting, name: str) -> str | None:
+    """Say what a setting has of this aspect; None for what goes without saying."""
+    value = getattr(setting, name)
+    if name == "allocator":
+        return "glibc malloc" if value == "system" else value
+    if name == "window":
+        return "all handshakes concurrent" if value == "all" else describe_window(value)
+    if name == "roles":
+        return ROLES[value]
+    if (name, value) == ("data", "full"):
+        return "16 KiB each way"
+    text = f"{name} {value}"
+    return None if text in ("env lab", "cpu all", "data short") else text
+
+
 def describe_common_settings(selection: Selection) -> str:
     """What columns_of leaves out: equal in all settings. The controlled environment and its whole CPU are not named."""
     equal = [name for name in SETTING_ASPECTS if not selection.varies(name)]
-    said = [f"{name} {getattr(one, name)}" for one in selection.settings[:1] for name in equal]
-    return ", ".join(text for text in said if text not in ("env lab", "cpu all", "data short")).capitalize()
+    said = [describe_aspect(one, name) for one in selection.settings[:1] for name in equal]
+    text = "; ".join(one for one in said if one)
+    return f"Settings: {text}" if text else ""
 
 
 def describe_window(window: Window) -> str:

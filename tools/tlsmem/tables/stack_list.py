@@ -61,9 +61,9 @@ def what_they_can(stacks: list[str]) -> Table:
     suites = [suite for suite in definitions.suites() if suite != "none"]
     found = stack_abilities.find_abilities(there, suites)
     caption = (
-        "Built: here; of a stack that is not, nothing is known, and tools/build.py STACK builds it. A column for each "
-        "suite of memtest/suites.toml, with blanks in place of dashes: the harness was asked, and made one handshake. "
-        "A stack without TLS does the suite none alone."
+        "Built: here. Nothing is known of a stack that is not built; tools/build.py STACK builds it. Each suite of "
+        "memtest/suites.toml has a column, with blanks instead of dashes: the harness tried one handshake. A stack "
+        "without TLS does only the suite none."
     )
     table = Table("stacks", "Stacks and what they can do", caption, [*ability_columns(suites)])
     table.add_rows(AbilityRow(stack, found) for stack in stacks)

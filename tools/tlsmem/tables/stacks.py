@@ -26,9 +26,9 @@ from tlsmem.tables.settings import describe_common_settings, setting_columns
 from tlsmem.tables.table import Cell, Column, Table, with_note
 
 CAPTION = (
-    "Bytes that one more session of the role adds: live heap created, at its peak in the handshake and established, "
-    "from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over repeats. C10K: "
-    "peak RSS of a process with 10,000 sessions of the role, ≈ where it is from the fit. The smallest first."
+    "Bytes that one more session of the role adds: live heap when created, at its peak in the handshake and when "
+    "established, from heap runs; and the slope of RSS at `established` ± the wider half of its 95 % interval over "
+    "repeats. C10K: peak RSS of a process with 10,000 sessions of the role; ≈ if it comes from the fit. Smallest first."
 )
 ROUNDED_NOTE = "rounded: sessions are not all alike, see the table heap"
 OWNED = "of which {:,.0f} B are buffers that the caller owns, see the table buckets"

@@ -48,12 +48,10 @@ COLUMNS = (  # stages, each with the step to the next behind it
 def waterfall(selection: Selection) -> Table:
     """The table `waterfall`, of every process with RSS runs and allocator statistics."""
     caption = (
-        f"Bytes per pair, in a process of one role per session, at `{ESTABLISHED}`: requested from "
-        "heap runs, exact; the "
-        "others are slopes by least squares through "
-        "the means of RSS runs. Usable and obtained from the OS are the allocator's own figures, "
-        "resident is RssAnon. What "
-        f"lies between two of them is named and signed. {describe_common_settings(selection)}."
+        f"Bytes per pair at `{ESTABLISHED}` (in a process with one role: per session). Requested is exact, from heap "
+        "runs; the other columns are least-squares slopes through the means of RSS runs. Usable and obtained from the "
+        "OS are the allocator's own figures; resident is RssAnon. The columns between two of them are their "
+        f"difference. {describe_common_settings(selection)}."
     )
     columns = [*row_name_columns(selection), BOOKS, *COLUMNS]
     table = Table("waterfall", "From requested to resident", caption, columns)

@@ -18,9 +18,8 @@ from tlsmem.tables.timed.ratios import ratio_or_missing, select_fewest_threads
 from tlsmem.tables.timed.rows import PART_NAME, RATE_UNIT, STACK, work_columns
 
 CAPTION = (
-    "Builds and settings of one library that differ in one thing only: the factor is how many times as fast as the "
-    "first the second is in the same repeat, the median of all, “no change” where its 95 % interval, by bootstrap, "
-    "holds 1."
+    "Builds and settings of one library that differ in one thing only. Factor: the ratio of the second's rate to the "
+    "first's in the same repeat, the median over all repeats; “no change” if its 95 % bootstrap interval contains 1."
 )
 VARIED = ("allocator", "cpu")  # columns of what may be the one thing
 SETTINGS = {"provider": "", "compiler": "gcc", "Rust's allocator": "C's", "transport": "callbacks"}

@@ -14,11 +14,13 @@ from tlsmem.tables.timed.published import nearest_published, published_cell
 from tlsmem.tables.timed.rows import STACK, PartRow, part_rows, work_columns
 
 CAPTION = (
-    "By the time that all steps of one role take, the reading of tickets included: of one thread, as if it did nothing "
-    "else. With construction: the making of the session too. Resumed: of the handshakes that were timed, as both ends "
-    "say. Faults: minor page faults of a handshake."
+    "Handshakes per second of all steps of one role, reading tickets included, for one thread as if it did nothing "
+    "else. With construction: includes creating the session. Resumed: share of the timed handshakes, as both ends "
+    "report it. Faults: minor page faults per handshake."
 )
-SESSIONS_CAPTION = "Means of a run. Construction: with what is offered to resume. In no handshake's time."
+SESSIONS_CAPTION = (
+    "Means of a run. Construction includes what is offered to resume. Neither is part of the handshake time."
+)
 NOT_COUNTED = Missing("not counted")
 NONE_RESUMED = Cell("none", 0.0)
 

@@ -12,10 +12,10 @@ from tlsmem.tables.timed.cells import median_cell, median_percent_cell
 from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, work_columns
 
 CAPTION = (
-    "What the wire takes to copy what it copied in a round of transfer, by MiB of application data, or in a handshake, "
-    "both ways; measured by itself after the rounds. Clock: of two readings, one after the other. At most this share "
-    "of a part is the harness's: of a transfer the copying one way and one reading; of a handshake all copying, as if "
-    f"it were this role's alone, and {harness_overhead.CLOCK_READINGS} readings."
+    "Time of the wire's copying, per MiB of application data or per handshake, both ways, measured separately after "
+    "the rounds. Clock: two readings, one after the other. Share: the most of a part that can be the harness's: for a "
+    "transfer, the copying in one direction and one reading; for a handshake, all copying, as if it were this role's "
+    f"alone, and {harness_overhead.CLOCK_READINGS} readings."
 )
 NOT_MEASURED = Missing("the harness did not measure it")
 

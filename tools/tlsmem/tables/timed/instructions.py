@@ -14,11 +14,11 @@ from tlsmem.tables.timed.rows import PART_NAME, STACK, PartRow, part_rows, work_
 
 UNITS = {"throughput": "MiB", "handshake": "handshake"}
 CAPTION = (
-    "Instructions that one thread executed in user space for a MiB of application data, or a handshake; of transfers "
-    "without the wire's copying. Its cipher: as many bytes sealed by the library's own AEAD, by what sending takes. "
-    "Counted by callgrind, as the difference of two runs with other rounds. For one library against itself: what it "
-    "runs on there is a CPU without {}, so that other code may run than in the timed runs, and counts no instruction's "
-    "time; and a copy by rep movsb, as of large blocks, counts as an instruction a byte."
+    "Instructions that one thread executes in user space per MiB of application data, or per handshake; transfers "
+    "exclude the wire's copying. Its cipher: as many bytes sealed by the library's own AEAD, relative to sending. "
+    "callgrind counts them as the difference of two runs with different rounds. Compare one library with itself only: "
+    "it runs on a CPU without {}, so other code may run than in the timed runs; callgrind counts instructions, not "
+    "their time; and a copy by rep movsb, as of large blocks, counts as one instruction per byte."
 )
 NO_AEAD = "its driver has no AEAD to call directly"
 NOT_COUNTED = "not counted"

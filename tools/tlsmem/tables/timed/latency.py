@@ -14,8 +14,8 @@ from tlsmem.tables.timed.captions import describe_conditions, join_sentences
 from tlsmem.tables.timed.rows import PART, STACK, PartRow, part_rows, work_columns
 
 CAPTION = (
-    "Of single intervals, of all threads and repeats together: of a role in one handshake, construction apart, or of "
-    "one round of a transfer: a write, or as many small ones as make 64 KiB. From histograms of three digits."
+    "Single intervals of all threads and repeats: one role in one handshake without construction, or one round of a "
+    "transfer (a write, or as many small ones as make 64 KiB). From histograms of three digits."
 )
 A_HANDSHAKE = "a handshake"
 NO_HISTOGRAM = "no histogram"

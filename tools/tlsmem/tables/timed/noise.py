@@ -14,9 +14,10 @@ from tlsmem.tables.timed.cells import number_cell, percent_cell
 from tlsmem.tables.timed.rows import SCENARIO, STACK, SeriesRow, count_cell, work_columns
 
 CAPTION = (
-    "Spread: the fastest repeat less the slowest, by the median. The rest is the most of any repeat: runnable tasks in "
-    "the minute before; how many CPUs other processes had meanwhile; the share of all CPUs that the hypervisor took; "
-    "the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread in a second."
+    "Spread: the fastest repeat less the slowest, relative to the median. Other columns show the largest value of any "
+    "repeat: runnable tasks in the minute before; CPUs used by other processes; the share of all CPUs that the "
+    "hypervisor took; the clock of the run's CPUs, lowest to highest; involuntary context switches of a thread per "
+    "second."
 )
 UNSEEN = Missing("the machine does not tell")
 ONCE = Missing("one repeat")

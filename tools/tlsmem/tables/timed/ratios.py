@@ -17,9 +17,9 @@ from tlsmem.tables.timed.rows import PART_NAME, RATE_UNIT, work_columns
 
 MAX_STACKS = 6  # stacks that may stand side by side
 CAPTION = (
-    "Medians; the factor is how many times as fast as the first a stack is in the same repeat, the median of all, “no "
-    "change” where the 95 % interval of that, by bootstrap, holds 1. Published: the same of what was published of "
-    "these versions, of another machine."
+    "Medians. Factor: the ratio of a stack's rate to the first stack's in the same repeat, the median over all "
+    "repeats; “no change” if its 95 % bootstrap interval contains 1. Published: the same ratio from rates published "
+    "for these versions, on another machine."
 )
 OTHER_VERSIONS = Missing("not published of both versions at once")
 

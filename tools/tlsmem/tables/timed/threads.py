@@ -16,9 +16,9 @@ from tlsmem.tables.timed.rows import PART, RATE_UNITS, STACK, PartRow, work_colu
 NOT_ALONE = Missing("not measured with one thread")
 WAITING = "more threads than CPUs, of which there are {}: threads wait for one another"
 CAPTION = (
-    "Rate of each thread, of its part's own time; of one thread: that by the rate with one thread, 100 % where threads "
-    "do not hinder each other. All have a client's context of their own and share the server's, with its keys, store "
-    "and tickets."
+    "Rate of each thread, by the time of its part. Of one thread: that rate relative to the rate with one thread; 100 "
+    "% if threads do not slow each other. Each thread has its own client context; all share the server's, with its "
+    "keys, store and tickets."
 )
 
 

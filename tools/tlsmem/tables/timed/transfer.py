@@ -14,9 +14,9 @@ from tlsmem.tables.timed.published import Published, nearest_published, publishe
 from tlsmem.tables.timed.rows import STACK, SeriesRow, work_columns
 
 CAPTION = (
-    "Application data by the time that the server's writes, or the client's reads, take: of one thread, as if it did "
-    "nothing else. 1 MiB is 1,048,576 bytes; published MB/s are MiB/s too. Of its cipher: how fast it sends, of how "
-    "fast the same library seals as many bytes by itself. Faults: minor page faults."
+    "Application data per second of the server's writes, or of the client's reads, for one thread as if it did nothing "
+    "else. 1 MiB is 1,048,576 bytes; published MB/s are MiB/s too. Of its cipher: send rate relative to the rate at "
+    "which the same library seals as many bytes. Faults: minor page faults."
 )
 COPYING = "The wire’s copying is up to {} of sending and {} of receiving (table harness)"
 NO_SEALER = Missing("its driver has no AEAD to call directly")
