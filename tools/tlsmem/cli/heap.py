@@ -1,9 +1,13 @@
 """The heap meter on any program: follow a command and all that it starts, or a process that was started so.
 
-A process that was started without the meter cannot be attached to: start it with `tools/heap.py -- COMMAND`.
-Shown are the bytes and blocks that each program requested: live, at their peak, and in all. With a command the exit
-status is the command's (128 + the signal's number if one ended it), and signals are passed on to it; it is followed
-to its end though nobody reads the reports any more.
+PID must be a process that `tools/heap.py -- COMMAND` started, or one of its children: the meter is a library that is
+loaded at the start of a program, and a process without it cannot be attached to later.
+Shown are the bytes and blocks that each program requested: live, at their peak, and in all. A program that becomes
+another by exec has a row before and after.
+With a command the exit status is the command's (128 + the signal's number if one ended it), and signals are passed on
+to it; it is followed to its end though nobody reads the reports any more. If the command exits with 0 but a part of it
+was not counted, the exit status is 125 and a sentence names the part: a program that is statically linked, was started
+without LD_PRELOAD (`env -i`), or brings an allocator of its own.
 """
 
 import argparse
@@ -15,7 +19,7 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """examples:
   tools/heap.py -- nginx -g 'daemon off;'     run it under the meter; what the meter says goes to stderr
   tools/heap.py --json --out heap.ndjson -- sh -c 'make | tail'
-  tools/heap.py 1234                          process 1234, started under the meter, and its children
+  tools/heap.py 1234                          process 1234, which was started by one of the two above, and its children
   tools/heap.py --once 1234                   as it is now"""
 
 
