@@ -6,7 +6,10 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-NO_PRELOAD = "a program that is statically linked, set-user-ID or of another architecture ignores LD_PRELOAD"
+NO_PRELOAD = (
+    "a program that is statically linked, set-user-ID or of another architecture ignores LD_PRELOAD, and one that has "
+    "changed its user cannot report"
+)
 CLEARED = "it was started without LD_PRELOAD in its environment (`env -i` does that)"
 SET_ID = "it is set-user-ID or set-group-ID, and the loader then ignores LD_PRELOAD"
 STATIC = "it is statically linked, and LD_PRELOAD is the dynamic loader's"
