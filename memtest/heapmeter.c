@@ -173,6 +173,9 @@ EXPORT void heapmeter_role(int role, uint32_t pair)
 
 __attribute__((constructor)) static void start(void)
 {
+    const int before = errno;
     next_found();
+    programs_open();
     page_start();
+    errno = before;
 }

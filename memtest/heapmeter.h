@@ -41,9 +41,23 @@ struct heapmeter_page {
     struct {
         uint64_t live_bytes, live_blocks, cumulative_bytes, cumulative_blocks;
     } inherited; /* what the total began with: the parent's, after a fork; nothing in a program that was started */
-    uint64_t failures; /* allocations that got no memory, from the next allocator or of the meter itself */
+    uint64_t failures;   /* allocations that got no memory, from the next allocator or of the meter itself */
+    uint32_t own_malloc; /* 1: the program's malloc is not the meter's, so its allocations are not counted here */
+    uint64_t made;       /* when the page was, in nanoseconds of CLOCK_MONOTONIC */
 };
 _Static_assert(sizeof(struct heapmeter_page) <= 4096, "one page");
+
+/* What programs note of themselves and of others, where HEAPMETER_PROGRAMS names a list to do so: tools/heap.py does.
+ */
+#define HEAPMETER_PROGRAMS_MAGIC UINT64_C(0x3152504d50414548) /* "HEAPMPR1" */
+enum heapmeter_note {
+    HEAPMETER_STARTED = 1, /* a program has the meter, and a page */
+    HEAPMETER_EXEC,        /* this process is about to become another program */
+    HEAPMETER_EXEC_FAILED, /* it has not become one */
+    HEAPMETER_SPAWNED,     /* this process was started as another program, by posix_spawn */
+    HEAPMETER_NO_PAGE      /* its page could not be made: its counts are nowhere to be read */
+};
+#define HEAPMETER_PRELOADED 1 /* of an exec, or a spawn: LD_PRELOAD names the meter */
 
 /* Found by dlsym(RTLD_DEFAULT, ...); absent when the meter is not preloaded. */
 void heapmeter_role(int role, uint32_t pair); /* tags what this thread allocates from now on */

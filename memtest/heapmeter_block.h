@@ -51,6 +51,13 @@ void page_count_out(uint8_t role, uint8_t phase, uint64_t size);
 void *page_count_failure(void);                                   /* NULL, with errno as it is for that */
 void page_count_back(uint8_t role, uint8_t phase, uint64_t size); /* live again, not allocated again */
 
+/* heapmeter_exec.c */
+void programs_open(void); /* the list that the environment names, if any */
+bool programs_listed(void);
+void programs_note(uint32_t kind, uint32_t pid, uint32_t flags, const char *path);
+void programs_note_start(void);
+bool malloc_is_foreign(void); /* and so passes the meter by */
+
 /* heapmeter_sites.c. A frame is where a function keeps its caller's frame pointer, and after that its return address;
  * `top` is the frame of the driver call, above which nobody looks. */
 extern bool sites_on;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -94,6 +95,23 @@ EXPORT const struct heapmeter_page *heapmeter_page(void)
     return page;
 }
 
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* The page of the program that this process was before an exec. Whoever lists programs wants it too, under a name that
+ * no other has; else it makes room. */
+static void page_set_aside(const char *path)
+{
+    char aside[96];
+    snprintf(aside, sizeof aside, "%s.%llu", path, (unsigned long long)now());
+    if (!programs_listed() || rename(path, aside))
+        unlink(path);
+}
+
 /* A shared page of this process's own, beginning with what `counted` holds; without /dev/shm the counts stay private.
  */
 static void page_open(const struct heapmeter_page *counted)
@@ -101,19 +119,22 @@ static void page_open(const struct heapmeter_page *counted)
     char path[64];
     const int before = errno; /* as the program would have it at its start, or after a fork */
     snprintf(path, sizeof path, "/dev/shm/heapmeter.%d", getpid());
-    unlink(path);
+    page_set_aside(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     struct heapmeter_page *shared = MAP_FAILED;
-    if (fd >= 0 && ftruncate(fd, 4096) == 0)
+    if (fd >= 0 && posix_fallocate(fd, 0, 4096) == 0) /* else writing to it could end the program */
         shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     errno = before;
-    if (shared == MAP_FAILED)
+    if (shared == MAP_FAILED) {
+        programs_note(HEAPMETER_NO_PAGE, getpid(), 0, program_invocation_short_name);
         return;
+    }
     *shared = *counted;
     shared->pid = getpid();
     shared->parent = getppid();
+    shared->made = now();
     snprintf(shared->program, sizeof shared->program, "%s", program_invocation_short_name);
     page = shared;
 }
@@ -142,5 +163,7 @@ static void fork_child(void)
 void page_start(void)
 {
     pthread_atfork(fork_prepare, NULL, fork_child);
+    early.own_malloc = malloc_is_foreign();
     page_open(&early);
+    programs_note_start();
 }

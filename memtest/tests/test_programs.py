@@ -57,11 +57,35 @@ def family(folder):
     return folder / "family"
 
 
+SHORT = {
+    "static": "int main(void) { return 4; }",
+    "besides": "void *malloc(unsigned long); void *mi_malloc(int n) { return malloc(n); } int main(void) { return 0; }",
+}
+
+
+@pytest.fixture(scope="module")
+def compiled(folder):
+    """The program of this name."""
+
+    def compile_program(name):
+        program, source = folder / name, SOURCES / f"{name}.c"
+        if name in SHORT:
+            source = folder / f"{name}.c"
+            source.write_text(SHORT[name])
+        if not program.exists():
+            how = ["-static"] if name == "static" else []
+            subprocess.run(["gcc", "-std=gnu11", "-O1", "-fno-builtin", *how, source, "-o", program], check=True)
+        return program
+
+    return compile_program
+
+
 def test_forks_threads_and_exec_are_counted_to_the_byte(family):
     status, programs = followed(family)
     children = sorted((one for one in programs if one["inherited_blocks"]), key=lambda one: one["cumulative_bytes"])
-    after = programs[0] if programs[0]["state"] == "ended" else programs[-1]
-    assert status == 5 and len(children) == 3
+    before, after = programs[0], programs[-1]
+    assert status == 5 and len(programs) == 5 and len(children) == 3
+    assert (before["pid"], before["state"], before["live_bytes"]) == (after["pid"], "replaced", 100_000)
     assert (after["live_bytes"], after["live_blocks"], after["cumulative_bytes"]) == (490, 7, 490)
     threads = children[0]["cumulative_bytes"] - 20_000  # what starting two threads takes
     for k, child in enumerate(children, start=1):
@@ -93,7 +117,10 @@ def test_what_a_process_was_before_an_exec_is_kept(family):
 def test_a_shell_pipeline_is_its_programs():
     status, programs = followed("sh", "-c", "head -c 300000 /dev/zero | sort -z | wc -c; exit 3")
     assert status == 3 and {one["program"] for one in programs} == {"sh", "head", "sort", "wc"}
-    assert all(one["state"] == "ended" and one["peak_bytes"] >= one["live_bytes"] for one in programs)
+    assert all(one["peak_bytes"] >= one["live_bytes"] for one in programs)
+    replaced = [one for one in programs if one["state"] != "ended"]
+    assert all((one["state"], one["program"]) == ("replaced", "sh") and one["inherited_blocks"] for one in replaced)
+    assert len(programs) - len(replaced) == 4
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
@@ -114,9 +141,30 @@ def test_python_is_counted_to_the_byte():
     assert many["live_blocks"] - few["live_blocks"] == 2000
 
 
-def test_no_page_is_left_behind(family):
-    _, programs = followed(family)
-    assert programs and not [one for one in programs if Path(f"/dev/shm/heapmeter.{one['pid']}").exists()]
+@pytest.mark.parametrize("execs", [0, 1, 8])
+def test_a_program_that_becomes_another_at_once_is_counted_in_all(compiled, execs):
+    """By every function of the exec family."""
+    status, programs = followed(compiled("execs"), execs)
+    fields = ("pid", "state", "live_bytes", "peak_bytes", "cumulative_bytes", "cumulative_blocks")
+    counts = [tuple(one[field] for field in fields) for one in programs]
+    pid = programs[0]["pid"]
+    assert status == 0
+    assert counts == [(pid, "replaced", 500, 500, 500, 5)] * execs + [(pid, "ended", 500, 500, 500, 5)]
+
+
+def test_an_orphan_is_counted_to_its_first_program(compiled):
+    """Its parent has ended before it begins."""
+    script = f"((sleep 0.1; exec {compiled('execs')} 2) & exec true); sleep 0.5"
+    status, programs = followed("sh", "-c", script)
+    ran = [one["cumulative_bytes"] for one in programs if one["program"] == "execs"]
+    assert (status, ran) == (0, [500] * 3)
+
+
+def test_no_page_is_left_behind(family, compiled):
+    _, programs = followed("sh", "-c", f"{family}; {compiled('execs')} 3 & wait")
+    left = {path.name.split(".")[1] for path in Path("/dev/shm").glob("heapmeter.*")}
+    assert len(programs) > 9 and not left & {str(one["pid"]) for one in programs}
+    assert not list(Path("/dev/shm").glob("heapmeter-programs.*"))
 
 
 def test_pages_of_the_dead_are_their_living_parents_to_remove():
@@ -153,6 +201,88 @@ def test_signals_are_passed_on_and_so_is_the_status(name):
 
 def test_a_command_that_a_signal_ended_is_128_and_its_number():
     assert heap("--", "sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
+
+
+def sentences(done):
+    return [line.removeprefix("memtest: ") for line in done.stderr.splitlines() if line.startswith("memtest: ")]
+
+
+STATIC = "was never under the heap meter: it is statically linked, and LD_PRELOAD is the dynamic loader's"
+CLEARED = "was never under the heap meter: it was started without LD_PRELOAD in its environment (`env -i` does that)"
+BY_SPAWN = "import os; os.waitpid(os.posix_spawn('{0}', ['x'], os.environ), 0)"
+BY_FORK = "import os; os.fork() or os.execv('{0}', ['x']); os.wait()"
+BY_VFORK = "import subprocess; subprocess.run(['{0}'])"
+
+
+@pytest.mark.parametrize("script", [BY_SPAWN, BY_FORK, BY_VFORK], ids=["spawn", "fork", "vfork"])
+def test_a_static_child_is_a_sentence(compiled, script):
+    done = heap("--", sys.executable, "-S", "-c", script.format(compiled("static")))
+    assert sentences(done) == [f"{compiled('static')} {STATIC}; the figures are without it"]
+    assert done.returncode == 125
+
+
+@pytest.mark.parametrize("script", [BY_SPAWN, BY_FORK, BY_VFORK], ids=["spawn", "fork", "vfork"])
+def test_a_child_under_the_meter_is_none(compiled, script):
+    done = heap("--", sys.executable, "-S", "-c", script.format(compiled("execs")))
+    assert (done.returncode, sentences(done)) == (0, [])
+
+
+def test_programs_that_run_without_the_meter_are_named_once_each(compiled):
+    execs, static = compiled("execs"), compiled("static")
+    script = f"cd {static.parent}; ./static; {execs}; env -i {execs}; ./static; env -i {execs}; /no/such; exec ./static"
+    done = heap("--", "sh", "-c", script)
+    said = [f"{static} (3 times) {STATIC}", f"{execs} (2 times) {CLEARED}"]
+    assert sorted(sentences(done)) == sorted(f"{one}; the figures are without it" for one in said)
+    assert done.returncode == 4, "of the command"
+
+
+def test_a_command_with_another_environment_is_a_sentence(compiled):
+    done = heap("--", "env", "-i", compiled("execs"))
+    assert done.returncode == 125
+    assert sentences(done) == [f"{compiled('execs')} {CLEARED}; the figures are without it"]
+
+
+def test_what_runs_on_without_the_meter_is_a_sentence(compiled):
+    """A raw clone and exec, which no function of the C library sees."""
+    script = (
+        "import ctypes, os, time; libc = ctypes.CDLL(None)\n"
+        "path, words = b'/bin/sleep', (ctypes.c_char_p * 3)(b'sleep', b'5')\n"
+        "pid = os.fork() or libc.syscall(59, path, words, None)\n"
+        "time.sleep(0.2); print(pid)"
+    )
+    done = heap("--", sys.executable, "-S", "-c", script)
+    pid = int(done.stdout)
+    os.kill(pid, signal.SIGKILL)
+    assert (done.returncode, sentences(done)[0]) == (125, f"still running, and not under the heap meter: {pid}")
+
+
+def test_an_exec_that_fails_is_none():
+    script = "import os\ntry: os.execv('/no/such', ['x'])\nexcept OSError: pass"
+    done = heap("--", sys.executable, "-S", "-c", script)
+    assert (done.returncode, sentences(done)) == (0, [])
+
+
+OWN = "own_malloc has a malloc of its own, which the heap meter does not see: what it allocates is not counted"
+BESIDES = "besides has an allocator besides malloc (mimalloc): what it allocates with that is not counted"
+
+
+@pytest.mark.parametrize(("name", "sentence"), [("own_malloc", OWN), ("besides", BESIDES)])
+def test_an_allocator_of_the_programs_own_is_a_sentence(compiled, name, sentence):
+    for command in ([compiled(name)], ["sh", "-c", f"{compiled(name)}; {compiled(name)}"]):
+        done = heap("--", *command)
+        assert (done.returncode, sentences(done)) == (125, [sentence])
+
+
+def test_a_running_program_with_a_malloc_of_its_own_is_a_sentence(compiled):
+    variables = os.environ | {"LD_PRELOAD": str(METER)}
+    with subprocess.Popen([compiled("own_malloc"), "wait"], env=variables, stdin=subprocess.PIPE) as process:
+        page = Path(f"/dev/shm/heapmeter.{process.pid}")
+        while not page.exists() or not page.stat().st_size:
+            time.sleep(0.01)
+        done = heap("--once", process.pid)
+        process.communicate()
+    page.unlink()
+    assert (done.returncode, sentences(done)) == (1, [OWN])
 
 
 def test_a_static_program_is_told_of(folder):

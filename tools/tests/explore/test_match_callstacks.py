@@ -76,6 +76,19 @@ def test_a_clients_memory_is_never_joined_with_a_servers():
     assert joined(mine, yours) == joined((*inner, *CLIENT), (*inner, *SERVER)) == ["not joined"] * 2
 
 
+def test_frames_without_a_name_are_joined_by_their_offset_first():
+    def stack(address, is_absolute):
+        return (Frame(None, None, None, "/lib/libssl.so.3", address, is_absolute), *SERVER)
+
+    for is_absolute, stages in {
+        False: [("server", "name, file and line", 8, 8), ("server", "module only", 3, 5)],
+        True: [("server", "module only", 11, 13)],
+    }.items():
+        old = profile({stack(0x10, is_absolute): 8, stack(0x20, is_absolute): 3})
+        new = profile({stack(0x10, is_absolute): 8, stack(0x30, is_absolute): 5})
+        assert sorted(rows(compare(old, new)), reverse=True) == sorted(stages, reverse=True)
+
+
 def test_frames_without_a_name_are_joined_by_their_module_only_and_it_is_said():
     def stack(module, address):
         return (Frame(None, None, None, module, address), *SERVER)

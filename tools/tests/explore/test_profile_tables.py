@@ -11,7 +11,7 @@ from tlsmem.explore.profile_tables import by_phase, sizes, summary
 from tlsmem.explore.short_function_names import short
 from tlsmem.explore.top_sites import top_sites_table
 from tlsmem.profile.frames import Frame
-from tlsmem.profile.heap_profile import CallstackTree, LiveHeap, Moment, Profile, sum_live
+from tlsmem.profile.heap_profile import END, PEAK, CallstackTree, LiveHeap, Moment, Profile, sum_live
 from tlsmem.schema.roles import OWNERS
 from tlsmem.tables.table import Table
 
@@ -178,6 +178,16 @@ def test_a_summary():
         "runtime": "1.2 s",
         "moments": "contexts, sessions, peak, end",
     }
+
+
+def test_what_is_live_at_the_end_is_without_suppressions_and_it_is_said():
+    """Of heaptrack's files alone: the other tools have none."""
+    said = "Suppressions are off"
+    one = handmade.profile()
+    assert said in summary(one).caption and said in top_sites_table(one, END).caption
+    assert said not in top_sites_table(one, PEAK).caption
+    one.tool = "massif"
+    assert said not in summary(one).caption and said not in top_sites_table(one, END).caption
 
 
 def test_sizes_are_powers_of_two():

@@ -68,7 +68,9 @@ def test_pages_of_the_dead_are_swept_and_nothing_else(tmp_path):
     os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
     kept = {f"heapmeter.{os.getpid()}": page(os.getpid()), "heapmeter.1234567": page(1234566)}
     kept |= {"heapmeter.99999999": page(99999999, magic=1), "heapmeter.99999998": page(99999998) + b"more"}
+    kept |= {"heapmeter.1234567.1": page(1234566), f"heapmeter.{os.getpid()}.1": page(os.getpid())}
     swept = {f"heapmeter.{dead.pid}": page(dead.pid), "heapmeter.99999997": page(99999997)}
+    swept |= {"heapmeter.99999997.5000000000": page(99999997)}  # set aside at an exec
     for name, content in (kept | swept).items():
         (tmp_path / name).write_bytes(content)
     heap_page.remove_stale_pages(tmp_path)

@@ -1,9 +1,12 @@
 """Measure the heap of any program: run a command and all that it starts under the heap meter, or follow a process.
 
-Reports show the bytes and blocks that each program requested: live, at the peak, and in all. You can follow only a
-process that was started under the meter: `tools/heap.py -- COMMAND`. With a command, signals are passed on to it, and
-the exit status is the command's (128 + the signal's number if a signal ended it). The command runs to its end even if
-nobody reads the reports.
+PID must be a process that `tools/heap.py -- COMMAND` started, or one of its children: the meter is a library that is
+loaded when a program starts, and cannot be attached later. Reports show the bytes and blocks that each program
+requested: live, at the peak, and in all. A program that replaces itself by exec has a row before and after.
+With a command, signals are passed on to it, and the exit status is the command's (128 + the signal's number if a signal
+ended it). The command runs to its end even if nobody reads the reports. If the command exits with 0 but a part of it
+was not counted, the exit status is 125 and a sentence names the part: a program that is statically linked, was started
+without LD_PRELOAD (`env -i`), or has an allocator of its own.
 """
 
 import argparse
@@ -15,7 +18,7 @@ from tlsmem.config.option_parser import CommandParser, make_parser
 EXAMPLES = """examples:
   tools/heap.py -- nginx -g 'daemon off;'     run it under the meter; what the meter says goes to stderr
   tools/heap.py --json --out heap.ndjson -- sh -c 'make | tail'
-  tools/heap.py 1234                          process 1234, started under the meter, and its children
+  tools/heap.py 1234                          process 1234, which was started by one of the two above, and its children
   tools/heap.py --once 1234                   as it is now"""
 
 

@@ -119,20 +119,26 @@ def attach(given: argparse.Namespace, out: Listener) -> int:
         watch.run(ended)
     watch.summary()
     out.flush()
-    return int(lost(watch.tree) or out.gone is not None)
+    omissions = list(heap_process.own_allocators(watch.tree, heap_process.program_files(watch.tree)))
+    for sentence in omissions:
+        tell(sentence)
+    return int(lost(watch.tree) or bool(omissions) or out.gone is not None)
 
 
 def follow(given: argparse.Namespace, out: Listener) -> int:
-    """Until the command has ended; what it leaves running stays under the meter."""
+    """Until the command has ended; what it leaves running stays under the meter. The command's exit status, or UNSEEN
+    where it is 0 and something was not counted."""
     command = heap_process.MeteredCommand(given.command)
     watch = TreeWatcher(command.tree, given, out)
     watch.run(command.ended)
+    command.settle()
     watch.summary()
-    command.tree.remove_pages()
-    for sentence in command.remarks():
+    omissions = command.omissions()
+    command.close()
+    for sentence in (*omissions, *command.remarks()):
         tell(sentence)
-    lost(command.tree)
-    return command.status
+    damaged = lost(command.tree)
+    return command.status or heap_process.UNSEEN * (damaged or bool(omissions))
 
 
 def lost(tree: ProcessTree) -> bool:

@@ -13,6 +13,7 @@ from tlsmem.tables.table import Cell, Column, Table, missing_cell, text_cell
 ROWS = 40  # the largest by peak; the others share a row
 QUANTITIES = ("live", "peak", "cumulative")
 CAPTION = "Requested bytes and blocks: live now or at the end, at the peak, and in all since the program began."
+STONES = "{:,} between fork and exec"
 INHERITED = (
     "of these {bytes:,} B in {blocks:,} blocks were the parent's at the fork; they are not in its cumulative ones"
 )
@@ -52,9 +53,14 @@ def fields(program: MeteredProgram) -> dict[str, int | str]:
 
 
 def sums(programs: Iterable[MeteredProgram]) -> dict[str, int]:
-    totals = [program.page.total for program in programs]
-    names = [f"{kind}_{unit}" for kind in ("live", "cumulative") for unit in ("bytes", "blocks")]
-    return {field: sum(getattr(total, field) for total in totals) for field in names}
+    """What is live between a fork and an exec is the parent's, and counts there."""
+    programs = list(programs)
+    parts = {"live": [one for one in programs if not one.was_stepping_stone], "cumulative": programs}
+    return {
+        f"{kind}_{unit}": sum(getattr(one.page.total, f"{kind}_{unit}") for one in parts[kind])
+        for kind in parts
+        for unit in ("bytes", "blocks")
+    }
 
 
 def table(title: str, programs: list[MeteredProgram]) -> Table:
@@ -62,12 +68,16 @@ def table(title: str, programs: list[MeteredProgram]) -> Table:
     columns.append(Column("threads", "threads"))
     for kind in QUANTITIES:
         columns += [Column(f"{kind}_bytes", f"{kind} B"), Column(f"{kind}_blocks", "blocks")]
-    largest = sorted(programs, key=lambda program: -program.page.total.peak_bytes)[:ROWS]
-    shown = [program for program in programs if program in largest]  # in the order of being seen
+    proper = [program for program in programs if not program.was_stepping_stone]
+    largest = sorted(proper, key=lambda program: -program.page.total.peak_bytes)[:ROWS]
+    shown = [program for program in proper if program in largest]  # in the order of being seen
     rows = [row(program) for program in shown]
-    if len(shown) < len(programs):
-        rest = [program for program in programs if program not in largest]
+    if len(shown) < len(proper):
+        rest = [program for program in proper if program not in largest]
         rows.append(row_of_sums(f"{len(rest):,} smaller ones", rest))
+    if len(proper) < len(programs):
+        stones = [program for program in programs if program.was_stepping_stone]
+        rows.append(row_of_sums(STONES.format(len(stones)), stones))
     if len(programs) > 1:
         rows.append(row_of_sums("all", programs))
     return Table("heap", title, CAPTION, columns, rows)

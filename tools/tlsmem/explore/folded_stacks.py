@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tlsmem.base.printable import printable_text
 from tlsmem.explore import profile_selection
 from tlsmem.explore.profile_selection import Pattern
-from tlsmem.profile.frames import Frame, Owner
+from tlsmem.profile.frames import Frame, Owner, format_place
 from tlsmem.profile.heap_profile import Profile
 from tlsmem.tables import render
 
@@ -30,7 +30,7 @@ def folded(
 
 def frame_label(frame: Frame) -> str:
     """A name that neither ends a frame nor a line, nor looks like the number that does."""
-    text = frame.function or f"{(frame.module or '?').rpartition('/')[2]}+{frame.address or 0:#x}"
+    text = frame.function or format_place((frame.module or "?").rpartition("/")[2], frame)
     text = printable_text(" ".join(text.replace(";", ":").split())) or "?"
     return re.sub(r" (?=[0-9.]+$)", "_", text)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tlsmem.base.printable import printable_text
-from tlsmem.explore import profile_selection
+from tlsmem.explore import profile_selection, top_sites
 from tlsmem.explore.top_sites import HOW_MANY, ROWS, format_held, per_session_cell, share, top_sites_table
 from tlsmem.profile.frames import Owner
 from tlsmem.profile.heap_profile import BASE, END, PEAK, LiveHeap, Moment, Profile, sum_live
@@ -45,6 +45,7 @@ def summary(profile: Profile, sessions: int | None = None) -> Table:
     """One row for each thing that is known; the value is in bytes, seconds or a share."""
     columns = [Column("what", "", left=True), Column("value", "", left=True)]
     about = f"A profile by {profile_selection.describe_tool(profile)}. Bytes are those that the program asked for."
+    about += f" {top_sites.NO_SUPPRESSIONS}" if profile.tool == "heaptrack" else ""
     return Table("summary", title(profile), about, columns, list(facts(profile, sessions)))
 
 

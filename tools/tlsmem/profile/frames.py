@@ -30,13 +30,15 @@ ALLOCATOR = re.compile("|".join(f"(?:{one})" for one in ALLOCATORS))
 
 class Frame(NamedTuple):
     """One function of a call stack. None: not known. `function` is demangled, without a hash; `file` begins at its
-    package, or at the root of the repository; `address` is as the tool has it, in the module or absolute."""
+    package, or at the root of the repository; `address` counts from where the module begins, unless `is_absolute` says
+    that it is one of that run, and another in the next."""
 
     function: str | None
     file: str | None
     line: int | None
     module: str | None
     address: int | None
+    is_absolute: bool = False
 
     def __str__(self) -> str:
         return format_frame(self)
@@ -47,8 +49,15 @@ def format_frame(frame: Frame, whole: bool = False) -> str:
     file = frame.file if whole or not frame.file else frame.file.rpartition("/")[2]
     module = frame.module or "?"
     at = module if whole else module.rpartition("/")[2]
-    where = f"{file}:{frame.line}" if file and frame.line else file or f"{at}+{frame.address or 0:#x}"
+    where = f"{file}:{frame.line}" if file and frame.line else file or format_place(at, frame)
     return f"{frame.function or '?'} ({where})"
+
+
+def format_place(module: str, frame: Frame) -> str:
+    """`module+0x1234`, which addr2line finds in the module's file; or an address that means nothing after that run."""
+    if frame.is_absolute:
+        return module if frame.function else f"{module} at {frame.address or 0:#x} of that run"
+    return f"{module}+{frame.address or 0:#x}"
 
 
 def is_allocator_frame(frame: Frame) -> bool:

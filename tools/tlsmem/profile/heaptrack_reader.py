@@ -3,6 +3,7 @@
 In memory are the file's tables, which do not grow with the length of the run, a row of block counts per mark, and a
 block of lines."""
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from tlsmem.profile.heaptrack_tables import AddressPlace, HeaptrackTables
 MARK = "meter_mark"  # of memtest/meter.c
 LONGEST_LINE = 1 << 20
 BLOCK = 1 << 18  # bytes that are read at once: the arrays of their lines fit into a processor's cache
+LIBSTDCXX, POOL_BYTES = "libstdc++.so", 72_704  # of its pool for exceptions, which it allocates as it is loaded
+EMERGENCY_POOL = "emergency pool of libstdc++, which heaptrack loads"
 NOTHING = "heaptrack recorded nothing: the program has a malloc of its own, or started another that does its work"
 NO_HEAPTRACK = "no heaptrack file, or cut off before anything is allocated"
 
@@ -84,6 +87,17 @@ def name_stacks(tables: HeaptrackTables) -> tuple[CallstackTree, str | None]:
     stacks.nodes = tables.stacks
     stacks.places[1:] = [frames_of(place, tables.strings, names, files) for place in tables.places[1:]]
     return stacks, mangled
+
+
+def name_emergency_pool(found: Profile) -> None:
+    """Give the code of libstdc++ that allocates it a name, where it has none."""
+    for stack, totals in (found.allocated or {}).items():
+        place, _ = found.stacks.nodes[stack]
+        frame = found.stacks.places[place][0] if place else None
+        if frame is None or frame.function or totals.bytes != totals.blocks * POOL_BYTES:
+            continue
+        if posixpath.basename(frame.module or "").startswith(LIBSTDCXX):
+            found.stacks.places[place] = (frame._replace(function=EMERGENCY_POOL),)
 
 
 def frames_of(

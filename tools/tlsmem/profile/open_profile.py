@@ -51,8 +51,10 @@ def open_profile(
 
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
+    from tlsmem.profile import module_offsets
+
     if start.startswith(HEAPTRACK):
-        found = read_heaptrack(file, progress)
+        return check_content(file, read_heaptrack(file, progress))
     elif start.startswith(MASSIF):
         from tlsmem.profile import massif_reader
 
@@ -67,6 +69,11 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
         raise Unreadable(dhat_reader.describe_call_trees(file))
     else:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
+    module_offsets.relate_to_modules(found.stacks)
+    return check_content(file, found)
+
+
+def check_content(file: Path, found: Profile) -> Profile:
     if not any(moment.live for moment in found.moments.values()) and not found.allocated:
         raise Unreadable(f"{file}: an empty profile: {profiler_name(found.tool)} saw nothing that was allocated")
     return found
@@ -76,9 +83,11 @@ def read_heaptrack(file: Path, progress: Progress | None) -> Profile:
     """From the cache, where it is there: these files are the ones that take long to read."""
     if cached := profile_cache.load(file):
         return cached
-    from tlsmem.profile import heaptrack_reader
+    from tlsmem.profile import heaptrack_reader, module_offsets
 
     found = heaptrack_reader.read_profile(file, progress)
+    module_offsets.relate_to_modules(found.stacks)
+    heaptrack_reader.name_emergency_pool(found)
     profile_cache.store(file, found)
     return found
 

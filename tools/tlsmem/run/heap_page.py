@@ -4,11 +4,13 @@ docs/reference/records.md has the layout."""
 
 import contextlib
 import os
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
 PAGES_FOLDER = Path("/dev/shm")
+NAME = re.compile(r"heapmeter\.([0-9]+)(?:\.[0-9]+)?")
 PAGE_MAGIC, PAGE_BYTES, PARENT_AT = 0x3152544D50414548, 4096, 3376  # as in docs/reference/records.md
 
 
@@ -27,7 +29,7 @@ def dead(page: Path) -> bool:
         return False
     content = page.read_bytes()
     (magic, pid), (parent,) = struct.unpack_from("=QI", content), struct.unpack_from("=I", content, PARENT_AT)
-    return magic == PAGE_MAGIC and page.suffix == f".{pid}" and not is_alive(pid) and not is_alive(parent)
+    return magic == PAGE_MAGIC and process_of(page.name) == pid and not is_alive(pid) and not is_alive(parent)
 
 
 def is_alive(pid: int) -> bool:
@@ -42,7 +44,7 @@ ROLES = ("untagged", "client", "server", "client_context", "server_context", "to
 HEAD = struct.Struct("=QII")  # magic, process id, index of the phase
 COUNTS = struct.Struct("=6q")  # signed: a child that was forked while others counted may be a little below nought
 NAMES_AT, NAME_BYTES = 304, 16
-TAIL = struct.Struct("=I20s4q")  # parent, program, inherited
+TAIL = struct.Struct("=I20s4q8xI4xQ")  # parent, program, inherited, own malloc, made
 TAIL_AT = 3376
 
 
@@ -80,6 +82,8 @@ class Page:
     phase: str
     roles: dict[str, PageCounts]
     inherited: InheritedCounts
+    own_malloc: bool = False  # the program's allocations pass the meter by
+    made: int = 0  # nanoseconds of the clock that counts from the start of the system
 
     @property
     def total(self) -> PageCounts:
@@ -94,6 +98,13 @@ def page_path(pid: int) -> Path:
     return PAGES_FOLDER / f"heapmeter.{pid}"
 
 
+def process_of(name: str) -> int | None:
+    """The process whose page has this name: `heapmeter.PID`, or with a moment behind it where an exec replaced the
+    program that the page is of. None: it is no page's name."""
+    named = NAME.fullmatch(name)
+    return int(named[1]) if named else None
+
+
 def parse(content: bytes) -> Page:
     """Foreign when it is something else."""
     if len(content) != PAGE_BYTES:
@@ -102,11 +113,10 @@ def parse(content: bytes) -> Page:
     if magic != PAGE_MAGIC:
         raise NotHeapPage("it begins with another magic number")
     counts = (PageCounts(*COUNTS.unpack_from(content, HEAD.size + at * COUNTS.size)) for at in range(len(ROLES)))
-    parent, program, *inherited = TAIL.unpack_from(content, TAIL_AT)
+    parent, program, *inherited, own_malloc, made = TAIL.unpack_from(content, TAIL_AT)
     name = content[NAMES_AT + phase * NAME_BYTES :][:NAME_BYTES]
-    return Page(
-        pid, parent, text(program), text(name), dict(zip(ROLES, counts, strict=True)), InheritedCounts(*inherited)
-    )
+    roles = dict(zip(ROLES, counts, strict=True))
+    return Page(pid, parent, text(program), text(name), roles, InheritedCounts(*inherited), bool(own_malloc), made)
 
 
 def text(field: bytes) -> str:
@@ -120,10 +130,10 @@ class OpenPage:
     The counters change while they are read, each by itself: a reading is within what the threads did meanwhile, and
     exact when the process is at rest or has ended."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, path: Path | None = None) -> None:
         """OSError when it is not there or not ours to read; Foreign when it is something else."""
         self.pid = pid
-        self.descriptor = os.open(page_path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        self.descriptor = os.open(path or page_path(pid), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             self.inode = os.fstat(self.descriptor).st_ino
             self.first = self.read()

@@ -3,21 +3,24 @@
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tlsmem.run import heap_page, heap_tree
 from tlsmem.run.preload import HEAP_METER, ROOT
+from tlsmem.run.program_file import NO_PRELOAD, own_allocator, why_unmetered
+from tlsmem.run.program_list import VARIABLE, ProgramList, UnmeteredPrograms
 
 PR_SET_CHILD_SUBREAPER = 36
 SI_KERNEL = 0x80  # a terminal's own signals: its foreground processes have got them already
 PASSED = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 SIGNALS = PASSED | {signal.SIGCHLD}
-NO_PRELOAD = "a program that is statically linked, set-user-ID or of another architecture ignores LD_PRELOAD"
+ON_THE_WAY_S, SETTLE_S = 2.0, 0.01  # a program that is being loaded has this long to make its page; looked at so often
+UNSEEN = 125  # exit status, as of other programs that run commands, where a part of the command was not counted
 
 
 class MeteredCommand:
@@ -28,17 +31,24 @@ class MeteredCommand:
     def __init__(self, words: list[str]) -> None:
         self.words, self.status = words, 0
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        preload = preload_value()
+        try:
+            self.list = ProgramList()
+        except OSError as error:
+            sys.exit(f"memtest: {heap_page.PAGES_FOLDER}: {error.strerror}")
         before, mask = heap_tree.list_pages(), signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             process = subprocess.Popen(
                 words,
-                env=os.environ | {"LD_PRELOAD": preload_value()},
+                env=os.environ | {"LD_PRELOAD": preload, VARIABLE: str(self.list.path)},
                 preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),
             )
         except OSError as error:
+            self.list.remove()
             sys.exit(f"memtest: {words[0]}: {error.strerror}")
         self.pid, process.returncode = process.pid, 0  # it is we who wait for it
-        self.tree = heap_tree.ProcessTree(process.pid, before)
+        self.tree = heap_tree.ProcessTree(process.pid, before, reaper=os.getpid())
+        self.found, self.unseen = UnmeteredPrograms(), set[int]()
 
     def ended(self, info: signal.struct_siginfo | None) -> bool:
         """After a signal (None: after a while): passes it on, or buries those that have ended."""
@@ -52,11 +62,43 @@ class MeteredCommand:
                     self.status, ended = (code if code >= 0 else 128 - code), True
         return ended
 
+    def settle(self) -> None:
+        """Waits until what the command leaves running is under the meter, or is known to run without."""
+        until = time.monotonic() + ON_THE_WAY_S
+        while True:
+            self.tree.poll()
+            self.found = self.list.read()
+            self.unseen = self.find_unmetered()
+            explained = {note.pid: why_unmetered(note.path, note.is_preloaded) for note in self.found.notes}
+            loading = {pid for pid in self.unseen if explained.get(pid, NO_PRELOAD) == NO_PRELOAD}
+            self.unseen -= explained.keys()
+            if not loading or time.monotonic() >= until:
+                return
+            time.sleep(SETTLE_S)
+
+    def find_unmetered(self) -> set[int]:
+        """What of the command runs, and not under the meter, whatever it was before."""
+        living = heap_tree.descendants(os.getpid())
+        return {pid for pid in living if pid not in self.tree.current or not heap_tree.has_meter(pid)}
+
+    def omissions(self) -> list[str]:
+        """Sentences that say what the figures are without, once it is settled."""
+        started = any(program.page.pid == self.pid for program in self.tree.programs)
+        command = self.words[0]
+        said = [] if started else [f"{command} was never under the heap meter: {why_unmetered(command)}"]
+        said += [*self.found.describe(), *own_allocators(self.tree, self.found.files)]
+        if self.unseen:
+            said += [f"still running, and not under the heap meter: {' '.join(map(str, sorted(self.unseen)))}"]
+        return said
+
+    def close(self) -> None:
+        """Removes what was there for the command alone; what still runs keeps its pages."""
+        self.list.remove()
+        self.tree.remove_pages()
+
     def remarks(self) -> Iterator[str]:
-        """What a reader of the summary must know."""
-        if not any(program.page.pid == self.pid for program in self.tree.programs):
-            yield f"{self.words[0]} was never under the heap meter: {reason(self.words[0])}"
-        if left := sorted(self.tree.current):
+        """What else a reader of the summary must know."""
+        if left := sorted(self.tree.current.keys() - self.unseen):
             numbers = " ".join(map(str, left))
             yield f"still running, and under the meter: {numbers} (tools/heap.py {left[0]} goes on watching)"
 
@@ -68,18 +110,22 @@ def preload_value() -> str:
     return " ".join(filter(None, (str(meter), os.environ.get("LD_PRELOAD"))))
 
 
-def reason(command: str) -> str:
-    """Why the loader did not take the meter along, as far as the file tells."""
-    try:
-        file = Path(shutil.which(command) or command)
-        mode, head = file.stat().st_mode, file.read_bytes()
-    except OSError:
-        return NO_PRELOAD
-    if mode & 0o6000:
-        return "it is set-user-ID or set-group-ID, and the loader then ignores LD_PRELOAD"
-    if head[:5] == b"\x7fELF\x02" and b"ld-linux" not in head[:8192] and b"ld-musl" not in head[:8192]:
-        return "it is statically linked, and LD_PRELOAD is the dynamic loader's"
-    return NO_PRELOAD
+def program_files(tree: heap_tree.ProcessTree) -> Iterator[str]:
+    """Of those that run."""
+    for pid in tree.current:
+        with contextlib.suppress(OSError):
+            yield os.readlink(f"/proc/{pid}/exe")
+
+
+def own_allocators(tree: heap_tree.ProcessTree, files: Iterable[str]) -> Iterator[str]:
+    """A sentence for each program whose allocations pass the meter by, all of them or some."""
+    named = dict.fromkeys(program.page.program for program in tree.programs if program.page.own_malloc)
+    for name in named:
+        yield f"{name} has a malloc of its own, which the heap meter does not see: what it allocates is not counted"
+    for file in map(Path, files):
+        own = None if file.name in named else own_allocator(file)
+        if own:
+            yield f"{file.name} has an allocator besides malloc ({own}): what it allocates with that is not counted"
 
 
 def attach_tree(pid: int) -> heap_tree.ProcessTree:

@@ -1,17 +1,18 @@
 """A process and its descendants as the heap meter's pages show them: who belongs, who runs, who has ended.
 
-One process is several programs when it execs: each has a page of its own, which takes the place of the one before. A
-program that was replaced before anybody looked (the moment between fork and exec) is not seen."""
+One process is several programs when it execs: each has a page of its own, which takes the place of the one before.
+Under a command of heap.py that one is set aside under another name, so that none is missed, however short it was."""
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tlsmem.run import heap_page
 from tlsmem.run.heap_page import NotHeapPage, Page
 
+PageKey = tuple[int, int]  # process id and inode: of one page for as long as it is there
 RUNNING, ENDED, REPLACED = "running", "ended", "replaced"  # replaced: by exec, in the same process
 LOST = "lost"  # its page was no page any more when it was last read
 
@@ -39,23 +40,31 @@ class MeteredProgram:
     def forked(self) -> bool:
         return self.page.inherited.cumulative_blocks > 0
 
+    @property
+    def was_stepping_stone(self) -> bool:
+        """What a process is between its fork and its exec: a copy of its parent."""
+        return self.forked and self.state == REPLACED
+
 
 @dataclass
 class ProcessTree:
     """`root` and its descendants, as far as their pages are not among those that are settled from the start."""
 
     root: int
-    settled: set[tuple[int, int]] = field(default_factory=set)  # process id and inode: known, or not of this tree
+    settled: set[PageKey] = field(default_factory=set)  # known, or not of this tree
     programs: list[MeteredProgram] = field(default_factory=list)  # in the order of being seen
     current: dict[int, MeteredProgram] = field(default_factory=dict)  # by process, those that run
+    by_process: dict[int, list[MeteredProgram]] = field(default_factory=dict)
+    reaper: int | None = None  # the parent that orphans of the tree get, if no other processes have it
 
     def poll(self) -> None:
         """Reads all pages of the tree, new ones too."""
-        new = dict(opened(list_pages() - self.settled))
+        pages = find_pages()
+        new = dict(opened({key: path for key, path in pages.items() if key not in self.settled}))
         self.settled |= new.keys()
         while joining := [key for key, page in new.items() if self.descends(page)]:
-            for key in joining:
-                self.join(new.pop(key))
+            for key in sorted(joining, key=lambda key: new[key].first.made):
+                self.join(new.pop(key), is_aside(pages[key]))
         for page in new.values():
             page.close()
         for pid, program in list(self.current.items()):
@@ -66,40 +75,62 @@ class ProcessTree:
     def descends(self, page: heap_page.OpenPage) -> bool:
         """By what its page says, which outlives it; else by a living chain of parents, of which some have no page."""
         said = page.first
-        members = {self.root} | {program.page.pid for program in self.programs}
-        if said.pid == self.root or said.parent in members:
+        members = {self.root, self.reaper} | {program.page.pid for program in self.programs}
+        if said.pid in members or said.parent in members:
             return True
         ancestor = parent(said.pid)
         while ancestor > 1 and ancestor not in members:
             ancestor = parent(ancestor)
         return ancestor > 1
 
-    def join(self, page: heap_page.OpenPage) -> None:
-        program = MeteredProgram(page, page.first)
-        if before := self.current.get(program.page.pid):
-            before.update(REPLACED)
-        self.current[program.page.pid] = program
+    def join(self, page: heap_page.OpenPage, aside: bool = False) -> None:
+        """`aside`: another program has taken the place of this one already."""
+        program, pid = MeteredProgram(page, page.first), page.pid
+        of_process = self.by_process.setdefault(pid, [])
+        for before in (one for one in of_process if one.page.made < program.page.made):
+            if before.state == RUNNING:
+                before.update(REPLACED)
+            elif before.state == ENDED:  # as it seemed, while the other was not known yet
+                before.state = REPLACED
+        if aside or any(one.page.made > program.page.made for one in of_process):
+            program.update(REPLACED)
+        else:
+            self.current[pid] = program
+        of_process.append(program)
         self.programs.append(program)
 
     def remove_pages(self) -> None:
         """Of those that have ended."""
-        for program in self.programs:
-            if program.page.pid not in self.current:
-                heap_page.page_path(program.page.pid).unlink(missing_ok=True)
+        ended = {(program.page.pid, program.open.inode) for program in self.programs if program.state != RUNNING}
+        for key, path in find_pages().items():
+            if key in ended or (is_aside(path) and key[0] in self.by_process):
+                path.unlink(missing_ok=True)
 
 
-def list_pages() -> set[tuple[int, int]]:
-    """Process id and inode of every page there is."""
+def find_pages() -> dict[PageKey, Path]:
+    """Where each page lies."""
     with os.scandir(heap_page.PAGES_FOLDER) as entries:
-        named = [(entry.name.partition("heapmeter.")[2], entry) for entry in entries]
-        return {(int(pid), entry.inode()) for pid, entry in named if pid.isdecimal()}
+        named = [(heap_page.process_of(entry.name), entry.inode(), Path(entry.path)) for entry in entries]
+    return {(pid, inode): path for pid, inode, path in named if pid is not None}
 
 
-def opened(keys: Iterable[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], heap_page.OpenPage]]:
+def list_pages() -> set[PageKey]:
+    return set(find_pages())
+
+
+def is_aside(path: Path) -> bool:
+    return path.name.count(".") > 1
+
+
+def opened(pages: Mapping[PageKey, Path]) -> Iterator[tuple[PageKey, heap_page.OpenPage]]:
     """Those that can be read; the others are gone, another user's, or not written yet: perhaps the next time."""
-    for key in sorted(keys):
+    for (pid, inode), path in pages.items():
         with contextlib.suppress(OSError, NotHeapPage):
-            yield key, heap_page.OpenPage(key[0])
+            page = heap_page.OpenPage(pid, path)
+            if page.inode == inode:
+                yield (pid, inode), page
+            else:  # an exec has put another in its place meanwhile
+                page.close()
 
 
 def stat(pid: int) -> list[str]:
@@ -112,6 +143,23 @@ def stat(pid: int) -> list[str]:
 
 def parent(pid: int) -> int:
     return int((stat(pid) or "00")[1])
+
+
+def descendants(ancestor: int) -> set[int]:
+    """Those that live."""
+    parents = {int(name): parent(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
+    found, newest = set[int](), {ancestor}
+    while newest := {pid for pid, before in parents.items() if before in newest and heap_page.is_alive(pid)} - found:
+        found |= newest
+    return found
+
+
+def has_meter(pid: int) -> bool:
+    """Whether the meter is in its memory; of a process that we may not look into, or that is gone, we believe it."""
+    try:
+        return "libheapmeter.so" in Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return True
 
 
 def threads(pid: int) -> int:

@@ -67,11 +67,23 @@ def group_by_key(
 
 
 def worsen_stage(stage: Stage, stacks: Iterable[LiveCallstack]) -> Stage:
-    """The stage, or a worse one: a frame without a name was compared by its module alone."""
+    """The stage, or a worse one: a frame without a name was compared by its module alone, but in the first stage."""
     inner = [frames_from_driver(frames) for frames, _ in stacks]
     if not all(inner):
         return "no call stack"
-    return "module only" if any(frame.function is None for frames in inner for frame in frames) else stage
+    if any(not is_placed(frame, stage) for frames in inner for frame in frames):
+        return "module only"
+    return stage
+
+
+def is_placed(frame: Frame, stage: Stage) -> bool:
+    """Whether the stage compares more of it than its module."""
+    return frame.function is not None or (stage == STAGES[0] and offset(frame) is not None)
+
+
+def offset(frame: Frame) -> int | None:
+    """Of a frame without a name: where it is in its module, if that is known."""
+    return None if frame.function or frame.is_absolute else frame.address
 
 
 def frames_from_driver(frames: Sequence[Frame]) -> Sequence[Frame]:
@@ -105,7 +117,7 @@ def versionless_file(frame: Frame) -> str | None:
 
 @cache
 def place_key(frame: Frame) -> tuple[str, str | None, int | None]:
-    return versionless_name(frame), versionless_file(frame), frame.line if frame.function else None
+    return versionless_name(frame), versionless_file(frame), frame.line if frame.function else offset(frame)
 
 
 def line_key(frames: Sequence[Frame]) -> Hashable:

@@ -11,7 +11,7 @@ from tlsmem.explore.diff import match_callstacks
 from tlsmem.explore.diff.profile_diff import Diff
 from tlsmem.profile.buckets import rules
 from tlsmem.profile.buckets.sums import BucketSums
-from tlsmem.profile.frames import Frame, skip_allocators
+from tlsmem.profile.frames import Frame, format_place, skip_allocators
 from tlsmem.profile.heap_profile import LiveHeap, Profile, add_live
 
 ALL, SMALLER_SITES, UNKNOWN = "all", "(smaller sites)", "(no call stack)"
@@ -126,7 +126,7 @@ def frames_from_driver(frames: Sequence[Frame]) -> Iterable[Frame]:
 
 def function_key(frame: Frame) -> FunctionKey:
     module = (frame.module or "").rpartition("/")[2]
-    return frame.function or f"{module or '?'}+{frame.address or 0:#x}", frame.file or "", module
+    return frame.function or format_place(module or "?", frame), frame.file or "", module
 
 
 def versionless_key(frame: Frame) -> FunctionKey:
