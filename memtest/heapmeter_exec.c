@@ -59,12 +59,12 @@ static void real_find(void)
 
 bool programs_listed(void)
 {
-    return list && __atomic_load_n(&list->magic, __ATOMIC_RELAXED) == HEAPMETER_PROGRAMS_MAGIC;
+    return list;
 }
 
 void programs_note(uint32_t kind, uint32_t pid, uint32_t flags, const char *path)
 {
-    if (!programs_listed())
+    if (!list)
         return;
     size_t length = strnlen(path, PATH_BYTES - 1);
     uint64_t size = (sizeof(struct note) + length + 1 + 15) & ~(uint64_t)15;
@@ -105,7 +105,7 @@ void programs_open(void)
 void programs_note_start(void)
 {
     char path[PATH_BYTES];
-    if (!programs_listed())
+    if (!list)
         return;
     path_of_link("/proc/self/exe", path);
     programs_note(HEAPMETER_STARTED, getpid(), 0, path);
@@ -141,7 +141,7 @@ static uint32_t preload_flag(char *const *variables)
 static void exec_note(uint32_t kind, uint32_t pid, const char *path, char *const *variables)
 {
     char whole[PATH_BYTES];
-    if (!programs_listed())
+    if (!list)
         return;
     if (path[0] != '/' && strchr(path, '/') && getcwd(whole, sizeof whole / 2)) {
         size_t length = strlen(whole);

@@ -160,11 +160,46 @@ def test_an_orphan_is_counted_to_its_first_program(compiled):
     assert (status, ran) == (0, [500] * 3)
 
 
+def test_what_is_between_a_fork_and_an_exec_is_one_row_and_holds_nothing(compiled):
+    become = f"os.execv('{compiled('execs')}', ['execs'])"
+    script = f"import os; kept = bytes(100_000)\nfor _ in '12': os.fork() or {become}; os.wait()"
+    done = heap("--once", "--json", "--", sys.executable, "-S", "-c", script)
+    *programs, everything = (json.loads(line) for line in done.stderr.splitlines())
+    between = [one for one in programs if one["state"] == "replaced"]
+    assert len(between) == 2 and all(one["live_bytes"] >= one["inherited_bytes"] > 100_000 for one in between)
+    assert everything["live_bytes"] == sum(one["live_bytes"] for one in programs if one not in between)
+    assert everything["cumulative_bytes"] == sum(one["cumulative_bytes"] for one in programs)
+    lines = heap("--once", "--", sys.executable, "-S", "-c", script).stderr.splitlines()
+    assert len([line for line in lines if line.startswith("2 between fork and exec")]) == 1
+    assert len([line for line in lines if line.startswith("execs")]) == 2
+
+
+def test_what_goes_on_after_heap_py_sets_no_pages_aside(compiled):
+    """It can be followed as before, and leaves the page of its last program alone."""
+    done = heap(
+        "--once",
+        "--",
+        "sh",
+        "-c",
+        f"(sleep 0.5; exec {compiled('execs')} 3) & echo $!",
+    )
+    pid = int(done.stdout)
+    while heap_page.is_alive(pid):
+        time.sleep(0.02)
+    left = list(Path("/dev/shm").glob(f"heapmeter.{pid}*"))
+    counts = heap_page.OpenPage(pid).read().total
+    for path in left:
+        path.unlink()
+    assert [path.name for path in left] == [f"heapmeter.{pid}"]
+    assert (done.returncode, counts.cumulative_bytes) == (0, 500)
+
+
 def test_no_page_is_left_behind(family, compiled):
     _, programs = followed("sh", "-c", f"{family}; {compiled('execs')} 3 & wait")
     left = {path.name.split(".")[1] for path in Path("/dev/shm").glob("heapmeter.*")}
     assert len(programs) > 9 and not left & {str(one["pid"]) for one in programs}
-    assert not list(Path("/dev/shm").glob("heapmeter-programs.*"))
+    listed = heap("--once", "--", "sh", "-c", "test -s $HEAPMETER_PROGRAMS && echo $HEAPMETER_PROGRAMS").stdout.strip()
+    assert listed.startswith("/dev/shm/heapmeter-programs.") and not Path(listed).exists()
 
 
 def test_pages_of_the_dead_are_their_living_parents_to_remove():
@@ -253,6 +288,7 @@ def test_what_runs_on_without_the_meter_is_a_sentence(compiled):
     done = heap("--", sys.executable, "-S", "-c", script)
     pid = int(done.stdout)
     os.kill(pid, signal.SIGKILL)
+    heap_page.page_path(pid).unlink()
     assert (done.returncode, sentences(done)[0]) == (125, f"still running, and not under the heap meter: {pid}")
 
 

@@ -51,8 +51,6 @@ def open_profile(
 
 def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
     """Any program's."""
-    from tlsmem.profile import module_offsets
-
     if start.startswith(HEAPTRACK):
         return check_content(file, read_heaptrack(file, progress))
     elif start.startswith(MASSIF):
@@ -69,6 +67,8 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
         raise Unreadable(dhat_reader.describe_call_trees(file))
     else:
         raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
+    from tlsmem.profile import module_offsets
+
     module_offsets.relate_to_modules(found.stacks)
     return check_content(file, found)
 

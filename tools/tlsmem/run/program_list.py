@@ -3,7 +3,6 @@
 docs/reference/records.md has the layout. A program that the loader does not give the meter notes nothing: it is known
 by the note of the exec or the spawn before it, which nobody followed up."""
 
-import contextlib
 import os
 import struct
 import tempfile
@@ -98,9 +97,7 @@ class ProgramList:
             os.close(descriptor)
 
     def remove(self) -> None:
-        """Programs that go on running have it in their memory, and note nothing more there."""
-        with contextlib.suppress(OSError), self.path.open("r+b") as file:
-            file.write(HEAD.pack(0, 0))
+        """Programs that start from now on list nothing, and set no pages aside."""
         self.path.unlink(missing_ok=True)
 
     def read(self) -> UnmeteredPrograms:
