@@ -21,10 +21,10 @@ def refusal(capsys, options, goal="throughput"):
     [
         ({"SIZES": "16,x"}, "SIZES=x is not a whole number from 1 to 1,073,741,824"),
         ({"SIZES": "0"}, "SIZES=0 must be at least 1"),
-        ({"SIZES": "1073741825"}, "SIZES=1073741825 is too large; the most is 1073741824"),
-        ({"SIZES": ","}, "SIZES=, has no number; it takes whole numbers from 1 to 1,073,741,824"),
+        ({"SIZES": "1073741825"}, "SIZES=1073741825 is too large; the maximum is 1073741824"),
+        ({"SIZES": ","}, "SIZES=, has no number; it must be whole numbers from 1 to 1,073,741,824"),
         ({"THREADS": "1 0"}, "THREADS=0 must be at least 1"),
-        ({"THREADS": "257"}, "THREADS=257 is too large; the most is 256"),
+        ({"THREADS": "257"}, "THREADS=257 is too large; the maximum is 256"),
         ({"REPEATS": "0"}, "REPEATS=0 must be at least 1"),
         ({"SUITES": "tls13-rsa-aes256-id"}, "SUITES: tls13-rsa-aes256-id resumes sessions, which only the target "
          "handshake does; leave it out"),
