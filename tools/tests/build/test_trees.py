@@ -160,7 +160,7 @@ def test_a_tree_that_changes_while_it_is_copied_is_not_copied(clone, root):
         ("go@git:v1", "go: no tree of it can be built here: Go's crypto/tls is part of its toolchain"),
         ("libressl@git:v1", "its steps unpack a release's archive"),
         ("mbedtls@git:v1", "mbedtls@git:v1 is no tree of mbedtls: it has no include/mbedtls/build_info.h"),
-        ("openssl@3.5.6", "no stack openssl@3.5.6 among those of memtest/stacks.toml; did you mean openssl@3.5.7"),
+        ("openssl@3.5.6", "memtest/stacks.toml has no stack openssl@3.5.6; did you mean openssl@3.5.7"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(clone, root, text, said):

@@ -73,7 +73,7 @@ def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, scr
         ("compare.py", ["a", "b", "--by", "stakc", "x", "y"], "did you mean stack?"),
         ("compare_builds.py", ["--a=null@c"], "B= is missing"),
         ("compare_versions.py", ["--library=opnssl"], "did you mean openssl"),
-        ("inspect_heaptrack.py", ["profile", "--flamegraph=x.png"], "a flamegraph is a .svg"),
+        ("inspect_heaptrack.py", ["profile", "--flamegraph=x.png"], "a flamegraph file must end in .svg"),
         ("kernel_bytes.py", ["--pairs=0"], "argument --pairs: 0 is no whole number from 1 to 100000"),
         ("list_stacks.py", ["--stacks=opnssl@3.5.5"], "did you mean openssl@3.5.5"),
         ("measure.py", ["mem", "--suites=nosuch"], "no suite nosuch"),

@@ -318,12 +318,12 @@ def test_what_cannot_be_walked_is_one_sentence_before_anything_is_built(here, ar
         (
             ["--library", "openssl", "--versions", "3.4"],
             2,
-            "compare_versions: no release 3.4 of openssl; there are: 1.1.1w,",
+            "compare_versions: openssl has no release 3.4; it has: 1.1.1w,",
         ),
         (
             [RECORDED / "bearssl@0.6.jsonl", "--library", "o\x1b[31m"],
             1,
-            f"compare_versions: {RECORDED}/bearssl@0.6.jsonl: no releases of o?[31m; there are: ",
+            f"compare_versions: {RECORDED}/bearssl@0.6.jsonl: the library o?[31m has no releases; there are: ",
         ),
     ],
 )
@@ -342,7 +342,7 @@ def test_as_a_command_what_cannot_be_walked_is_the_same_sentence(here):
 
 def test_make_checks_the_library_before_anything_else():
     refused = ran("--goal", "compare-versions", "LIB=opensl", tool=ROOT / "tools/names.py")
-    assert refused.returncode == 2 and refused.stderr.startswith("memtest: LIB=opensl ")
+    assert refused.returncode == 2 and refused.stderr.startswith("memtest: LIB=opensl: ")
     assert "did you mean openssl" in refused.stderr
 
 

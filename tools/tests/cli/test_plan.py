@@ -94,7 +94,7 @@ def test_it_runs_as_a_process_and_says_sentences():
     done = subprocess.run(words, capture_output=True, text=True, cwd="/")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(
-        "plan: --suite: no suite tls13-rsa-aes in memtest/suites.toml; did you mean tls13-rsa-aes"
+        "plan: --suite: memtest/suites.toml has no suite tls13-rsa-aes; did you mean tls13-rsa-aes"
     )
 
 

@@ -72,7 +72,7 @@ SUITE = '[mine]\nprotocol = "TLSv1.3"\ncipher = "C"\ngroup = "G"\ncerts = "rsa-2
     ("text", "what"),
     [
         (SUITE + "tickts = 2\n", "[mine]: tickts: no such key"),
-        (SUITE + 'tickets = "2"\n', "[mine]: tickets: must be library, or how many"),
+        (SUITE + 'tickets = "2"\n', "[mine]: tickets: must be library, or a number"),
         (SUITE + 'auth = "client"\n', "[mine]: auth: Input should be 'server', 'mutual' or 'none'"),
         ('[mine]\nprotocol = "TLSv1.3"\n', "[mine]: cipher: Field required"),
         ("mine = 3\n", "[mine]: Input should be a valid dictionary"),
@@ -110,7 +110,7 @@ C = '["a@1"]\nharness = "c"\nlicence = "MIT"\n'
 RUST = C.replace('"c"', '"rust"')
 GO = C.replace('"c"', '"go"')
 SOURCE = f'["a@1".source]\ncrate = "a"\nversion = "1"\nsha256 = "{"0" * 64}"\ntree = "a"\n'
-THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
+THERE = "known: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ THERE = "there are: {source}, {cflags}, {maps}, {cc}, {cxx}, {uses}, {jobs}"
         ("stacks", C + f'driver = "a"\nsteps = [""]\n{SOURCE}', "steps.0: an empty command"),
         ("stacks", C + f'driver = "a"\nsteps = ["x \'"]\n{SOURCE}', "is not a command: No closing quotation"),
         ("stacks", C + f'driver = "a"\nsteps = ["x {{"]\n{SOURCE}', "'x {' is not a command: Single '{'"),
-        ("stacks", C + f'driver = "a"\nsteps = ["x {{job}}"]\n{SOURCE}', "filled in for {job}; " + THERE),
-        ("stacks", C + f'driver = "a"\nsteps = ["x {{}}"]\n{SOURCE}', "nothing is filled in for {}; " + THERE),
+        ("stacks", C + f'driver = "a"\nsteps = ["x {{job}}"]\n{SOURCE}', "unknown placeholder {job}; " + THERE),
+        ("stacks", C + f'driver = "a"\nsteps = ["x {{}}"]\n{SOURCE}', "unknown placeholder {}; " + THERE),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuse = []\n', "[a@1]: expect.refuse: no such key"),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nrefuses = [""]\n', "a suite to refuse has no words"),
         ("stacks", C + 'driver = "a"\n["a@1".expect]\nnot_sealed = ["des"]\n', "expect.not_sealed.0: Input should be"),
@@ -170,7 +170,7 @@ def campaign(keys: dict[str, str], **more: str) -> str:
         ("campaigns", campaign(HANDSHAKE, n="2"), "[mine]: n: no such key"),
         ("campaigns", campaign(HANDSHAKE, threads='"all"'), "[mine]: threads"),
         ("campaigns", campaign(TRANSFER, sizes='["16"]'), "[mine]: sizes.0: Input should be a valid integer"),
-        ("suites", SUITE + "tickets = 1.0\n", "[mine]: tickets: must be library, or how many"),
+        ("suites", SUITE + "tickets = 1.0\n", "[mine]: tickets: must be library, or a number"),
         ("stacks", C + 'driver = "d"\nsource = "x"\n', "[a@1]: source: Input should be a valid dictionary"),
         ("stacks", C + f'driver = "d"\n{SOURCE}sum = "x"\n', "[a@1]: source.sum: no such key"),
     ],

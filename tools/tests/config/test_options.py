@@ -83,14 +83,14 @@ def test_every_kind_says_what_it_takes(kind):
 @pytest.mark.parametrize(
     ("kind", "value", "said"),
     [
-        (Number(2, 10, even=True), "12", "X=12 is too large; the most is 10"),
+        (Number(2, 10, even=True), "12", "X=12 is too large; the maximum is 10"),
         (Number(0, 10, word="all"), "al", "X=al is not a whole number from 0 to 10, or all; did you mean all?"),
-        (Numbers(10), "1,11", "X=11 is too large; the most is 10"),
+        (Numbers(10), "1,11", "X=11 is too large; the maximum is 10"),
         (Flag(), "yes", "X=yes must be 0 or 1"),
-        (Names("allocator"), "zzz", "X: no allocator zzz among those of memtest/allocators.toml; there are: system, "),
-        (Names("suite"), "tls13-rsa-aes25", "X: no suite tls13-rsa-aes25 among those of memtest/suites.toml; did you"),
-        (Library(), "qqqq", "X=qqqq has no several releases in memtest/stacks.toml; there are: openssl, "),
-        (Build(), "openssl@path:~nobody-here/x", "X=openssl@path:~nobody-here/x: there is no ~nobody-here/x"),
+        (Names("allocator"), "zzz", "X: memtest/allocators.toml has no allocator zzz; there are: system, "),
+        (Names("suite"), "tls13-rsa-aes25", "X: memtest/suites.toml has no suite tls13-rsa-aes25; did you"),
+        (Library(), "qqqq", "X=qqqq: memtest/stacks.toml lists fewer than two releases of it; there are: openssl, "),
+        (Build(), "openssl@path:~nobody-here/x", "X=openssl@path:~nobody-here/x: ~nobody-here/x does not exist"),
     ],
 )
 def test_a_sentence_names_option_value_and_what_is_allowed(kind, value, said):

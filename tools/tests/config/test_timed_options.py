@@ -21,10 +21,10 @@ def refusal(capsys, options, goal="throughput"):
     [
         ({"SIZES": "16,x"}, "SIZES=x is not a whole number from 1 to 1,073,741,824"),
         ({"SIZES": "0"}, "SIZES=0 must be at least 1"),
-        ({"SIZES": "1073741825"}, "SIZES=1073741825 is too large; the most is 1073741824"),
-        ({"SIZES": ","}, "SIZES=, has no number; it takes whole numbers from 1 to 1,073,741,824"),
+        ({"SIZES": "1073741825"}, "SIZES=1073741825 is too large; the maximum is 1073741824"),
+        ({"SIZES": ","}, "SIZES=, has no number; it must be whole numbers from 1 to 1,073,741,824"),
         ({"THREADS": "1 0"}, "THREADS=0 must be at least 1"),
-        ({"THREADS": "257"}, "THREADS=257 is too large; the most is 256"),
+        ({"THREADS": "257"}, "THREADS=257 is too large; the maximum is 256"),
         ({"REPEATS": "0"}, "REPEATS=0 must be at least 1"),
         ({"SUITES": "tls13-rsa-aes256-id"}, "SUITES: tls13-rsa-aes256-id resumes sessions, which only the target "
          "handshake does; leave it out"),
@@ -35,8 +35,8 @@ def test_nonsense_is_a_sentence(capsys, options, said):
 
 
 def test_what_is_not_of_this_target_is_refused_and_the_rest_taken(capsys):
-    assert refusal(capsys, {"JOBS": "2"}).startswith("JOBS is no option of `make")
-    assert refusal(capsys, {"SIZES": "16"}, "handshake").startswith("SIZES is no option of `make")
+    assert refusal(capsys, {"JOBS": "2"}).startswith("`make throughput` does not take JOBS")
+    assert refusal(capsys, {"SIZES": "16"}, "handshake").startswith("`make handshake` does not take SIZES")
     option_check.check_goal_or_exit("throughput", {"SIZES": "16,64 1048576", "THREADS": "1,64"})
     option_check.check_goal_or_exit("handshake", {"SUITES": "tls13-rsa-aes256-id"})
 

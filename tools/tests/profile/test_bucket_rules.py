@@ -158,11 +158,11 @@ def test_the_source_of_a_reason_has_what_it_names(one):
         ),
         ({"buckets": {"b": ""}, "x": [RULE | {"by": "f"}]}, "[[x]], rule 1: by: Input should be a valid list"),
         ({"buckets": {"b": ""}, "x": [{"bucket": "b", "by": ["f"]}]}, "[[x]], rule 1: why: Field required"),
-        ({"buckets": {"b": ""}, "x": [RULE]}, "[[x]], rule 1: by and within are missing; it needs one of them"),
-        ({"buckets": {"a": ""}, "x": [RULE | {"by": ["f"]}]}, "[[x]], rule 1: no bucket b; there are: a"),
+        ({"buckets": {"b": ""}, "x": [RULE]}, "[[x]], rule 1: by and within are missing; a rule needs one of them"),
+        ({"buckets": {"a": ""}, "x": [RULE | {"by": ["f"]}]}, "[[x]], rule 1: unknown bucket b; there are: a"),
         (
             {"buckets": {"b": ""}, "x": [RULE | {"by": ["f"]}, RULE | {"by": ["(f"]}]},
-            "[[x]], rule 2: by.0: '(f' is no regular",
+            "[[x]], rule 2: by.0: '(f' is not a regular",
         ),
     ],
 )

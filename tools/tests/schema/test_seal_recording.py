@@ -125,7 +125,7 @@ def test_nothing_is_added_to_a_sealed_recording(recording):
     for add in (lambda: append_records.append(recording, RUNS[0]), lambda: append_records.prepare(recording)):
         with pytest.raises(SystemExit):
             add()
-    with pytest.raises(SystemExit, match="cannot record here: the recording is sealed; give another OUT"):
+    with pytest.raises(SystemExit, match="the recording is sealed and takes no more runs; give another OUT"):
         append_records.append(recording, RUNS[0])
     assert {file: file.read_bytes() for file in recording.iterdir()} == before
 

@@ -103,7 +103,7 @@ def test_records_of_both_schemas_stand_in_one_line():
 def test_a_figure_of_two_processes_is_refused():
     run = split()[0]
     for ask in (session_cost.peak_rss, lambda run: session_cost.phase_of(run, "established")):
-        with pytest.raises(ValueError, match="had processes of its own for client and server: say which"):
+        with pytest.raises(ValueError, match="has a process for each of client and server; name one of them"):
             ask(run)
     with pytest.raises(ValueError, match="had no process `both`, but client and server"):
         select([run]).series(STACK, select([run]).settings[0])

@@ -166,5 +166,5 @@ def test_timed_runs_are_in_no_line_of_memory_whenever_they_were_made():
     found = select([*of_time, *of_memory])
     assert list(found.records) == list(select(of_memory).records)
     assert found.left_out == ()
-    with pytest.raises(ValueError, match=f"no runs of the suite {SUITE}; there are: none"):
+    with pytest.raises(ValueError, match=f"the recording has no runs of the suite {SUITE}; it has: none"):
         select(of_time, suites=[SUITE])

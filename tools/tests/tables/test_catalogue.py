@@ -43,7 +43,7 @@ def test_a_table_says_what_it_needs_of_runs_that_have_it_not_and_of_no_others(ta
         if kind in there:
             assert catalogue.build(selection, [table])[0].rows
         else:
-            with pytest.raises(ValueError, match=f"no table {table} of these runs: .*{re.escape(sentence)}"):
+            with pytest.raises(ValueError, match=f"table {table} has no rows: .*{re.escape(sentence)}"):
                 catalogue.build(selection, [table])
     assert [*NEEDS] == [*catalogue.MAKERS]
 

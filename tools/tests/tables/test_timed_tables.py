@@ -276,7 +276,7 @@ def test_every_table_says_what_it_needs():
     assert [*TIMED_NEEDS] == [*catalogue.MAKERS]
     transfers = timed_selection.select(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput"))
     for name in ("configurations", "factor", "handshakes", "sessions", "threads"):
-        with pytest.raises(ValueError, match=f"no table {name} of these runs: it needs "):
+        with pytest.raises(ValueError, match=f"table {name} has no rows: it needs "):
             catalogue.build(transfers, [name])
     assert [made.name for made in catalogue.build(transfers)] == ["settings", "transfer", "latency", "harness", "noise"]
 

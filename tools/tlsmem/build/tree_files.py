@@ -188,7 +188,7 @@ def read_contents(listing: Listing, folder: Path | None) -> Iterator[tuple[str, 
             here = folder / path
             content = os.fsencode(here.readlink()) if here.is_symlink() else here.read_bytes()
             if hash_blob(content) != listing[path].hash:
-                raise ValueError(f"{here} was changed while it was copied: try again when nothing writes there")
+                raise ValueError(f"{here} changed while it was copied; try again when nothing writes there")
             yield path, content
 
 
@@ -199,7 +199,7 @@ def blobs(repository: Path, sums: list[str]) -> Iterator[bytes]:
     for sum in sums:
         head, _, _ = bytes(said[at : at + 120]).partition(b"\n")
         if not head.split()[1:2] == [b"blob"]:
-            raise ValueError(f"{repository}: the repository lacks {sum}; is it a partial clone?")
+            raise ValueError(f"{repository}: the object {sum} is missing; is this a partial clone?")
         size = int(head.split()[2])
         at += len(head) + 1 + size + 1
         yield bytes(said[at - size - 1 : at - 1])
@@ -209,7 +209,7 @@ def write(to: Path, path: str, mode: str, content: bytes) -> None:
     """A link that leads out of the tree is left out: what is there is no part of its hash."""
     file = to / path
     if ".." in file.parts:
-        raise ValueError(f"{path}: a name that leads out of its tree")
+        raise ValueError(f"{path}: the name leads out of its tree")
     file.parent.mkdir(parents=True, exist_ok=True)
     if mode == LINK:
         target = Path(os.path.normpath(file.parent / os.fsdecode(content)))

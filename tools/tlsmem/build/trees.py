@@ -52,7 +52,7 @@ def resolve_stack(
     asked = parse_request(text)
     if not asked:
         if text not in known:
-            raise ValueError(f"no stack {text} among those of memtest/stacks.toml{suggest_nearest(text, known)}")
+            raise ValueError(f"memtest/stacks.toml has no stack {text}{suggest_nearest(text, known)}")
         return text
     tree_stack_table.check_kind(asked.kind, known)
     first = tree_stack_table.base_library(asked.kind)
@@ -92,9 +92,9 @@ def resolve_named(given: argparse.Namespace) -> None:
 def source_from_commit(asked: TreeRequest, clone: Path | None, root: Path, without: Sequence[Path]) -> TreeSource:
     text = f"{asked.kind}@git:{asked.what}"
     if not clone:
-        raise ValueError(f"{text}: no clone to find it in: GIT=DIRECTORY names one, or start in the clone itself")
+        raise ValueError(f"{text}: no clone that could have it; name one with GIT=DIRECTORY, or start in the clone")
     if not clone.is_dir():
-        raise ValueError(f"GIT={clone} is no directory")
+        raise ValueError(f"GIT={clone} is not a directory")
     if not tree_files.is_repository(clone):
         raise ValueError(f"GIT={clone} is no clone of git's")
     try:

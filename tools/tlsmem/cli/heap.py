@@ -34,7 +34,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     given = asked.parse_args(words)
     given.command = command
     if bool(command) == (given.pid is not None):
-        asked.error("either -- and a COMMAND, or PID of a process that was started so")
+        asked.error("give either -- and a COMMAND, or the PID of a process that runs under the meter")
     return given
 
 

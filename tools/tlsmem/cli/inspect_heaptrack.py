@@ -41,25 +41,25 @@ def check(given: argparse.Namespace) -> None:
     sources = given.diff or [given.profile]
     for name in NAMED:
         if getattr(given, name) == "":
-            raise ValueError(f"--{name} is empty; name something, or leave it out")
+            raise ValueError(f"--{name} is empty; give a value, or leave it out")
     if not all(sources):
         after = f" before --folded, or as --folded={given.folded}" if given.folded not in (None, "-") else ""
-        raise ValueError(f"name a PROFILE{after}, or --diff OLD NEW")
+        raise ValueError(f"give a PROFILE{after}, or --diff OLD NEW")
     if given.diff and given.profile:
-        raise ValueError(f"--diff has its two profiles; {given.profile} is one too many")
+        raise ValueError(f"--diff takes two profiles; leave {given.profile} out")
     if given.force and not given.diff:
-        raise ValueError("--force is for --diff")
+        raise ValueError("--force needs --diff; leave it out")
     for name in NOT_OF_DIFFS:
         if given.diff and getattr(given, name):
-            raise ValueError(f"--{name} is of one profile; leave it out with --diff")
+            raise ValueError(f"--{name} needs a single profile; leave it out with --diff")
     for view, name in product(OF_ALL, NOT_OF_ALL):
         if getattr(given, view) and getattr(given, name):
-            raise ValueError(f"--{view} is of {OF_ALL[view]}; leave --{name} out")
+            raise ValueError(f"--{view} covers {OF_ALL[view]}; leave --{name} out")
     for name in ("format", *PROFILE_FILES):
         if given.into and getattr(given, name):
-            raise ValueError(f"--into takes tables as Markdown; leave --{name} out")
+            raise ValueError(f"--into writes Markdown tables; leave --{name} out")
     if given.by in OF_RUN and given.phase:
-        raise ValueError(f"--by {given.by} is of the whole run; leave --phase out")
+        raise ValueError(f"--by {given.by} covers the whole run; leave --phase out")
     if given.flamegraph:
         flamegraph_suffix(given.flamegraph)
 

@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> None:
     plan = Plan(campaign, recording, runner.provenance, given.fresh)
     failures, fine = measure(plan, runner, cpus), campaign_output.show_campaign(plan, title)
     if failures:
-        sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; each says why in {plan.name}")
+        sys.exit(f"memtest: {failures} of {len(plan.runs)} runs failed; {plan.name} has the reasons")
     sys.exit(0 if fine else 1)
 
 
@@ -46,7 +46,7 @@ def keep_built_stacks(campaign: Campaign | TimedCampaign) -> Campaign | TimedCam
         return campaign
     kept = campaign.restrict_to_stacks(is_built)
     if not kept:
-        sys.exit("memtest: no stack of this campaign is built; `tools/build.py` builds them")
+        sys.exit("memtest: no stack of this campaign is built; build them with `tools/build.py`")
     for stack in campaign.every_stack:
         if not is_built(stack):
             print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)

@@ -102,7 +102,7 @@ def run(given: argparse.Namespace) -> None:
         else:
             record, profile = profile_store.capture_profile(place, asked, slots_cpus(given.jobs))
     except CaptureTimeout as error:
-        sys.exit(f"memtest: {error}: --timeout=SECONDS gives it more")
+        sys.exit(f"memtest: {error}; raise the limit with --timeout SECONDS")
     except (CaptureFailed, Unreadable) as error:
         sys.exit(f"memtest: {error}")
     profile.file = paths.shorten(place.profile(record))

@@ -27,7 +27,7 @@ def main() -> None:
     asked = parser()
     given = asked.parse_args()
     if given.schema == bool(given.verb):
-        asked.error("one of --schema, seal and verify is needed")
+        asked.error("give one of --schema, seal and verify")
     venv.activate()
     if given.verb == "seal":
         seal(given.recording)
@@ -46,7 +46,7 @@ def seal(recording: Path) -> None:
     try:
         made = seal_recording.seal(recording)
     except OSError as error:
-        sys.exit(f"records: {error.filename or recording}: {error.strerror}; the runs are where they were")
+        sys.exit(f"records: {error.filename or recording}: {error.strerror}; the recording is unchanged")
     except KeyboardInterrupt:
         sys.exit(130)
     plain = sum(file.plain_bytes for file in made.files.values())

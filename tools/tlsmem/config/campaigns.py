@@ -20,14 +20,14 @@ def fraction(text: str) -> str:
     except (ValueError, ZeroDivisionError):
         raise ValueError(f"{text!r} is not a fraction such as 1/10") from None
     if not 0 < value <= 1:
-        raise ValueError(f"{text!r} is not above 0 and at most 1")
+        raise ValueError(f"{text!r} must be above 0 and at most 1")
     return text
 
 
 def parse_ticket_choice(value: object) -> int | str:
     """A number, `library`, or `suite`: as the suite has it."""
     if value != "suite" and not is_ticket_count(value):
-        raise ValueError("must be suite, library, or how many")
+        raise ValueError("must be suite, library, or a number")
     return value
 
 
@@ -101,7 +101,7 @@ class TimedCampaign(AnyCampaign):
     @model_validator(mode="after")
     def check_sizes(self) -> Self:
         if (self.scenario == "throughput") != bool(self.sizes):
-            raise ValueError("sizes are of the scenario throughput, which needs them, and of no other")
+            raise ValueError("the scenario throughput needs sizes, and no other scenario takes them")
         return self
 
 

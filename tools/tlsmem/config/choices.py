@@ -68,5 +68,5 @@ PLAN_SUITE = "tls13-rsa-aes256"
 
 def flamegraph_suffix(file: Path | str) -> str:
     if (found := Path(file).suffix.lower()) not in FLAMEGRAPH_SUFFIXES:
-        raise ValueError(f"{file}: a flamegraph is a .svg of one moment or a .html of all: name the file so")
+        raise ValueError(f"{file}: a flamegraph file must end in .svg (one moment) or .html (all moments)")
     return found

@@ -45,7 +45,7 @@ def step(text: str) -> str:
     for name, detail, conversion in holes:
         if name not in PLACEHOLDERS or detail or conversion:
             there = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
-            raise ValueError(f"{text!r}: nothing is filled in for {{{name}}}; there are: {there}")
+            raise ValueError(f"{text!r}: unknown placeholder {{{name}}}; known: {there}")
     return text
 
 
@@ -65,9 +65,9 @@ class Source(Definition):
     @model_validator(mode="after")
     def check_origin(self) -> Self:
         if bool(self.crate) == bool(self.debian):
-            raise ValueError("it is either of a crate or of debian; one of them is needed")
+            raise ValueError("needs either crate or debian, and not both")
         if bool(self.debian) != bool(self.suite):
-            raise ValueError("debian and suite come together")
+            raise ValueError("debian needs suite, and suite needs debian")
         return self
 
 
@@ -144,7 +144,7 @@ def tree_place(build: Path, tree: str) -> Path:
 def parse_tickets(value: object) -> int | str:
     """A number, or `library`."""
     if not is_ticket_count(value):
-        raise ValueError("must be library, or how many")
+        raise ValueError("must be library, or a number")
     return value
 
 
@@ -188,7 +188,7 @@ def pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
     return text
 
 
@@ -204,7 +204,7 @@ class BucketRule(Definition):
     @model_validator(mode="after")
     def takes_something(self) -> Self:
         if not self.by and not self.within:
-            raise ValueError("by and within are missing; it needs one of them")
+            raise ValueError("by and within are missing; a rule needs one of them")
         return self
 
 
@@ -314,4 +314,4 @@ def check_buckets(tables: dict) -> None:
                 raise ValueError(f"{place}: {describe_error(error)}") from None
             if found.bucket not in meanings:
                 near = suggest_nearest(found.bucket, meanings) or f"; there are: {'; '.join(meanings)}"
-                raise ValueError(f"{place}: no bucket {found.bucket}{near}")
+                raise ValueError(f"{place}: unknown bucket {found.bucket}{near}")

@@ -27,9 +27,9 @@ def merged(name: str, tables: dict) -> dict:
     last, seen = name, {name}  # not by recursion: a chain may be longer than Python's stack
     while isinstance(entry, dict) and isinstance(like := entry.get("like"), str):
         if like not in tables:
-            raise ValueError(f"[{last}]: like: there is no table {like}")
+            raise ValueError(f"[{last}]: like: no table {like}")
         if like in seen:
-            raise ValueError(f"[{last}]: like: {like} is like this one in turn")
+            raise ValueError(f"[{last}]: like: {like} inherits from this table in turn")
         if not isinstance(tables[like], dict):
             raise ValueError(f"[{last}]: like: {like} is not a table")
         entry = {**tables[like], **{key: value for key, value in entry.items() if key != "like"}}

@@ -29,7 +29,7 @@ def check_options(given: Mapping[str, str], taken: Mapping[str, Option] | None =
     check_campaigns()
     for name, value in given.items():
         if name not in taken:
-            raise ValueError(f"no option {name} among those of `make help`{suggest_nearest(name.upper(), taken)}")
+            raise ValueError(f"no option {name}; `make help` lists all{suggest_nearest(name.upper(), taken)}")
         taken[name].kind.check(name, value)
     stacks = read_tables("stacks")
     check_ends(given, {name for name, entry in stacks.items() if entry.get("tls") is False})
@@ -42,7 +42,7 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
     for name in given:
         if name not in taken and any(name == option.name for option in OPTIONS):
             hint = suggest_nearest(name, taken) or f"; it takes {', '.join(taken) or 'none'}"
-            raise ValueError(f"{name} is no option of `make {goal}`{hint}")
+            raise ValueError(f"`make {goal}` does not take {name}{hint}")
     check_options({**given, **from_environment(taken)}, taken)
     check_trees(given, goal)
     check_resumed(given, goal)
@@ -91,7 +91,7 @@ def check_campaigns() -> None:
             for one in names:
                 if one not in known[kind]:
                     near = suggest_nearest(one, known[kind])
-                    raise ValueError(f"{place}: no {kind[:-1]} {one} among those of memtest/{kind}.toml{near}")
+                    raise ValueError(f"{place}: memtest/{kind}.toml has no {kind[:-1]} {one}{near}")
 
 
 def check_ends(given: Mapping[str, str], nulls: set[str]) -> None:
@@ -103,21 +103,23 @@ def check_ends(given: Mapping[str, str], nulls: set[str]) -> None:
     if mixed and "STACKS" in given:
         raise ValueError("CLIENT and SERVER name the stacks; leave STACKS out")
     if mixed and given.get("ROLES") == "together":
-        raise ValueError("CLIENT and SERVER are a process each; leave ROLES=together out")
+        raise ValueError("CLIENT and SERVER run in separate processes; leave ROLES=together out")
     if mixed and (given["CLIENT"].strip(" ,") in nulls) != (given["SERVER"].strip(" ,") in nulls):
-        raise ValueError("a null stack speaks no TLS: give it another as its peer")
+        raise ValueError("a null stack does no TLS; give it another null stack as its peer")
     if "KEEP" in given and (mixed or given.get("ROLES") == "split"):
-        raise ValueError(f"KEEP={given['KEEP']} frees the peers within one process; with two there is nothing to free")
+        raise ValueError(
+            f"KEEP={given['KEEP']} needs one process; leave KEEP or {', '.join(mixed) or 'ROLES=split'} out"
+        )
 
 
 def check_prefix(given: Mapping[str, str], named: list[str], known: Mapping[str, dict]) -> None:
     """What is linked with a library of the user's own says where that is, and nothing else does."""
     linked = [name for name in named if name in known and known[name].get("prefix")]
     if linked and "PREFIX" not in given:
-        raise ValueError(f"{linked[0]} needs PREFIX=DIRECTORY: where the library that it is linked with is installed")
+        raise ValueError(f"{linked[0]} needs PREFIX=DIRECTORY, the directory where its library is installed")
     if "PREFIX" in given and not linked:
         theirs = " or ".join(name for name, entry in known.items() if entry.get("prefix"))
-        raise ValueError(f"PREFIX={given['PREFIX']} is for {theirs} only: name it as a stack, or leave PREFIX out")
+        raise ValueError(f"PREFIX={given['PREFIX']} applies to {theirs} only; add that stack, or leave PREFIX out")
 
 
 def named_stacks(given: Mapping[str, str], taken: Mapping[str, Option]) -> list[str]:
@@ -162,7 +164,7 @@ def check_window(given: Mapping[str, str]) -> None:
         return
     sessions = int(given.get("N") or read_tables("campaigns")[MEMORY]["n"])
     if int(window) > sessions // 2:
-        raise ValueError(f"WINDOW={window}: N={sessions} is {sessions // 2} pairs; all of them at once is all")
+        raise ValueError(f"WINDOW={window} is more than the {sessions // 2} pairs of N={sessions}; give WINDOW=all")
 
 
 def goal_of_campaign(campaign: str) -> str:

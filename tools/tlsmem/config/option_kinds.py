@@ -72,12 +72,12 @@ class Number(Kind):
         if self.word and value == self.word:
             return
         if re.fullmatch(r"-[0-9]+", value):
-            raise ValueError(f"{option}={value} is negative; the least is {self.least}")
+            raise ValueError(f"{option}={value} is negative; the minimum is {self.least}")
         if not re.fullmatch(r"[0-9]+", value):
             near = suggest_nearest(value, [self.word]) if self.word else ""
             raise ValueError(f"{option}={value} is not {self.describe().replace('`', '')}{near}")
         if len(value.lstrip("0")) > 10 or int(value.lstrip("0") or "0") > self.most:
-            raise ValueError(f"{option}={value} is too large; the most is {self.most}")
+            raise ValueError(f"{option}={value} is too large; the maximum is {self.most}")
         if self.even and (int(value) < self.least or int(value) % 2):
             pairs = f"sessions come in pairs of client and server, so {option} is a positive even number"
             raise ValueError(f"{option}={value}: {pairs}")
@@ -97,7 +97,7 @@ class Numbers(Kind):
 
     def check(self, option: str, value: str) -> None:
         if not split_names(value):
-            raise ValueError(f"{option}={value} has no number; it takes {self.describe()}")
+            raise ValueError(f"{option}={value} has no number; it must be {self.describe()}")
         for one in split_names(value):
             Number(1, self.most).check(option, one)
 
@@ -132,12 +132,12 @@ class Names(Kind):
         known, names = read_tables(f"{self.table}s"), split_names(value)
         if self.all_too and ALL_STACKS in names:
             if names != [ALL_STACKS]:
-                raise ValueError(f"{option}={value}: {ALL_STACKS} is every {self.table} already; leave the others out")
+                raise ValueError(f"{option}={value}: {ALL_STACKS} includes every {self.table}; leave the others out")
             return
         if not names:
-            raise ValueError(f"{option} names no {self.table}; {self.file} lists them")
+            raise ValueError(f"{option} is empty; name a {self.table} of {self.file}")
         if self.single and len(names) > 1:
-            raise ValueError(f"{option}={value} is more than one; {self.single}")
+            raise ValueError(f"{option}={value}: give one name only; {self.single}")
         for name in names:
             if self.table == "stack" and TREE_STACK_NAME.fullmatch(name):
                 if not self.trees:
@@ -147,7 +147,7 @@ class Names(Kind):
             if name not in known:
                 near = self.suggest(name, [*known, ALL_STACKS] if self.all_too else [*known])
                 near = near or f"; there are: {', '.join(known)}" * (len(known) <= FEW)
-                raise ValueError(f"{option}: no {self.table} {name} among those of {self.file}{near}")
+                raise ValueError(f"{option}: {self.file} has no {self.table} {name}{near}")
 
     def suggest(self, name: str, known: list[str]) -> str:
         """Names that begin so, or the nearest; of a library first the release that campaigns measure."""
@@ -172,7 +172,7 @@ def check_can_be_written(option: str, directory: str) -> None:
     place = Path(directory).absolute()
     nearest = next(one for one in (place, *place.parents) if one.exists())
     if not nearest.is_dir():
-        raise ValueError(f"{option}={directory}: {nearest} is no directory, so none can be made in it")
+        raise ValueError(f"{option}={directory}: {nearest} is not a directory")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise ValueError(f"{option}={directory}: {nearest} is not writable")
     try:
@@ -189,9 +189,9 @@ class Directory(Kind):
 
     def check(self, option: str, value: str) -> None:
         if not value.strip():
-            raise ValueError(f"{option} is empty; it names a directory")
+            raise ValueError(f"{option} is empty; name a directory")
         if value.startswith("-") or not value.isprintable():
-            raise ValueError(f"{option}={value!r} begins with a dash or holds a line break; it names a directory")
+            raise ValueError(f"{option}={value!r} begins with a dash or contains a line break; name a directory")
         try:
             there, is_directory = Path(value).exists(), Path(value).is_dir()
         except OSError as error:
@@ -199,7 +199,7 @@ class Directory(Kind):
         if there and not is_directory:
             raise ValueError(f"{option}={value} is a file; it must be a directory")
         if self.must_exist and not there:
-            raise ValueError(f"{option}={value} is not there; it is {self.must_exist}")
+            raise ValueError(f"{option}={value} does not exist; it must be {self.must_exist}")
         if not self.must_exist:
             check_can_be_written(option, value)
 
@@ -213,7 +213,7 @@ class File(Kind):
 
     def check(self, option: str, value: str) -> None:
         if not value.strip():
-            raise ValueError(f"{option} is empty; it names a file")
+            raise ValueError(f"{option} is empty; name a file")
 
     def describe(self) -> str:
         return "a file"
@@ -230,19 +230,19 @@ class Build(Kind):
                 return
             hint = suggest_beginning(value, known, usual_stacks())
             hint = hint or "; or it is LIBRARY@git:REVISION or LIBRARY@path:DIRECTORY"
-            raise ValueError(f"{option}: no stack {value} among those of memtest/stacks.toml{hint}")
+            raise ValueError(f"{option}: memtest/stacks.toml has no stack {value}{hint}")
         library, how, what = found.groups()
         libraries = list(dict.fromkeys(name.partition("@")[0] for name in known))
         if library not in libraries:
             near = suggest_nearest(library, libraries)
-            raise ValueError(f"{option}={value}: no library {library} among those of memtest/stacks.toml{near}")
+            raise ValueError(f"{option}={value}: memtest/stacks.toml has no library {library}{near}")
         if not what.strip():
             wanted = "a revision" if how == "git" else "a directory"
             raise ValueError(f"{option}={value}: {wanted} is missing after {how}:")
         if how == "path":
             Directory().check(option, what)
             if not os.path.exists(os.path.expanduser(what)):
-                raise ValueError(f"{option}={value}: there is no {what}")
+                raise ValueError(f"{option}={value}: {what} does not exist")
 
     def describe(self) -> str:
         return "a stack, `LIBRARY@git:REVISION` or `LIBRARY@path:DIRECTORY`"
@@ -256,7 +256,7 @@ class Library(Kind):
         known = releases.group_by_library(read_tables("stacks"), least=2)
         if value not in known:
             hint = suggest_nearest(value, known) or f"; there are: {', '.join(known)}"
-            raise ValueError(f"{option}={value} has no several releases in memtest/stacks.toml{hint}")
+            raise ValueError(f"{option}={value}: memtest/stacks.toml lists fewer than two releases of it{hint}")
 
     def describe(self) -> str:
         return "a library with several releases in `memtest/stacks.toml`"

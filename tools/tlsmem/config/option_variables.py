@@ -143,7 +143,7 @@ VARIABLES = (
     Option(
         "CLIENT",
         "the client stack of a mixed pair, with SERVER=; each has its own process",
-        Names("stack", single="it is one stack"),
+        Names("stack", single="each end has one stack"),
         goals={"mem": Words("none: each stack with itself")},
         commands=each("packages"),
         example="CLIENT=openssl@3.5.5",
@@ -151,7 +151,7 @@ VARIABLES = (
     Option(
         "SERVER",
         "the server stack of a mixed pair, with CLIENT=; each has its own process",
-        Names("stack", single="it is one stack"),
+        Names("stack", single="each end has one stack"),
         goals={"mem": Words("none: each stack with itself")},
         commands=each("packages"),
         example="SERVER=rustls+ring@0.23.46",

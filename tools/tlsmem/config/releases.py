@@ -44,12 +44,12 @@ def select_stacks(library: str, known: Iterable[str], versions: Sequence[str] | 
     there = group_by_library(known)
     if library not in there:
         hint = suggest_nearest(library, there) or f"; there are: {', '.join(there) or 'none'}"
-        raise ValueError(f"no releases of {library}{hint}")
+        raise ValueError(f"the library {library} has no releases{hint}")
     named = {version(stack): stack for stack in there[library]}
     for one in versions or ():
         if one not in named:
-            raise ValueError(f"no release {one} of {library}; there are: {', '.join(named)}")
+            raise ValueError(f"{library} has no release {one}; it has: {', '.join(named)}")
     kept = [stack for name, stack in named.items() if not versions or name in versions]
     if len(kept) < 2:
-        raise ValueError(f"{kept[0]} is the only release of {library}: a walk needs two")
+        raise ValueError(f"{kept[0]} is the only release of {library} here; comparing needs two")
     return kept

@@ -50,5 +50,5 @@ def find_server(name: str) -> Server:
     known = servers()
     if name not in known:
         near = suggest_nearest(name, known) or f"; there are: {', '.join(known)}"
-        raise ValueError(f"no server {name} in memtest/servers.toml{near}")
+        raise ValueError(f"memtest/servers.toml has no server {name}{near}")
     return known[name]

@@ -165,7 +165,7 @@ def select_campaign(records: Iterable[Record], campaign: TimedCampaign) -> list[
     there = [one for one in records if one.scenario == campaign.scenario]
     timed = [one for one in there if replace(run_from_record(one), repeat=1) in asked]
     if not timed:
-        raise ValueError(f"no run that this campaign asks for: {instead(asked, [*map(run_from_record, there)])}")
+        raise ValueError(f"no run of this campaign: {instead(asked, [*map(run_from_record, there)])}")
     return sorted(timed, key=lambda one: campaign.stacks.index(one.stack))
 
 

@@ -82,5 +82,5 @@ def check_suite(suite: str) -> str:
     """Return the suite. Raises ValueError with a sentence when there is none of this name."""
     there = definitions.suites()
     if suite not in there:
-        raise ValueError(f"--suite: no suite {suite} in memtest/suites.toml{suggest_nearest(suite, there)}")
+        raise ValueError(f"--suite: memtest/suites.toml has no suite {suite}{suggest_nearest(suite, there)}")
     return suite

@@ -25,11 +25,11 @@ def find_recordings(named: Sequence[Path] | None) -> list[Path]:
     if named:
         for one in named:
             if not locate(one).exists():
-                raise ValueError(f"{one}: there is no such recording; recordings are directories under data/")
+                raise ValueError(f"{one}: no such recording; recordings are directories under data/")
         return list(named)
     found = sorted((one for one in (ROOT / DATA).glob("20*/") if is_recording(one)), reverse=True)
     if not found:
-        raise ValueError("data: there is no committed recording; --recording names yours, in data/local")
+        raise ValueError("data: no committed recording; name yours in data/local with --recording")
     return found
 
 
@@ -71,7 +71,7 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
     if name in releases:
         return releases[name][-1]
     known = list(dict.fromkeys([*newest, *releases, *there]))
-    raise ValueError(f"{name}: no recording has it{suggest_nearest(name, known)}")
+    raise ValueError(f"no recording has the stack {name}{suggest_nearest(name, known)}")
 
 
 def find_suites(stack: str, among: Sequence[Path]) -> list[str]:

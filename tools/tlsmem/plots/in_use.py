@@ -75,7 +75,7 @@ def figure(selection: Selection, role: Role, suite: str | None = None) -> Figure
     setting = find_setting(selection, suite)
     places = [place for place in rank_in_use(selection, setting, role) if place.in_use]
     if not places:
-        raise ValueError(f"no {role} in use was measured in {setting.suite}")
+        raise ValueError(f"the recording has no {role} run in use in {setting.suite}")
     sizes = [size_in_use(place, configuration) for place in places for _, configuration, _ in COLUMNS]
     widest = max(size for size in sizes if size is not None)
     stacks = [place.stack.stack for place in places]

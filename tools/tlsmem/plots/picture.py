@@ -36,11 +36,11 @@ STYLE: dict = {
 def files(output: Path) -> list[Path]:
     """ValueError for no name and for a suffix that is no picture; both formats when there is none of ours."""
     if not output.name:
-        raise ValueError(f"-o {str(output)!r} names no file")
+        raise ValueError(f"-o {str(output)!r} is not a file name")
     if output.suffix in FORMATS:
         return [output]
     if output.suffix in (".pdf", ".jpg", ".jpeg", ".svgz", ".gif", ".webp"):
-        raise ValueError(f"pictures are made as .png or .svg, not as {output.name}")
+        raise ValueError(f"{output.name}: a picture must end in .png or .svg")
     return [Path(f"{output}{suffix}") for suffix in FORMATS]
 
 

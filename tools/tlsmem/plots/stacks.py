@@ -37,8 +37,8 @@ def the_one(selection: Selection) -> Setting:
         if selection.varies(name):
             several = ", ".join(dict.fromkeys(str(getattr(one, name)) for one in selection.settings))
             way_out = f": {option} chooses" if option else ": --campaign chooses"
-            raise ValueError(f"a picture is of one {name}, and there are {several}{way_out}")
-    raise ValueError("no pair of one stack was measured in the controlled environment")
+            raise ValueError(f"a picture shows one {name}, and the recording has {several}{way_out}")
+    raise ValueError("the recording has no run of one stack at both ends in the controlled environment (--env lab)")
 
 
 def draw_row(axes: Axes, at: int, row: StackRow, colour: str, widest: float) -> None:
@@ -66,7 +66,7 @@ def figure(selection: Selection, role: Role) -> Figure:
     setting = the_one(selection)
     rows = rank_by_live_heap(selection, setting, role)
     if not rows:
-        raise ValueError(f"no {role} was measured in {setting.suite}")
+        raise ValueError(f"the recording has no {role} run in {setting.suite}")
     figures = [figure for row in rows for figure in (row.created, row.peak, row.established)]
     ends = [bytes_per_session(figure) for figure in figures if not isinstance(figure, Missing)]
     widest = max(ends, default=1.0)

@@ -127,7 +127,7 @@ class Profile:
     def moment(self, name: str) -> Moment:
         """ValueError with a sentence that names those that there are."""
         if name not in self.moments:
-            raise ValueError(f"{self.file}: no moment {name}; there are {', '.join(self.moments) or 'none'}")
+            raise ValueError(f"{self.file}: no moment {name}; it has {', '.join(self.moments) or 'none'}")
         return self.moments[name]
 
     def live(self, name: str, owner: Owner | None = None) -> dict[int, LiveHeap]:

@@ -44,7 +44,7 @@ def append(directory: Path, record: Record) -> None:
 def refuse_sealed(directory: Path, file: Path | None = None) -> None:
     """Exit with a sentence when the recording, or `file`, one stack's part of it, takes no more runs."""
     if repository.is_sealed(directory) or (file and file.with_suffix(SEALED).exists()):
-        sys.exit(f"{directory}: cannot record here: the recording is sealed; give another OUT")
+        sys.exit(f"{directory}: the recording is sealed and takes no more runs; give another OUT")
 
 
 def write(descriptor: int, line: bytes) -> None:
@@ -93,7 +93,7 @@ def prepare(directory: Path, wait: Callable[[int], None] | None = None) -> None:
         if wait:
             wait(held_locks[-1])
             return
-        sys.exit(f"{directory}: another campaign is recording here; wait until it has ended, or give another OUT")
+        sys.exit(f"{directory}: another campaign is recording here; wait until it ends, or give another OUT")
     except OSError:
         pass  # a file system that locks no directories, such as NFS
 

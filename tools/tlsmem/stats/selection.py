@@ -92,7 +92,7 @@ def choose_values(wanted: Sequence[str] | None, present: Iterable[str], what: st
     present = list(dict.fromkeys(present))
     for name in wanted or ():
         if name not in present:
-            raise ValueError(f"no runs of {what} {name}; there are: {', '.join(present) or 'none'}")
+            raise ValueError(f"the recording has no runs of {what} {name}; it has: {', '.join(present) or 'none'}")
     return list(dict.fromkeys(wanted)) if wanted else present
 
 
@@ -102,7 +102,7 @@ def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
     Raises ValueError when there is no such table, or a timed campaign has no runs."""
     known = definitions.campaigns()
     if name not in known:
-        raise ValueError(f"no campaign {name} in memtest/campaigns.toml{suggest_nearest(name, known)}")
+        raise ValueError(f"memtest/campaigns.toml has no campaign {name}{suggest_nearest(name, known)}")
     campaign = known[name]
     if campaign.scenario != "memory":
         return timed_matrix.select_campaign(records, campaign)

@@ -60,7 +60,7 @@ def phases_of(record: Record, process: Process | None = None) -> list[Phase]:
         return record.select_process(process).phases
     if record.has_phases_apart:
         there = dict.fromkeys(phase.process for phase in record.phases)
-        raise ValueError(f"{record.describe()} had processes of its own for {' and '.join(there)}: say which")
+        raise ValueError(f"{record.describe()} has a process for each of {' and '.join(there)}; name one of them")
     return record.phases
 
 

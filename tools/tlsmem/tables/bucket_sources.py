@@ -17,7 +17,7 @@ def load_profiles(paths: Sequence[Path], stacks: Names = None, suites: Names = N
     """Of recordings the largest sites run of each stack. ValueError and Unreadable with a sentence."""
     for path in paths:
         if not locate(path).exists():
-            raise ValueError(f"{path}: there is no such recording or profile")
+            raise ValueError(f"{path}: no such recording or profile")
         if path.is_dir() and not is_recording(path) and (path / "profiles").is_dir():
             yield from profiles_from_folder(path / "profiles", stacks, suites)
         elif path.is_dir() or is_recording(path):
@@ -30,7 +30,7 @@ def profiles_from_recording(path: Path, stacks: Names, suites: Names) -> Iterato
     """Yield the largest sites run of each stack. Raises ValueError where there is none."""
     found = list(buckets.profiles_from_selection(select(read_records.load(path), stacks, suites)))
     if not found:
-        raise ValueError(f"{path}: no sites run; `make mem` records them")
+        raise ValueError(f"{path}: the recording has no sites run; `make mem` records some")
     yield from found
 
 
@@ -38,7 +38,7 @@ def profiles_from_folder(folder: Path, stacks: Names, suites: Names) -> Iterator
     """What `make profile` kept: of each stack and suite the profile of most sessions, by one tool."""
     kept = {file: profile_metadata.load(file).run for file in sorted(folder.glob("*.json"))}
     if not kept:
-        raise ValueError(f"{folder}: no profile with its record; `make profile` makes them")
+        raise ValueError(f"{folder}: no profile with a record; `make profile` makes some")
     stacks = choose_values(stacks, (run.stack for run in kept.values()), "the stack")
     suites = choose_values(suites, (run.suite for run in kept.values()), "the suite")
     order = sorted(kept, key=lambda file: kept[file].sessions)

@@ -63,7 +63,7 @@ def build(
     made = [makers[name](selection) for name in MAKERS if name in (names or default_tables(selection))]
     for table in made:
         if names and not table.rows:
-            raise ValueError(f"no table {table.name} of these runs: it needs {NEEDS[table.name]}")
+            raise ValueError(f"table {table.name} has no rows: it needs {NEEDS[table.name]}")
     return [table for table in made if table.rows]
 
 

@@ -45,14 +45,14 @@ def answer_queries(page: str, database: duckdb.DuckDBPyConnection) -> str:
         try:
             relation = database.sql(block["text"])
             if block["found"] and relation is None:
-                raise ValueError(f"the query that begins {first!r} asks nothing, and a table stands below it")
+                raise ValueError(f"the query that begins {first!r} returns nothing, but a table is below it")
             return f"```sql\n{block['text']}```\n\n{grid(relation)}\n" if block["found"] else block[0]
         except duckdb.Error as error:
             raise ValueError(f"the query that begins {first!r}: {str(error).partition(chr(10))[0]}") from None
 
     made, found = QUERY.subn(renewed, page)
     if not found:
-        raise ValueError("there is no query: a block that begins with ```sql")
+        raise ValueError("the page has no query; a query is a block that begins with ```sql")
     return made
 
 
@@ -64,7 +64,7 @@ def run(page: Path) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         markdown_embedding.write_atomically(page, found)
     except UnicodeDecodeError:
-        sys.exit(f"query: {page}: it is not text in UTF-8")
+        sys.exit(f"query: {page}: not UTF-8 text")
     except ValueError as error:
         sys.exit(f"query: {page}: {printable_text(str(error))}")
     except OSError as error:

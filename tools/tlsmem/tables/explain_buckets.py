@@ -25,7 +25,7 @@ def run(given: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     found = list(bucket_sources.load_profiles(given.recording, given.stack, given.suite))
     for profile in found:
         if profile.run is None:
-            raise ValueError(f"{profile.file}: no record of a run is beside it; this is for what `make profile` keeps")
+            raise ValueError(f"{profile.file}: no record is beside it; give a profile that `make profile` made")
     text = markdown(reasons.explain_pairs(found))
     if not text:
         raise ValueError(f"{' '.join(map(str, given.recording))}: {NOTHING}")

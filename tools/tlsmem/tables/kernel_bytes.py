@@ -95,4 +95,6 @@ def run(given: argparse.Namespace) -> None:
     try:
         render.print_all([table(given.pairs, measure_connection_bytes(given.pairs))], given.format)
     except (OSError, ValueError) as error:
-        sys.exit(f"kernel_bytes: {error}; /proc/slabinfo is root's, and two open files are needed a pair")
+        sys.exit(
+            f"kernel_bytes: {error}; run it as root (for /proc/slabinfo), with two open files allowed for each pair"
+        )

@@ -51,7 +51,7 @@ class RecordingContents:
 def require_runs(kind: Runs | None, names: Sequence[str], needs: dict[str, str]) -> Runs:
     """Return the selection. Raises ValueError where it is None."""
     if kind is None:
-        raise ValueError(f"no table {names[0]} of these runs: it needs {needs[names[0]]}")
+        raise ValueError(f"table {names[0]} has no rows: it needs {needs[names[0]]}")
     return kind
 
 

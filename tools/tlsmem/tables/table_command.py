@@ -19,7 +19,7 @@ from tlsmem.tables.table import Table
 def load_recording(recording: Path, where: str) -> list[Record]:
     """All runs. ValueError when there is no such recording, with where one comes from."""
     if not recording_files.locate(recording).exists():
-        raise ValueError(f"there is no such recording; {where}")
+        raise ValueError(f"no such recording; {where}")
     return read_records.load(recording)
 
 

@@ -36,7 +36,7 @@ def select_process_rows(made: Sequence[tables.Table], process: str) -> list[tabl
     told = [table for table in made if any(column.key == "process" for column in table.columns)]
     found = [table for table in (tables.select_rows(one, "process", process) for one in told) if table.rows]
     if not found:
-        raise ValueError(f"none of these tables has a row of the process {process}")
+        raise ValueError(f"no table has a row of the process {process}; leave --process out")
     return found
 
 
@@ -45,7 +45,7 @@ def check_n(wanted: Sequence[int] | None, selection: Selection | None) -> None:
     counts = selection.sessions() if selection else []
     for sessions in set(wanted or ()) - set(counts):
         there = ", ".join(f"{one}" for one in counts) or "none"
-        raise ValueError(f"no RSS runs of N = {sessions}; there are: {there}")
+        raise ValueError(f"no RSS runs with N = {sessions}; the recording has N = {there}")
 
 
 def command_for_all_rows(argv: Sequence[str]) -> str:
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     asked |= {"windows": arguments.window, "roles": arguments.roles, "peers": arguments.peer}
     found = recording_contents.select(loaded, asked | {"envs": arguments.env, "cpus": arguments.cpu})
     if not found.records:
-        raise ValueError("no run has all of what was asked for")
+        raise ValueError("no run matches all of these options; leave one out")
     check_n(arguments.n, found.memory)
     for remark in remarks(arguments.recording, found):
         print(f"tabulate: {remark}", file=sys.stderr)

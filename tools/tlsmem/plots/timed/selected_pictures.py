@@ -17,7 +17,9 @@ def select_timed(records: Sequence[Record], given: argparse.Namespace) -> list[R
     ValueError with a sentence when one has no runs."""
     records = [one for one in records if is_timed(one)]
     if not records:
-        raise ValueError("no timed runs; make throughput, make handshake and make threads record some")
+        raise ValueError(
+            "the recording has no timed runs; record some with make throughput, make handshake or make threads"
+        )
     stacks = choose_values(given.stack, (one.stack for one in records), "the stack")
     there = (suite for one in records for suite in (one.suite, handshake_kinds.base_suite(one.suite)))
     suites = choose_values(given.suite, there, "the suite")

@@ -53,5 +53,5 @@ def build(timed: TimedSelection, names: Sequence[str] | None = None) -> list[Tab
     made = [MAKERS[name](timed) for name in MAKERS if name in chosen]
     for table in made:
         if names and not table.rows:
-            raise ValueError(f"no table {table.name} of these runs: it needs {TIMED_NEEDS[table.name]}")
+            raise ValueError(f"table {table.name} has no rows: it needs {TIMED_NEEDS[table.name]}")
     return [table for table in made if table.rows]
