@@ -19,6 +19,11 @@ def clone(tmp_path):
     return tmp_path
 
 
+def without_pins(error):
+    """A message in which the pinned version stands as VERSION, and without Go's own words at its end."""
+    return str(error.value).replace(go_stack.pinned_version(), "VERSION").partition("; go: ")[0]
+
+
 def repin(clone, version):
     file = clone / "harness-go/go.mod"
     file.write_text(file.read_text().replace(f"go {go_stack.pinned_version()}", f"go {version}"))
@@ -32,24 +37,27 @@ def test_the_compiler_is_the_toolchain_that_the_stack_is_named_after():
 
 
 @needs_go
-def test_a_toolchain_that_is_not_there_and_not_to_be_had_is_named(clone, monkeypatch):
+def test_a_toolchain_that_is_not_there_and_not_to_be_had_is_named(clone, monkeypatch, snapshot):
     monkeypatch.setenv("GOPROXY", "off")
     repin(clone, "1.26.99")
-    with pytest.raises(BuildFailed, match=r"^Go 1\.26\.99 is needed: it is at https://go\.dev/dl"):
+    with pytest.raises(BuildFailed, match=r"Go 1\.26\.99 .*https://go\.dev/dl") as failed:
         go_stack.toolchain_record(clone)
+    assert without_pins(failed) == snapshot
 
 
-def test_without_go_it_is_said_where_to_get_it(monkeypatch, tmp_path):
+def test_without_go_it_is_said_where_to_get_it(monkeypatch, tmp_path, snapshot):
     (tmp_path / "env").symlink_to(shutil.which("env"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BuildFailed, match=r"^Go \S+ is needed: it is at https://go\.dev/dl"):
+    with pytest.raises(BuildFailed, match=rf"Go {go_stack.pinned_version()} .*https://go\.dev/dl") as failed:
         go_stack.toolchain_record()
+    assert without_pins(failed) == snapshot
 
 
-def test_a_stack_of_another_version_is_not_built(clone):
+def test_a_stack_of_another_version_is_not_built(clone, snapshot):
     stack = stacks()[f"go@{go_stack.pinned_version()}"]
-    with pytest.raises(BuildFailed, match=r"^go@1\.20: harness-go/go\.mod says go "):
+    with pytest.raises(BuildFailed, match=rf"^go@1\.20: .*go\.mod.* {go_stack.pinned_version()}") as failed:
         go_stack.build("go@1.20", stack, clone / "made", clone, clone / "log")
+    assert without_pins(failed) == snapshot
 
 
 @needs_go
@@ -93,18 +101,21 @@ def downloaded(clone):
     return download
 
 
-def test_a_downloaded_toolchain_must_have_the_pinned_checksum(clone, downloaded):
+def test_a_downloaded_toolchain_must_have_the_pinned_checksum(clone, downloaded, snapshot):
     pinned = (clone / "harness-go/go.sum").read_text().split()[2]
     root = downloaded(pinned)
     go_stack.check_download(root, clone, go_stack.MANIFEST)
     (clone / "harness-go/go.sum").write_text((clone / "harness-go/go.sum").read_text().replace(pinned, "h1:other="))
-    with pytest.raises(
-        BuildFailed, match=r"^harness-go/go\.sum: the toolchain \S+ that was downloaded has the checksum"
-    ):
+    with pytest.raises(BuildFailed, match=r"^harness-go/go\.sum: ") as other:
         go_stack.check_download(root, clone, go_stack.MANIFEST)
+    assert pinned in str(other.value) and "h1:other=" in str(other.value) and str(root) in str(other.value)
+    assert without_pins(other).replace(pinned, "CHECKSUM") == snapshot(name="another")
     (clone / "harness-go/go.sum").write_text("")
-    with pytest.raises(BuildFailed, match=r"^harness-go/go\.sum: has no checksum of the toolchain \S+; add the line"):
+    with pytest.raises(BuildFailed, match=r"^harness-go/go\.sum: ") as none:
         go_stack.check_download(root, clone, go_stack.MANIFEST)
+    line = f"{go_stack.TOOLCHAIN} v0.0.1-go{go_stack.pinned_version()}.linux-amd64 {pinned}"
+    assert line in str(none.value)
+    assert without_pins(none).replace(pinned, "CHECKSUM") == snapshot(name="none")
 
 
 def test_an_installed_toolchain_has_no_download_to_check(clone):

@@ -10,6 +10,7 @@ import pytest
 from tlsmem.base.paths import ROOT
 from tlsmem.profile.capture import instructions
 from tlsmem.profile.capture.instructions import count_instructions, counting_argv, parse_frames
+from tlsmem.profile.errors import CaptureFailed
 from tlsmem.schema.timed_record import Instructions
 
 NULL = ROOT / "build/harness/null@c"
@@ -68,12 +69,17 @@ def test_a_transfer_moves_every_byte_and_null_does_hardly_more():
 
 
 @valgrind
-def test_what_cannot_be_counted_is_a_sentence(monkeypatch, tmp_path):
+def test_what_cannot_be_counted_is_a_sentence():
     tls = [word.replace("protocol=none", "protocol=TLSv1.3") for word in HANDSHAKE]
     assert counted(tls).startswith("under callgrind: ")
     assert "time limit" in asyncio.run(count_instructions([*HANDSHAKE, "cpus=0"], {}, 0.05))
+
+
+def test_without_valgrind_it_is_said_how_to_install_it(monkeypatch, tmp_path, snapshot):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert counted(HANDSHAKE) == "valgrind: it is not installed; install it with: sudo apt-get install -y valgrind"
+    said = counted(HANDSHAKE)
+    assert said.startswith("valgrind: ") and said.endswith(" valgrind")
+    assert said == snapshot
 
 
 @valgrind
@@ -82,9 +88,14 @@ def test_a_harness_without_names_is_a_sentence(tmp_path):
         pytest.skip("no strip")
     subprocess.run(["strip", "-o", tmp_path / "null", NULL], check=True)
     said = counted([str(tmp_path / "null"), *HANDSHAKE[1:]])
-    assert said == (
-        "under callgrind: no function client_session_new of the core's was called; is the harness stripped?"
-    )
+    assert said.startswith("under callgrind: ") and " client_session_new " in said
+
+
+def test_a_function_that_was_not_called_is_a_sentence(snapshot):
+    few, many = (instructions.CallgrindRun({}, rounds, ["client_new"]) for rounds in (32, 64))
+    with pytest.raises(CaptureFailed, match=" client_session_new ") as failed:
+        instructions.instructions_per_round("client_new", few, many)
+    assert str(failed.value) == snapshot
 
 
 def test_rounds_and_warm_up_are_its_own_whatever_the_run_has():

@@ -26,12 +26,12 @@ OTHER = (50, [(None, CRYPTO), ("main", "a")])
 
 
 @pytest.mark.parametrize("moment", [PEAK, END, "snapshot 4"])
-def test_the_libraries_are_named_with_their_share(moment):
+def test_the_libraries_are_named_with_their_share(moment, snapshot):
     (sentence,) = unresolved_stacks.unnamed_function_warnings(profile(moment, 1000, NAMED, UNNAMED, OTHER))
-    held = f"the functions that hold 20% of the bytes at {moment}, in libssl.so.3 (15%), libcrypto.so.3 (5%): "
-    assert sentence.startswith(f"no names for {held}build it with -g1 -fno-omit-frame-pointer, ")
-    assert "-dbgsym" in sentence
-    assert "openssl@3.5.5" in sentence
+    assert " 20% " in sentence and f" {moment}, " in sentence
+    assert "libssl.so.3 (15%), libcrypto.so.3 (5%): " in sentence
+    assert all(name in sentence for name in ("-g1 -fno-omit-frame-pointer", "-dbgsym", "openssl@3.5.5"))
+    assert sentence == snapshot
 
 
 def test_it_is_the_peak_that_counts():

@@ -63,7 +63,10 @@ def test_every_form_has_the_rates(recording, form):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--suite", "tls14"], "the recording has no runs of the suite tls14; it has: tls13-rsa-aes256, tls13-rsa-aes256-id"),
+        (
+            ["--suite", "tls14"],
+            "the recording has no runs of the suite tls14; it has: tls13-rsa-aes256, tls13-rsa-aes256-id",
+        ),
         (["--suite", RESUMED, "--table", "peaks"], "table peaks has no rows: it needs RSS runs"),
         (["--table", "threads"], "table threads has no rows: it needs timed runs with several numbers of threads"),
         (["--campaign", "thruput"], "memtest/campaigns.toml has no campaign thruput"),
