@@ -150,25 +150,6 @@ def test_a_tree_that_changes_while_it_is_copied_is_not_copied(clone, root, snaps
     assert not (root / "copy").exists() and list(root.iterdir()) == []
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("openssl@git:v2", "no commit v2 in .*; did you mean v1?"),
-        ("openssl@git:--all", "no commit --all in "),
-        ("openssl@git:", "what follows the colon is missing: a commit"),
-        ("openssl@path:", "what follows the colon is missing: a directory"),
-        ("openssl@path:/nowhere", "openssl@path:/nowhere: no such directory"),
-        ("openssl@path:/dev/null", "openssl@path:/dev/null: not a directory"),
-        ("opensl@git:v1", "opensl: no tree of it can be built here; there are: .*; did you mean openssl"),
-        ("go@git:v1", "go: no tree of it can be built here: Go's crypto/tls is part of its toolchain"),
-        ("libressl@git:v1", "its steps unpack a release's archive"),
-        ("mbedtls@git:v1", "mbedtls@git:v1 is no tree of mbedtls: it has no include/mbedtls/build_info.h"),
-        ("openssl@3.5.6", "memtest/stacks.toml has no stack openssl@3.5.6; did you mean openssl@3.5.7"),
-    ],
-)
-def test_what_cannot_be_is_a_sentence(clone, root, text, said):
-=======
 NEAREST = {
     "openssl@git:v2": ["v1"],
     "openssl@git:--all": [],
@@ -187,7 +168,6 @@ FILES = {"mbedtls@git:v1": "include/mbedtls/build_info.h", "openssl@3.5.6": "mem
 
 @pytest.mark.parametrize("text", NEAREST)
 def test_what_cannot_be_is_a_sentence(clone, root, text, snapshot):
->>>>>>> snaps
     found = refusal(text, root, clone)
     assert text.partition("@git:v1")[0] in found and FILES.get(text, "") in found
     assert re.findall(r"did you mean ([^,?]+)", found) == NEAREST[text]

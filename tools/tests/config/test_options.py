@@ -84,25 +84,14 @@ def test_every_kind_says_what_it_takes(kind):
 @pytest.mark.parametrize(
     ("kind", "value", "named"),
     [
-<<<<<<< HEAD
-        (Number(2, 10, even=True), "12", "X=12 is too large; the maximum is 10"),
-        (Number(0, 10, word="all"), "al", "X=al is not a whole number from 0 to 10, or all; did you mean all?"),
-        (Numbers(10), "1,11", "X=11 is too large; the maximum is 10"),
-        (Flag(), "yes", "X=yes must be 0 or 1"),
-        (Names("allocator"), "zzz", "X: memtest/allocators.toml has no allocator zzz; there are: system, "),
-        (Names("suite"), "tls13-rsa-aes25", "X: memtest/suites.toml has no suite tls13-rsa-aes25; did you"),
-        (Library(), "qqqq", "X=qqqq: memtest/stacks.toml lists fewer than two releases of it; there are: openssl, "),
-        (Build(), "openssl@path:~nobody-here/x", "X=openssl@path:~nobody-here/x: ~nobody-here/x does not exist"),
-=======
         pytest.param(Number(2, 10, even=True), "12", ["X=12", "10"], id="number"),
         pytest.param(Number(0, 10, word="all"), "al", ["X=al", "0", "10", "mean all?"], id="number or word"),
         pytest.param(Numbers(10), "1,11", ["X=11", "10"], id="numbers"),
         pytest.param(Flag(), "yes", ["X=yes", "0", "1"], id="flag"),
         pytest.param(Names("allocator"), "zzz", ["X: ", "zzz", "memtest/allocators.toml", "system, "], id="allocator"),
-        pytest.param(Names("suite"), "tls13-rsa-aes25", ["X: ", "tls13-rsa-aes25 ", "memtest/suites.toml"], id="suite"),
+        pytest.param(Names("suite"), "tls13-rsa-aes25", ["X: ", "tls13-rsa-aes25;", "memtest/suites.toml"], id="suite"),
         pytest.param(Library(), "qqqq", ["X=qqqq", "memtest/stacks.toml", "openssl, "], id="library"),
         pytest.param(Build(), "openssl@path:~nobody-here/x", ["X=openssl@path:~nobody-here/x: "], id="build"),
->>>>>>> snaps
     ],
 )
 def test_a_sentence_names_option_value_and_what_is_allowed(kind, value, named, snapshot):
