@@ -90,10 +90,12 @@ def test_the_rest_is_what_the_walk_finds_beyond_the_counters():
     assert [row[key].text for key in WALKED] == ["130,000", "10", "130,010"]
 
 
-def test_without_a_walk_there_is_no_rest():
+def test_without_a_walk_there_is_no_rest(snapshot):
     runs = [run(n, straight(n // 2), {"rollup_rss_bytes": None}) for n in (100, 1000)]
     row = row_of(rss_accounts.accounts(select(runs)), stack=STACK)
-    assert [row[key].note for key in WALKED] == [None, *["smaps_rollup could not be read"] * 2]
+    counted, rest, walked = (row[key].note for key in WALKED)
+    assert counted is None and "smaps_rollup" in rest and rest == walked
+    assert rest == snapshot
 
 
 @settings(deadline=None)
@@ -134,16 +136,20 @@ def test_without_heap_runs_the_account_still_closes():
     assert row["requested_bytes"].note == rss_breakdown.UNREQUESTED.reason
 
 
-def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason():
+def test_records_of_schema_1_have_no_rows_and_beside_others_a_reason(snapshot):
     old = [one.model_copy(update={"schema_": 1}) for one in synthetic.campaign([STACK], [SUITE])]
     assert rss_accounts.accounts(select(old)).rows == waterfall.waterfall(select(old)).rows == []
     table = rss_accounts.accounts(select([*old, *(one.model_copy(update={"suite": "other"}) for one in rss_runs())]))
-    assert {cell.note for cell in table.rows[0][-len(COLUMNS) :]} == {"the records have no VmData"}
+    (note,) = {cell.note for cell in table.rows[0][-len(COLUMNS) :]}
+    assert "VmData" in note
+    assert note == snapshot
 
 
-def test_a_single_n_is_a_hole_with_the_reason():
+def test_a_single_n_is_a_hole_with_the_reason(snapshot):
     table = rss_accounts.accounts(select([run(100, straight(50)), *heap_runs()]))
-    assert row_of(table, stack=STACK)["rss_bytes"].note == "N = 100 only, and a total divided by N is not a slope"
+    cell = row_of(table, stack=STACK)["rss_bytes"]
+    assert cell.text == "–" and "N = 100 " in cell.note
+    assert cell.note == snapshot
 
 
 def test_from_requested_to_resident():
@@ -170,11 +176,12 @@ def test_an_allocator_that_seems_to_hold_less_than_was_requested_has_no_figure(h
     assert row["rss_bytes"].text == "130,000"
 
 
-def test_an_allocator_that_tells_no_live_figure_has_a_dash_with_the_reason():
+def test_an_allocator_that_tells_no_live_figure_has_a_dash_with_the_reason(snapshot):
     runs = with_books({"mimalloc": {"committed_bytes": 160_000, "peak_committed_bytes": 170_000}})
     row = row_of(waterfall.waterfall(select([*runs, *heap_runs()])), stack=STACK)
     assert [row[key].text for key in ("rounding_bytes", "usable_bytes", "free_bytes")] == ["–"] * 3
-    assert row["usable_bytes"].note == "mimalloc tells no live figure"
+    assert "mimalloc" in row["usable_bytes"].note
+    assert row["usable_bytes"].note == snapshot
     assert (row["held_bytes"].text, row["untouched_bytes"].text) == ("160,000", "-30,000")
 
 
@@ -184,14 +191,15 @@ TWO = {
 }
 
 
-def test_two_heaps_are_summed_and_each_is_shown():
+def test_two_heaps_are_summed_and_each_is_shown(snapshot):
     table = waterfall.waterfall(select([*with_books(TWO), *heap_runs()]))
     both, glibc, brought = (
         row_of(table, books=name) for name in ("glibc + jemalloc-rust", "of these glibc", "of these jemalloc-rust")
     )
     assert [row["usable_bytes"].value for row in (both, glibc, brought)] == [65_000, 15_000, 50_000]
     assert [row["held_bytes"].value for row in (both, glibc, brought)] == [100_000, 20_000, 80_000]
-    assert both["requested_bytes"].note == "the heap meter cannot see what jemalloc-rust gives out"
+    assert "jemalloc-rust" in both["requested_bytes"].note
+    assert both["requested_bytes"].note == snapshot
     assert (both["resident_bytes"].value, glibc["resident_bytes"].text) == (130_000, "–")
 
 

@@ -30,7 +30,7 @@ def values(made: Table, *keys: str) -> list[tuple]:
     return [tuple(row[key].value for key in keys) for row in rows(made)]
 
 
-def test_transfer_has_both_rates_what_is_left_of_the_cipher_and_faults():
+def test_transfer_has_both_rates_what_is_left_of_the_cipher_and_faults(snapshot):
     made = table(synthetic_timed.campaign(STACKS, [SUITE], "throughput"), "transfer")
     assert values(made, "stack", "send_mib_per_s", "receive_mib_per_s", "cipher_share_percent") == [
         (OPENSSL, 4_000, 5_000, 80),
@@ -42,18 +42,16 @@ def test_transfer_has_both_rates_what_is_left_of_the_cipher_and_faults():
     assert first["send_interval"].text == "0.4 %"
     assert first["send_interval"].value == {"low": pytest.approx(4_000 / 1.004), "high": pytest.approx(4_000 / 0.996)}
     assert first["published_send"].text == "(3.5.1: 6,093)"
-    assert "5 runs" in made.caption and made.caption.endswith(" 1 thread, writes of 1 MiB. 64 rounds a run.")
-    copied = "The wire’s copying is up to 5.0 % of sending and 4.0 % of receiving (table harness); without it"
-    assert copied in made.caption
+    for figure in ("5 runs", " 5.0 % ", " 4.0 % ", " 1 thread", " 1 MiB", " 64 rounds"):
+        assert figure in made.caption, figure
+    assert made.caption == snapshot
 
 
-def test_without_a_sealer_the_share_is_a_dash_that_says_so():
+def test_without_a_sealer_the_share_is_a_dash_that_says_so(snapshot):
     made = table(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", without=("seal",)), "transfer")
     (row,) = rows(made)
-    assert (row["cipher_share_percent"].text, row["cipher_share_percent"].note) == (
-        MISSING,
-        "its driver has no AEAD to call directly",
-    )
+    assert row["cipher_share_percent"].text == MISSING
+    assert row["cipher_share_percent"].note == snapshot
     assert row["send_mib_per_s"].value == 4_000
 
 
@@ -84,16 +82,16 @@ def test_handshakes_have_both_roles_with_and_without_construction():
     assert [row["hit_rate"].text for row in rows(made)] == ["none"] * 4 + ["100.0 %"] * 4
 
 
-def test_construction_and_freeing_are_apart():
+def test_construction_and_freeing_are_apart(snapshot):
     made = table(synthetic_timed.campaign([RUSTLS], [SUITE]), "sessions")
     assert values(made, "role", "new_us", "free_us", "handshake_us") == [
         ("client", 25, 4, 200),
         ("server", 2, 5, 400),
     ]
-    assert rows(made)[0]["new_faults"].note == "not counted"
+    assert rows(made)[0]["new_faults"].note == snapshot
 
 
-def test_holes_say_why_and_what_was_published_stays():
+def test_holes_say_why_and_what_was_published_stays(snapshot):
     runs = synthetic_timed.campaign([OPENSSL], [SUITE])
     runs += [synthetic_timed.failed("mbedtls@2.28.10", SUITE, "does TLSv1.2 only", "unsupported")]
     runs += [synthetic_timed.failed("openssl@3.2.0", SUITE, "resumed 62.5 % of its\nhandshakes")]
@@ -102,21 +100,23 @@ def test_holes_say_why_and_what_was_published_stays():
     for key in ("per_s", "interval", "with_construction_per_s", "hit_rate", "faults_each"):
         assert (unsupported[key].text, unsupported[key].note) == (MISSING, "unsupported: does TLSv1.2 only")
         assert failed[key].note == "failed: resumed 62.5 % of its handshakes"
-    assert unsupported["published_per_s"].note == "not published"
+    assert unsupported["published_per_s"].text == MISSING
+    assert unsupported["published_per_s"].note == snapshot
     assert failed["published_per_s"].value["rate"] == 2273.57
     assert [row["p50_us"].note for row in rows(table(runs, "latency"))][1] == "unsupported: does TLSv1.2 only"
     assert rows(table(runs, "noise"))[1]["load"].note == "unsupported: does TLSv1.2 only"
     assert rows(table(runs, "harness"))[1]["clock_ns"].note == "unsupported: does TLSv1.2 only"
 
 
-def test_two_repeats_have_a_median_and_no_interval():
+def test_two_repeats_have_a_median_and_no_interval(snapshot):
     made = table(synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.0)), "handshakes")
     (client, _) = rows(made)
     assert client["per_s"].value == 2_500
-    assert (client["interval"].text, client["interval"].note) == (MISSING, "fewer than 3 repeats: no interval")
+    assert client["interval"].text == MISSING and " 3 " in client["interval"].note
+    assert client["interval"].note == snapshot
 
 
-def test_latency_is_of_intervals_and_says_where_they_are_too_few():
+def test_latency_is_of_intervals_and_says_where_they_are_too_few(snapshot):
     runs = synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.0), tail={2: 50, 10: 5})
     client = rows(table(runs, "latency"))[0]
     assert client["intervals"].value == 2 * 567
@@ -125,10 +125,11 @@ def test_latency_is_of_intervals_and_says_where_they_are_too_few():
         assert client[key].value == pytest.approx(us, rel=0.001), key
     few = rows(table(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput", factors=(1.0,)), "latency"))[0]
     assert [few[f"{key}_us"].text == MISSING for key in ("p50", "p90", "p99", "p999", "max")] == [0, 0, 1, 1, 0]
-    assert few["p99_us"].note == "of 64 intervals"
+    assert " 64 " in few["p99_us"].note
+    assert few["p99_us"].note == snapshot
 
 
-def test_threads_are_held_against_one_and_marked_where_they_share_a_cpu():
+def test_threads_are_held_against_one_and_marked_where_they_share_a_cpu(snapshot):
     runs = synthetic_timed.campaign([OPENSSL], [SUITE], threads=(1,))
     runs += [
         synthetic_timed.record(OPENSSL, SUITE, repeat=repeat, threads=count, factor=slower * factor)
@@ -145,7 +146,8 @@ def test_threads_are_held_against_one_and_marked_where_they_share_a_cpu():
     ]
     marks = [row["threads"].note for row in server]
     assert marks[:2] == [None, None]
-    assert marks[2] == "more threads than CPUs, of which there are 2: threads wait for one another"
+    assert " 2:" in marks[2]
+    assert marks[2] == snapshot
     assert {row["stack"].value for row in rows(made)} == {OPENSSL}, "a stack with one number of threads has no row"
     low, high = server[1]["of_one_interval"].value.values()
     assert low == pytest.approx(0.8) == high
@@ -168,20 +170,22 @@ def test_side_by_side_the_first_is_the_base():
     assert (sending["unit"].value, client["unit"].value) == ("MiB/s", "handshakes/s")
 
 
-def test_a_configuration_that_was_added_later_is_no_neighbour():
+def test_a_configuration_that_was_added_later_is_no_neighbour(snapshot):
     runs = synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.2, 1.1))
     later = {"started_at": "2026-01-31T12:04:00Z", "elapsed_ns": 10**9, "allocator": JEMALLOC}
     runs += synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0, 1.2, 1.2), **later)
     client, _ = rows(table(runs, "configurations"))
     assert client["factor"].value["factor"] == pytest.approx(1.1 / 1.2, abs=1e-3), "that of pairs is 1"
-    assert client["factor"].note.startswith("not made side by side, but 4 min apart")
+    assert " 4 min " in client["factor"].note
+    assert client["factor"].note == snapshot
 
 
-def test_published_factors_are_of_both_versions_on_one_day_only():
+def test_published_factors_are_of_both_versions_on_one_day_only(snapshot):
     of_then = synthetic_timed.campaign(["openssl@3.3.2", "rustls+aws-lc@0.23.15"], [SUITE], "throughput")
     sending = rows(table(of_then, "factor"))[0]["published_rustls+aws-lc@0.23.15"]
     assert sending.value == pytest.approx(7094.13 / 5982.18, abs=1e-4)
-    assert sending.note == "published 2024-10-18, of another machine (Xeon E-2386G); of rustls: with jemalloc"
+    assert all(name in sending.note for name in ("2024-10-18", "Xeon E-2386G", "rustls", "jemalloc"))
+    assert sending.note == snapshot
     other = synthetic_timed.campaign(["openssl@3.2.0", "rustls+aws-lc@0.23.15"], [SUITE], "throughput")
     assert rows(table(other, "factor"))[0]["published_rustls+aws-lc@0.23.15"].text == MISSING
     invalid = synthetic_timed.campaign(["openssl@3.2.0", "rustls+aws-lc+jemalloc-rust@0.22.0"], [f"{SUITE}-id"])
@@ -255,15 +259,16 @@ def test_noise_is_the_most_of_any_repeat():
     assert row["preempted_per_s"].value == pytest.approx(1e9 / runs[0].timings[1].elapsed_ns, abs=1e-4)
 
 
-def test_captions_say_how_long_runs_were_and_what_noise_there_was():
+def test_captions_say_how_long_runs_were_and_what_noise_there_was(snapshot):
     loaded = synthetic_timed.noise(load=4.0)
     runs = synthetic_timed.campaign([OPENSSL, RUSTLS], [SUITE], threads=(1, 2), noise=loaded)
     runs += synthetic_timed.campaign([OPENSSL], [SUITE], factors=(1.0,), rounds=128, allocator=JEMALLOC)
     for name in ("handshakes", "latency", "noise", "factor", "threads", "configurations"):
         said = table(runs, name).caption
-        assert " rounds a run." in said and "Noise: a loaded machine in " in said, name
+        assert " rounds " in said and "Noise: " in said, name
+        assert said == snapshot(name=name)
     said = table(runs, "noise").caption
-    assert said.endswith("128 to 512 rounds a run. Noise: a loaded machine in 20 of 21 runs.")
+    assert " 128 to 512 rounds " in said and " 20 of 21 runs" in said
     assert "Noise" not in table(synthetic_timed.campaign([OPENSSL], [SUITE]), "latency").caption
 
 
@@ -272,12 +277,13 @@ def test_an_interval_of_small_writes_is_of_many():
     assert [row["interval"].text for row in rows(table(runs, "latency"))][::2] == ["4,096 writes", "a write"]
 
 
-def test_every_table_says_what_it_needs():
+def test_every_table_says_what_it_needs(snapshot):
     assert [*TIMED_NEEDS] == [*catalogue.MAKERS]
     transfers = timed_selection.select(synthetic_timed.campaign([OPENSSL], [SUITE], "throughput"))
     for name in ("configurations", "factor", "handshakes", "sessions", "threads"):
-        with pytest.raises(ValueError, match=f"table {name} has no rows: it needs "):
+        with pytest.raises(ValueError, match=rf" {name} ") as refused:
             catalogue.build(transfers, [name])
+        assert str(refused.value) == snapshot(name=name)
     assert [made.name for made in catalogue.build(transfers)] == ["settings", "transfer", "latency", "harness", "noise"]
 
 
@@ -295,7 +301,7 @@ def test_runs_of_memory_are_none_of_these():
     assert len(timed_selection.select(both).records) == 5
 
 
-def test_instructions_are_of_a_handshake_or_of_a_mebibyte():
+def test_instructions_are_of_a_handshake_or_of_a_mebibyte(snapshot):
     parts = {"client": 1_000_000.5, "client_new": 20_000.0, "client_free": 3_000.0, "server": 2e6, "server_new": 1.0}
     runs = [synthetic_timed.counted(OPENSSL, SUITE, parts=parts | {"server_free": 2.0})]
     moved = {"send": 120_000.0, "receive": 60_000.0, "seal": 80_000.0, "wire_write": 20_000.0, "wire_read": 10_000.0}
@@ -305,11 +311,12 @@ def test_instructions_are_of_a_handshake_or_of_a_mebibyte():
     sent, of_rustls, received, _, client, _ = rows(made)
     assert (sent["each"].value, sent["unit"].value, sent["cipher_percent"].value) == (1_600_000, "MiB", 80)
     assert received["each"].value == 800_000, "a round is 64 KiB, and the wire's copying is none of the stack's"
-    assert of_rustls["cipher_percent"].note == "its driver has no AEAD to call directly"
-    assert received["cipher_percent"].note == client["cipher_percent"].note == "counted of sending only"
-    assert sent["new"].note == sent["free"].note == "counted of handshakes only"
+    assert of_rustls["cipher_percent"].note == snapshot(name="no sealer")
+    assert received["cipher_percent"].note == client["cipher_percent"].note == snapshot(name="of sending")
+    assert sent["new"].note == sent["free"].note == snapshot(name="of handshakes")
     assert [client[key].value for key in ("each", "new", "free", "unit")] == [1_000_000.5, 20_000, 3_000, "handshake"]
-    assert "without AVX-512, VAES (valgrind 3.19.0, callgrind)" in made.caption
+    assert "AVX-512, VAES" in made.caption and "valgrind 3.19.0" in made.caption
+    assert made.caption == snapshot(name="caption")
 
 
 def test_a_run_that_could_not_be_counted_says_why_and_is_in_no_other_table():
