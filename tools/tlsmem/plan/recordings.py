@@ -13,6 +13,7 @@ from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import newest_releases
 from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.suite_variants import split_variant
+from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema import read_records
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
@@ -75,7 +76,11 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
     if begun := [one for one in releases.get(library_with_variant(name), ()) if begins_version(one, version(name))]:
         return begun[-1]
     known = list(dict.fromkeys([*newest, *releases, *there]))
-    raise ValueError(f"no recording has the stack {name}{suggest_nearest(name, known)}")
+    libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
+    is_release = library_with_variant(name) in releases and version(name)
+    near = suggest_nearest(name, known if is_release else libraries or known)
+    kind = "no recording has the stack" if is_release or name in read_tables("stacks") else "unknown library or stack:"
+    raise ValueError(f"{kind} {name}{near}")
 
 
 def begins_version(stack: str, series: str) -> bool:
