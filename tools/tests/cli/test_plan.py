@@ -18,9 +18,10 @@ from tests.support.planned import AT_REST, FIXED, IN_USE, STACK, SUITE, H, defau
 from tlsmem.base.paths import ROOT
 from tlsmem.cli import plan as command
 from tlsmem.config import amounts
-from tlsmem.plan import answer, capacity, handshake_rates, haproxy_answer, recordings
+from tlsmem.plan import answer, capacity, handshake_rates, haproxy_answer, memory_answer, recordings
 from tlsmem.plan.assumptions import haproxy_assumptions
 from tlsmem.plan.capacity import Demand, Price
+from tlsmem.plan.case import Case
 from tlsmem.plan.configuration import Configuration
 from tlsmem.plan.connection_model import MEASURED, ConnectionModel
 from tlsmem.plan.fleet_answer import Fleet
@@ -229,7 +230,7 @@ def test_memory_is_fixed_and_each_term_and_says_what_it_extrapolates(tmp_path):
     done = plan(*words.split(), "--record-bytes", "16000", "--format", "json", where=where)
     rows = {row["what"]: row["bytes"] for row in told(done)["memory"]}
     assert rows["peak"] == FIXED + 100_000 * (IN_USE + 4096) + 5_000 * H + 20_000 * 16_000
-    assert rows["process alone"] == rows["process, all closed"] == rows["peak"] - 100_000 * 4096
+    assert rows["RSS at peak"] == rows["RSS after closing all"] == rows["peak"] - 100_000 * 4096
     shown = plan(*words.split(), "--details", where=where).stdout
     assert "Measured up to 1,000 connections; beyond that, extrapolated." in shown
     assert "extrapolated: openssl@3.5.5 was measured up to 1,000 connections" in shown
@@ -265,7 +266,7 @@ def test_the_first_line_has_the_memory_of_active_and_of_idle_connections(tmp_pat
     words = f"memory --connections 100000 --stack {STACK} --kernel-bytes 0"
     first = plan(*words.split(), where=recording(tmp_path, *default_runs())).stdout.splitlines()[0]
     sizes = [f"{(FIXED + 100_000 * each) / 2**30:.2f}" for each in (IN_USE, AT_REST, IN_USE + H)]
-    assert first == "Provision {} GiB for 100,000 active connections ({} idle, {} at most)".format(*sizes)
+    assert first == "Provision {} GiB for 100,000 active connections ({} idle, {} worst case)".format(*sizes)
 
 
 TERMS = "Terms of the memory model"
@@ -296,6 +297,23 @@ def test_a_library_is_its_newest_release(tmp_path):
     runs = [run for stack in (STACK, "rustls+aws-lc@0.23.46") for run in default_runs(stack=stack)]
     done = plan("memory", "--connections", "5", "--stack", "rustls", where=recording(tmp_path, *runs))
     assert "rustls 0.23.46 (aws-lc) server" in done.stdout
+
+
+def test_a_release_series_is_its_newest_recorded_release(monkeypatch):
+    there = [f"openssl@{version}" for version in ("3.50.1", "3.5.5", "3.5.10", "3.6.0", "1.1.1w")]
+    monkeypatch.setattr(recordings, "stacks", lambda path: there)
+    assert recordings.resolve_stack("openssl@3.5", [Path()]) == "openssl@3.5.10"
+    assert recordings.resolve_stack("openssl@1.1.1", [Path()]) == "openssl@1.1.1w"
+    assert recordings.resolve_stack("openssl@3.5.5", [Path()]) == "openssl@3.5.5"
+    with pytest.raises(ValueError, match=r"no recording has the stack openssl@3\.4"):
+        recordings.resolve_stack("openssl@3.4", [Path()])
+
+
+def test_nginx_is_suggested_only_where_it_can_run_the_stack():
+    fragment = MODEL | {"role": "server", "connection": 1, "handshake": 0}
+    for stack, suggests in {"openssl@3.5.5": True, "rustls+aws-lc@0.23.46": False}.items():
+        case = Case(ConnectionModel(**fragment | {"stack": stack}), Price(0, 1, 0, 0, 0), None)
+        assert ("--as nginx" in memory_answer.describe_next([case])) is suggests
 
 
 def test_fit_is_what_memory_says(tmp_path):

@@ -306,7 +306,7 @@ def test_what_a_profile_is_of_unless_asked_stands_in_one_place():
 
 
 def test_what_is_kept_and_split_processes_do_not_go_together():
-    assert refusal(KEEP="server", ROLES="split") == "KEEP=server needs one process; leave KEEP or ROLES=split out"
+    assert refusal(KEEP="server", ROLES="split") == "KEEP=server needs ROLES=together; leave KEEP or ROLES=split out"
     option_check.check_options({"KEEP": "server", "ROLES": "together"})
     option_check.check_options({"CLIENT": "null@c", "SERVER": "null@rust", "ROLES": "split", "ENV": "both"})
 

@@ -131,7 +131,7 @@ def test_memory_as_nginx_is_rss_in_use_and_512_bytes(tmp_path):
     words = f"memory --stack {STACK} --connections 1000 --as nginx --kernel-bytes 0 --format json"
     found = {row["what"]: row["bytes"] for row in rows(plan(*words.split(), where=where), "memory")}
     assert found["peak"] == FIXED + 1000 * (RELEASED + 512)
-    assert found["peak, if all busy at once"] == found["peak"] + 1000 * H
+    assert found["peak, worst case"] == found["peak"] + 1000 * H
 
 
 def test_the_used_state_is_the_default_where_it_is_recorded(tmp_path):

@@ -8,14 +8,14 @@ ENDS = "-+@"  # after a part of a name
 
 
 def suggest_beginning(name: str, known: Iterable[str], first: Iterable[str] = ()) -> str:
-    """Return "; did you mean A, B or C?" of the known names whose first parts this is, then "N others begin so too".
+    """Return "; did you mean A, B or C?" of the known names whose first parts this is, then how many begin so.
 
     Those of `first` come first. Where none begins so, the nearest are suggested."""
     some = [one for one in dict.fromkeys([*first, *known]) if one.startswith(tuple(f"{name}{end}" for end in ENDS))]
     if not some:
         return suggest_nearest(name, known)
     others = len(some) - MOST
-    return f"{ask(some[:MOST])} {others} others begin so too" if others > 1 else ask(some[: MOST + 1])
+    return f"{ask(some[:MOST])} ({len(some)} names start with {name})" if others > 1 else ask(some[: MOST + 1])
 
 
 def ask(names: list[str]) -> str:

@@ -1,8 +1,9 @@
 """What changed from one recording to another, or from one selection of a recording to another: per suite, role, phase
-and meter, beyond noise or not, with the call sites of what live heap grew by.
+and meter, whether the change exceeds noise, and which call sites the extra live heap comes from.
 
-OLD and NEW are directories under data/, or files of them. Of one recording --by says what its two sides are told apart
-by. Runs whose declared settings differ otherwise are not compared, and it is said in what they differ.
+OLD and NEW are directories under data/, or files of them. To compare within one recording, use --by ASPECT OLD NEW, for
+example --by allocator system jemalloc. Runs whose declared settings differ otherwise are not compared, and it is said
+in what they differ.
 
 Exit status: 0 no change, 3 changed, 1 nothing could be compared or read, 2 usage. With --into 0 when it is written."""
 
@@ -37,7 +38,7 @@ def check(given: argparse.Namespace) -> None:
     if len(given.recording) > 2:
         raise Usage(f"two recordings are compared, and {len(given.recording)} were named")
     if len(given.recording) == 1 and not given.by:
-        raise Usage("name OLD and NEW, or say --by what the two sides of one recording are told apart")
+        raise Usage("give OLD and NEW, or one recording with --by ASPECT OLD NEW")
     if given.by and given.by[0] not in ASPECTS:
         raise Usage(f"--by {given.by[0]}: it is one of {', '.join(ASPECTS)}" + suggest_nearest(given.by[0], ASPECTS))
     if given.by and given.by[1] == given.by[2] and len(given.recording) == 1:

@@ -25,6 +25,8 @@ def main() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     asked = parser()
     given = asked.parse_args()
+    if given.output and given.format:
+        asked.error("-o writes a picture and --format prints a table; leave one out")
     venv.activate(core=True)
     from tlsmem.cost import cost_command
 

@@ -1,8 +1,11 @@
 """Hold what sessions cost against budgets: measure what BUDGET.toml needs, print each limit, value and verdict.
 
-Exit 0 when all are held, 3 when one is exceeded or cannot be judged, 2 when the budgets or a file that is
-named cannot be used, 125 when a build failed, so that `git bisect run` skips the commit, 1 when runs failed.
-With --into 0 when it is written."""
+Exit status:
+  0    all limits are met; with --into: the page is written
+  1    a run failed
+  2    an input file cannot be used
+  3    a limit is exceeded or cannot be judged
+  125  a build failed, so that `git bisect run` skips the commit"""
 
 import signal
 

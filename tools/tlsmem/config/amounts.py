@@ -30,7 +30,7 @@ Share = Fraction | int  # of all connections, or so many
 def number(text: str, units: Mapping[str, int | Fraction], example: str) -> Fraction:
     found = NUMBER.fullmatch(text.strip())
     if not found or found[2] not in units:
-        raise ArgumentTypeError(f"{text!r} is no amount like {example}")
+        raise ArgumentTypeError(f"{text!r} is not an amount (example: {example})")
     value = Fraction(re.sub("[,_]", "", found[1])) * units[found[2]]
     if value > MOST:
         raise ArgumentTypeError(f"{text!r} is too large")
@@ -41,7 +41,7 @@ def make_whole_number_parser(example: str, units: Mapping[str, int], least: int)
     def parsed(text: str) -> int:
         value = number(text, units, example)
         if value.denominator != 1 or value < least:
-            raise ArgumentTypeError(f"{text!r} is no whole number from {least} on, like {example}")
+            raise ArgumentTypeError(f"{text!r} must be a whole number, at least {least} (example: {example})")
         return int(value)
 
     return parsed
@@ -110,7 +110,7 @@ def float_or_nan(text: str) -> float:
 def parse_positive(text: str) -> int:
     """What is counted in a profile: sites, sessions."""
     if not text.isascii() or not text.isdecimal() or not text.strip("0"):
-        raise ArgumentTypeError(f"{text} is no whole number from 1 on")
+        raise ArgumentTypeError(f"{text} must be a whole number, at least 1")
     if len(text.lstrip("0")) > len(f"{MOST_COUNTED}") or int(text) > MOST_COUNTED:
         raise ArgumentTypeError(f"{text} is too large: at most {MOST_COUNTED:,}")
     return int(text)

@@ -85,7 +85,8 @@ SHARED_ARGUMENTS = (  # of several commands
     ),
     Option(
         "--roles",
-        "only together, split, keep-client or keep-server; may be repeated",
+        "only together, split, keep-client or keep-server (only the server sessions are kept; clients are freed); may "
+        "be repeated",
         commands=each(*ARE_TABLED, *PLOTS),
         repeat=True,
     ),

@@ -29,7 +29,7 @@ def check_options(given: Mapping[str, str], taken: Mapping[str, Option] | None =
     check_campaigns()
     for name, value in given.items():
         if name not in taken:
-            raise ValueError(f"no option {name}; `make help` lists all{suggest_nearest(name.upper(), taken)}")
+            raise ValueError(f"unknown option {name}; `make help` lists options{suggest_nearest(name.upper(), taken)}")
         taken[name].kind.check(name, value)
     stacks = read_tables("stacks")
     check_ends(given, {name for name, entry in stacks.items() if entry.get("tls") is False})
@@ -108,7 +108,7 @@ def check_ends(given: Mapping[str, str], nulls: set[str]) -> None:
         raise ValueError("a null stack does no TLS; give it another null stack as its peer")
     if "KEEP" in given and (mixed or given.get("ROLES") == "split"):
         raise ValueError(
-            f"KEEP={given['KEEP']} needs one process; leave KEEP or {', '.join(mixed) or 'ROLES=split'} out"
+            f"KEEP={given['KEEP']} needs ROLES=together; leave KEEP or {', '.join(mixed) or 'ROLES=split'} out"
         )
 
 
@@ -116,7 +116,7 @@ def check_prefix(given: Mapping[str, str], named: list[str], known: Mapping[str,
     """What is linked with a library of the user's own says where that is, and nothing else does."""
     linked = [name for name in named if name in known and known[name].get("prefix")]
     if linked and "PREFIX" not in given:
-        raise ValueError(f"{linked[0]} needs PREFIX=DIRECTORY, the directory where its library is installed")
+        raise ValueError(f"{linked[0]} needs PREFIX=<OpenSSL install directory>")
     if "PREFIX" in given and not linked:
         theirs = " or ".join(name for name, entry in known.items() if entry.get("prefix"))
         raise ValueError(f"PREFIX={given['PREFIX']} applies to {theirs} only; add that stack, or leave PREFIX out")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tlsmem.base.nearest import suggest_beginning, suggest_nearest
+from tlsmem.base.nearest import ask, suggest_beginning, suggest_nearest
 from tlsmem.config import releases
 from tlsmem.config.toml_tables import ALL_STACKS, read_tables, split_names
 
@@ -147,11 +147,14 @@ class Names(Kind):
             if name not in known:
                 near = self.suggest(name, [*known, ALL_STACKS] if self.all_too else [*known])
                 near = near or f"; there are: {', '.join(known)}" * (len(known) <= FEW)
+                near = near or f"; the names stand in {self.file}, as [NAME]"
                 raise ValueError(f"{option}: {self.file} has no {self.table} {name}{near}")
 
     def suggest(self, name: str, known: list[str]) -> str:
         """Names that begin so, or the nearest; of a library first the release that campaigns measure."""
         usual = usual_stacks() if self.table == "stack" else []
+        if (self.table, name) == ("allocator", "malloc"):
+            return f"{ask(['system', *(one for one in known if name in one)])} system is the malloc of the C library"
         return suggest_beginning(name, known, usual)
 
     def describe(self) -> str:

@@ -183,7 +183,8 @@ VARIABLES = (
     ),
     Option(
         "OPTIONS",
-        "library options: default; low-memory: the documented way to hold less at rest (docs/reference/stacks.md)",
+        "library options: default; low-memory: options that make the library hold less between records "
+        "(docs/reference/stacks.md)",
         Choice(choices.LIBRARY_OPTIONS),
         goals={"mem": mem_default("options", "default")}
         | {name: CampaignDefault("throughput", "options", "default") for name in TIMED},

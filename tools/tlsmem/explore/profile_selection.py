@@ -26,7 +26,7 @@ def pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"--filter {text}: no regular expression: {error}") from None
+        raise ValueError(f"--filter {text}: invalid regular expression: {error}") from None
 
 
 def select_moment(profile: Profile, name: str | None = None) -> Moment:

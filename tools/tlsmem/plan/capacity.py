@@ -1,4 +1,4 @@
-"""The arithmetic of a plan: fixed + N (E + own + K) + W H + records in flight, in whole bytes, and what fits."""
+"""The arithmetic of a plan: process + N·(E + own + K) + W·H + F·R, in whole bytes, and what fits."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tlsmem.config.amounts import Share
 from tlsmem.plan.amounts import take_share
 from tlsmem.plan.connection_model import ConnectionModel
 
-FIXED, CONNECTIONS, HANDSHAKE = "process itself", "TLS connections, E", "concurrent handshakes, H"
+FIXED, CONNECTIONS, HANDSHAKE = "process without connections", "TLS connections, E", "concurrent handshakes, H"
 IN_FLIGHT, OWN, KERNEL = "records in flight, R", "server's own", "kernel, K"
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tlsmem.config.libraries import libraries, library_key, stack_title
 from tlsmem.config.suite_title import suite_title
+from tlsmem.plan.assumptions import assumed_size
 from tlsmem.plan.capacity import Demand, Price
 from tlsmem.plan.configuration import recording_commands
 from tlsmem.plan.connection_model import BY_RATIO, MEASURED, ConnectionModel
@@ -73,11 +74,6 @@ class Case(NamedTuple):
         return f"{self.title} {ROLES[model.role]}, {suite_title(model.suite)}, {options}"
 
 
-def describe_busiest(case: Case) -> str:
-    """Say what `at most` stands for."""
-    return "in a handshake" if case.busiest == ALL_HANDSHAKING else "with a full record in flight"
-
-
 def extrapolation_note(model: ConnectionModel, connections: int) -> str | None:
     """Say that a plan lies beyond what was measured; None where it does not."""
     if connections <= model.widest:
@@ -119,12 +115,19 @@ def describe_own(cases: Sequence[Case]) -> str:
     return f" What {what} itself holds for a connection is not recorded (tools/heap.py measures it) and not included."
 
 
+def assumed_kernel_bytes(role: str) -> int:
+    """Return K unless it is given: of a connection, or of the two of a proxy."""
+    return assumed_size("kernel_bytes").value * (2 if role == "both" else 1)
+
+
 def describe_limits(cases: Sequence[Case], connections: int) -> list[str]:
     """Return what the figures leave out, and how far they were measured."""
     left_out = "Not included: application memory, filled socket buffers (list: --details)."
     widest = min(case.model.widest for case in cases)
     beyond = f"Measured up to {widest:,} connections; beyond that, extrapolated."
-    return [left_out + describe_own(cases), *([beyond] if connections > widest else [])]
+    kernel = ["Kernel memory: measured on Linux 6.18; yours may differ (--kernel-bytes)."]
+    is_ours = any(case.price.kernel == assumed_kernel_bytes(case.model.role) for case in cases)
+    return [left_out + describe_own(cases), *(kernel if is_ours else []), *([beyond] if connections > widest else [])]
 
 
 def describe_missing(cases: Sequence[Case]) -> list[str]:

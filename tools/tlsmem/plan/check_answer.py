@@ -21,6 +21,8 @@ from tlsmem.stats.session_cost import Quantity
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, text_cell, with_note
 
 ELSEWHERE = "on another machine than the runs that the model is fitted to"
+LINES = ("server, in use", "server, at rest")
+PEAKS = {"split": "server, peak", "keep-server": "server kept alone, peak"}  # by roles
 NARROWER = "fewer concurrent handshakes than 1 % of the connections: the model is not meant for these"
 
 
@@ -43,7 +45,7 @@ class Check(NamedTuple):
     @property
     def is_claimed(self) -> bool:
         """Whether the model is meant for so few concurrent handshakes."""
-        return self.process.startswith("server, ") or self.window >= memory_model.MIN_WINDOW_SHARE * self.sessions / 2
+        return self.process in LINES or self.window >= memory_model.MIN_WINDOW_SHARE * self.sessions / 2
 
 
 def pair_runs(selection: Selection) -> list[Record]:
@@ -90,15 +92,15 @@ def check_servers(stack: str, suite: str, among: Sequence[Path]) -> Iterator[Che
         configured = select_runs(runs, stack, Configuration().variant(suite))
         narrow = find_series(configured, SYSTEM, "server", "full", narrow=True) if configured else None
         if narrow:
-            yield from check_line(stack, "server, in use", path, narrow, session_cost.rss_at_end(IN_USE))
-            yield from check_line(stack, "server, at rest", path, narrow, session_cost.rss_at_end(AT_REST))
+            yield from check_line(stack, LINES[0], path, narrow, session_cost.rss_at_end(IN_USE))
+            yield from check_line(stack, LINES[1], path, narrow, session_cost.rss_at_end(AT_REST))
         if not (selection := select_runs(runs, stack, suite)):
             continue
-        for roles in ("split", "keep-server"):
+        for roles in PEAKS:
             for setting in find_settings(selection, SYSTEM, roles):
                 if (setting.window == "all") == (roles == "split"):
                     series = selection.series(stack, setting, "server" if roles == "split" else "both")
-                    yield from check_line(stack, f"server ({roles})", path, series, memory_model.handshake_peak_rss)
+                    yield from check_line(stack, PEAKS[roles], path, series, memory_model.handshake_peak_rss)
 
 
 def check_line(stack: str, process: str, path: Path, series: Series, quantity: Quantity) -> Iterator[Check]:
@@ -144,7 +146,8 @@ def check_section(stack: str, checks: Sequence[Check]) -> Section:
     for process in dict.fromkeys(one.process for one in checks):
         several = [one for one in checks if one.process == process]
         worst = max(several, key=lambda one: abs(one.error))
-        remark = f"at {worst.sessions:,} sessions, the largest of {len(several)}"
+        figures = f"{len(several)} figure{'s' * (len(several) != 1)}"
+        remark = f"at {worst.sessions:,} sessions (largest error of {figures})"
         lines.append(Line(process, f"{worst.error:+.2%}", remark))
     return Section(stack_title(stack), lines)
 

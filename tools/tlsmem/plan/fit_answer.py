@@ -22,8 +22,7 @@ from tlsmem.tables.table import Cell, Column, Table, integer_cell, with_note
 def answer_fit(cases: Sequence[Case], demand: Demand, size: int, given: Sequence[str] = ()) -> Answer:
     """Return the answer. Raises ValueError with a sentence where not even a process fits."""
     counts = [fit_case(case, case.price, demand, size) for case in cases]
-    states = [note.replace("At most:", "At least:") for note in describe_states(cases)]
-    notes = [*states, *describe_limits(cases, max(counts)), *describe_missing(cases), ""]
+    notes = [*describe_states(cases), *describe_limits(cases, max(counts)), *describe_missing(cases), ""]
     return Answer(
         [fit_headline(case, count, size, len(cases) > 1) for case, count in zip(cases, counts, strict=True)],
         [fit_section(case, demand, count, given) for case, count in zip(cases, counts, strict=True)],
@@ -47,17 +46,17 @@ def fit_headline(case: Case, count: int, size: int, several: bool) -> str:
     """Return how many fit, and the range; rounded down."""
     other = case.active if case.is_at_rest else case.idle
     limits = {
-        "active" if case.is_at_rest else "idle": fit_case(case, other, QUIET, size) if other else None,
-        "at least": fit_case(case, case.active, case.busiest, size) if case.active and case.busiest else None,
+        f"if all {'active' if case.is_at_rest else 'idle'}": fit_case(case, other, QUIET, size) if other else None,
+        "in the worst case": fit_case(case, case.active, case.busiest, size) if case.active and case.busiest else None,
     }
     words = (
         f"{word}: {NOT_RECORDED}" if limit is None else f"{round_down(limit):,} {word}"
         for word, limit in limits.items()
     )
-    text, amounts = f"{case.mark}{round_down(count):,} {case.state}", f"({', '.join(words)})"
+    text, amounts = f"{case.mark}{round_down(count):,} {case.state} connections fit", f"({'; '.join(words)})"
     if several:
-        return f"{case.title}: {text} fit {amounts}"
-    return f"{text} connections fit into {format_size(size)} {amounts}"
+        return f"{case.title}: {text} {amounts}"
+    return f"{text} into {format_size(size)} {amounts}"
 
 
 def fit_section(case: Case, demand: Demand, count: int, given: Sequence[str]) -> Section:

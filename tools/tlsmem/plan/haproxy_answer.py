@@ -80,7 +80,11 @@ def haproxy_section(case: Case, constants: HaproxyConstants) -> Section:
     model = case.model
     lines = [
         Line("SSL_SESSION_MAX_COST", f"{constants.session_bytes:,} B", f"RSS in use: {model.connection:,.0f} B"),
-        Line("SSL_HANDSHAKE_MAX_COST", f"{constants.handshake_bytes:,} B", f"peak of a handshake: {model.peak:,.0f} B"),
+        Line(
+            "SSL_HANDSHAKE_MAX_COST",
+            f"{constants.handshake_bytes:,} B",
+            f"peak {model.peak:,.0f} B minus the above, rounded up",
+        ),
         Line(constants.define, ""),
     ]
     return Section(case.setting, lines)

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from tlsmem.config.servers import find_server
 from tlsmem.plan import capacity
 from tlsmem.plan.amounts import find_unit, format_in, format_size, memory_cell
 from tlsmem.plan.capacity import Demand, Term
 from tlsmem.plan.case import (
     QUIET,
     Case,
-    describe_busiest,
     describe_limits,
     describe_missing,
     describe_origin,
@@ -20,8 +20,10 @@ from tlsmem.plan.terms_table import handshake_cell
 from tlsmem.tables.table import Cell, Column, Table, integer_cell, missing_cell, text_cell, with_note
 
 NOT_RECORDED = "not recorded"
+WORST_CASE = (
+    "Worst case: all active, and in a handshake or with a full record in flight at once (whichever needs more)."
+)
 LARGER = 1.05  # times RSS at rest: from here on the difference is worth a sentence
-ASSUMED = {capacity.KERNEL: "--kernel-bytes", capacity.IN_FLIGHT: "--record-bytes"}
 
 
 def answer_memory(cases: Sequence[Case], demand: Demand, connections: int, given: Sequence[str] = ()) -> Answer:
@@ -42,7 +44,7 @@ def memory_headline(case: Case, demand: Demand, connections: int, several: bool)
     unit = find_unit(size)
     limits = {
         "active" if case.is_at_rest else "idle": other_state_bytes(case, connections),
-        "at most": busiest_bytes(case, connections),
+        "worst case": busiest_bytes(case, connections),
     }
     words = (
         f"{word}: {NOT_RECORDED}" if limit is None else f"{format_in(limit, unit)} {word}"
@@ -75,23 +77,21 @@ def memory_section(case: Case, demand: Demand, connections: int, given: Sequence
 def term_line(case: Case, term: Term, given: Sequence[str]) -> Line:
     """Return a term as a line: its size, and how many of how many bytes."""
     if term.what == capacity.FIXED:
-        return Line(term.what, format_size(term.size))
+        return Line("process, 0 connections", format_size(term.size))
     label = {capacity.CONNECTIONS: "RSS at rest" if case.is_at_rest else "RSS in use"}
     if term.what == capacity.HANDSHAKE and case.model.handshake is None:
         return Line(term.what.partition(",")[0], NOT_RECORDED)
     each = f"{float(term.count):,.0f} x {term.each:,} B"
-    option = ASSUMED.get(term.what)
-    is_assumed = option and option not in given and (term.what == capacity.KERNEL or case.record_note)
+    is_assumed = term.what == capacity.IN_FLIGHT and "--record-bytes" not in given and case.record_note
     remark = f"{each}, assumed" if is_assumed else each
     return Line(label.get(term.what, term.what.partition(",")[0]), format_size(term.size), remark)
 
 
 def describe_states(cases: Sequence[Case]) -> list[str]:
     """Say what the words of the first line mean."""
-    most = dict.fromkeys(describe_busiest(case) for case in cases if case.busiest)
-    highest = f"At most: all {' or '.join(most)} at once." if most else ""
-    second = " ".join(filter(None, (highest, describe_retention(cases))))
-    return ["Active: sent and received 16 KiB, now waiting. Idle: no data yet.", *([second] if second else [])]
+    first = ["Active: sent and received 16 KiB, now waiting. Idle: no data yet.", describe_retention(cases)]
+    worst = WORST_CASE if any(case.busiest for case in cases) else ""
+    return [line for line in (" ".join(filter(None, first)), worst) if line]
 
 
 def describe_retention(cases: Sequence[Case]) -> str:
@@ -103,15 +103,15 @@ def describe_retention(cases: Sequence[Case]) -> str:
 def describe_next(cases: Sequence[Case]) -> str:
     """Return what to ask next."""
     model = cases[0].model
-    server = "" if model.configuration.server else " --as nginx,"
+    can_run = all(find_server("nginx").can_run(case.model.stack) for case in cases)
+    server = " --as nginx," if can_run and not model.configuration.server else ""
     return f"More: --details,{server} --handshaking 5%; tools/cost.py {model.stack}"
 
 
 def memory_table(cases: Sequence[Case], demand: Demand, connections: int) -> Table:
     """Return the terms and totals of each stack."""
     caption = (
-        f"{describe_tables(cases)} Peak: RSS of the process and kernel memory. Then: what the process still holds, and "
-        "the peak in other states."
+        f"{describe_tables(cases)} Peak: RSS of the process and kernel memory. RSS: without kernel memory. {WORST_CASE}"
     )
     columns = [Column(key, heading, left=True) for key, heading in {"stack": "stack", "what": ""}.items()]
     columns += [Column("count", "how many"), Column("each_bytes", "bytes each"), Column("bytes", "memory")]
@@ -133,11 +133,11 @@ def memory_rows(case: Case, demand: Demand, connections: int) -> list[list[Cell]
     peak = capacity.memory_bytes(price, demand, connections)
     totals: dict[str, int | None] = {
         "peak": peak,
-        "process alone": peak - terms[-1].size,
-        "process, handshakes complete": capacity.after_handshakes(price, model, demand, connections),
-        "process, all closed": capacity.after_closing(price, model, demand, connections),
+        "RSS at peak": peak - terms[-1].size,
+        "RSS after handshakes": capacity.after_handshakes(price, model, demand, connections),
+        "RSS after closing all": capacity.after_closing(price, model, demand, connections),
         f"peak, if all {'active' if case.is_at_rest else 'idle'}": other_state_bytes(case, connections),
-        "peak, if all busy at once": busiest_bytes(case, connections),
+        "peak, worst case": busiest_bytes(case, connections),
     }
     note = extrapolation_note(model, connections)
     return rows + [[case.name, text_cell(name), blank, blank, total_cell(size, note)] for name, size in totals.items()]

@@ -3,6 +3,7 @@
 The user's own, in data/local, are used only when named: plans without names are the same on every machine."""
 
 import functools
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from tlsmem.base.nearest import suggest_nearest
 from tlsmem.base.paths import ROOT
 from tlsmem.config.choices import PLAN_SUITE
 from tlsmem.config.libraries import newest_releases
-from tlsmem.config.releases import group_by_library
+from tlsmem.config.releases import group_by_library, library_with_variant, version
 from tlsmem.config.suite_variants import split_variant
+from tlsmem.config.toml_tables import read_tables
 from tlsmem.schema import read_records
 from tlsmem.schema.harness_arguments import has_full_records
 from tlsmem.schema.recording_files import find_stack, is_recording, list_files, locate, stack_name
@@ -58,7 +60,8 @@ def describe_unknown(stack: str, among: Sequence[Path]) -> str:
 
 
 def resolve_stack(name: str, among: Sequence[Path]) -> str:
-    """Return the stack of this name; of a library, or a library with variants, its newest recorded release.
+    """Return the stack of this name; of a library, a library with variants, or a release series as
+    openssl@3.5, its newest recorded release.
 
     Raises ValueError with a sentence when nothing is recorded of the name."""
     there = list(dict.fromkeys(stack for path in among for stack in stacks(path)))
@@ -70,8 +73,19 @@ def resolve_stack(name: str, among: Sequence[Path]) -> str:
         return newest[name]
     if name in releases:
         return releases[name][-1]
+    if begun := [one for one in releases.get(library_with_variant(name), ()) if begins_version(one, version(name))]:
+        return begun[-1]
     known = list(dict.fromkeys([*newest, *releases, *there]))
-    raise ValueError(f"no recording has the stack {name}{suggest_nearest(name, known)}")
+    libraries = [one for one in dict.fromkeys([*newest, *releases]) if suggest_nearest(name, [one])]
+    is_release = library_with_variant(name) in releases and version(name)
+    near = suggest_nearest(name, known if is_release else libraries or known)
+    kind = "no recording has the stack" if is_release or name in read_tables("stacks") else "unknown library or stack:"
+    raise ValueError(f"{kind} {name}{near}")
+
+
+def begins_version(stack: str, series: str) -> bool:
+    """Return whether the stack's version is of the series: 3.5.5 is of 3.5, 3.50.1 is not."""
+    return re.match(rf"{re.escape(series)}(?!\d).", version(stack)) is not None if series else False
 
 
 def find_suites(stack: str, among: Sequence[Path]) -> list[str]:

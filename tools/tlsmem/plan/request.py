@@ -86,7 +86,11 @@ def requested_demand(given: argparse.Namespace) -> Demand:
             "--handshaking already says how many are in the handshake; leave out --rate, --stalled-rate and their times"
         )
     if (given.rate is None) != (given.rtt is None and given.client_time is None):
-        raise ImpossibleRequest("--rate needs --rtt or --client-time, and these need --rate")
+        raise ImpossibleRequest(
+            "--rate also needs --rtt or --client-time"
+            if given.rate is not None
+            else "--rtt and --client-time also need --rate"
+        )
     if (given.stalled_rate is None) != (given.timeout is None):
         raise ImpossibleRequest("--stalled-rate and --timeout need each other")
     handshaking = given.handshaking if given.handshaking is not None else Fraction(0)

@@ -93,7 +93,7 @@ def storm_finding(storms: Sequence[StormResult], event: str) -> str:
 def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> Answer:
     cases = [storm.case for storm in storms]
     notes = [
-        "Range: from no concurrent handshakes to all that --limit lets begin at once.",
+        *describe_range(storms),
         *describe_limits(cases, max(storm.connections for storm in storms)),
         "",
         describe_origin(cases),
@@ -108,12 +108,25 @@ def answer_storm(storms: Sequence[StormResult], clients: int, within: float) -> 
     )
 
 
+def format_range(storm: StormResult) -> str:
+    """Return the least and the most memory; nothing where both are the same as printed."""
+    unit = find_unit(storm.memory.peak[1])
+    least, most = (format_in(one, unit) for one in storm.limits)
+    return "" if least == most else f" ({least} to {most})"
+
+
+def describe_range(storms: Sequence[StormResult]) -> list[str]:
+    """Say what the ranges in the first lines are; nothing where none is printed."""
+    if not any(map(format_range, storms)):
+        return []
+    most = "all that --limit lets begin" if storms[0].service.limit else "all clients in a handshake"
+    return [f"Range: from no concurrent handshakes to {most} at once."]
+
+
 def storm_headline(storm: StormResult, clients: int, within: float, several: bool) -> str:
     """Return what to provision, and the range."""
     _, peak = storm.memory.peak
-    unit = find_unit(peak)
-    least, most = (format_in(one, unit) for one in storm.limits)
-    limits = "" if least == most else f" ({least} to {most})"
+    limits = format_range(storm)
     if several:
         return f"{storm.case.title}: {storm.case.mark}{format_size(peak)} for {clients:,} returning clients{limits}"
     return f"Provision {storm.case.mark}{format_size(peak)} for {clients:,} clients back within {within:g} s{limits}"
@@ -126,7 +139,7 @@ def storm_lines(storm: StormResult) -> list[Line]:
     price, most = storm.case.price, storm.memory.most_shaking
     state = "at rest" if storm.case.is_at_rest else "in use"
     lines = [
-        Line(f"RSS {state}", f"{price.tls:,} B", f"per connection; kernel {price.kernel:,} B, assumed"),
+        Line(f"RSS {state}", f"{price.tls:,} B", f"per connection; kernel {price.kernel:,} B"),
         Line("concurrent handshakes", f"{most:,}", f"at most; they add {format_size(most * price.handshake)}"),
         Line("peak after", format_seconds(at)),
         Line("longest queue", f"{length:,}", f"clients, after {format_seconds(when)}"),

@@ -36,7 +36,8 @@ def terms_table(cases: Sequence[Case], kernel_given: bool, record_given: bool) -
     kernel = "as given" if kernel_given else assumed_size("kernel_bytes").source
     twice = ", for two connections" if cases[0].model.role == "both" and not kernel_given else ""
     caption = (
-        "Memory = process + N·(E + own + K) + W·H + records in flight·R. E: RSS of one more connection in the state of "
+        "Memory = process + N·(E + own + K) + W·H + F·R. N: connections. W: most concurrent handshakes so far. F: "
+        "records in flight. E: RSS of one more connection in the state of "
         "the plan. own: what the server holds for it beside TLS. H: what a concurrent handshake adds. R: what a full "
         "record in flight adds. Retained: the share that stays in the process when handshakes are complete (of H), and "
         f"when all connections are closed (of E + H). K{twice}: {kernel}. {VOCABULARY}"

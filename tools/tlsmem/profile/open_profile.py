@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 START = 4096  # bytes that tell a form
 FORMS = (
-    "read are heaptrack's files, massif's, DHAT's (a JSON, or a zip with one for each phase), all of them plain or "
-    "packed by zstd or gzip, the .json beside a profile, and recordings (.jsonl, sealed or not) that have sites runs"
+    "accepted: heaptrack, massif, DHAT (plain, .gz, .zst), the .json beside a profile, or a recording (.jsonl) with a "
+    "sites run"
 )
 MAKE_SITES = "make one: make profile TOOL=sites STACK=NAME SUITE=NAME N=1000"
 
@@ -66,7 +66,7 @@ def read(file: Path, start: bytes, progress: Progress | None) -> Profile:
 
         raise Unreadable(dhat_reader.describe_call_trees(file))
     else:
-        raise Unreadable(f"{file}: {'no profile: ' if start else 'an empty file: '}{FORMS}")
+        raise Unreadable(f"{file}: {'not a heap profile; ' if start else 'an empty file; '}{FORMS}")
     from tlsmem.profile import module_offsets
 
     module_offsets.relate_to_modules(found.stacks)
@@ -95,7 +95,7 @@ def read_heaptrack(file: Path, progress: Progress | None) -> Profile:
 def read_beginning(file: Path) -> bytes:
     """Unpacked. Unreadable, with a sentence, when the file cannot be read; a pipe would never end."""
     if file.is_dir():
-        raise Unreadable(f"{file}: a directory, and no profile: {FORMS}")
+        raise Unreadable(f"{file}: a directory, not a heap profile; {FORMS}")
     start = b""
     try:
         for chunk in read_chunks(file):
@@ -174,7 +174,7 @@ def sites_run(file: Path, suite: str | None, stack: str | None) -> "Record":
     """The largest; one with both roles in a process before others, and the latest of equals."""
     runs = [run for run in loaded(file) if run.meter == "sites" and run.status == "measured"]
     if not runs:
-        raise Unreadable(f"{file}: no sites run is in this recording; {MAKE_SITES}")
+        raise Unreadable(f"{file}: this recording has no sites run; {MAKE_SITES}")
     runs = chosen(file, runs, "stack", stack)
     runs = chosen(file, runs, "suite", suite)
     return max(runs, key=lambda run: (run.roles == "together", run.env == "lab", run.sessions, run.started_at))

@@ -17,6 +17,8 @@ from tlsmem.schema.possible_figures import find_impossible
 from tlsmem.schema.recording_files import RESTORE
 from tlsmem.schema.records import ALL_KEY_FIELDS, CHECKSUMS_SINCE, SCHEMA, Record, run_key, run_path
 
+NEVER_RECORDINGS = (".md", ".toml", ".txt", ".py")  # named by mistake
+
 
 def load(recording: Path | str) -> list[Record]:
     """Return all runs of a recording (a directory, or one of its files), by stack in the order of recording.
@@ -26,6 +28,8 @@ def load(recording: Path | str) -> list[Record]:
     files = recording_files.list_files(recording)
     if not files:
         raise BadRecording(f"{recording}: no recording here (no .jsonl file)")
+    if len(files) == 1 and files[0] == Path(recording) and files[0].suffix in NEVER_RECORDINGS:
+        raise BadRecording(f"{recording} is not a recording (.jsonl)")
     with without_collection():
         return [record for file in files for record in load_file(file)]
 

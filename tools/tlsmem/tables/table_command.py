@@ -11,6 +11,7 @@ from tlsmem.base import markdown_embedding
 from tlsmem.base.printable import printable_text
 from tlsmem.config import choices
 from tlsmem.schema import read_records, recording_files
+from tlsmem.schema.manifest import BadRecording
 from tlsmem.schema.records import Record
 from tlsmem.tables import render
 from tlsmem.tables.table import Table
@@ -37,6 +38,8 @@ def run_and_exit(verb: str, given: argparse.Namespace, run: Callable[[argparse.N
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough is no error
     try:
         sys.exit(run(given))
+    except BadRecording as error:
+        sys.exit(f"{verb}: {error}")
     except ValueError as error:
         sys.exit(f"{verb}: {given.recording}: {printable_text(str(error))}")
     except OSError as error:

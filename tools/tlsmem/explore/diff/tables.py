@@ -19,7 +19,7 @@ FIGURES = [
     Column("new_blocks", "NEW blocks"),
 ]
 JOINED_BY = Column("joined", "joined by", left=True)
-OF = Column("part", "of", left=True, usual="harness")  # all of a program that has no roles
+OF = Column("part", "owner", left=True, usual="harness")  # all of a program that has no roles
 NO_BLOCKS = "the tool does not count blocks"
 CAPTION = "OLD is {}, NEW is {}. Bytes are live {}.{}"
 PER_SESSION = (
@@ -27,12 +27,13 @@ PER_SESSION = (
 )
 WARM_UP_NOTE = " Warm-up: what client and server calls allocated before the first session, and still hold."
 SITES = (
-    "Callers of the allocator, innermost first. Of each kind the {0} sites that grew most, then the {0} that shrank "
-    "most; the rows of a kind add up to its total."
+    "Callers of the allocator, innermost first. Per owner, the {0} sites that grew most, then the {0} that "
+    "shrank most; the rows of an owner add up to its total."
 )
 JOINED = (
-    "Call stacks are joined by the function, file and line of every frame, without versions of packages; those that "
-    "are left by less. Not joined: in one profile only, or under other names in the other."
+    "Call stacks are joined by the function, file and line of every frame, without versions of packages. Call "
+    "stacks left over are matched by fewer attributes. Not joined: in one profile only, or under other names in the "
+    "other."
 )
 
 
@@ -55,7 +56,7 @@ def write_caption(diff: Diff) -> str:
 
 
 def sites_table(diff: Diff, rows: int = ROWS) -> Table:
-    columns = [OF, JOINED_BY, *FIGURES, Column("callers", "by", left=True)]
+    columns = [OF, JOINED_BY, *FIGURES, Column("callers", "call stack", left=True)]
     table = Table("diff-sites", "Where NEW holds more or less", SITES.format(rows), columns)
     for total in diff.totals():
         table.rows += [[text_cell(total.part), *cells] for cells in part_rows(diff, diff.sites(total.part), rows)]
