@@ -77,7 +77,7 @@ def test_an_option_that_is_not_there_is_refused_without_a_package(run_alone, scr
         ("kernel_bytes.py", ["--pairs=0"], "argument --pairs: 0 is no whole number from 1 to 100000"),
         ("list_stacks.py", ["--stacks=opnssl@3.5.5"], "did you mean openssl@3.5.5"),
         ("measure.py", ["mem", "--suites=nosuch"], "no suite nosuch"),
-        ("plan.py", ["memory", "--connections=0"], "whole number from 1"),
+        ("plan.py", ["memory", "--connections=0"], "at least 1"),
         ("profile_heap.py", ["--tool=nosuch"], "TOOL=nosuch must be"),
         ("tabulate.py", ["data", "--table=nosuch"], "argument --table: nosuch must be settings, "),
     ],

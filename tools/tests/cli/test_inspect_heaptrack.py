@@ -323,7 +323,8 @@ def test_what_cannot_be_is_a_sentence(massif, arguments, status, snapshot):
 
 
 def test_a_filter_that_is_no_regular_expression_is_a_sentence(massif):
-    assert refused(2, massif, "--filter", "(").startswith("--filter (: invalid regular expression")  # why: Python's words
+    said = refused(2, massif, "--filter", "(")
+    assert said.startswith("--filter (: invalid regular expression")  # why: Python's words
 
 
 def test_without_a_profile(tmp_path, snapshot):
