@@ -147,6 +147,13 @@ void record_phase(const char *phase, const struct reading *);
 void record_unsupported(const char *reason);
 void record_end(const struct negotiated result[2]); /* NULL: ended before the sessions were complete */
 
+/* phases.c: of the scenarios of memory. With until= the run ends at the end of that phase; what the sessions negotiated
+ * is then asked of `verified`, which may answer NULL: they are not complete. */
+void phases_open(const struct negotiated *(*verified)(void));
+void phase_begin(const char *name);
+void phase_end(void);
+void phases_close(const struct negotiated result[2]); /* the last phase has ended */
+
 /* The scenarios. */
 void memory(void);
 void time_handshakes(void);

@@ -1,12 +1,7 @@
 /* Scenario `memory`: what N sessions hold at the end of every phase, from contexts to closed. */
 #include "core.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void *contexts[2];
-static char phase[16];
 static bool quiet; /* windows before the last are not recorded */
 static bool complete, verified;
 static struct negotiated result[2];
@@ -31,40 +26,24 @@ static bool keeps_both(void)
 }
 
 /* No measurement without it. */
-static void verify(void)
+static const struct negotiated *verify(void)
 {
     if (complete && !verified)
         sessions_verify(kept_pairs(), result);
     verified = complete;
+    return verified ? result : NULL;
 }
 
 static void begin(const char *name)
 {
-    if (quiet)
-        return;
-    snprintf(phase, sizeof phase, "%s", name);
-    meter_reset(phase);
+    if (!quiet)
+        phase_begin(name);
 }
 
-/* Read between two meetings: both processes are done with the phase, and neither begins the next. */
 static void end(void)
 {
-    struct reading reading;
-    bool last = run.until && !strcmp(run.until, phase);
-    if (quiet)
-        return;
-    meet(ROLE_CLIENT, true);
-    meter_read(&reading);
-    record_phase(phase, &reading);
-    if (run.marks)
-        meter_mark(phase);
-    if (last)
-        verify();
-    meet(ROLE_CLIENT, true);
-    if (last) {
-        record_end(verified ? result : NULL);
-        exit(0); /* frees nothing: a profiler then sees what is live here */
-    }
+    if (!quiet)
+        phase_end();
 }
 
 static void unheard(const char *name)
@@ -199,6 +178,7 @@ static void close_sessions(void)
 
 void memory(void)
 {
+    phases_open(verify);
     open_contexts();
     open_sessions();
     if (keeps_both())
@@ -207,7 +187,5 @@ void memory(void)
         rest_without_peers();
     release_sessions();
     close_sessions();
-    if (run.until)
-        die("until=%s: no such phase in this run", run.until);
-    record_end(result);
+    phases_close(result);
 }
