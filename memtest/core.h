@@ -154,6 +154,14 @@ void phase_begin(const char *name);
 void phase_end(void);
 void phases_close(const struct negotiated result[2]); /* the last phase has ended */
 
+/* contexts.c: by role, of those that are here, once a pair of each thread was used and verified and is gone. */
+void contexts_open(void *contexts[2], struct negotiated result[2]);
+void contexts_free(void *contexts[2]);
+/* Each end sends and receives, as much as data= has it, and then waits in a read. */
+void sessions_use(struct pairs, void (*begin_phase)(const char *), void (*end_phase)(void));
+void unheard(const char *phase); /* of what is no phase */
+void unseen(void);
+
 /* The scenarios. */
 void memory(void);
 void time_handshakes(void);

@@ -46,61 +46,10 @@ static void end(void)
         phase_end();
 }
 
-static void unheard(const char *name)
-{
-    (void)name;
-}
-
-static void unseen(void)
-{
-}
-
-/* Each end sends and receives, as much as data= has it, and then waits in a read. */
-static void use(struct pairs pairs, void (*begin_phase)(const char *), void (*end_phase)(void))
-{
-    static const struct {
-        const char *phase;
-        enum role from;
-        size_t size;
-    } payloads[] = {
-        {"payload", ROLE_CLIENT, SHORT_BYTES},
-        {"reply", ROLE_SERVER, SHORT_BYTES},
-        {"full payload", ROLE_CLIENT, RECORD_BYTES},
-        {"full reply", ROLE_SERVER, RECORD_BYTES},
-    };
-    for (size_t i = 0; i < (run.full_records ? 4 : 2); i++) {
-        begin_phase(payloads[i].phase);
-        payload(payloads[i].from, pairs, payloads[i].size);
-        end_phase();
-    }
-    if (!run.full_records)
-        return;
-    begin_phase("blocked");
-    wait_in_read(pairs);
-    end_phase();
-}
-
-/* One pair of each thread, used and freed: what a library allocates once does not look like a session's. */
-static void warm_up(void)
-{
-    const struct pairs first = pairs_of(0, run.threads < run.sessions / 2 ? run.threads : run.sessions / 2);
-    sessions_new(contexts, first);
-    handshake(first, unheard, unseen);
-    established(first);
-    use(first, unheard, unseen);
-    sessions_verify(first, result);
-    sessions_release(first);
-    sessions_free(first);
-    wires_reset(first);
-}
-
 static void open_contexts(void)
 {
     begin("contexts");
-    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        if (run.holds[role])
-            contexts[role] = frames[role].context_new(&run.suite);
-    warm_up();
+    contexts_open(contexts, result);
     meter_trim();
     end();
 }
@@ -110,7 +59,7 @@ static void open_contexts(void)
 static void free_peers(struct pairs window)
 {
     if (run.full_records)
-        use(window, unheard, unseen);
+        sessions_use(window, unheard, unseen);
     sessions_verify(window, result);
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
         window.has[role] = !run.keeps[role];
@@ -150,7 +99,7 @@ static void use_sessions(void)
     established(kept_pairs());
     complete = true;
     end();
-    use(kept_pairs(), begin, end);
+    sessions_use(kept_pairs(), begin, end);
 }
 
 static void release_sessions(void)
@@ -170,9 +119,7 @@ static void close_sessions(void)
     meter_trim();
     end();
     begin("freed");
-    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        if (run.holds[role])
-            frames[role].context_free(contexts[role]);
+    contexts_free(contexts);
     end();
 }
 
