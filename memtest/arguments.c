@@ -1,5 +1,5 @@
 /* argv to `run`. Every key is known or the run does not start: a misspelt knob must not be measured as its default. */
-#include "core.h"
+#include "stall.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,13 @@
 
 #define MOST 1000000000u
 
-enum { MEMORY = 1 << SCENARIO_MEMORY, HANDSHAKE = 1 << SCENARIO_HANDSHAKE, THROUGHPUT = 1 << SCENARIO_THROUGHPUT };
-enum { TIMED = HANDSHAKE | THROUGHPUT, ALL = MEMORY | TIMED };
+enum {
+    MEMORY = 1 << SCENARIO_MEMORY,
+    STALL = 1 << SCENARIO_STALL,
+    HANDSHAKE = 1 << SCENARIO_HANDSHAKE,
+    THROUGHPUT = 1 << SCENARIO_THROUGHPUT,
+};
+enum { METERED = MEMORY | STALL, TIMED = HANDSHAKE | THROUGHPUT, ALL = METERED | TIMED };
 
 /* A key of some scenarios, what reads its value, and into what. */
 struct key {
@@ -139,6 +144,12 @@ static bool roles_read(const struct key *key, const char *value)
            usage(key, value, "must be both, client or server");
 }
 
+static bool point_read(const struct key *key, const char *value)
+{
+    return text_read(key, value) &&
+           (stall_point_find(value) || usage(key, value, "no such point; docs/reference/records.md lists them"));
+}
+
 static const struct key keys[] = {
     {"protocol", ALL, text_read, .result = &run.suite.protocol},
     {"cipher", ALL, text_read, .result = &run.suite.cipher},
@@ -152,16 +163,17 @@ static const struct key keys[] = {
     {"threads", ALL, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
     {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
     {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},
-    {"sessions", MEMORY, sessions_read, .result = &run.sessions, .least = 2, .most = MOST},
+    {"sessions", METERED, sessions_read, .result = &run.sessions, .least = 2, .most = MOST},
     {"role", MEMORY, roles_read, .result = run.holds},
     {"keep", MEMORY, roles_read, .result = run.keeps},
     {"wires", MEMORY, number_read, .result = &run.wires_fd, .least = 0, .most = MOST},
     {"barrier", MEMORY, number_read, .result = &run.barrier_fd, .least = 0, .most = MOST},
     {"data", MEMORY, choice_read, .result = &run.full_records, .no = "short", .yes = "full"},
     {"window", MEMORY, window_read, .result = &run.window, .least = 1, .most = MOST},
-    {"until", MEMORY, text_read, .result = &run.until},
-    {"marks", MEMORY, choice_read, .result = &run.marks, .no = "0", .yes = "1"},
-    {"cpu", MEMORY, number_read, .result = &run.cpu, .least = 0, .most = MOST},
+    {"until", METERED, text_read, .result = &run.until},
+    {"marks", METERED, choice_read, .result = &run.marks, .no = "0", .yes = "1"},
+    {"cpu", METERED, number_read, .result = &run.cpu, .least = 0, .most = MOST},
+    {"point", STALL, point_read, .result = &run.point},
     {"rounds", TIMED, count_read, .result = &run.rounds, .least = 1, .most = MOST},
     {"warmup", TIMED, count_read, .result = &run.warmup, .least = 1, .most = MOST},
     {"seconds", TIMED, count_read, .result = &run.seconds, .least = 1, .most = 24 * 60 * 60},
@@ -194,7 +206,7 @@ static bool split_and_read(const char *argument)
 
 static bool scenario_read(const char *name)
 {
-    static const char *const names[] = {"memory", "handshake", "throughput"};
+    static const char *const names[] = {"memory", "stall", "handshake", "throughput"};
     run.scenario = name;
     for (run.kind = SCENARIO_MEMORY; run.kind <= SCENARIO_THROUGHPUT; run.kind++)
         if (!strcmp(name, names[run.kind]))
@@ -207,6 +219,7 @@ bool arguments_read(int argc, char **argv)
     if (argc < 2 || !scenario_read(argv[1])) {
         static const char words[] = "protocol=P cipher=C group=G certs=DIR [key=value ...]";
         fprintf(stderr, "usage: %s memory sessions=N %s\n", argv[0], words);
+        fprintf(stderr, "       %s stall sessions=N point=P %s\n", argv[0], words);
         fprintf(stderr, "       %s handshake|throughput rounds=N %s\n", argv[0], words);
         return false;
     }

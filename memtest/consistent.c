@@ -17,14 +17,15 @@ static bool empty(const char *text)
 
 static bool complete(void)
 {
-    const bool timed = run.kind != SCENARIO_MEMORY;
-    const char *missing = timed && !run.rounds        ? "rounds= is missing"
-                          : !timed && !run.sessions   ? "sessions= is missing"
-                          : empty(run.suite.protocol) ? "protocol= is missing"
-                          : empty(run.suite.cipher)   ? "cipher= is missing"
-                          : empty(run.suite.group)    ? "group= is missing"
-                          : empty(run.suite.certs)    ? "certs= is missing"
-                                                      : NULL;
+    const bool timed = run_is_timed();
+    const char *missing = timed && !run.rounds                       ? "rounds= is missing"
+                          : !timed && !run.sessions                  ? "sessions= is missing"
+                          : run.kind == SCENARIO_STALL && !run.point ? "point= is missing"
+                          : empty(run.suite.protocol)                ? "protocol= is missing"
+                          : empty(run.suite.cipher)                  ? "cipher= is missing"
+                          : empty(run.suite.group)                   ? "group= is missing"
+                          : empty(run.suite.certs)                   ? "certs= is missing"
+                                                                     : NULL;
     return said(missing);
 }
 
@@ -53,7 +54,7 @@ static bool resumption_consistent(void)
 /* Sessions of a timed run are one pair a thread, made again and again. */
 static void derive(void)
 {
-    if (run.kind != SCENARIO_MEMORY) {
+    if (run_is_timed()) {
         run.sessions = 2 * run.threads;
         run.warmup = run.warmup ? run.warmup : run.rounds / 8 + !(run.rounds / 8);
     }

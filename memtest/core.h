@@ -10,7 +10,8 @@
 #define MAX_STEPS 10
 #define MAX_THREADS 256
 
-enum scenario { SCENARIO_MEMORY, SCENARIO_HANDSHAKE, SCENARIO_THROUGHPUT };
+/* Of memory, then of time. */
+enum scenario { SCENARIO_MEMORY, SCENARIO_STALL, SCENARIO_HANDSHAKE, SCENARIO_THROUGHPUT };
 
 /* argv, understood. */
 struct run {
@@ -22,6 +23,7 @@ struct run {
     size_t window;     /* pairs in the handshake at a time */
     bool full_records; /* data=full: each end sends and receives a full record too, then waits in a read */
     const char *until; /* the last phase, or NULL */
+    const char *point; /* of the scenario stall: where peers stop */
     bool marks;
     bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
     int wires_fd, barrier_fd; /* shared with the other process; -1 without one */
@@ -37,6 +39,11 @@ struct run {
     size_t cpu_count;
 };
 extern struct run run;
+
+static inline bool run_is_timed(void)
+{
+    return run.kind >= SCENARIO_HANDSHAKE;
+}
 
 bool arguments_read(int argc, char **argv); /* false: usage, already said on stderr */
 bool arguments_consistent(void);            /* the same, of all together */
@@ -145,6 +152,10 @@ void record_open(void);
 void record_run(void);
 void record_phase(const char *phase, const struct reading *);
 void record_unsupported(const char *reason);
+_Noreturn void unsupported(const char *reason); /* says so, and ends the run with exit 77 */
+/* Between these two calls what a driver dies of is a refusal: the stack cannot do this. `what` names it. */
+void refusals_begin(const char *what);
+void refusals_end(void);
 void record_end(const struct negotiated result[2]); /* NULL: ended before the sessions were complete */
 
 /* phases.c: of the scenarios of memory. With until= the run ends at the end of that phase; what the sessions negotiated
@@ -164,6 +175,7 @@ void unseen(void);
 
 /* The scenarios. */
 void memory(void);
+void stall(void);
 void time_handshakes(void);
 void time_transfers(void);
 

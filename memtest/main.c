@@ -1,7 +1,7 @@
 /* The program that every harness is: argv in, one measurement out. */
 #define _GNU_SOURCE
-#include "core.h"
 #include "sites.h"
+#include "stall.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,11 +21,48 @@ struct run run = {
     .size = 1 << 20,
 };
 
+static const char *refusable; /* what a driver refuses when it dies now, or NULL */
+
+void refusals_begin(const char *what)
+{
+    refusable = what;
+}
+
+void refusals_end(void)
+{
+    refusable = NULL;
+}
+
+_Noreturn void unsupported(const char *reason)
+{
+    allocations_must_succeed(); /* else the reason may be that */
+    record_unsupported(reason);
+    fprintf(stderr, "memtest: %s: %s\n", run.driver->name, reason);
+    fflush(stdout);
+    _exit(77);
+}
+
+/* A driver's last words, as a reason. Tools take the suite off again (verdict.of_any_suite). */
+static _Noreturn void refuse(const char *format, va_list arguments)
+{
+    static char words[512], reason[1024];
+    const struct suite *suite = &run.suite;
+    vsnprintf(words, sizeof words, format, arguments);
+    snprintf(reason, sizeof reason, "%s: %s: %s (%s, %s, %s)", run.driver->version(), refusable, words, suite->protocol,
+             suite->cipher, suite->group);
+    refusable = NULL;
+    unsupported(reason);
+}
+
 _Noreturn void die(const char *format, ...)
 {
     static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER; /* once locked it stays so: the first has the word */
     va_list arguments;
     pthread_mutex_lock(&dying);
+    if (refusable) {
+        va_start(arguments, format);
+        refuse(format, arguments);
+    }
     fflush(stdout);
     fprintf(stderr, "memtest: %s: ", run.driver->name);
     va_start(arguments, format);
@@ -49,6 +86,8 @@ static const char *refusal(const struct driver *driver, const struct suite *suit
 {
     static char *sentence; /* as long as argv has it be */
     const char *lacks = driver->supports(suite);
+    if (!lacks && run.kind == SCENARIO_STALL)
+        lacks = stall_lacks();
     if (!lacks && suite->resume && !driver->resume)
         lacks = "this driver resumes no sessions";
     if (!lacks)
@@ -61,10 +100,15 @@ static const char *refusal(const struct driver *driver, const struct suite *suit
 
 static void measure_memory(void)
 {
-    wires_open(run.sessions);
     peer_must_agree();
     threads_open();
     memory();
+}
+
+static void measure_stall(void)
+{
+    threads_open();
+    stall();
 }
 
 int memtest_main(int argc, char **argv, const struct driver *driver)
@@ -74,20 +118,19 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
         return 2;
     environment_apply(argv);
     record_open();
-    if (run.kind == SCENARIO_MEMORY) {
+    if (!run_is_timed()) {
         meter_open();
         sites_open();
     }
     const char *reason = refusal(driver, &run.suite);
     record_run();
-    if (reason) {
-        allocations_must_succeed(); /* else the reason may be that */
-        record_unsupported(reason);
-        fprintf(stderr, "memtest: %s: %s\n", driver->name, reason);
-        return 77;
-    }
+    if (reason)
+        unsupported(reason);
+    if (!run_is_timed())
+        wires_open(run.sessions);
     static void (*const scenarios[])(void) = {
         [SCENARIO_MEMORY] = measure_memory,
+        [SCENARIO_STALL] = measure_stall,
         [SCENARIO_HANDSHAKE] = time_handshakes,
         [SCENARIO_THROUGHPUT] = time_transfers,
     };

@@ -3,6 +3,7 @@
 #include "heapmeter.h"
 #include "json.h"
 #include "sites.h"
+#include "stall.h"
 #include "timing.h"
 
 #include <inttypes.h>
@@ -35,9 +36,17 @@ static const char *roles(const bool meant[2])
 
 static const char *meter(void)
 {
-    if (run.kind != SCENARIO_MEMORY)
+    if (run_is_timed())
         return "time";
     return sites_wanted() ? "sites" : heapmeter.page ? "heap" : "rss";
+}
+
+/* The keys that are this scenario's alone. */
+static void settings(void)
+{
+    printf(",\"settings\":{\"point\":");
+    json_string(run.point);
+    printf("}");
 }
 
 void record_run(void)
@@ -68,8 +77,10 @@ void record_run(void)
         json_string(notes[i]);
     }
     printf("]");
-    if (run.kind != SCENARIO_MEMORY)
+    if (run_is_timed())
         timing_declare();
+    if (run.kind == SCENARIO_STALL)
+        settings();
     json_line_end();
 }
 
@@ -119,6 +130,8 @@ void record_phase(const char *phase, const struct reading *reading)
         json_number("rollup_anon_bytes", reading->rollup_anon_bytes);
         json_number("huge_bytes", reading->huge_bytes);
     }
+    if (run.kind == SCENARIO_STALL)
+        json_number("received_bytes", stall_received_bytes());
     if (heapmeter.page)
         heap(heapmeter.page());
     else

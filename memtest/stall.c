@@ -1,0 +1,179 @@
+/* Scenario `stall`: what sessions hold whose peers stop on the way. The core speaks for the peers: they are bytes, and
+ * cost nothing here. Each point is tried at one session first: what a library refuses is unsupported, with its words.
+ */
+#include "stall.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void *stall_contexts[2];
+static const struct stall_point *point;
+static struct negotiated result[2];
+static uint64_t received;
+static bool counts;
+
+static const char *refused_point(void)
+{
+    static char words[64];
+    snprintf(words, sizeof words, "does not reach the point %s", point->name);
+    return words;
+}
+
+static void *waiting(size_t pair)
+{
+    return wire_session(wire_end(pair, point->role));
+}
+
+/* The library does other than the point asks for: die() is a refusal here, too. */
+static void not_reached(const char *why)
+{
+    refusals_begin(refused_point());
+    die("%s", why);
+}
+
+/* What the library says of itself in a step is a refusal; before it and behind it, a failure is a failure. */
+static bool step(size_t pair)
+{
+    refusals_begin(refused_point());
+    bool complete = frames[point->role].handshake(waiting(pair), pair);
+    refusals_end();
+    return complete;
+}
+
+void stall_send(size_t pair, const void *bytes, size_t size)
+{
+    if (wire_write(wire_end(pair, !point->role), bytes, size) != size)
+        die("stall: the wire has no room for %zu bytes", size);
+    received += counts ? size : 0;
+    if (step(pair))
+        die("point %s: the session is complete, where it should wait", point->name);
+}
+
+size_t stall_intercept(size_t pair, unsigned char *bytes, size_t room)
+{
+    size_t size = 0, more;
+    while (size < room && (more = wire_read(wire_end(pair, point->role), bytes + size, room - size)) > 0)
+        size += more;
+    return size;
+}
+
+/* What the waiting session wrote, which its peer never reads. */
+static bool session_has_written(size_t pair)
+{
+    unsigned char byte;
+    return wire_read(wire_end(pair, !point->role), &byte, 1) == 1;
+}
+
+static void check(size_t pair)
+{
+    const bool written = session_has_written(pair);
+    if (stall_intercept(pair, (unsigned char[1]){0}, 1) > 0)
+        not_reached("the session leaves bytes unread");
+    if (written && !point->answers && !point->connected_steps)
+        not_reached("the session answers, where it should wait for more");
+    if (!written && point->answers)
+        not_reached("the session writes nothing, where it should answer");
+}
+
+static void connect(size_t pair, enum role role, void *unused)
+{
+    struct wire *end = wire_end(pair, role);
+    (void)unused;
+    wire_session_set(end, frames[role].session_new(stall_contexts[role], end, pair));
+    if (step(pair))
+        die("a session is complete before its peer has sent anything");
+}
+
+static void stall_one(size_t pair, enum role role, void *unused)
+{
+    (void)role, (void)unused;
+    point->deliver(pair, point);
+}
+
+static struct pairs waiting_pairs(size_t count)
+{
+    return (struct pairs){0, count, {point->role == ROLE_CLIENT, point->role == ROLE_SERVER}};
+}
+
+/* One session stalls and is freed before those that count. */
+static void warm_up(void)
+{
+    const struct pairs first = waiting_pairs(1);
+    if (point->prepare)
+        point->prepare(point);
+    each(first, connect, NULL);
+    each(first, stall_one, NULL);
+    check(0);
+    sessions_free(first);
+    wires_reset(first);
+    counts = true;
+}
+
+static const struct negotiated *verified(void)
+{
+    return result;
+}
+
+static void phase(const char *name, void (*act)(void))
+{
+    phase_begin(name);
+    act();
+    phase_end();
+}
+
+static void open_contexts(void)
+{
+    contexts_open(stall_contexts, result);
+    warm_up();
+    meter_trim();
+}
+
+static void connect_all(void)
+{
+    each(waiting_pairs(run.sessions / 2), connect, NULL);
+}
+
+static void stall_all(void)
+{
+    each(waiting_pairs(run.sessions / 2), stall_one, NULL);
+}
+
+static void close_all(void)
+{
+    sessions_free(waiting_pairs(run.sessions / 2));
+}
+
+static void free_contexts(void)
+{
+    contexts_free(stall_contexts);
+}
+
+uint64_t stall_received_bytes(void)
+{
+    return received;
+}
+
+const char *stall_lacks(void)
+{
+    static char sentence[128];
+    const struct suite *suite = &run.suite;
+    point = stall_point_find(run.point);
+    const char *needs = point->protocol && strcmp(suite->protocol, point->protocol) ? point->protocol
+                        : point->auth && strcmp(suite->auth, point->auth)           ? "mutual authentication"
+                                                                                    : NULL;
+    if (needs)
+        snprintf(sentence, sizeof sentence, "the point %s is of %s", point->name, needs);
+    return needs ? sentence : NULL;
+}
+
+void stall(void)
+{
+    phases_open(verified);
+    phase("contexts", open_contexts);
+    phase("connected", connect_all);
+    phase("stalled", stall_all);
+    phase("closed", close_all);
+    phase("trimmed", meter_trim);
+    phase("freed", free_contexts);
+    phases_close(result);
+}

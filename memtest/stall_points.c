@@ -1,0 +1,211 @@
+/* Where a peer stops, and what it has sent: RFC 8446, 4 and 5.1. Every record that is sent is complete, for a library
+ * may wait for the whole of one before it looks at what a message announces. */
+#include "hello.h"
+#include "stall.h"
+
+#include <string.h>
+
+enum { CLIENT_HELLO = 1, SERVER_HELLO = 2, CERTIFICATE = 11 };
+enum { SERVER_NAME_EXTENSION = 0, ALPN = 16, SESSION_TICKET = 35, UNKNOWN_EXTENSION = 0xfafa };
+enum { FLIGHT_BYTES = 256 * 1024 };
+
+static struct hello hello;
+
+/* A client of the pair, up to its first flight; the pair's other end has not seen it. */
+static void *client_begin(size_t pair)
+{
+    void *client = frames[ROLE_CLIENT].session_new(stall_contexts[ROLE_CLIENT], wire_end(pair, ROLE_CLIENT), pair);
+    frames[ROLE_CLIENT].handshake(client, pair);
+    return client;
+}
+
+/* What the stack's own client sends first. */
+static void capture(const struct stall_point *point)
+{
+    static unsigned char flight[FLIGHT_BYTES];
+    void *client = client_begin(0);
+    (void)point;
+    hello_capture(&hello, flight, stall_intercept(0, flight, sizeof flight));
+    frames[ROLE_CLIENT].session_free(client, 0);
+    wires_reset((struct pairs){0, 1, {true, true}});
+}
+
+static void nothing(size_t pair, const struct stall_point *point)
+{
+    (void)pair, (void)point;
+}
+
+/* A record of six bytes: the header of a message of that many, and its first two. */
+static void announce(size_t pair, unsigned char type, size_t bytes, unsigned char minor)
+{
+    const unsigned char record[] = {
+        22, 3, minor, 0, 6, type, (unsigned char)(bytes >> 16), (unsigned char)(bytes >> 8), (unsigned char)bytes,
+        3,  3};
+    stall_send(pair, record, sizeof record);
+}
+
+static void announce_hello(size_t pair, const struct stall_point *point)
+{
+    announce(pair, CLIENT_HELLO, point->bytes, 1);
+}
+
+static void announce_server_hello(size_t pair, const struct stall_point *point)
+{
+    announce(pair, SERVER_HELLO, point->bytes, 3);
+}
+
+static void send_hello(size_t pair, const struct stall_point *point)
+{
+    (void)point;
+    stall_send(pair, hello.records, hello.size);
+}
+
+static void send_hello_by_bytes(size_t pair, const struct stall_point *point)
+{
+    (void)point;
+    for (size_t at = 0; at + 1 < hello.size; at++)
+        stall_send(pair, hello.records + at, 1);
+}
+
+/* In TLS 1.2 a client's Certificate is in the clear. */
+static void announce_certificate(size_t pair, const struct stall_point *point)
+{
+    send_hello(pair, point);
+    announce(pair, CERTIFICATE, point->bytes, 3);
+}
+
+/* ALPN is a list of names with their lengths; a host name has its length and that of its list before it. */
+static void extend(const struct stall_point *point)
+{
+    static unsigned char body[UINT16_MAX];
+    capture(point);
+    memset(body, 'x', point->bytes);
+    if (point->extension == ALPN) {
+        body[0] = (unsigned char)((point->bytes - 2) >> 8);
+        body[1] = (unsigned char)(point->bytes - 2);
+        for (size_t at = 2; at < point->bytes; at += 10)
+            body[at] = point->bytes - at > 19 ? 9 : (unsigned char)(point->bytes - at - 1);
+    }
+    if (point->extension == SERVER_NAME_EXTENSION) {
+        const size_t name = point->bytes - 5;
+        memcpy(body, (unsigned char[]){(name + 3) >> 8, name + 3, 0, name >> 8, name}, 5);
+    }
+    hello_extend(&hello, point->extension, body, point->bytes);
+}
+
+/* Up to the first record of application data, which in TLS 1.3 begins the client's Certificate. */
+static size_t first_protected_record(const unsigned char *flight, size_t size)
+{
+    for (size_t at = 0; at + 5 <= size;) {
+        const bool is_protected = flight[at] == 23;
+        at += 5 + (flight[at + 3] << 8 | flight[at + 4]);
+        if (is_protected)
+            return at;
+    }
+    die("the client's second flight has no protected record");
+}
+
+/* A real client goes as far as its Certificate, of which the first record arrives. It is freed: what it held is not. */
+static void send_first_of_certificate(size_t pair, const struct stall_point *point)
+{
+    static unsigned char flight[FLIGHT_BYTES];
+    void *client = client_begin(pair);
+    size_t size = stall_intercept(pair, flight, sizeof flight);
+    stall_send(pair, flight, size);
+    frames[ROLE_CLIENT].handshake(client, pair);
+    size = stall_intercept(pair, flight, sizeof flight);
+    frames[ROLE_CLIENT].session_free(client, pair);
+    if (size < point->bytes)
+        die("the client's second flight has %zu bytes, too few for a certificate message of %zu", size, point->bytes);
+    stall_send(pair, flight, first_protected_record(flight, size));
+}
+
+/* 131,396 is the most that OpenSSL takes of a ClientHello, 65,607 of a ServerHello; 16,380 the most that others do.
+ * 102,400 is OpenSSL's default for a peer's chain. */
+const struct stall_point stall_points[] = {
+    {.name = "silent", .role = ROLE_SERVER, .deliver = nothing},
+    {.name = "announced-hello", .role = ROLE_SERVER, .deliver = announce_hello, .bytes = 131396},
+    {.name = "announced-hello-64k", .role = ROLE_SERVER, .deliver = announce_hello, .bytes = 65535},
+    {.name = "announced-hello-16k", .role = ROLE_SERVER, .deliver = announce_hello, .bytes = 16380},
+    {.name = "hello-by-bytes", .role = ROLE_SERVER, .prepare = capture, .deliver = send_hello_by_bytes},
+    {.name = "unread-flight", .role = ROLE_SERVER, .answers = true, .prepare = capture, .deliver = send_hello},
+    {.name = "announced-certificate",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .protocol = "TLSv1.2",
+     .auth = "mutual",
+     .prepare = capture,
+     .deliver = announce_certificate,
+     .bytes = 102400},
+    {.name = "announced-certificate-16k",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .protocol = "TLSv1.2",
+     .auth = "mutual",
+     .prepare = capture,
+     .deliver = announce_certificate,
+     .bytes = 16380},
+    {.name = "certificate-first-record",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .protocol = "TLSv1.3",
+     .auth = "mutual",
+     .deliver = send_first_of_certificate,
+     .bytes = 32768},
+    {.name = "hello-alpn",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 60000,
+     .extension = ALPN},
+    {.name = "hello-alpn-8k",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 8192,
+     .extension = ALPN},
+    {.name = "hello-name",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 260,
+     .extension = SERVER_NAME_EXTENSION},
+    {.name = "hello-ticket",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .protocol = "TLSv1.2",
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 60000,
+     .extension = SESSION_TICKET},
+    {.name = "hello-unknown",
+     .role = ROLE_SERVER,
+     .answers = true,
+     .prepare = extend,
+     .deliver = send_hello,
+     .bytes = 60000,
+     .extension = UNKNOWN_EXTENSION},
+    {.name = "silent-server", .role = ROLE_CLIENT, .connected_steps = true, .deliver = nothing},
+    {.name = "announced-server-hello",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .deliver = announce_server_hello,
+     .bytes = 65607},
+    {.name = "announced-server-hello-16k",
+     .role = ROLE_CLIENT,
+     .connected_steps = true,
+     .deliver = announce_server_hello,
+     .bytes = 16380},
+    {.name = NULL},
+};
+
+const struct stall_point *stall_point_find(const char *name)
+{
+    for (const struct stall_point *point = stall_points; point->name; point++)
+        if (!strcmp(name, point->name))
+            return point;
+    return NULL;
+}
