@@ -87,7 +87,8 @@ static void connect(size_t pair, enum role role, void *unused)
 static void stall_one(size_t pair, enum role role, void *unused)
 {
     (void)role, (void)unused;
-    point->deliver(pair, point);
+    if (point->deliver)
+        point->deliver(pair, point);
 }
 
 static struct pairs waiting_pairs(size_t count)
@@ -158,6 +159,8 @@ const char *stall_lacks(void)
     static char sentence[128];
     const struct suite *suite = &run.suite;
     point = stall_point_find(run.point);
+    if (!strcmp(suite->protocol, "none") && point->deliver)
+        return "without TLS no peer stops but one that sends nothing";
     const char *needs = point->protocol && strcmp(suite->protocol, point->protocol) ? point->protocol
                         : point->auth && strcmp(suite->auth, point->auth)           ? "mutual authentication"
                                                                                     : NULL;

@@ -11,9 +11,9 @@ struct stall_point {
     bool answers;         /* they have written when they are left */
     const char *protocol; /* that it is of, or NULL; and "mutual", or NULL */
     const char *auth;
-    void (*prepare)(const struct stall_point *); /* or NULL: once, before the first session */
-    void (*deliver)(size_t pair, const struct stall_point *);
-    size_t bytes; /* that are announced, or that an extension has */
+    void (*prepare)(const struct stall_point *);              /* or NULL: once, before the first session */
+    void (*deliver)(size_t pair, const struct stall_point *); /* or NULL: nothing is sent */
+    size_t bytes;                                             /* that are announced, or that an extension has */
     uint16_t extension;
 };
 

@@ -30,11 +30,6 @@ static void capture(const struct stall_point *point)
     wires_reset((struct pairs){0, 1, {true, true}});
 }
 
-static void nothing(size_t pair, const struct stall_point *point)
-{
-    (void)pair, (void)point;
-}
-
 /* A record of six bytes: the header of a message of that many, and its first two. */
 static void announce(size_t pair, unsigned char type, size_t bytes, unsigned char minor)
 {
@@ -123,7 +118,7 @@ static void send_first_of_certificate(size_t pair, const struct stall_point *poi
 /* 131,396 is the most that OpenSSL takes of a ClientHello, 65,607 of a ServerHello; 16,380 the most that others do.
  * 102,400 is OpenSSL's default for a peer's chain. */
 const struct stall_point stall_points[] = {
-    {.name = "silent", .role = ROLE_SERVER, .deliver = nothing},
+    {.name = "silent", .role = ROLE_SERVER},
     {.name = "announced-hello", .role = ROLE_SERVER, .deliver = announce_hello, .bytes = 131396},
     {.name = "announced-hello-64k", .role = ROLE_SERVER, .deliver = announce_hello, .bytes = 65535},
     {.name = "announced-hello-16k", .role = ROLE_SERVER, .deliver = announce_hello, .bytes = 16380},
@@ -188,7 +183,7 @@ const struct stall_point stall_points[] = {
      .deliver = send_hello,
      .bytes = 60000,
      .extension = UNKNOWN_EXTENSION},
-    {.name = "silent-server", .role = ROLE_CLIENT, .connected_steps = true, .deliver = nothing},
+    {.name = "silent-server", .role = ROLE_CLIENT, .connected_steps = true},
     {.name = "announced-server-hello",
      .role = ROLE_CLIENT,
      .connected_steps = true,

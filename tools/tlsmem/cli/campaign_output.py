@@ -25,7 +25,7 @@ def show_campaign(plan: Plan, title: str) -> bool:
     """Return whether all is well: False, after a sentence, with any finding, and without tables or pictures."""
     keys = {plan.provenance.key(run) for run in plan.runs}
     records = [record for record in read_records.load(plan.recording) if record.key in keys]
-    show = show_memory_campaign if plan.campaign.scenario == "memory" else show_timed_campaign
+    show = show_timed_campaign if plan.campaign.is_timed else SHOWN.get(plan.campaign.scenario, show_scenario_campaign)
     try:
         output = show(records, plan, title)
     except ValueError as error:
@@ -35,9 +35,9 @@ def show_campaign(plan: Plan, title: str) -> bool:
         where = error.filename or plan.recording / title
         print(f"memtest: {where}: cannot draw the pictures: {error.strerror}", file=sys.stderr)
         return False
-    pictures = ", ".join(map(shorten, output.pictures))
+    pictures = [f"pictures: {', '.join(map(shorten, output.pictures))}"] if output.pictures else []
     with stdout.exit_on_write_error():
-        print(f"\nrecording: {plan.name}\npictures: {pictures}", *output.lines, sep="\n")
+        print(f"\nrecording: {plan.name}", *pictures, *output.lines, sep="\n")
     for finding in output.findings:
         print(f"memtest: {plan.name}: {finding}", file=sys.stderr)
     return not output.findings
@@ -76,3 +76,14 @@ def show_timed_campaign(records: list[Record], plan: Plan, title: str) -> Campai
     for warning in describe_noise(records):
         print(f"memtest: {plan.name}: {warning}", file=sys.stderr)
     return CampaignOutput(pictures.draw_selected(timed, plan.recording / title), [], [])
+
+
+def show_scenario_campaign(records: list[Record], plan: Plan, title: str) -> CampaignOutput:
+    """Of a scenario of memory that has tables of its own."""
+    from tlsmem.tables import render, scenario_catalogue
+
+    render.print_all(scenario_catalogue.build(records))
+    return CampaignOutput([], [f"the same: tools/tabulate.py {plan.name} --table {plan.campaign.scenario}"], [])
+
+
+SHOWN = {"memory": show_memory_campaign}

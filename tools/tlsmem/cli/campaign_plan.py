@@ -49,7 +49,7 @@ def show(given: argparse.Namespace) -> None:
     """Prints the runs that were asked for; nothing is run or written."""
     trees.resolve_named(given)
     campaign = campaign_options.campaign_from_arguments(given)
-    if campaign.scenario == "memory":
+    if not campaign.is_timed:
         slots_cpus(given.jobs)
     tell_unmetered(given, campaign)
     provenance = Provenance(definitions.suites(), definitions.allocators())

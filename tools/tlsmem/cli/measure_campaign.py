@@ -26,7 +26,7 @@ def run(given: argparse.Namespace) -> None:
         cpus = slots_cpus(given.jobs)
         sys.exit(verify_stacks.verify(runner, cpus, given.stacks or toml_tables.ALL_STACKS, given.prefix))
     campaign = campaign_options.campaign_from_arguments(given)
-    cpus = exclusive.cores_first()[:1] if campaign.scenario != "memory" else slots_cpus(given.jobs)
+    cpus = exclusive.cores_first()[:1] if campaign.is_timed else slots_cpus(given.jobs)
     campaign_plan.tell_unmetered(given, campaign)
     recording = campaign_plan.recording(given)
     repository.check_recording_or_exit(recording, named=bool(given.out))
@@ -57,7 +57,7 @@ def prepare(recording: Path, campaign: Campaign | TimedCampaign) -> None:
     """All that can be wrong before a run."""
     for stack in campaign.every_stack:
         read_manifest(stack)
-    exclusive.claim_machine(campaign.scenario != "memory")
+    exclusive.claim_machine(campaign.is_timed)
     preflight.check_memory(campaign)
     append_records.prepare(recording)
     heap_page.remove_stale_pages()
@@ -71,7 +71,7 @@ def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
 
     async def work() -> int:
         jobs = len(cpus)
-        if plan.campaign.scenario == "memory":
+        if not plan.campaign.is_timed:
             jobs = preflight.limit_jobs(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
         return await runner.record_all(plan.to_go, cpus[:jobs], plan.recording)
 

@@ -6,8 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, model_validator
 
+from tlsmem.config.scenarios import check_settings
 from tlsmem.config.suite_variants import is_ticket_count, name_variant
-from tlsmem.schema.harness_output import Cpu, Data, Env, Roles, Window
+from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Roles, Window
 
 
 class Definition(BaseModel):
@@ -44,6 +45,11 @@ class AnyCampaign(Definition):
     built_only: bool = False  # stacks that are not built are left out, and said
 
     @property
+    def is_timed(self) -> bool:
+        """Whether it is of time, and not of memory."""
+        return False
+
+    @property
     def every_stack(self) -> list[str]:
         return list(dict.fromkeys(self.stacks))
 
@@ -62,11 +68,12 @@ class AnyCampaign(Definition):
 class Campaign(AnyCampaign):
     """Of memory; sessions are fractions of n."""
 
-    scenario: Literal["memory"]
+    scenario: Literal["memory", "stall"]
     n: int = Field(ge=2, le=10**9, multiple_of=2)
     sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
     heap: NonNegativeInt | Literal["all"] = 2
-    windows: list[Window] = Field(min_length=1)
+    windows: list[Window] = Field(default=["all"], min_length=1)
+    settings: dict[str, list[str]] = {}  # the scenario's own keys: each combination of their values is run
     roles: list[Roles] = Field(default=["together"], min_length=1)
     peers: list[str] = []  # clients: every stack is run as server against each; none: each stack with itself
     envs: list[Env] = Field(default=["lab"], min_length=1)
@@ -84,6 +91,14 @@ class Campaign(AnyCampaign):
         return kept.model_copy(update={"peers": peers}) if kept and bool(peers) == bool(self.peers) else None
 
     @model_validator(mode="after")
+    def check_scenario(self) -> Self:
+        check_settings(self.scenario, self.settings)
+        usual = (["together"], [], ["all"], ["lab"], "short")
+        if self.scenario != "memory" and (self.roles, self.peers, self.windows, self.envs, self.data) != usual:
+            raise ValueError(f"roles, peers, windows, envs and data are of the scenario memory, not of {self.scenario}")
+        return self
+
+    @model_validator(mode="after")
     def check_peers(self) -> Self:
         if self.peers and self.roles != ["split"]:
             raise ValueError('roles must be ["split"]; peers need it')
@@ -98,6 +113,10 @@ class TimedCampaign(AnyCampaign):
     threads: list[Annotated[int, Field(ge=1, le=256)]] | Literal["cpus"] = Field(default=[1], min_length=1)
     instructions: list[str] = []  # suites at which they are counted too, once for each stack
 
+    @property
+    def is_timed(self) -> bool:
+        return True
+
     @model_validator(mode="after")
     def check_sizes(self) -> Self:
         if (self.scenario == "throughput") != bool(self.sizes):
@@ -107,5 +126,5 @@ class TimedCampaign(AnyCampaign):
 
 def parse_campaign(entry: object) -> Campaign | TimedCampaign:
     """A table of campaigns.toml."""
-    timed = isinstance(entry, dict) and entry.get("scenario") in ("throughput", "handshake")
+    timed = isinstance(entry, dict) and entry.get("scenario") in TIMED_SCENARIOS
     return (TimedCampaign if timed else Campaign).model_validate(entry)

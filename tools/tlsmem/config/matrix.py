@@ -6,6 +6,7 @@ from fractions import Fraction
 from tlsmem.config import timed_matrix
 from tlsmem.config.definitions import Campaign, TimedCampaign, stacks
 from tlsmem.config.run import SYSTEM, Run
+from tlsmem.config.scenarios import combine_settings
 from tlsmem.schema.harness_output import Meter
 
 
@@ -28,7 +29,22 @@ def memory_runs(campaign: Campaign) -> list[Run]:
     own = {name for name, stack in known.items() if stack.brings}
     nulls = {name for name, stack in known.items() if not stack.tls}
     runs = {
-        Run(stack, suite, allocator, window, count, meter, repeat, roles, peer, env, cpu, data=campaign.data): None
+        Run(
+            stack,
+            suite,
+            allocator,
+            window,
+            count,
+            meter,
+            repeat,
+            roles,
+            peer,
+            env,
+            cpu,
+            scenario=campaign.scenario,
+            data=campaign.data,
+            settings=settings,
+        ): None
         for allocator in campaign.allocators
         for env in campaign.envs
         for cpu in campaign.cpus
@@ -36,6 +52,7 @@ def memory_runs(campaign: Campaign) -> list[Run]:
         for roles in campaign.roles
         for window in campaign.windows
         for stack, peer in ends(campaign, nulls)
+        for settings in combine_settings(campaign.settings)
         for suite in (["none"] if stack in nulls else campaign.configurations)
         for meter, count in metered(campaign, (allocator, env) == (SYSTEM, "lab") and not own & {stack, peer})
         if meter != "sites" or (repeat, window) == (1, campaign.windows[0])

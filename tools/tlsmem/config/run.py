@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlsmem.config.definitions import Suite
-from tlsmem.schema.harness_output import Cpu, Data, Env, Meter, Role, Roles, Scenario, Window
+from tlsmem.config.scenarios import Settings
+from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Meter, Role, Roles, Scenario, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
 THREADS = 4  # of a run as deployed
@@ -28,6 +29,12 @@ class Run:
     cpu: Cpu = EVERY_FEATURE  # the features of it that the library may use
     scenario: Scenario = "memory"
     data: Data = "short"
+    settings: Settings = ()  # the scenario's own keys
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is of time, and not of memory."""
+        return self.scenario in TIMED_SCENARIOS
 
     @property
     def keeps(self) -> bool:
@@ -46,6 +53,8 @@ class Run:
 
     def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
         """The harness's keys, but those of the slot; of two processes the one of `role`."""
+        if self.scenario != "memory":
+            return {"sessions": self.sessions, **suite, **dict(self.settings)}
         asked = {"sessions": self.sessions, **suite, "window": self.window}
         if self.roles == "split":
             asked["role"] = role
@@ -59,7 +68,8 @@ class Run:
 
     def what(self) -> list[str]:
         """Words for people."""
-        return [f"{self.sessions:,} sessions", self.meter, *["full records"] * (self.data == "full")]
+        own = [f"{key} {value}" for key, value in self.settings]
+        return [*own, f"{self.sessions:,} sessions", self.meter, *["full records"] * (self.data == "full")]
 
     def __str__(self) -> str:
         words = [f"{self.peer} to {self.stack}" if self.peer else self.stack, self.suite, *self.what()]

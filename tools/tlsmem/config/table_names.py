@@ -43,4 +43,5 @@ TIMED_NEEDS = {  # of timed runs
     "harness": ANY,
     "noise": ANY,
 }
-TABLES = tuple(dict.fromkeys([*NEEDS, *TIMED_NEEDS]))
+SCENARIO_NEEDS = {"stall": "runs of the scenario stall (tools/measure.py stall)"}
+TABLES = tuple(dict.fromkeys([*NEEDS, *SCENARIO_NEEDS, *TIMED_NEEDS]))

@@ -27,7 +27,7 @@ def claim(runs: Sequence[Run], recording: Path) -> None:
     """Lock the recording until this process ends. Exits with a sentence where nothing can be recorded there, or another
     campaign runs here and timed runs are made alone."""
     (ROOT / "build/harness").mkdir(parents=True, exist_ok=True)
-    exclusive.claim_machine(any(run.scenario != "memory" for run in runs))
+    exclusive.claim_machine(any(run.is_timed for run in runs))
     append_records.prepare(recording)
 
 
@@ -36,7 +36,7 @@ def measure(runs: Sequence[Run], recording: Path, limit_s: float | None = None) 
     can be measured."""
     for stack in distinct_values("stack", runs):
         read_manifest(stack)
-    timed = [run for run in runs if run.scenario != "memory"]
+    timed = [run for run in runs if run.is_timed]
     heap_page.remove_stale_pages()
     runner = Runner(Provenance(definitions.suites(), definitions.allocators()), limit_s)
     memory = [run for run in runs if run not in timed]

@@ -45,7 +45,7 @@ class Runner:
         variables |= features.variables if (features := cpu_features.features(run)) else {}
         limit_s = self.limit_s or run.limit_s
         pinned = [f"cpu={cpu}"] if run.env == "lab" else []
-        if run.scenario != "memory":
+        if run.is_timed:
             outcome = await exclusive.run_timed(run, argv(run, suite), cpu, variables, limit_s, self.count_instructions)
         elif run.roles == "split":
             argvs = ([*argv(run, suite, role), *pinned] for role in ("client", "server"))

@@ -9,11 +9,13 @@ from pydantic import ValidationError
 
 from tlsmem.config.definitions import Suite
 from tlsmem.config.run import THREADS, Run
+from tlsmem.config.scenarios import PHASES
 from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run.process import ProcessResult
 from tlsmem.schema import timed_record
 from tlsmem.schema.harness_output import (
     OUTPUT_LINE,
+    TIMED_SCENARIOS,
     EndLine,
     OutputLine,
     Phase,
@@ -168,7 +170,7 @@ def incomplete(lines: list[OutputLine]) -> str | None:
     that have blocks from them; nothing else."""
     if not lines or not isinstance(lines[-1], EndLine):
         return "no end line, so no measurement"
-    if isinstance(lines[0], RunLine) and lines[0].scenario != "memory":
+    if isinstance(lines[0], RunLine) and lines[0].scenario in TIMED_SCENARIOS:
         return find_missing(lines)
     first, *inner, last = lines
     phases = [line for line in inner if isinstance(line, PhaseLine)]
@@ -178,7 +180,7 @@ def incomplete(lines: list[OutputLine]) -> str | None:
         or not all(isinstance(line, PhaseLine | StackLine) for line in inner)
     ):
         return "its output is not a run line, phases and an end line"
-    if not in_order([line.phase for line in phases], ENDS[first.data, first.keep == "both"]):
+    if not has_phases_of(first, [line.phase for line in phases]):
         return "its phases are not those of docs/reference/records.md, each in its place"
     if any(phase.process != first.role for phase in phases):
         return f"its run line says role {first.role}, and not every phase does"
@@ -187,6 +189,12 @@ def incomplete(lines: list[OutputLine]) -> str | None:
     if last.status != "measured" or last.negotiated is None:
         return f"exit 0, but its end line says {last.status} and not what was negotiated"
     return None
+
+
+def has_phases_of(said: RunLine, phases: list[str]) -> bool:
+    if said.scenario in PHASES:
+        return phases == PHASES[said.scenario]
+    return in_order(phases, ENDS[said.data, said.keep == "both"])
 
 
 def in_order(phases: list[str], after: list[str]) -> bool:
@@ -252,7 +260,7 @@ def find_difference(outcome: Outcome, run: Run, suite: Suite, thp_host: str) -> 
 
     `thp_host` is the host's own setting of huge pages, as the record has it."""
     said = outcome.run
-    if run.scenario == "memory":
+    if not run.is_timed:
         scenario = compare_memory(run, said, thp_host)
     else:
         scenario = compare_timed(run, suite, said, outcome.threads)
@@ -277,7 +285,7 @@ def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]
     pairs: list[Compared] = [("scenario", run.scenario, said.scenario), ("sessions", run.sessions, said.sessions)]
     pairs += [("window", window, said.window), ("meter", run.meter, said.meter)]
     pairs += [("role", "server" if run.roles == "split" else "both", said.role)]
-    pairs += [("data", run.data, said.data)]
+    pairs += [("data", run.data, said.data), ("settings", dict(run.settings), said.settings or {})]
     pairs += [("keep", run.roles.removeprefix("keep-") if run.keeps else "both", said.keep)]
     return pairs + compare_deployment(run, said, thp_host)
 

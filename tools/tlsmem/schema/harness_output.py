@@ -23,7 +23,8 @@ from tlsmem.schema.roles import Role as Role
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
-Scenario = Literal["memory", "throughput", "handshake"]
+Scenario = Literal["memory", "stall", "throughput", "handshake"]
+TIMED_SCENARIOS = ("throughput", "handshake")  # the others are of memory, and have phases
 Meter = Literal["rss", "heap", "sites", "time", "instructions"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
 Env = Literal["lab", "deployed", "deployed-thp"]
@@ -119,6 +120,8 @@ class Phase(Model):
     allocator: dict[str, Book] | None = None  # its own books, by allocator: RSS runs
     heap: Heaps | None = None  # heap runs and sites runs
     sites: PhaseSites | None = None  # sites runs
+    # By scenario:
+    received_bytes: NonNegativeInt | None = None  # stall: that all sessions together were sent so far
 
     @model_serializer(mode="wrap")
     def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -211,6 +214,7 @@ class RunLine(Environment):
     rounds: PositiveInt | None = None  # of a timed run: those after which the first thread stops all
     warmup_rounds: NonNegativeInt | None = None  # of each thread before
     size_bytes: PositiveInt | None = None  # of a write: throughput
+    settings: dict[str, str] | None = None  # the keys of this scenario alone
     cpus: list[NonNegativeInt] | None = None  # of the threads in turn, of a timed run that is pinned
 
 
@@ -223,7 +227,7 @@ class StackLine(Model):
 
 
 class PhaseLine(Phase):
-    """One line a phase and process of a run of the scenario memory."""
+    """One line a phase and process of a run of a scenario of memory."""
 
     record: Literal["phase"]
 

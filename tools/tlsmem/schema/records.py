@@ -16,6 +16,7 @@ from pydantic import (
 from tlsmem.schema import timed_record
 from tlsmem.schema.checksum import add_checksum
 from tlsmem.schema.harness_output import (
+    TIMED_SCENARIOS,
     Env,
     Environment,
     Meter,
@@ -57,7 +58,7 @@ class RecordedCallstacks(Model):
         return self
 
 
-SCHEMA = 6
+SCHEMA = 7
 CHECKSUMS_SINCE = 5  # the schema from which on a line ends in its checksum
 UNDECLARED_MACHINE_FIELDS = (
     "memory_bytes",
@@ -73,7 +74,7 @@ SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2, 3, 4, 5, 6] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4, 5, 6, 7] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
@@ -123,9 +124,9 @@ class Record(Model):
         if self.status == "measured":
             if None in (self.negotiated, self.environment, self.reported) or self.reason:
                 raise ValueError("a measured run has what was negotiated, its environment and no reason")
-            if bool(self.phases) != (self.scenario == "memory"):
-                raise ValueError("a measured run has phases in the scenario memory, and in no other")
-            if self.scenario != "memory":
+            if bool(self.phases) == (self.scenario in TIMED_SCENARIOS):
+                raise ValueError("a measured run has phases in the scenarios of memory, and in no other")
+            if self.scenario in TIMED_SCENARIOS:
                 timed_record.check(self)
             if any((phase.heap is None) != (self.meter == "rss") for phase in self.phases):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")

@@ -8,7 +8,8 @@ from typing import get_args
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
 from tlsmem.config.run import Run
-from tlsmem.schema.harness_output import Env, Meter, Roles, Scenario
+from tlsmem.config.scenarios import settings_in_argv
+from tlsmem.schema.harness_output import TIMED_SCENARIOS, Env, Meter, Roles, Scenario
 from tlsmem.schema.records import Record
 from tlsmem.schema.roles import ITSELF, Process
 from tlsmem.stats.comparability import (
@@ -104,7 +105,7 @@ def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
     if name not in known:
         raise ValueError(f"memtest/campaigns.toml has no campaign {name}{suggest_nearest(name, known)}")
     campaign = known[name]
-    if campaign.scenario != "memory":
+    if campaign.is_timed:
         return timed_matrix.select_campaign(records, campaign)
     asked = set(matrix.campaign_runs(campaign))
     return [record for record in records if run_from_record(record) in asked]
@@ -112,11 +113,13 @@ def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
 
 def run_from_record(record: Record) -> Run:
     """Return the run of a campaign that gave this record."""
-    if record.scenario != "memory":
+    if record.scenario in TIMED_SCENARIOS:
         return timed_matrix.run_from_record(record)
     named = (record.stack, record.suite, record.allocator.name, record.window)
     kind = (record.roles, peer_name(record), record.env, cpu_name(record))
-    return Run(*named, record.sessions, record.meter, record.repeat, *kind, data=data_size(record))
+    own = settings_in_argv(record.scenario, record.argv)
+    what = (record.sessions, record.meter, record.repeat, *kind)
+    return Run(*named, *what, scenario=record.scenario, data=data_size(record), settings=own)
 
 
 ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection may be narrowed to, by argument

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tlsmem.config.table_names import NEEDS, TIMED_NEEDS
+from tlsmem.config.table_names import NEEDS, SCENARIO_NEEDS, TIMED_NEEDS
 from tlsmem.schema.records import Record
 from tlsmem.stats import selection, timed_selection
 from tlsmem.stats.selection import ASPECTS, Selection, choose_values
 from tlsmem.stats.timed_selection import TimedSelection
-from tlsmem.tables import catalogue
+from tlsmem.tables import catalogue, scenario_catalogue
 from tlsmem.tables.table import Table
 from tlsmem.tables.timed import catalogue as of_time
 
@@ -23,12 +23,13 @@ class RecordingContents:
 
     memory: Selection | None
     timed: TimedSelection | None
+    others: tuple[Record, ...] = ()  # of the other scenarios of memory
 
     @property
     def records(self) -> list[Record]:
         """All runs that were selected."""
         of_memory = self.memory.records if self.memory else ()
-        return [*of_memory, *(self.timed.every_record if self.timed else ())]
+        return [*of_memory, *self.others, *(self.timed.every_record if self.timed else ())]
 
     @property
     def left_out(self) -> list[str]:
@@ -39,10 +40,13 @@ class RecordingContents:
         """ValueError when one that was asked for has no rows."""
         wanted = names or []
         ours = [name for name in wanted if name in NEEDS and (self.memory or name not in TIMED_NEEDS)]
-        theirs = [name for name in wanted if name not in ours]
+        others = [name for name in wanted if name in SCENARIO_NEEDS]
+        theirs = [name for name in wanted if name not in (*ours, *others)]
         made: list[Table] = []
         if ours or (self.memory and not wanted):
             made += catalogue.build(require_runs(self.memory, ours, NEEDS), ours, sessions)
+        if others or (self.others and not wanted):
+            made += scenario_catalogue.build(self.others, others)
         if theirs or (self.timed and not wanted):
             made += of_time.build(require_runs(self.timed, theirs, TIMED_NEEDS), theirs)
         return [table for at, table in enumerate(made) if table.name not in {one.name for one in made[:at]}]
@@ -60,7 +64,8 @@ def select(records: Iterable[Record], asked: Asked) -> RecordingContents:
     records = list(records)
     for name, names in asked.items():
         choose_values(names, map(ASPECTS[name][1], records), ASPECTS[name][0])
-    memory = [record for record in records if not timed_selection.is_timed(record)]
+    memory = [record for record in records if record.scenario == "memory"]
+    rest = scenario_catalogue.select_runs(records)
     others = [record for record in records if timed_selection.is_timed(record)]
     of_this = present_filters(memory, asked)
     found = selection.select(memory, **of_this) if of_this is not None else None
@@ -70,7 +75,12 @@ def select(records: Iterable[Record], asked: Asked) -> RecordingContents:
         if of_that is not None
         else None
     )
-    return RecordingContents(found if found and found.records else None, kept if kept and kept.every_record else None)
+    of_rest = present_filters(rest, asked)
+    return RecordingContents(
+        found if found and found.records else None,
+        kept if kept and kept.every_record else None,
+        tuple(filter_records(rest, of_rest)) if of_rest is not None else (),
+    )
 
 
 def present_filters(records: Sequence[Record], asked: Asked) -> Asked | None:

@@ -1,0 +1,156 @@
+"""What a session holds whose peer stopped on the way: bytes beyond those for a peer that is connected and silent."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tlsmem.config.scenarios import STALL_POINTS
+from tlsmem.profile import sites_reader
+from tlsmem.profile.frames import Frame, skip_containers
+from tlsmem.profile.heap_profile import CallstackTree
+from tlsmem.schema.harness_output import Meter, Role
+from tlsmem.schema.records import Record
+from tlsmem.stats.comparability import sort_by_start
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import phase_of
+
+SCENARIO = "stall"
+ROLES: tuple[Role, ...] = ("client", "server")
+AMPLIFICATION_WARNING = 100  # bytes held for each byte received, above which a report warns
+
+
+@dataclass(frozen=True)
+class Stall:
+    """The runs of one stack and suite at one point, by meter: of each the one with the most sessions."""
+
+    stack: str
+    suite: str
+    point: str
+    runs: dict[Meter, Record] = field(hash=False, compare=False)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the stack is not at this point; None where it is."""
+        first = next(iter(self.runs.values()))
+        return None if any(run.status == "measured" for run in self.runs.values()) else first.reason
+
+    def measured(self, *meters: Meter) -> Record | Missing:
+        """Return the run under the first of the meters that has one."""
+        found = (self.runs[meter] for meter in meters if meter in self.runs)
+        run = next((one for one in found if one.status == "measured"), None)
+        return run or Missing(self.refusal or f"no {meters[0]} run")
+
+    @property
+    def role(self) -> Role | None:
+        """Whose sessions wait: those whose live heap grew from `contexts` to `connected`."""
+        run = self.measured("heap", "sites")
+        if isinstance(run, Missing):
+            return None
+        return max(ROLES, key=lambda role: heap_growth(run, role, "contexts", "connected"))
+
+    @property
+    def received_bytes(self) -> Fraction | Missing:
+        """That a session was sent until its peer stopped."""
+        run = self.measured("heap", "sites", "rss")
+        return run if isinstance(run, Missing) else Fraction(phase_of(run, "stalled").received_bytes or 0, pairs(run))
+
+    def live_bytes(self, before: str, after: str) -> Fraction | Missing:
+        """Bytes of live heap that a session gained from the end of one phase to the end of another."""
+        run = self.measured("heap", "sites")
+        if isinstance(run, Missing) or self.role is None:
+            return run if isinstance(run, Missing) else Missing("no session waits")
+        return Fraction(heap_growth(run, self.role, before, after), pairs(run))
+
+    @property
+    def silent_bytes(self) -> Fraction | Missing:
+        """Live heap of a session whose peer is connected and has sent nothing."""
+        return self.live_bytes("contexts", "connected")
+
+    @property
+    def pinned_bytes(self) -> Fraction | Missing:
+        """Live heap beyond that, once the peer has stopped at the point."""
+        return self.live_bytes("connected", "stalled")
+
+    @property
+    def total_bytes(self) -> Fraction | Missing:
+        """Live heap of a session at the point."""
+        return self.live_bytes("contexts", "stalled")
+
+    @property
+    def kept_bytes(self) -> Fraction | Missing:
+        """Live heap that closing the session does not give back."""
+        return self.live_bytes("contexts", "closed")
+
+    @property
+    def pinned_rss_bytes(self) -> Fraction | Missing:
+        """RSS beyond that for silent peers."""
+        run = self.measured("rss")
+        if isinstance(run, Missing):
+            return run
+        return Fraction(phase_of(run, "stalled").rss_bytes - phase_of(run, "connected").rss_bytes, pairs(run))
+
+    @property
+    def kept_rss_bytes(self) -> Fraction | Missing:
+        """RSS that closing all sessions does not give back."""
+        run = self.measured("rss")
+        if isinstance(run, Missing):
+            return run
+        return Fraction(phase_of(run, "closed").rss_bytes - phase_of(run, "contexts").rss_bytes, pairs(run))
+
+    @property
+    def amplification(self) -> Fraction | Missing:
+        """Bytes held beyond a silent peer, for each byte received."""
+        pinned, received = self.pinned_bytes, self.received_bytes
+        if isinstance(pinned, Missing) or isinstance(received, Missing):
+            return pinned if isinstance(pinned, Missing) else received
+        return pinned / received if received else Missing("nothing was sent")
+
+    @property
+    def holder(self) -> tuple[Frame, int] | Missing:
+        """Return the function, outside containers, whose blocks of `stalled` are largest together, and their bytes."""
+        run = self.measured("sites")
+        if isinstance(run, Missing):
+            return run
+        sites, sizes = phase_of(run, "stalled").sites, dict[str, int]()
+        stacks, named = CallstackTree(), dict[str, Frame]()
+        assert run.sites and sites  # a measured sites run has them
+        numbers = sites_reader.add_stacks(run.sites, stacks)
+        for live in sites.live:
+            if live.since == "stalled" and live.role == self.role:
+                frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
+                name = frame.function or str(frame.address)
+                named.setdefault(name, frame)
+                sizes[name] = sizes.get(name, 0) + live.bytes
+        if not sizes:
+            return Missing("no block is held beyond a silent peer's")
+        most = max(sizes, key=lambda name: sizes[name])
+        return named[most], sizes[most]
+
+
+def pairs(run: Record) -> int:
+    """Return how many sessions wait: half, for the peers that they wait for count as the others."""
+    return run.sessions // 2
+
+
+def heap_growth(run: Record, role: Role, before: str, after: str) -> int:
+    """Return the bytes of live heap that a role gained between the ends of two phases."""
+    first, last = (phase_of(run, name).heap for name in (before, after))
+    assert first and last  # a run under the heap meter has them
+    return getattr(last, role).live_bytes - getattr(first, role).live_bytes
+
+
+def find_stalls(records: Iterable[Record]) -> list[Stall]:
+    """Return the stalls of a recording: by point as the scenario lists them, then as they were recorded."""
+    found: dict[tuple[str, str, str], dict[Meter, Record]] = {}
+    for run in sort_by_start(one for one in records if one.scenario == SCENARIO and one.status != "failed"):
+        runs = found.setdefault((point_of(run), run.stack, run.suite), {})
+        if run.meter not in runs or run.sessions >= runs[run.meter].sessions:
+            runs[run.meter] = run
+    points = list(STALL_POINTS)
+    ordered = sorted(found.items(), key=lambda one: points.index(one[0][0]))
+    return [Stall(stack, suite, point, runs) for (point, stack, suite), runs in ordered]
+
+
+def point_of(run: Record) -> str:
+    """Return where the peers of a run stopped."""
+    return next(word.partition("=")[2] for word in run.argv if word.startswith("point="))

@@ -1,0 +1,33 @@
+"""The tables of scenarios of memory beside `memory` itself, by name: each is made of all runs of its scenario."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tlsmem.config.table_names import SCENARIO_NEEDS
+from tlsmem.schema.records import Record
+from tlsmem.tables.stall import stall_table
+from tlsmem.tables.table import Table
+
+MAKERS: dict[str, tuple[str, Callable[[Sequence[Record]], Table]]] = {  # table to scenario, and who makes it
+    "stall": ("stall", stall_table),
+}
+
+
+def select_runs(records: Iterable[Record]) -> list[Record]:
+    """Return the runs of these scenarios."""
+    scenarios = {scenario for scenario, _ in MAKERS.values()}
+    return [one for one in records if one.scenario in scenarios]
+
+
+def build(records: Sequence[Record], names: Sequence[str] = ()) -> list[Table]:
+    """Return the tables of these names; without names all that have rows.
+
+    Raises ValueError when one that was asked for has no rows."""
+    made = []
+    for name, (scenario, make) in MAKERS.items():
+        if not names or name in names:
+            table = make([one for one in records if one.scenario == scenario])
+            if table.rows:
+                made.append(table)
+            elif names:
+                raise ValueError(f"table {name} has no rows: it needs {SCENARIO_NEEDS[name]}")
+    return made

@@ -1,0 +1,72 @@
+"""The table `stall`: what sessions hold whose peers stop on the way.
+
+A column is one entry of COLUMNS: what it takes of a Stall, and how that is written."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from tlsmem.config.scenarios import STALL_POINTS
+from tlsmem.profile.frames import Frame, format_frame
+from tlsmem.run.validate import strip_suite
+from tlsmem.schema.records import Record
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
+from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
+
+CAPTION = (
+    "Bytes of live heap for one session whose peer stops at a point, until the session is closed. Silent: the peer is "
+    "connected and has sent nothing. Pinned: beyond that. Amplification: pinned bytes for each byte sent. Kept: what closing the session does not give back. RSS: the same of resident memory, "
+    "over the most sessions. Held by: the function whose blocks are largest, outside the library's own containers."
+)
+LARGE_NOTE = f"above {AMPLIFICATION_WARNING}: a peer that sends little makes the server hold much"
+
+
+def fraction_cell(value: Fraction) -> Cell:
+    """Whole where it is."""
+    return quotient_cell(value.numerator, value.denominator, digits=1)
+
+
+def amplification_cell(value: Fraction) -> Cell:
+    """`13,941 ×`; with a note where it is large."""
+    digits = 0 if value >= 10 else 1 if value >= 1 else 2
+    return Cell(f"{float(value):,.{digits}f} ×", float(value), LARGE_NOTE if value > AMPLIFICATION_WARNING else None)
+
+
+def holder_cell(holder: tuple[Frame, int]) -> Cell:
+    """The function, with its place in the library's source for programs."""
+    frame, size = holder
+    return Cell(f"{format_frame(frame, whole=False)}, {size:,} B", format_frame(frame, whole=True))
+
+
+def pinned(stall: Stall) -> Fraction | Missing:
+    """Return what is pinned, or the library's own words where the point is not reached."""
+    return Missing(strip_suite(stall.refusal)) if stall.refusal else stall.pinned_bytes
+
+
+COLUMNS = (
+    Column("point", "point", left=True, value=lambda row: row.point),
+    Column("stack", "stack", left=True, value=lambda row: row.stack),
+    Column("suite", "suite", left=True, usual="tls13-rsa-aes256", value=lambda row: row.suite),
+    Column("role", "waits", left=True, usual="server", value=lambda row: row.role or Missing("not reached")),
+    Column("received_bytes", "sent to it", value=lambda row: row.received_bytes, form=fraction_cell),
+    Column("silent_bytes", "silent", value=lambda row: row.silent_bytes, form=fraction_cell),
+    Column("pinned_bytes", "pinned", value=pinned, form=fraction_cell),
+    Column("amplification", "amplification", value=lambda row: row.amplification, form=amplification_cell),
+    optional(Column("total_bytes", "together", value=lambda row: row.total_bytes, form=fraction_cell)),
+    optional(Column("pinned_rss_bytes", "RSS pinned", value=lambda row: row.pinned_rss_bytes, form=fraction_cell)),
+    optional(Column("kept_bytes", "kept", value=lambda row: row.kept_bytes, form=fraction_cell)),
+    Column("holder", "held by", left=True, value=lambda row: row.holder, form=holder_cell),
+)
+
+
+def stall_table(records: Sequence[Record]) -> Table:
+    """A row a point and stack; where a point is not reached, why."""
+    table = Table("stall", "Peers that stop on the way", CAPTION, list(COLUMNS))
+    table.add_rows(find_stalls(records))
+    return table
+
+
+def describe_points(records: Sequence[Record]) -> list[str]:
+    """Return a sentence for each point that the records have."""
+    points = dict.fromkeys(stall.point for stall in find_stalls(records))
+    return [f"{point}: {STALL_POINTS[point]}" for point in points]
