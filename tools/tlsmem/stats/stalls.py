@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tlsmem.config.scenarios import STALL_POINTS
-from tlsmem.profile import sites_reader
-from tlsmem.profile.frames import Frame, skip_containers
-from tlsmem.profile.heap_profile import CallstackTree
 from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import sort_by_start
@@ -104,27 +101,6 @@ class Stall:
         if isinstance(pinned, Missing) or isinstance(received, Missing):
             return pinned if isinstance(pinned, Missing) else received
         return pinned / received if received else Missing("nothing was sent")
-
-    @property
-    def holder(self) -> tuple[Frame, int] | Missing:
-        """Return the function, outside containers, whose blocks of `stalled` are largest together, and their bytes."""
-        run = self.measured("sites")
-        if isinstance(run, Missing):
-            return run
-        sites, sizes = phase_of(run, "stalled").sites, dict[str, int]()
-        stacks, named = CallstackTree(), dict[str, Frame]()
-        assert run.sites and sites  # a measured sites run has them
-        numbers = sites_reader.add_stacks(run.sites, stacks)
-        for live in sites.live:
-            if live.since == "stalled" and live.role == self.role:
-                frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
-                name = frame.function or str(frame.address)
-                named.setdefault(name, frame)
-                sizes[name] = sizes.get(name, 0) + live.bytes
-        if not sizes:
-            return Missing("no block is held beyond a silent peer's")
-        most = max(sizes, key=lambda name: sizes[name])
-        return named[most], sizes[most]
 
 
 def pairs(run: Record) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tlsmem.config.scenarios import STALL_POINTS
-from tlsmem.profile.frames import Frame, format_frame
 from tlsmem.run.validate import strip_suite
 from tlsmem.schema.records import Record
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.stalls import AMPLIFICATION_WARNING, Stall, find_stalls
+from tlsmem.tables.phase_holder import Holder, find_holder, holder_cell
 from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
 
 CAPTION = (
@@ -32,15 +32,14 @@ def amplification_cell(value: Fraction) -> Cell:
     return Cell(f"{float(value):,.{digits}f} ×", float(value), LARGE_NOTE if value > AMPLIFICATION_WARNING else None)
 
 
-def holder_cell(holder: tuple[Frame, int]) -> Cell:
-    """The function, with its place in the library's source for programs."""
-    frame, size = holder
-    return Cell(f"{format_frame(frame, whole=False)}, {size:,} B", format_frame(frame, whole=True))
-
-
 def pinned(stall: Stall) -> Fraction | Missing:
     """Return what is pinned, or the library's own words where the point is not reached."""
     return Missing(strip_suite(stall.refusal)) if stall.refusal else stall.pinned_bytes
+
+
+def holder(stall: Stall) -> Holder | Missing:
+    """Return the function that holds most of what is pinned."""
+    return find_holder(stall.measured("sites"), stall.role, "stalled")
 
 
 COLUMNS = (
@@ -55,7 +54,7 @@ COLUMNS = (
     optional(Column("total_bytes", "together", value=lambda row: row.total_bytes, form=fraction_cell)),
     optional(Column("pinned_rss_bytes", "RSS pinned", value=lambda row: row.pinned_rss_bytes, form=fraction_cell)),
     optional(Column("kept_bytes", "kept", value=lambda row: row.kept_bytes, form=fraction_cell)),
-    Column("holder", "held by", left=True, value=lambda row: row.holder, form=holder_cell),
+    Column("holder", "held by", left=True, value=holder, form=holder_cell),
 )
 
 

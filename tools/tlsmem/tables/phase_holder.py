@@ -1,0 +1,43 @@
+"""Who holds most of what a role's sessions allocated in one phase: a function of a sites run, and its bytes."""
+
+from typing import NamedTuple
+
+from tlsmem.profile import sites_reader
+from tlsmem.profile.frames import Frame, format_frame, skip_containers
+from tlsmem.profile.heap_profile import CallstackTree
+from tlsmem.schema.harness_output import Role
+from tlsmem.schema.records import Record
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import phase_of
+from tlsmem.tables.table import Cell
+
+
+class Holder(NamedTuple):
+    """A function outside the library's own containers, and the bytes of one session's live blocks that it allocated."""
+
+    frame: Frame
+    bytes: int
+
+
+def find_holder(run: Record | Missing, role: Role | None, phase: str) -> Holder | Missing:
+    """Return who allocated most of the blocks of one session that are of a phase and live at its end."""
+    if isinstance(run, Missing):
+        return run
+    sites, held = phase_of(run, phase).sites, dict[str, Holder]()
+    assert run.sites and sites  # a measured sites run has them
+    stacks = CallstackTree()
+    numbers = sites_reader.add_stacks(run.sites, stacks)
+    for live in sites.live:
+        if live.since == phase and live.role == role:
+            frame = skip_containers(stacks.frames(numbers[live.stack]))[0]
+            name = frame.function or format_frame(frame, whole=True)
+            before = held.get(name, Holder(frame, 0))
+            held[name] = before._replace(bytes=before.bytes + live.bytes)
+    return max(held.values(), key=lambda one: one.bytes, default=Missing(f"nothing allocated in `{phase}` is live"))
+
+
+def holder_cell(holder: Holder) -> Cell:
+    """The function; with its whole place in the library's source for programs."""
+    return Cell(
+        f"{format_frame(holder.frame, whole=False)}, {holder.bytes:,} B", format_frame(holder.frame, whole=True)
+    )
