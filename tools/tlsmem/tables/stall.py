@@ -15,8 +15,9 @@ from tlsmem.tables.table import Cell, Column, Table, optional, quotient_cell
 
 CAPTION = (
     "Bytes of live heap for one session whose peer stops at a point, until the session is closed. Silent: the peer is "
-    "connected and has sent nothing. Pinned: beyond that. Amplification: pinned bytes for each byte sent. Kept: what closing the session does not give back. RSS: the same of resident memory, "
-    "over the most sessions. Held by: the function whose blocks are largest, outside the library's own containers."
+    "connected and has sent nothing. Pinned: beyond that. Amplification: pinned bytes for each byte sent. Kept: what "
+    "closing the session does not give back. RSS: the same of resident memory, over the most sessions. Held by: the "
+    "function whose blocks are largest, outside the library's own containers."
 )
 LARGE_NOTE = f"above {AMPLIFICATION_WARNING}: a peer that sends little makes the server hold much"
 
