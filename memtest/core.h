@@ -60,6 +60,7 @@ void wires_open(size_t sessions);
 struct wire *wire_end(size_t pair, enum role role);
 void wire_session_set(struct wire *end, void *session);
 void *wire_session(struct wire *end);
+bool wire_unread(struct wire *end); /* something arrived that was not read */
 void wires_reset(struct pairs); /* as new: nothing in flight, no sessions */
 uint64_t wires_bytes(void);     /* memory that bytes in flight take, outside of this process's RSS */
 

@@ -84,6 +84,8 @@ static void extend(const struct stall_point *point)
     if (point->extension == SERVER_NAME_EXTENSION) {
         const size_t name = point->bytes - 5;
         memcpy(body, (unsigned char[]){(name + 3) >> 8, name + 3, 0, name >> 8, name}, 5);
+        for (size_t at = 5 + 63; at < point->bytes - 1; at += 64)
+            body[at] = '.'; /* as no label is longer */
     }
     hello_extend(&hello, point->extension, body, point->bytes);
 }
@@ -142,7 +144,8 @@ const struct stall_point stall_points[] = {
      .bytes = 16380},
     {.name = "certificate-first-record",
      .role = ROLE_SERVER,
-     .answers = true,
+     .large_chain = true,
+
      .protocol = "TLSv1.3",
      .auth = "mutual",
      .deliver = send_first_of_certificate,
@@ -166,7 +169,7 @@ const struct stall_point stall_points[] = {
      .answers = true,
      .prepare = extend,
      .deliver = send_hello,
-     .bytes = 260,
+     .bytes = 258,
      .extension = SERVER_NAME_EXTENSION},
     {.name = "hello-ticket",
      .role = ROLE_SERVER,

@@ -170,6 +170,13 @@ size_t wire_read(struct wire *wire, void *bytes, size_t size)
     return size;
 }
 
+bool wire_unread(struct wire *wire)
+{
+    uint32_t length;
+    ring_io(false, index_of(wire) ^ 1, load(index_of(wire))->read_at, &length, HEADER);
+    return length != 0;
+}
+
 void wires_reset(struct pairs pairs)
 {
     for (size_t index = 2 * pairs.first; index < 2 * (pairs.first + pairs.count); index++) {

@@ -26,9 +26,9 @@ key() {
 issue() {
     local issuer=(-cert "$2.pem")
     [ "$1" != "$2" ] || issuer=(-selfsign)
-    openssl req -new -config "$here/openssl.cnf" -key "$1.key" -sha256 \
+    openssl req -new -config "${config:-$here/openssl.cnf}" -key "$1.key" -sha256 \
         -subj "$subject$1" -out "$1.csr"
-    openssl ca -batch -notext -config "$here/openssl.cnf" -name issuer -extensions "$1" -md sha256 \
+    openssl ca -batch -notext -config "${config:-$here/openssl.cnf}" -name issuer -extensions "$1" -md sha256 \
         -startdate "$from" -enddate "$to" -keyfile "$2.key" "${issuer[@]}" -in "$1.csr" -out "$1.pem"
 }
 
@@ -65,6 +65,16 @@ make() {
 p256="EC -pkeyopt ec_paramgen_curve:P-256"
 make rsa-2048 "leaf.pem intermediate.pem" "$(rsa 2048)" "$(rsa 2048)" "$(rsa 2048)"
 make ecdsa-p256 "leaf.pem intermediate.pem" "$p256" "$p256" "$p256"
+
+# Whose clients send a chain of some 90,000 bytes: a comment in the leaf, which no library looks at, makes it so.
+make_large_client() {
+    [ -z "$only" ] || [ "$only" = rsa-2048-large-client ] || return 0
+    mkdir -p "$scratch/large" "$out/rsa-2048-large-client" && cd "$scratch/large" && touch index
+    cp "$out/rsa-2048/"{chain,intermediate,key,root}.pem "$out/rsa-2048-large-client/"
+    { cat "$here/openssl.cnf" && printf '[client-leaf]\nnsComment = %s\n' "$(printf 'x%.0s' {1..88000})"; } >large.cnf
+    config=large.cnf pki rsa-2048-large-client client- "leaf.pem intermediate.pem" "$(rsa 2048)" "$(rsa 2048)" "$(rsa 2048)"
+}
+make_large_client
 
 # As large as those of the figures published in 2023, whose servers sent the root too.
 subject="/O=test key, not secret/CN="

@@ -21,7 +21,7 @@ STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_poin
     "certificate-first-record": "a handshake up to the first record of a Certificate of some 90,000 bytes (TLS 1.3)",
     "hello-alpn": "a ClientHello with 60,000 bytes of ALPN names; the answer is not read",
     "hello-alpn-8k": "a ClientHello with 8,192 bytes of ALPN names; the answer is not read",
-    "hello-name": "a ClientHello with a host name of 255 bytes; the answer is not read",
+    "hello-name": "a ClientHello with a host name of 253 bytes; the answer is not read",
     "hello-ticket": "a ClientHello with a session ticket of 60,000 bytes; the answer is not read (TLS 1.2)",
     "hello-unknown": "a ClientHello with an unknown extension of 60,000 bytes; the answer is not read",
     "silent-server": "a client's ClientHello was sent, and its server sends nothing",
