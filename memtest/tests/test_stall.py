@@ -1,0 +1,146 @@
+"""The scenario stall: exact bytes of sessions whose peers stop, and points that a stack does not reach."""
+
+import json
+
+import pytest
+from test_core import FAULTY, NONE, ROOT, run
+
+from tests.support import built_harness
+from tlsmem.config.scenarios import PHASES, STALL_POINTS
+
+TLS13 = ["protocol=TLSv1.3", "cipher=TLS_AES_256_GCM_SHA384", "group=X25519"]
+TLS12 = ["protocol=TLSv1.2", "cipher=ECDHE-RSA-AES256-GCM-SHA384", "group=X25519"]
+SERVER_ONLY = [f"certs={ROOT}/memtest/certs/rsa-2048"]
+MUTUAL = [*SERVER_ONLY, "auth=mutual"]
+LARGE_CHAIN = [f"certs={ROOT}/memtest/certs/rsa-2048-large-client", "auth=mutual"]
+SESSION_BYTES = 4072  # of the null stack, in three blocks
+NO_EXTENSIONS = {"hello-unknown", "hello-alpn", "hello-alpn-8k", "hello-name", "hello-ticket"}
+
+
+@pytest.fixture(params=["null@c", "null@rust"])
+def null(request):
+    return ROOT / "build/harness" / request.param
+
+
+@pytest.fixture
+def openssl():
+    return built_harness.find("openssl@3.5.5")
+
+
+@pytest.fixture
+def rustls():
+    return built_harness.find("rustls+aws-lc@0.23.46")
+
+
+def stall(harness, point, *suite, sessions=20, **environment):
+    """The finished run under the heap meter, and its lines."""
+    done = run(harness, "stall", f"sessions={sessions}", f"point={point}", *suite, heap=True, **environment)
+    return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def phases(harness, point, *suite, **options):
+    """What was recorded, by phase."""
+    done, lines = stall(harness, point, *suite, **options)
+    assert done.returncode == 0, done.stderr
+    assert lines[0]["settings"] == {"point": point}
+    return {line["phase"]: line for line in lines if line["record"] == "phase"}
+
+
+def pinned(of_phases, role, pairs=10):
+    """Live bytes a session beyond those for a peer that is connected and silent."""
+    silent, stalled = (of_phases[name]["heap"][role]["live_bytes"] for name in ("connected", "stalled"))
+    assert (stalled - silent) % pairs == 0
+    return (stalled - silent) // pairs
+
+
+def kept(of_phases, role):
+    before, after = (of_phases[name]["heap"][role]["live_bytes"] for name in ("contexts", "closed"))
+    return after - before
+
+
+@pytest.mark.parametrize(("point", "role"), [("silent", "server"), ("silent-server", "client")])
+def test_a_null_session_holds_its_three_blocks_and_gives_them_back(null, point, role):
+    found = phases(null, point, *NONE)
+    assert list(found) == PHASES["stall"]
+    growth = found["connected"]["heap"][role]["live_bytes"] - found["contexts"]["heap"][role]["live_bytes"]
+    assert growth == 10 * SESSION_BYTES
+    assert (pinned(found, role), kept(found, role)) == (0, 0)
+    assert {phase["received_bytes"] for phase in found.values()} == {0}
+
+
+def test_what_a_closed_session_keeps_is_seen():
+    assert kept(phases(FAULTY, "silent", *NONE), "server") == 0
+    assert kept(phases(FAULTY, "silent", *NONE, FAULT="leak 64"), "server") == 10 * 64
+
+
+def test_a_point_of_tls_is_none_of_the_null_stack(null):
+    done, lines = stall(null, "announced-hello", *NONE)
+    assert done.returncode == 77
+    assert "without TLS no peer stops but one that sends nothing" in lines[-1]["reason"]
+
+
+def test_an_unknown_point_is_refused_before_anything_runs(null):
+    done = run(null, "stall", "sessions=2", "point=announced-helo", *NONE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("memtest: point=announced-helo: no such point; docs/reference/records.md lists them\n")
+    assert run(null, "stall", "sessions=2", *NONE).stderr == "memtest: point= is missing\n"
+    assert run(null, "memory", "sessions=2", "point=silent", *NONE).returncode == 2
+
+
+def test_the_core_has_the_points_that_the_tools_list(null):
+    for point in STALL_POINTS:
+        assert run(null, "stall", "sessions=2", f"point={point}", *NONE).returncode in (0, 77), point
+
+
+def test_openssl_holds_what_eleven_bytes_announce(openssl):
+    """grow_init_buf takes a buffer of 4/3 of the announced 131,396 bytes for one of 16,384, which it had before."""
+    found = phases(openssl, "announced-hello", *TLS13, *SERVER_ONLY)
+    assert found["stalled"]["received_bytes"] == 10 * 11
+    assert pinned(found, "server") == 153_356
+    assert kept(found, "server") == 0
+
+
+@pytest.mark.parametrize(
+    ("suite", "point"),
+    [([*TLS12, *MUTUAL], "announced-certificate"), ([*TLS13, *LARGE_CHAIN], "certificate-first-record")],
+)
+def test_openssl_holds_a_certificate_that_has_not_arrived(openssl, suite, point):
+    found = phases(openssl, point, *suite)
+    assert pinned(found, "server") > 100_000
+    assert kept(found, "server") == 0
+    assert found["closed"]["heap"]["client"]["live_bytes"] == found["contexts"]["heap"]["client"]["live_bytes"]
+
+
+def test_a_client_holds_what_a_server_announces(openssl):
+    assert pinned(phases(openssl, "announced-server-hello", *TLS13, *SERVER_ONLY), "client") == 65_636
+
+
+def test_a_byte_short_of_a_hello_is_received_and_waited_for(openssl, rustls):
+    for harness in openssl, rustls:
+        found = phases(harness, "hello-by-bytes", *TLS13, *SERVER_ONLY)
+        whole = phases(harness, "unread-flight", *TLS13, *SERVER_ONLY)
+        assert found["stalled"]["received_bytes"] == whole["stalled"]["received_bytes"] - 10
+
+
+def test_what_a_library_refuses_is_unsupported_with_its_words(rustls):
+    done, lines = stall(rustls, "announced-hello", *TLS13, *SERVER_ONLY)
+    assert done.returncode == 77
+    assert (
+        "does not reach the point announced-hello: received corrupt message of type HandshakePayloadTooLarge"
+        in lines[-1]["reason"]
+    )
+    assert [line["record"] for line in lines] == ["run", "end"]
+
+
+@pytest.mark.parametrize("point", sorted(NO_EXTENSIONS - {"hello-ticket"}))
+def test_a_large_hello_is_one_that_the_library_answers(openssl, point):
+    """It is made of the stack's own, with one extension more: a server that answered it has parsed it."""
+    plain = phases(openssl, "unread-flight", *TLS13, *SERVER_ONLY)["stalled"]["received_bytes"]
+    found = phases(openssl, point, *TLS13, *SERVER_ONLY)["stalled"]["received_bytes"]
+    assert found > plain
+
+
+def test_a_point_of_another_protocol_says_so(openssl):
+    done, lines = stall(openssl, "announced-certificate", *TLS13, *SERVER_ONLY)
+    assert done.returncode == 77
+    assert "the point announced-certificate is of TLSv1.2" in lines[-1]["reason"]
