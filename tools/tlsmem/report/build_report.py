@@ -22,6 +22,7 @@ from tlsmem.report import (
     phase_section,
     recordings,
     residuals_section,
+    stall_section,
     timed_section,
     waterfall_section,
 )
@@ -40,6 +41,7 @@ MAKERS = (
     phase_section,
     residuals_section,
     waterfall_section,
+    stall_section,
     timed_section,
     inventory_section,
 )

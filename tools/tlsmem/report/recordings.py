@@ -108,7 +108,8 @@ def letters(number: int) -> str:
     return (letters(before - 1) if before else "") + chr(ord("A") + at)
 
 
-NEEDED = ("mem", "stacks", "throughput", "handshake")  # campaigns: of each the newest recording with more than half
+# Campaigns: of each the newest recording with more than half.
+NEEDED = ("mem", "stacks", "stall", "throughput", "handshake")
 
 
 def load_newest(data: Path, local: Path | None = None) -> dict[str, list[Record]]:

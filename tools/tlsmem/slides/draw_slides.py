@@ -8,7 +8,15 @@ from matplotlib.figure import Figure
 
 from tlsmem.plan import recordings
 from tlsmem.schema.recording_files import is_recording
-from tlsmem.slides import every_stack, heap_against_rss, post_quantum, reconnect_storm, record_layer, why_openssl
+from tlsmem.slides import (
+    every_stack,
+    heap_against_rss,
+    post_quantum,
+    reconnect_storm,
+    record_layer,
+    stalled_peers,
+    why_openssl,
+)
 from tlsmem.slides.slide import save_slide, style
 
 SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
@@ -18,6 +26,7 @@ SLIDES: dict[str, Callable[[Sequence[Path]], Figure]] = {
     "4-post-quantum": post_quantum.draw,
     "5-reconnect-storm": reconnect_storm.draw,
     "6-heap-and-rss": heap_against_rss.draw,
+    "7-stalled-peers": stalled_peers.draw,
 }
 
 

@@ -9,6 +9,7 @@ from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import sort_by_start
 from tlsmem.stats.missing import Missing
+from tlsmem.stats.process_tables import is_table, remaining_heap
 from tlsmem.stats.session_cost import phase_of
 
 SCENARIO = "stall"
@@ -60,8 +61,8 @@ class Stall:
 
     @property
     def silent_bytes(self) -> Fraction | Missing:
-        """Live heap of a session whose peer is connected and has sent nothing."""
-        return self.live_bytes("contexts", "connected")
+        """Live heap of a session whose peer is connected and has sent nothing, without tables of the process."""
+        return without(self.live_bytes("contexts", "connected"), self.table_bytes)
 
     @property
     def pinned_bytes(self) -> Fraction | Missing:
@@ -71,12 +72,21 @@ class Stall:
     @property
     def total_bytes(self) -> Fraction | Missing:
         """Live heap of a session at the point."""
-        return self.live_bytes("contexts", "stalled")
+        return without(self.live_bytes("contexts", "stalled"), self.table_bytes)
 
     @property
     def kept_bytes(self) -> Fraction | Missing:
-        """Live heap that closing the session does not give back."""
-        return self.live_bytes("contexts", "closed")
+        """Live heap that closing the session does not give back, without tables of the process."""
+        return without(self.live_bytes("contexts", "closed"), self.table_bytes)
+
+    @property
+    def table_bytes(self) -> Fraction | Missing:
+        """The share of a session in what is live after all are closed, where that is a table that doubled."""
+        run = self.measured("heap", "sites")
+        if isinstance(run, Missing) or self.role is None:
+            return Fraction(0)
+        left = remaining_heap(run, self.role)
+        return Fraction(left.bytes, pairs(run)) if is_table(left, pairs(run)) else Fraction(0)
 
     @property
     def pinned_rss_bytes(self) -> Fraction | Missing:
@@ -101,6 +111,11 @@ class Stall:
         if isinstance(pinned, Missing) or isinstance(received, Missing):
             return pinned if isinstance(pinned, Missing) else received
         return pinned / received if received else Missing("nothing was sent")
+
+
+def without(size: Fraction | Missing, table: Fraction | Missing) -> Fraction | Missing:
+    """Return the size less the table's share; Missing where one of them is."""
+    return size if isinstance(size, Missing) else table if isinstance(table, Missing) else size - table
 
 
 def pairs(run: Record) -> int:

@@ -2,7 +2,8 @@
 
 A column is one entry of COLUMNS: what it takes of a Stall, and how that is written."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from tlsmem.config.scenarios import STALL_POINTS
@@ -19,6 +20,7 @@ CAPTION = (
     "closing the session does not give back. RSS: the same of resident memory, over the most sessions. Held by: the "
     "function whose blocks are largest, outside the library's own containers."
 )
+REFUSED = re.compile(r"^.*?: does not reach the point [\w-]+: |^[^:]*: (?=has no )")  # before the library's own words
 LARGE_NOTE = f"above {AMPLIFICATION_WARNING}: a peer that sends little makes the server hold much"
 
 
@@ -33,11 +35,6 @@ def amplification_cell(value: Fraction) -> Cell:
     return Cell(f"{float(value):,.{digits}f} ×", float(value), LARGE_NOTE if value > AMPLIFICATION_WARNING else None)
 
 
-def pinned(stall: Stall) -> Fraction | Missing:
-    """Return what is pinned, or the library's own words where the point is not reached."""
-    return Missing(strip_suite(stall.refusal)) if stall.refusal else stall.pinned_bytes
-
-
 def holder(stall: Stall) -> Holder | Missing:
     """Return the function that holds most of what is pinned."""
     return find_holder(stall.measured("sites"), stall.role, "stalled")
@@ -50,7 +47,7 @@ COLUMNS = (
     Column("role", "waits", left=True, usual="server", value=lambda row: row.role or Missing("not reached")),
     Column("received_bytes", "sent to it", value=lambda row: row.received_bytes, form=fraction_cell),
     Column("silent_bytes", "silent", value=lambda row: row.silent_bytes, form=fraction_cell),
-    Column("pinned_bytes", "pinned", value=pinned, form=fraction_cell),
+    Column("pinned_bytes", "pinned", value=lambda row: row.pinned_bytes, form=fraction_cell),
     Column("amplification", "amplification", value=lambda row: row.amplification, form=amplification_cell),
     optional(Column("total_bytes", "together", value=lambda row: row.total_bytes, form=fraction_cell)),
     optional(Column("pinned_rss_bytes", "RSS pinned", value=lambda row: row.pinned_rss_bytes, form=fraction_cell)),
@@ -60,10 +57,22 @@ COLUMNS = (
 
 
 def stall_table(records: Sequence[Record]) -> Table:
-    """A row a point and stack; where a point is not reached, why."""
+    """A row a point and stack; without the points that a stack does not reach, each with the library's own words."""
+    stalls = find_stalls(records)
     table = Table("stall", "Peers that stop on the way", CAPTION, list(COLUMNS))
-    table.add_rows(find_stalls(records))
+    table.add_rows(stall for stall in stalls if not stall.refusal)
+    table.without = describe_refusals(stalls)
     return table
+
+
+def describe_refusals(stalls: Iterable[Stall]) -> list[str]:
+    """Return a sentence for each stack and reason: which points it does not reach, and why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for stall in stalls:
+        if stall.refusal:
+            reason = REFUSED.sub("", strip_suite(stall.refusal))
+            found.setdefault((stall.stack, reason), []).append(stall.point)
+    return [f"{stack}: {', '.join(dict.fromkeys(points))}: {reason}" for (stack, reason), points in found.items()]
 
 
 def describe_points(records: Sequence[Record]) -> list[str]:
