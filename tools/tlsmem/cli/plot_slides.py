@@ -1,4 +1,4 @@
-"""Draw six slides of a talk, 16:9, from recordings: every stack, why OpenSSL, what 3.2 traded, post-quantum, a
+"""Draw seven slides of a talk, 16:9, from recordings: every stack, why OpenSSL, what 3.2 traded, post-quantum, a
 reconnect storm, and live heap against RSS."""
 
 from tlsmem.base import venv

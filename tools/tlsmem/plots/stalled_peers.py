@@ -1,5 +1,6 @@
 """A picture of peers that stop after a few bytes: what each stack holds for one, beside a peer that sends nothing."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -69,6 +70,14 @@ def is_mended(one: Announced, later: Announced) -> bool:
     )
 
 
+def name_row(stall: Stall) -> str:
+    """Return the stack's title; a library of the system by the version that it reports."""
+    reported = next(iter(stall.runs.values())).reported or ""
+    if version(stall.stack) == "system" and (found := re.search(r"\d+(\.\d+)+\w?", reported)):
+        return f"{library_name(stall.stack)} {found[0]} (system)"
+    return stack_title(stall.stack)
+
+
 def draw_bars(axes: Axes, rows: Sequence[Announced]) -> None:
     """Draw the silent part in grey and what is pinned beyond it in the library's colour."""
     for at, one in enumerate(rows):
@@ -76,7 +85,7 @@ def draw_bars(axes: Axes, rows: Sequence[Announced]) -> None:
         axes.barh(at, one.pinned, left=one.silent, height=0.68, color=library_colour(one.stall.stack), zorder=2)
         text = f"+{one.pinned:,.0f} B ({one.amplification:,.0f}×)" if one.pinned else "+0"
         write_beside(axes, one.silent + one.pinned, at, text, bold=one.amplification > 100)
-    list_rows(axes, [stack_title(one.stall.stack) for one in rows])
+    list_rows(axes, [name_row(one.stall) for one in rows])
     axes.set_xlim(0, 1.3 * max(one.silent + one.pinned for one in rows))
 
 
