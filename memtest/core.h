@@ -61,8 +61,8 @@ struct wire *wire_end(size_t pair, enum role role);
 void wire_session_set(struct wire *end, void *session);
 void *wire_session(struct wire *end);
 bool wire_unread(struct wire *end); /* something arrived that was not read */
-void wires_reset(struct pairs); /* as new: nothing in flight, no sessions */
-uint64_t wires_bytes(void);     /* memory that bytes in flight take, outside of this process's RSS */
+void wires_reset(struct pairs);     /* as new: nothing in flight, no sessions */
+uint64_t wires_bytes(void);         /* memory that bytes in flight take, outside of this process's RSS */
 
 /* wire_mapped.c: the same in memory of this process, for timed scenarios; each end is one thread's. */
 extern bool wires_mapped;
