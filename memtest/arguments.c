@@ -1,4 +1,5 @@
 /* argv to `run`. Every key is known or the run does not start: a misspelt knob must not be measured as its default. */
+#include "churn.h"
 #include "stall.h"
 
 #include <stdio.h>
@@ -10,10 +11,11 @@
 enum {
     MEMORY = 1 << SCENARIO_MEMORY,
     STALL = 1 << SCENARIO_STALL,
+    CHURN = 1 << SCENARIO_CHURN,
     HANDSHAKE = 1 << SCENARIO_HANDSHAKE,
     THROUGHPUT = 1 << SCENARIO_THROUGHPUT,
 };
-enum { METERED = MEMORY | STALL, TIMED = HANDSHAKE | THROUGHPUT, ALL = METERED | TIMED };
+enum { SPLIT = MEMORY | CHURN, METERED = SPLIT | STALL, TIMED = HANDSHAKE | THROUGHPUT, ALL = METERED | TIMED };
 
 /* A key of some scenarios, what reads its value, and into what. */
 struct key {
@@ -150,6 +152,14 @@ static bool point_read(const struct key *key, const char *value)
            (stall_point_find(value) || usage(key, value, "no such point; docs/reference/records.md lists them"));
 }
 
+static bool pattern_read(const struct key *key, const char *value)
+{
+    for (run.pattern = 0; churn_patterns[run.pattern]; run.pattern++)
+        if (!strcmp(value, churn_patterns[run.pattern]))
+            return true;
+    return usage(key, value, "must be waves, sawtooth or lifetimes");
+}
+
 static const struct key keys[] = {
     {"protocol", ALL, text_read, .result = &run.suite.protocol},
     {"cipher", ALL, text_read, .result = &run.suite.cipher},
@@ -164,16 +174,20 @@ static const struct key keys[] = {
     {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
     {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},
     {"sessions", METERED, sessions_read, .result = &run.sessions, .least = 2, .most = MOST},
-    {"role", MEMORY, roles_read, .result = run.holds},
+    {"role", SPLIT, roles_read, .result = run.holds},
     {"keep", MEMORY, roles_read, .result = run.keeps},
-    {"wires", MEMORY, number_read, .result = &run.wires_fd, .least = 0, .most = MOST},
-    {"barrier", MEMORY, number_read, .result = &run.barrier_fd, .least = 0, .most = MOST},
-    {"data", MEMORY, choice_read, .result = &run.full_records, .no = "short", .yes = "full"},
-    {"window", MEMORY, window_read, .result = &run.window, .least = 1, .most = MOST},
+    {"wires", SPLIT, number_read, .result = &run.wires_fd, .least = 0, .most = MOST},
+    {"barrier", SPLIT, number_read, .result = &run.barrier_fd, .least = 0, .most = MOST},
+    {"data", SPLIT, choice_read, .result = &run.full_records, .no = "short", .yes = "full"},
+    {"window", SPLIT, window_read, .result = &run.window, .least = 1, .most = MOST},
     {"until", METERED, text_read, .result = &run.until},
     {"marks", METERED, choice_read, .result = &run.marks, .no = "0", .yes = "1"},
     {"cpu", METERED, number_read, .result = &run.cpu, .least = 0, .most = MOST},
     {"point", STALL, point_read, .result = &run.point},
+    {"pattern", CHURN, pattern_read, .result = NULL},
+    {"waves", CHURN, count_read, .result = &run.waves, .least = 1, .most = 1000000},
+    {"seed", CHURN, count_read, .result = &run.seed, .least = 0, .most = MOST},
+    {"trim", CHURN, choice_read, .result = &run.trim, .no = "off", .yes = "on"},
     {"rounds", TIMED, count_read, .result = &run.rounds, .least = 1, .most = MOST},
     {"warmup", TIMED, count_read, .result = &run.warmup, .least = 1, .most = MOST},
     {"seconds", TIMED, count_read, .result = &run.seconds, .least = 1, .most = 24 * 60 * 60},
@@ -206,7 +220,7 @@ static bool split_and_read(const char *argument)
 
 static bool scenario_read(const char *name)
 {
-    static const char *const names[] = {"memory", "stall", "handshake", "throughput"};
+    static const char *const names[] = {"memory", "stall", "churn", "handshake", "throughput"};
     run.scenario = name;
     for (run.kind = SCENARIO_MEMORY; run.kind <= SCENARIO_THROUGHPUT; run.kind++)
         if (!strcmp(name, names[run.kind]))
@@ -220,6 +234,7 @@ bool arguments_read(int argc, char **argv)
         static const char words[] = "protocol=P cipher=C group=G certs=DIR [key=value ...]";
         fprintf(stderr, "usage: %s memory sessions=N %s\n", argv[0], words);
         fprintf(stderr, "       %s stall sessions=N point=P %s\n", argv[0], words);
+        fprintf(stderr, "       %s churn sessions=N pattern=P waves=N %s\n", argv[0], words);
         fprintf(stderr, "       %s handshake|throughput rounds=N %s\n", argv[0], words);
         return false;
     }

@@ -2,6 +2,7 @@
  * words in the wires' memfd: when a process ends, however it ends, the kernel closes its end, and the other reads that
  * at once. Words in memory would need a time limit, which is too short on a busy machine or too long on any other. */
 #define _GNU_SOURCE
+#include "churn.h"
 #include "core.h"
 
 #include <errno.h>
@@ -43,8 +44,18 @@ static void swap(const void *mine, void *theirs, size_t size)
 
 /* What both must have been started with, each as in argv: certificates may lie in a directory of each one's own. Other
  * languages have the same terms in the same order. */
-enum { TERMS = 14, TERM_BYTES = 128 };
+enum { TERMS = 15, TERM_BYTES = 128 };
 typedef char terms[TERMS][TERM_BYTES];
+
+/* With the keys of churn that both must have alike. */
+static void scenario_write(char term[TERM_BYTES])
+{
+    if (run.kind == SCENARIO_CHURN)
+        snprintf(term, TERM_BYTES, "scenario=%s pattern=%s waves=%zu seed=%zu", run.scenario,
+                 churn_patterns[run.pattern], run.waves, run.seed);
+    else
+        snprintf(term, TERM_BYTES, "scenario=%s", run.scenario);
+}
 
 static void terms_write(terms mine)
 {
@@ -67,6 +78,7 @@ static void terms_write(terms mine)
     snprintf(*term++, TERM_BYTES, "store=%s", suite->store ? "on" : "off");
     snprintf(*term++, TERM_BYTES, "options=%s", suite->options);
     snprintf(*term++, TERM_BYTES, "data=%s", run.full_records ? "full" : "short");
+    scenario_write(*term);
 }
 
 /* The first meeting. Under other arguments the two would part somewhere later, and neither could say why. */

@@ -18,9 +18,12 @@ static bool empty(const char *text)
 static bool complete(void)
 {
     const bool timed = run_is_timed();
+    const bool churns = run.kind == SCENARIO_CHURN;
     const char *missing = timed && !run.rounds                       ? "rounds= is missing"
                           : !timed && !run.sessions                  ? "sessions= is missing"
                           : run.kind == SCENARIO_STALL && !run.point ? "point= is missing"
+                          : churns && run.pattern == PATTERN_NONE    ? "pattern= is missing"
+                          : churns && !run.waves                     ? "waves= is missing"
                           : empty(run.suite.protocol)                ? "protocol= is missing"
                           : empty(run.suite.cipher)                  ? "cipher= is missing"
                           : empty(run.suite.group)                   ? "group= is missing"
@@ -51,6 +54,13 @@ static bool resumption_consistent(void)
                                                    : NULL);
 }
 
+static bool churn_consistent(void)
+{
+    return said(run.pattern == PATTERN_SAWTOOTH && run.sessions < 8
+                    ? "pattern=sawtooth needs 8 sessions, so that the stragglers of four waves are not the same ones"
+                    : NULL);
+}
+
 /* Sessions of a timed run are one pair a thread, made again and again. */
 static void derive(void)
 {
@@ -64,7 +74,7 @@ static void derive(void)
 
 bool arguments_consistent(void)
 {
-    if (!complete() || !roles_consistent() || !resumption_consistent())
+    if (!complete() || !roles_consistent() || !resumption_consistent() || !churn_consistent())
         return false;
     derive();
     return true;

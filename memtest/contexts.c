@@ -39,7 +39,7 @@ void sessions_use(struct pairs pairs, void (*begin_phase)(const char *), void (*
 static void warm_up(void *contexts[2], struct negotiated result[2])
 {
     const size_t count = run.threads < run.sessions / 2 ? run.threads : run.sessions / 2;
-    const struct pairs first = {0, count, {run.holds[ROLE_CLIENT], run.holds[ROLE_SERVER]}};
+    const struct pairs first = pairs_held(0, count);
     sessions_new(contexts, first);
     handshake(first, unheard, unseen);
     established(first);

@@ -11,7 +11,10 @@
 #define MAX_THREADS 256
 
 /* Of memory, then of time. */
-enum scenario { SCENARIO_MEMORY, SCENARIO_STALL, SCENARIO_HANDSHAKE, SCENARIO_THROUGHPUT };
+enum scenario { SCENARIO_MEMORY, SCENARIO_STALL, SCENARIO_CHURN, SCENARIO_HANDSHAKE, SCENARIO_THROUGHPUT };
+
+/* Of the scenario churn: which sessions end with a wave. */
+enum pattern { PATTERN_NONE = -1, PATTERN_WAVES, PATTERN_SAWTOOTH, PATTERN_LIFETIMES };
 
 /* argv, understood. */
 struct run {
@@ -20,10 +23,14 @@ struct run {
     const struct driver *driver;
     struct suite suite;
     size_t sessions;
-    size_t window;     /* pairs in the handshake at a time */
-    bool full_records; /* data=full: each end sends and receives a full record too, then waits in a read */
-    const char *until; /* the last phase, or NULL */
-    const char *point; /* of the scenario stall: where peers stop */
+    size_t window;        /* pairs in the handshake at a time */
+    bool full_records;    /* data=full: each end sends and receives a full record too, then waits in a read */
+    const char *until;    /* the last phase, or NULL */
+    const char *point;    /* of the scenario stall: where peers stop */
+    enum pattern pattern; /* of the scenario churn, as all that follows */
+    size_t waves;
+    size_t seed; /* of lifetimes: what is random begins with it */
+    bool trim;   /* the allocator gives back what it can when a wave has ended */
     bool marks;
     bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
     int wires_fd, barrier_fd; /* shared with the other process; -1 without one */
@@ -52,8 +59,20 @@ void environment_apply(char **argv);        /* may replace the process to switch
 /* Pairs [first, first + count), and which of their sessions are here: in another process, or freed, they are not. */
 struct pairs {
     size_t first, count;
-    bool has[2]; /* by role */
+    bool has[2];                   /* by role */
+    bool (*has_pair)(size_t pair); /* or NULL: all of them */
 };
+
+static inline bool pairs_have(const struct pairs *pairs, size_t pair)
+{
+    return !pairs->has_pair || pairs->has_pair(pair);
+}
+
+/* With the sessions that this process holds. */
+static inline struct pairs pairs_held(size_t first, size_t count)
+{
+    return (struct pairs){.first = first, .count = count, .has = {run.holds[ROLE_CLIENT], run.holds[ROLE_SERVER]}};
+}
 
 /* wire.c: a session is known by its end of a pair's wire. */
 void wires_open(size_t sessions);
@@ -177,6 +196,7 @@ void unseen(void);
 /* The scenarios. */
 void memory(void);
 void stall(void);
+void churn(void);
 void time_handshakes(void);
 void time_transfers(void);
 

@@ -32,17 +32,17 @@ void sessions_new(void *contexts[2], struct pairs pairs)
     each(pairs, session_new, contexts);
 }
 
-static void session_step(size_t pair, enum role role, void *complete)
+static void session_step(size_t pair, enum role role, void *incomplete)
 {
-    *(size_t *)complete += frames[role].handshake(session_of(pair, role), pair);
+    *(size_t *)incomplete += !frames[role].handshake(session_of(pair, role), pair);
 }
 
 /* Steps every session of a role once, here or in the other process; true when all of them are complete. */
 static bool step(enum role role, struct pairs pairs)
 {
-    size_t complete = 0;
-    each(only(role, pairs), session_step, &complete);
-    return meet(role, complete == pairs.count || !pairs.has[role]);
+    size_t incomplete = 0;
+    each(only(role, pairs), session_step, &incomplete);
+    return meet(role, incomplete == 0);
 }
 
 void handshake(struct pairs pairs, void (*begin)(const char *phase), void (*end)(void))

@@ -13,6 +13,8 @@ struct run run = {
     .suite = {.auth = "server", .options = "default"},
     .holds = {true, true},
     .keeps = {true, true},
+    .pattern = PATTERN_NONE,
+    .seed = 1,
     .wires_fd = -1,
     .barrier_fd = -1,
     .threads = 1,
@@ -111,6 +113,13 @@ static void measure_stall(void)
     stall();
 }
 
+static void measure_churn(void)
+{
+    peer_must_agree();
+    threads_open();
+    churn();
+}
+
 int memtest_main(int argc, char **argv, const struct driver *driver)
 {
     run.driver = driver;
@@ -129,9 +138,8 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
     if (!run_is_timed())
         wires_open(run.sessions);
     static void (*const scenarios[])(void) = {
-        [SCENARIO_MEMORY] = measure_memory,
-        [SCENARIO_STALL] = measure_stall,
-        [SCENARIO_HANDSHAKE] = time_handshakes,
+        [SCENARIO_MEMORY] = measure_memory,     [SCENARIO_STALL] = measure_stall,
+        [SCENARIO_CHURN] = measure_churn,       [SCENARIO_HANDSHAKE] = time_handshakes,
         [SCENARIO_THROUGHPUT] = time_transfers,
     };
     scenarios[run.kind]();

@@ -6,18 +6,12 @@ static bool quiet; /* windows before the last are not recorded */
 static bool complete, verified;
 static struct negotiated result[2];
 
-/* The pairs while their handshakes go on. */
-static struct pairs pairs_of(size_t first, size_t count)
-{
-    return (struct pairs){first, count, {run.holds[ROLE_CLIENT], run.holds[ROLE_SERVER]}};
-}
-
 /* All pairs, with what is left of them when their windows are done. */
 static struct pairs kept_pairs(void)
 {
     bool client = run.holds[ROLE_CLIENT] && run.keeps[ROLE_CLIENT];
     bool server = run.holds[ROLE_SERVER] && run.keeps[ROLE_SERVER];
-    return (struct pairs){0, run.sessions / 2, {client, server}};
+    return (struct pairs){.count = run.sessions / 2, .has = {client, server}};
 }
 
 static bool keeps_both(void)
@@ -70,7 +64,7 @@ static void free_peers(struct pairs window)
 static void open_sessions(void)
 {
     const size_t count = run.sessions / 2;
-    struct pairs window = pairs_of(0, count % run.window ? count % run.window : run.window);
+    struct pairs window = pairs_held(0, count % run.window ? count % run.window : run.window);
     for (; window.first < count; window.first += window.count, window.count = run.window) {
         quiet = window.first + window.count < count;
         begin("sessions");

@@ -1,4 +1,5 @@
 /* The lines that a harness prints, as docs/reference/records.md has them. */
+#include "churn.h"
 #include "core.h"
 #include "heapmeter.h"
 #include "json.h"
@@ -44,8 +45,14 @@ static const char *meter(void)
 /* The keys that are this scenario's alone. */
 static void settings(void)
 {
-    printf(",\"settings\":{\"point\":");
-    json_string(run.point);
+    printf(",\"settings\":{");
+    if (run.kind == SCENARIO_STALL) {
+        printf("\"point\":");
+        json_string(run.point);
+    } else {
+        printf("\"pattern\":\"%s\",\"waves\":\"%zu\"", churn_patterns[run.pattern], run.waves);
+        printf(",\"trim\":\"%s\",\"seed\":\"%zu\"", run.trim ? "on" : "off", run.seed);
+    }
     printf("}");
 }
 
@@ -79,7 +86,7 @@ void record_run(void)
     printf("]");
     if (run_is_timed())
         timing_declare();
-    if (run.kind == SCENARIO_STALL)
+    if (run.kind == SCENARIO_STALL || run.kind == SCENARIO_CHURN)
         settings();
     json_line_end();
 }
@@ -130,6 +137,8 @@ void record_phase(const char *phase, const struct reading *reading)
         json_number("rollup_anon_bytes", reading->rollup_anon_bytes);
         json_number("huge_bytes", reading->huge_bytes);
     }
+    if (churn_wave())
+        json_number("wave", churn_wave());
     if (run.kind == SCENARIO_STALL)
         json_number("received_bytes", stall_received_bytes());
     if (heapmeter.page)

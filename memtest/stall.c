@@ -87,7 +87,7 @@ static void stall_one(size_t pair, enum role role, void *unused)
 
 static struct pairs waiting_pairs(size_t count)
 {
-    return (struct pairs){0, count, {point->role == ROLE_CLIENT, point->role == ROLE_SERVER}};
+    return (struct pairs){.count = count, .has = {point->role == ROLE_CLIENT, point->role == ROLE_SERVER}};
 }
 
 /* One session stalls and is freed before those that count. */

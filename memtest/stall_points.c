@@ -27,7 +27,7 @@ static void capture(const struct stall_point *point)
     (void)point;
     hello_capture(&hello, flight, stall_intercept(0, flight, sizeof flight));
     frames[ROLE_CLIENT].session_free(client, 0);
-    wires_reset((struct pairs){0, 1, {true, true}});
+    wires_reset((struct pairs){.count = 1, .has = {true, true}});
 }
 
 /* A record of six bytes: the header of a message of that many, and its first two. */

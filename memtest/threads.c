@@ -21,6 +21,8 @@ static struct job {
 
 static void visit_pair(size_t pair)
 {
+    if (!pairs_have(&job.pairs, pair))
+        return;
     peer_must_live();
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
         if (job.pairs.has[role])

@@ -180,6 +180,8 @@ bool wire_unread(struct wire *wire)
 void wires_reset(struct pairs pairs)
 {
     for (size_t index = 2 * pairs.first; index < 2 * (pairs.first + pairs.count); index++) {
+        if (!pairs_have(&pairs, index / 2))
+            continue;
         punch(index, 0, STRIDE);
         *load(index) = (struct end){0};
     }

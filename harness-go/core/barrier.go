@@ -46,7 +46,7 @@ const termBytes = 128
 
 // terms are what both must have been started with, each as in argv, in the order of memtest/barrier.c: certificates may
 // lie in a directory of each one's own.
-func terms() [14]string {
+func terms() [15]string {
 	suite := &run.suite
 	until, mark, tickets, store, data := "", 0, "library", "off", "short"
 	if run.until != nil {
@@ -79,6 +79,7 @@ func terms() [14]string {
 		"store=" + store,
 		"options=" + suite.Options,
 		"data=" + data,
+		"scenario=memory",
 	}
 }
 

@@ -26,6 +26,14 @@ static bool fault_is(const char *name)
     return fault && !strcmp(fault, name);
 }
 
+/* Of a server: how many were made before it. */
+static void number_give(struct session *session)
+{
+    static size_t servers;
+    memcpy(session->second, &servers, sizeof servers);
+    servers += session->role == ROLE_SERVER;
+}
+
 /* A buffer outside of the heap, where no heap meter sees that it is touched; `unused` is where it lies. */
 static void *faulty_session_new(void *context, struct wire *wire)
 {
@@ -37,6 +45,7 @@ static void *faulty_session_new(void *context, struct wire *wire)
     if (fault_is("touches more"))
         buffer[0] = 1;
     session->unused = (unsigned long)buffer;
+    number_give(session);
     resumes &= session->role == ROLE_SERVER; /* the server's is made after its client's */
     return session;
 }
@@ -110,6 +119,30 @@ static void faulty_negotiated(void *session, struct negotiated *result)
     result->peer_verified = fault_is("verified");
 }
 
+/* A number in the environment. */
+static size_t fault_number(const char *name, size_t usual)
+{
+    const char *value = getenv(name);
+    return value ? strtoul(value, NULL, 10) : usual;
+}
+
+/* 64 bytes for one of so many servers freed (FAULT_EVERY), once so many were freed (FAULT_AFTER). */
+static void leak_now_and_then(void)
+{
+    static size_t freed;
+    const size_t after = fault_number("FAULT_AFTER", 0);
+    if (++freed > after && (freed - after) % fault_number("FAULT_EVERY", 1) == 0)
+        lost = malloc(LEAK_BYTES);
+}
+
+/* As many bytes as servers were made before this one: so the live heap tells which of them were freed. */
+static void number_leak(const struct session *session)
+{
+    size_t number;
+    memcpy(&number, session->second, sizeof number);
+    lost = malloc(number);
+}
+
 static void state_keep(enum role role)
 {
     struct state *state = malloc(sizeof *state);
@@ -127,6 +160,10 @@ static void faulty_session_free(void *opaque)
         session->first = NULL;
     if (fault_is("leak 64") || (fault_is("leak on the client") && session->role == ROLE_CLIENT))
         lost = malloc(LEAK_BYTES);
+    if (fault_is("leak 64 now and then") && session->role == ROLE_SERVER)
+        leak_now_and_then();
+    if (fault_is("leak its number") && session->role == ROLE_SERVER)
+        number_leak(session);
     if (fault_is("keeps state"))
         state_keep(session->role);
     munmap((void *)session->unused, PAGE_BYTES);

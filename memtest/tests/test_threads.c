@@ -38,7 +38,7 @@ static void visited(size_t pair, enum role role, void *with)
     round->order[round->count++] = pair;
 }
 
-static const struct pairs all = {0, PAIRS, {true, true}};
+static const struct pairs all = {.count = PAIRS, .has = {true, true}};
 
 static int fresh(void **state)
 {
@@ -59,12 +59,25 @@ static void every_session_is_visited_once(void **state)
 static void only_what_is_here_is_visited(void **state)
 {
     (void)state;
-    each((struct pairs){4, 3, {false, true}}, visited, &was);
+    each((struct pairs){.first = 4, .count = 3, .has = {false, true}}, visited, &was);
     assert_int_equal(was.count, 3);
     for (size_t pair = 0; pair < PAIRS; pair++) {
         assert_int_equal(was.visits[pair][ROLE_CLIENT], 0);
         assert_int_equal(was.visits[pair][ROLE_SERVER], pair >= 4 && pair < 7);
     }
+}
+
+static bool is_odd(size_t pair)
+{
+    return pair % 2;
+}
+
+static void pairs_that_a_filter_leaves_out_are_not_visited(void **state)
+{
+    (void)state;
+    each((struct pairs){.count = PAIRS, .has = {true, true}, .has_pair = is_odd}, visited, &was);
+    for (size_t pair = 0; pair < PAIRS; pair++)
+        assert_int_equal(was.visits[pair][ROLE_SERVER], pair % 2);
 }
 
 static void threads_take_turns_each_with_its_share(void **state)
@@ -157,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_session_is_visited_once, fresh),
         cmocka_unit_test_setup(only_what_is_here_is_visited, fresh),
+        cmocka_unit_test_setup(pairs_that_a_filter_leaves_out_are_not_visited, fresh),
         cmocka_unit_test_setup(threads_take_turns_each_with_its_share, fresh),
         cmocka_unit_test_setup(elsewhere_is_the_next_thread, fresh),
         cmocka_unit_test_setup(the_main_thread_waits, fresh),

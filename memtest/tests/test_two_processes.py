@@ -50,9 +50,9 @@ def stack(request, suite):
     return harness
 
 
-def start(harness, role, wires, barrier, *arguments, **environment):
+def start(harness, role, wires, barrier, *arguments, scenario="memory", **environment):
     """One process of two. What joins it to the other is closed here by whoever made it."""
-    command = [harness, "memory", *arguments, f"role={role}", f"wires={wires}", f"barrier={barrier.fileno()}"]
+    command = [harness, scenario, *arguments, f"role={role}", f"wires={wires}", f"barrier={barrier.fileno()}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, pass_fds=(wires, barrier.fileno()), env=os.environ | environment, **pipes)
 
@@ -72,12 +72,12 @@ def joined():
         yield wires.fileno(), *ends
 
 
-def both(harnesses, *arguments, own=((), ()), environments=({}, {})):
+def both(harnesses, *arguments, own=((), ()), environments=({}, {}), scenario="memory"):
     """The finished client's and server's processes; `own` and `environments` are each one's."""
     wires, ends = os.memfd_create("wires"), socket.socketpair()
     started = []
     for role, harness, barrier, words, environment in zip(ROLES, harnesses, ends, own, environments, strict=True):
-        started.append(start(harness, role, wires, barrier, *arguments, *words, **environment))
+        started.append(start(harness, role, wires, barrier, *arguments, *words, scenario=scenario, **environment))
         barrier.close()
     os.close(wires)
     return [finish(process) for process in started]
@@ -215,7 +215,7 @@ def test_two_stacks_talk_and_each_says_whom_it_verified(names, suite):
 SILENT = [name for name, expect in EXPECTED.items() if expect.group_from == "offer"]
 
 
-TERM_BYTES, TERMS = 128, 14  # of the first meeting, as in docs/reference/records.md
+TERM_BYTES, TERMS = 128, 15  # of the first meeting, as in docs/reference/records.md
 
 
 def relay(client, server):
