@@ -66,6 +66,10 @@ threads: names packages-timed setup core stacks-throughput ## both over 1, 2, ..
 measure: names packages-timed setup core stacks-throughput ## all three, each run 30 times instead of 5: two to three hours
 	@$(call each,threads-handshake threads-throughput throughput handshake,.venv/bin/python tools/measure.py $$campaign $(call if_given,REPEATS,,--repeats=30) $(flags_timed))
 
+.PHONY: c1m
+c1m: names packages-mem setup core stacks-c1m ## a million live sessions in one process, predicted and measured; STACK=... or all that are built
+	@.venv/bin/python tools/c1m.py $(call flags,$(takes))
+
 .PHONY: compare
 compare: names packages-compare setup core ## what a patch changes: A=openssl@git:REVISION B=openssl@path:DIRECTORY, both built
 	@.venv/bin/python tools/compare_builds.py $(call flags,$(takes))
@@ -224,7 +228,7 @@ build/options.mk: tools/tlsmem/config/option_variables.py tools/tlsmem/config/op
 
 .PHONY: names packages-mem packages-timed packages-check packages-check-nginx packages-check-pages packages-check-ci-page
 .PHONY: packages-selfcheck packages-profile packages-compare
-.PHONY: stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake
+.PHONY: stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake stacks-c1m
 .PHONY: stack-profile
 names:
 	@tools/names.py $(if $(goal),--goal $(goal) )$(options)
@@ -240,10 +244,10 @@ packages-profile:
 
 # 77: what is missing is not to be had, and of all stacks, or to be checked, the others will do. For a check that names
 # no stacks no toolchain of Go is fetched.
-named = $(foreach option,$(filter STACKS CLIENT SERVER,$(given)),$(call quote,$(option)))
+named = $(foreach option,$(filter STACK STACKS CLIENT SERVER,$(given)),$(call quote,$(option)))
 offline-check := GOPROXY=off #
 offline-check-stacks := $(offline-check)
-stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake: stacks-%:
+stacks-mem stacks-check stacks-check-stacks stacks-throughput stacks-handshake stacks-c1m: stacks-%:
 	@$(if $(named),,$(offline-$*))tools/build.py $(or $(named),--campaign $*) $(call flags,PREFIX GIT LIKE) $(if $(filter 'all' check check-stacks,$(named) $*),|| test $$? = 77)
 
 PIP_INSTALL := .venv/bin/pip install --disable-pip-version-check --no-compile --require-hashes # Python compiles what it imports

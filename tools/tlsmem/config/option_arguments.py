@@ -112,7 +112,7 @@ SHARED_ARGUMENTS = (  # of several commands
         "--timeout",
         "time limit of a run",
         TIME_OF_RUN,
-        commands=each("measure", "profile_heap", default=Words("by the size of the run")),
+        commands=each("c1m", "measure", "profile_heap", default=Words("by the size of the run")),
         metavar="SECONDS",
     ),
 )

@@ -19,6 +19,7 @@ TREE_GOALS = ("mem", "profile", "compare")  # which build LIBRARY@git:REVISION a
 MEMORY = "mem"  # the target whose options are meant where none is named
 NAMED_IN_CAMPAIGNS = {"stacks": "stacks", "peers": "stacks", "allocators": "allocators"}
 NAMED_IN_CAMPAIGNS |= dict.fromkeys(("suites", "instructions"), "suites")
+MILLION = "c1m"
 HANDSHAKES = "handshake"  # the target whose suites may resume sessions
 
 
@@ -46,7 +47,7 @@ def check_goal(goal: str, given: Mapping[str, str]) -> None:
     check_options({**given, **from_environment(taken)}, taken)
     check_trees(given, goal)
     check_resumed(given, goal)
-    check_window(given)
+    check_window(given, goal)
 
 
 def check_goal_or_exit(goal: str, given: Mapping[str, str | None], whole: bool = False) -> None:
@@ -157,14 +158,24 @@ def check_resumed(given: Mapping[str, str], goal: str) -> None:
                 )
 
 
-def check_window(given: Mapping[str, str]) -> None:
+def check_window(given: Mapping[str, str], goal: str) -> None:
     """ValueError when the window is wider than all pairs; of the target mem's campaign unless N is given."""
     window = given.get("WINDOW", "all")
-    if window == "all":
-        return
-    sessions = int(given.get("N") or read_tables("campaigns")[MEMORY]["n"])
-    if int(window) > sessions // 2:
-        raise ValueError(f"WINDOW={window} is more than the {sessions // 2} pairs of N={sessions}; give WINDOW=all")
+    if goal == MILLION:
+        check_million(int(given.get("WINDOW", 1000)), int(given.get("N", 1_000_000)))
+    elif window != "all":
+        sessions = int(given.get("N") or read_tables("campaigns")[MEMORY]["n"])
+        if int(window) > sessions // 2:
+            raise ValueError(f"WINDOW={window} is more than the {sessions // 2} pairs of N={sessions}; give WINDOW=all")
+
+
+def check_million(window: int, sessions: int) -> None:
+    """ValueError where the runs that predict have as many sessions as the one that is predicted."""
+    if sessions <= 20 * window:
+        raise ValueError(
+            f"N={sessions} is predicted from runs of {10 * window} and {20 * window} sessions, 10 and 20 times WINDOW; "
+            f"give more than {20 * window}, or a smaller WINDOW"
+        )
 
 
 def goal_of_campaign(campaign: str) -> str:

@@ -83,6 +83,7 @@ GOALS: dict[str, str | None] = {
     "selfcheck": "dev/selfcheck",
     "profile": "profile_heap",
     "prove": None,
+    "c1m": "c1m",
 }
 ALL_GOALS = "all"
 TIMED = ("throughput", "handshake", "threads", "measure")

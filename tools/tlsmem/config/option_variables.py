@@ -32,6 +32,13 @@ VARIABLES = (
         example="N=10000",
     ),
     Option(
+        "N",
+        "number of live sessions of the role; more than 20 times WINDOW",
+        Number(),
+        goals={"c1m": "1000000"},
+        example="N=100000",
+    ),
+    Option(
         "A",
         "the old build: a stack, LIBRARY@git:REVISION, or LIBRARY@path:DIRECTORY",
         Build(),
@@ -78,6 +85,13 @@ VARIABLES = (
         goals={"profile": "openssl@3.5.5"},
         commands={"packages": "openssl@3.5.5"},
         example="STACK=rustls+ring@0.23.46",
+    ),
+    Option(
+        "STACK",
+        "stacks to run one after the other (names: make stacks)",
+        Names("stack"),
+        goals={"c1m": Words("those of the campaign c1m in memtest/campaigns.toml that are built")},
+        example="STACK=rustls+aws-lc@0.23.46",
     ),
     Option(
         "STACKS",
@@ -139,6 +153,13 @@ VARIABLES = (
         Choice(ROLES),
         goals={"mem": Words("both")},
         example="KEEP=server",
+    ),
+    Option(
+        "ROLE",
+        "client or server: whose sessions stay; their peers are freed after each window",
+        Choice(ROLES),
+        goals={"c1m": "server"},
+        example="ROLE=client",
     ),
     Option(
         "CLIENT",
@@ -209,6 +230,13 @@ VARIABLES = (
         "number of pairs in the handshake at a time, or all; default with KEEP: 100",
         Number(word="all"),
         goals={"mem": mem_default("windows")},
+        example="WINDOW=100",
+    ),
+    Option(
+        "WINDOW",
+        "number of pairs in the handshake at a time",
+        Number(),
+        goals={"c1m": "1000"},
         example="WINDOW=100",
     ),
     Option(
@@ -284,14 +312,14 @@ VARIABLES = (
         "FRESH",
         "measure again what is recorded",
         Flag(),
-        goals=each("mem", *TIMED, "profile", "prove", default="0"),
+        goals=each("mem", *TIMED, "profile", "prove", "c1m", default="0"),
         example="FRESH=1",
     ),
     Option(
         "OUT",
         "directory for the recording and the pictures; one directly in data/ needs a clean tree",
         Directory(),
-        goals=each("mem", *TIMED, "profile", "prove", default=DATED)
+        goals=each("mem", *TIMED, "profile", "prove", "c1m", default=DATED)
         | {"compare": Words("build/compare"), "compare-versions": Words("build/versions/LIB")},
         example="OUT=data/local/mine",
     ),

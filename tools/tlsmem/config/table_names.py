@@ -26,6 +26,7 @@ NEEDS = {  # what no run has of which the table is asked, and how it is recorded
     "buckets": SITES,
     "call-sites": SITES,
     "law": TOGETHER,
+    "c1m": "a large run by windows with one role kept, and two smaller ones (make c1m)",
 }
 
 HANDSHAKES = "runs of the scenario handshake (make handshake)"

@@ -1,8 +1,9 @@
 """Shows a campaign's runs while they are made, on stderr: a bar on a terminal, else a line for each finished run."""
 
+import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from tlsmem.schema.harness_output import ThreadLine
 
 START = 100  # what starting a harness takes, in sessions
 ENOUGH, ENOUGH_S = 0.02, 30.0  # of all work, or seconds of finished runs, to tell how long the rest takes
+SILENCE_S = 60.0  # a run that takes longer says so
 MARGIN = 0.1  # a run takes at least so much longer than it has taken
 MIB = 1024 * 1024
 MAIN = ("client", "server", "send", "receive")  # parts of a timed run
@@ -23,11 +25,14 @@ MAIN = ("client", "server", "send", "receive")  # parts of a timed run
 class RunBoard:
     """The runs in flight, what is done, and the time left; `with RunBoard(runs, jobs) as board`."""
 
-    def __init__(self, runs: list[Run], jobs: int) -> None:
+    def __init__(self, runs: list[Run], jobs: int, earlier: Iterable[tuple[Run, float]] = ()) -> None:
         self.total, self.weight, self.jobs = len(runs), sum(work(run) for run in runs), jobs
         self.begun: dict[int, tuple[Run, float]] = {}  # by slot: what runs there, and since when
         self.unfinished = dict.fromkeys(runs)
         self.paces: dict[tuple[str, ...], tuple[float, int]] = {}  # of each kind of run: seconds that it took, and work
+        for run, took_s in earlier:
+            self.add_pace(run, took_s)
+        self.knows_paces = bool(self.paces)
         self.count, self.done = 0, 0
         self.console = Console(stderr=True, highlight=False)
         self.progress = Progress(
@@ -58,8 +63,7 @@ class RunBoard:
         took_s = time.monotonic() - self.begun.pop(slot)[1]
         self.count, self.done = self.count + 1, self.done + work(run)
         self.unfinished.pop(run, None)
-        seconds, done = self.paces.get(kind(run), (0.0, 0))
-        self.paces[kind(run)] = seconds + took_s, done + work(run)
+        self.add_pace(run, took_s)
         self.progress.update(self.slots[slot], visible=False)
         self.progress.update(self.whole, completed=self.done)
         if not self.console.is_terminal:
@@ -68,6 +72,21 @@ class RunBoard:
             print(f"{self.count:>4}/{self.total} {run}: {said}{left}", file=sys.stderr, flush=True)
         elif outcome.status == "failed":
             self.console.print(f"{run}: {describe_outcome(outcome)}", markup=False, soft_wrap=True)
+
+    def add_pace(self, run: Run, took_s: float) -> None:
+        """Let a run that has ended tell how long others of its kind take."""
+        seconds, done = self.paces.get(kind(run), (0.0, 0))
+        self.paces[kind(run)] = seconds + took_s, done + work(run)
+
+    async def tell_each_minute(self) -> None:
+        """Say what is under way and how much time is left, until it is cancelled; a terminal has the bar instead."""
+        while not self.console.is_terminal:
+            await asyncio.sleep(SILENCE_S)
+            for run, begin in self.begun.values():
+                lasts_s = time.monotonic() - begin
+                if lasts_s >= SILENCE_S:
+                    lasts = f"{lasts_s // 60:.0f}:{lasts_s % 60:02.0f}"
+                    print(f"memtest: {run}: {lasts}, {describe_left(self.remaining_s())}", file=sys.stderr, flush=True)
 
     def left(self) -> str:
         """Runs done and time left."""
@@ -78,7 +97,7 @@ class RunBoard:
 
         None while too little has ended to tell."""
         seconds, done = (sum(column) for column in zip(*self.paces.values(), strict=True)) if self.paces else (0.0, 0)
-        if done < ENOUGH * self.weight and seconds < ENOUGH_S:
+        if not self.knows_paces and done < ENOUGH * self.weight and seconds < ENOUGH_S:
             return None
         now, average = time.monotonic(), (seconds, done)
 

@@ -1,8 +1,9 @@
 """Makes runs: a harness of one process or two each, judged, and recorded as soon as it has ended."""
 
+import asyncio
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,11 +66,15 @@ class Runner:
             self.warned.add(said[0])
             print(f"memtest: {run}: {said[0]} (kept in the record's notes)", file=sys.stderr)
 
-    async def record_all(self, runs: list[Run], cpus: list[int], recording: Path) -> int:
-        """How many runs failed; every run is recorded, failed ones too."""
+    async def record_all(
+        self, runs: list[Run], cpus: list[int], recording: Path, earlier: Iterable[tuple[Run, float]] = ()
+    ) -> int:
+        """How many runs failed; every run is recorded, failed ones too.
+
+        `earlier` runs, each with its seconds, tell how long runs of their kinds take."""
         failures = 0
         await self.look_again(runs)
-        with RunBoard(runs, len(cpus)) as board:
+        with RunBoard(runs, len(cpus), earlier) as board:
 
             async def work(slot: int, cpu: int, run: Run) -> None:
                 nonlocal failures
@@ -79,6 +84,7 @@ class Runner:
                 board.finish(slot, run, outcome)
                 failures += outcome.status == "failed"
 
+            telling = asyncio.create_task(board.tell_each_minute())
             await run_in_slots((run for run in runs if run.env != "deployed-thp"), cpus, work)
             if huge := [run for run in runs if run.env == "deployed-thp"]:
                 try:
@@ -86,6 +92,7 @@ class Runner:
                         await run_in_slots(huge, cpus[:1], work)
                 except huge_pages.NotRestored as error:
                     sys.exit(f"memtest: {error}")
+            telling.cancel()
         return failures
 
     async def look_again(self, runs: list[Run]) -> None:

@@ -13,6 +13,7 @@ from tlsmem.tables.environments import environment_table
 from tlsmem.tables.heap import heap_costs
 from tlsmem.tables.in_use import in_use_table
 from tlsmem.tables.memory_model import memory_model_table
+from tlsmem.tables.million import million_table
 from tlsmem.tables.mixed_pairs import mixed_pair_table
 from tlsmem.tables.nonlinearity import has_bends, nonlinearity_table
 from tlsmem.tables.peaks import peak_table
@@ -48,6 +49,7 @@ MAKERS: dict[str, Callable[[Selection], Table]] = {  # in the order in which the
     "buckets": buckets.bucket_table_from_selection,
     "call-sites": call_sites,
     "law": memory_model_table,
+    "c1m": million_table,
 }
 FEW = 6  # stacks that may stand side by side; more are in one table, which has a row for each
 

@@ -1,0 +1,55 @@
+"""A million sessions, with fewer of them: what is run, predicted, recorded, and refused."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tlsmem.base.paths import ROOT
+
+
+def c1m(*options: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, ROOT / "tools/c1m.py", *options]
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"})
+
+
+def test_sessions_of_the_null_stack_are_as_predicted_and_made_once(tmp_path):
+    """Its sessions take 4 KiB each, whatever their number; the second call finds all of them recorded."""
+    words = ("--stack=null@c", "--window=10", "--n=3000", f"--out={tmp_path}")
+    first = c1m(*words)
+    assert first.returncode == 0, first.stderr
+    runs = [json.loads(line) for line in (tmp_path / "null@c.jsonl").read_text().splitlines()]
+    assert [(run["sessions"], run["window"], run["roles"]) for run in runs] == [
+        (200, 10, "keep-server"),
+        (400, 10, "keep-server"),
+        (6000, 10, "keep-server"),
+    ]
+    assert "null@c: 3,000 server sessions need 0.0" in first.stderr
+    assert "| null@c |    3,000 |       4,0" in first.stdout
+    second = c1m(*words)
+    assert (second.returncode, second.stderr) == (0, "")
+    assert second.stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ["--n=20000"],
+            "N=20000 is predicted from runs of 10000 and 20000 sessions, 10 and 20 times WINDOW; give more",
+        ),
+        (
+            ["--stack=opensll@3.5.5"],
+            "STACK: memtest/stacks.toml has no stack opensll@3.5.5; did you mean openssl@3.5.5",
+        ),
+        (["--role=both"], "ROLE=both must be client or server"),
+        (["--window=all"], "WINDOW=all is not a whole number"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_run(options, sentence):
+    refused = c1m(*options)
+    assert refused.returncode == 2
+    assert sentence in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,159 @@
+"""A million live sessions in one process: two smaller runs predict, one run checks, and a table compares."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tlsmem.base import repository, stdout
+from tlsmem.base.paths import shorten
+from tlsmem.cli.campaign_plan import recording as recording_directory
+from tlsmem.config import definitions, toml_tables
+from tlsmem.config.campaigns import Campaign
+from tlsmem.config.matrix import has_tls
+from tlsmem.config.run import SYSTEM, Run
+from tlsmem.run import exclusive, heap_page, preflight
+from tlsmem.run.cpu_slots import run_to_completion
+from tlsmem.run.provenance import Provenance, describe_missing, is_built, read_manifest
+from tlsmem.run.runner import Runner
+from tlsmem.schema import append_records
+from tlsmem.schema.harness_output import Role, Roles
+from tlsmem.schema.records import Record
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_forecast import (
+    SMALLEST_WINDOWS,
+    TOLERANCE,
+    SessionForecast,
+    check_forecast,
+    forecast_sessions,
+)
+
+CAMPAIGN = "c1m"
+KEEPS: dict[Role, Roles] = {"client": "keep-client", "server": "keep-server"}
+GIB = 1024**3
+
+
+class SessionRuns:
+    """The runs of each stack, with what a recording has of them already."""
+
+    def __init__(self, given: argparse.Namespace, campaign: Campaign, recording: Path) -> None:
+        self.suite, self.recording = campaign.suites[0], recording
+        self.role: Role = given.role or "server"
+        self.window, self.most = int(given.window), int(given.n)
+        self.runner = Runner(Provenance(definitions.suites(), definitions.allocators()), given.timeout)
+        self.records = {} if given.fresh else {one.key: one for one in append_records.load_existing(recording)}
+
+    def run_of(self, stack: str, sessions: int) -> Run:
+        """Return the run in which so many sessions of the role stay."""
+        suite = self.suite if has_tls(stack) else "none"
+        return Run(stack, suite, SYSTEM, self.window, 2 * sessions, "rss", 1, KEEPS[self.role])
+
+    def find_record(self, run: Run) -> Record | None:
+        """Return the record of a run that need not be made again."""
+        found = self.records.get(self.runner.provenance.key(run))
+        return found if found and found.status != "failed" else None
+
+    def find_records(self, stack: str) -> list[Record]:
+        """Return all measured runs of the stack, whatever their number of sessions; the smallest first."""
+        runs = {self.run_of(stack, one.sessions // 2) for one in self.records.values() if one.stack == stack}
+        found = (self.find_record(run) for run in runs)
+        return sorted((one for one in found if one and one.status == "measured"), key=lambda one: one.sessions)
+
+    async def record(self, stack: str, *counts: int) -> list[Record]:
+        """Return the records of the runs with so many sessions, made now where there are none."""
+        runs = [self.run_of(stack, count) for count in counts]
+        to_go = [run for run in runs if not self.find_record(run)]
+        if to_go:
+            earlier = [
+                (self.run_of(stack, one.sessions // 2), one.elapsed_ns / 1e9) for one in self.find_records(stack)
+            ]
+            await self.runner.record_all(to_go, exclusive.cores_first()[:1], self.recording, earlier)
+            self.records |= {one.key: one for one in append_records.load_existing(self.recording)}
+        return [self.records[self.runner.provenance.key(run)] for run in runs]
+
+    async def measure(self, stack: str) -> bool:
+        """Return whether the stack went as predicted; that it cannot do the suite is said, and no failure."""
+        step = SMALLEST_WINDOWS * self.window
+        small = await self.record(stack, step, 2 * step)
+        if any(one.status != "measured" for one in small):
+            return all(tell_unmeasured(one) for one in small)
+        sessions = self.choose_sessions(stack, forecast_sessions(*small))
+        if sessions <= 2 * step:
+            return True
+        (largest,) = await self.record(stack, sessions)
+        if largest.status != "measured":
+            return tell_unmeasured(largest)
+        check = check_forecast([*small, largest], self.window)
+        return not isinstance(check, Missing) and abs(check.difference) <= TOLERANCE
+
+    def choose_sessions(self, stack: str, forecast: SessionForecast) -> int:
+        """Return how many sessions to run: as many as were asked for, else the most that were recorded, or that fit."""
+        step, most = SMALLEST_WINDOWS * self.window, self.find_records(stack)[-1].sessions // 2
+        if most == self.most:
+            return most
+        need, have = preflight.MARGIN * forecast.bytes_at(self.most), preflight.available_bytes()
+        says = (
+            f"memtest: {stack}: {self.most:,} {self.role} sessions need {need / GIB:,.2f} GiB "
+            f"({forecast.session_bytes:,.0f} B each); {have / GIB:,.2f} GiB are available"
+        )
+        if need <= have:
+            print(says, file=sys.stderr)
+            return self.most
+        fitting = forecast.largest_fitting(have / preflight.MARGIN) // step * step
+        chosen = most if most > 2 * step else fitting
+        print(f"{says}: {f'{chosen:,} are run' if chosen > 2 * step else 'too few fit'}", file=sys.stderr)
+        return chosen
+
+
+def tell_unmeasured(run: Record) -> bool:
+    """Say why a run has no figures; return whether the stack cannot make it."""
+    print(f"memtest: {run.stack}: {run.status}: {run.reason}", file=sys.stderr)
+    return run.status == "unsupported"
+
+
+def run(given: argparse.Namespace) -> int:
+    """Return the exit status."""
+    campaign = definitions.campaigns()[CAMPAIGN]
+    assert isinstance(campaign, Campaign)
+    recording = recording_directory(given)
+    repository.check_recording_or_exit(recording, named=bool(given.out))
+    stacks = choose_stacks(given, campaign)
+    exclusive.claim_machine(False)
+    append_records.prepare(recording)
+    heap_page.remove_stale_pages()
+    runs = SessionRuns(given, campaign, recording)
+
+    async def work() -> bool:
+        return all([await runs.measure(stack) for stack in stacks])
+
+    name = shorten(recording)
+    stopped = f"stopped; finished runs are kept in {name}, and the same command goes on from there"
+    as_predicted = run_to_completion(work(), stopped)
+    show(runs, stacks, name)
+    return 0 if as_predicted else 1
+
+
+def choose_stacks(given: argparse.Namespace, campaign: Campaign) -> list[str]:
+    """Return the stacks that were named, which must be built, or those of the campaign that are."""
+    if given.stack:
+        named = toml_tables.expand_stacks(given.stack, None)
+        for stack in named:
+            read_manifest(stack)
+        return named
+    for stack in campaign.stacks:
+        if not is_built(stack):
+            print(f"memtest: left out: {describe_missing(stack)}", file=sys.stderr)
+    built = [stack for stack in campaign.stacks if is_built(stack)]
+    return built or sys.exit("memtest: no stack of the campaign c1m is built; build them with `tools/build.py`")
+
+
+def show(runs: SessionRuns, stacks: Sequence[str], name: str) -> None:
+    """Print the table of these stacks."""
+    from tlsmem.stats.selection import select
+    from tlsmem.tables import million, render
+
+    records = [one for stack in stacks for one in runs.find_records(stack)]
+    with stdout.exit_on_write_error():
+        if records and (table := million.million_table(select(records))).rows:
+            render.print_all([table])
+        print(f"\nrecording: {name}")

@@ -1,0 +1,80 @@
+"""The table `c1m`: a million sessions of one role in one process, beside what smaller runs predicted.
+
+A column is one entry of COLUMNS: what it takes of a ForecastCheck (stats/session_forecast.py), and how that is
+written."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.selection import Selection
+from tlsmem.stats.series import Setting
+from tlsmem.stats.session_forecast import TOLERANCE, ForecastCheck, check_series
+from tlsmem.tables.settings import describe_common_settings, setting_columns
+from tlsmem.tables.table import Cell, Column, Table, integer_cell
+
+GIB = 1024**3
+CAPTION = (
+    "One process that holds so many live sessions of one role; their peers are freed after their handshakes. Memory is "
+    "peak RSS and what is in flight. Predicted: from the line through the two smallest runs of at least ten windows."
+)
+
+
+class MillionRow(NamedTuple):
+    """The largest run of a stack in a setting."""
+
+    stack: str
+    setting: Setting
+    check: ForecastCheck
+
+
+def gib_cell(size: float) -> Cell:
+    """`7.32`, with the bytes for programs."""
+    return Cell(f"{size / GIB:,.2f}", round(size))
+
+
+def difference_cell(share: float) -> Cell:
+    """`+0.31 %`, with a note where it is more than was to be."""
+    text = f"{share:+.2%}".replace("%", " %").replace("-", "−")
+    return Cell(text, share, f"more than {TOLERANCE:.0%} off".replace("%", " %") if abs(share) > TOLERANCE else None)
+
+
+def duration_cell(elapsed_ns: int) -> Cell:
+    """`14:10`, with seconds for programs."""
+    seconds = round(elapsed_ns / 1e9)
+    return Cell(f"{seconds // 60}:{seconds % 60:02}", seconds)
+
+
+COLUMNS = (
+    Column("stack", "stack", left=True, value=lambda row: row.stack),
+    Column("sessions", "sessions", value=lambda row: row.check.sessions, form=integer_cell),
+    Column(
+        "session_bytes",
+        "B a session",
+        value=lambda row: round(row.check.forecast.session_bytes),
+        form=integer_cell,
+    ),
+    Column("predicted_bytes", "predicted, GiB", value=lambda row: row.check.predicted_bytes, form=gib_cell),
+    Column("measured_bytes", "measured, GiB", value=lambda row: row.check.measured_bytes, form=gib_cell),
+    Column("difference", "difference", value=lambda row: row.check.difference, form=difference_cell),
+    Column("elapsed_s", "took", value=lambda row: row.check.run.elapsed_ns, form=duration_cell),
+)
+
+
+def million_table(selection: Selection) -> Table:
+    """A row for each stack and setting with a run beyond those that predict."""
+    caption = f"{CAPTION} {describe_common_settings(selection)}."
+    table = Table("c1m", "A million sessions in one process", caption, [*setting_columns(selection), *COLUMNS])
+    table.add_rows(find_rows(selection))
+    return table
+
+
+def find_rows(selection: Selection) -> Iterator[MillionRow]:
+    """Yield the rows, the smallest session first."""
+    rows = []
+    for setting in selection.settings:
+        for stack in selection.stacks:
+            check = check_series(selection.series(stack, setting))
+            if not isinstance(check, Missing):
+                rows.append(MillionRow(stack, setting, check))
+    yield from sorted(rows, key=lambda row: row.check.forecast.session_bytes)
