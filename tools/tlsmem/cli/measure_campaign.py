@@ -71,7 +71,7 @@ def measure(plan: Plan, runner: Runner, cpus: list[int]) -> int:
 
     async def work() -> int:
         jobs = len(cpus)
-        if not plan.campaign.is_timed:
+        if isinstance(plan.campaign, Campaign):
             jobs = preflight.limit_jobs(await runner.forecast(plan.to_go, cpus), jobs, plan.campaign.n)
         return await runner.record_all(plan.to_go, cpus[:jobs], plan.recording)
 

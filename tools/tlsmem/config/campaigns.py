@@ -93,8 +93,8 @@ class Campaign(AnyCampaign):
     @model_validator(mode="after")
     def check_scenario(self) -> Self:
         check_settings(self.scenario, self.settings)
-        usual = (["together"], [], ["all"], ["lab"], "short")
-        if self.scenario != "memory" and (self.roles, self.peers, self.windows, self.envs, self.data) != usual:
+        given = (self.roles, self.peers, self.windows, self.envs, self.data)
+        if self.scenario != "memory" and given != (["together"], [], ["all"], ["lab"], "short"):
             raise ValueError(f"roles, peers, windows, envs and data are of the scenario memory, not of {self.scenario}")
         return self
 

@@ -78,7 +78,7 @@ class TimedRun(Run):
         return {**ends, **size, **suite, "threads": self.threads}
 
     def what(self) -> list[str]:
-        words = [self.scenario] if self.meter == "time" else [self.scenario, self.meter]
+        words: list[str] = [self.scenario] if self.meter == "time" else [self.scenario, self.meter]
         words += [f"{self.size_bytes:,} bytes"] if self.size_bytes else []
         words += [f"{self.threads} threads"] * (self.threads > 1)
         return words

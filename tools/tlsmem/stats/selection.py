@@ -7,6 +7,7 @@ from typing import get_args
 
 from tlsmem.base.nearest import suggest_nearest
 from tlsmem.config import definitions, matrix, timed_matrix
+from tlsmem.config.campaigns import TimedCampaign
 from tlsmem.config.run import Run
 from tlsmem.config.scenarios import settings_in_argv
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Env, Meter, Roles, Scenario
@@ -105,7 +106,7 @@ def select_campaign(records: Iterable[Record], name: str) -> list[Record]:
     if name not in known:
         raise ValueError(f"memtest/campaigns.toml has no campaign {name}{suggest_nearest(name, known)}")
     campaign = known[name]
-    if campaign.is_timed:
+    if isinstance(campaign, TimedCampaign):
         return timed_matrix.select_campaign(records, campaign)
     asked = set(matrix.campaign_runs(campaign))
     return [record for record in records if run_from_record(record) in asked]
@@ -115,11 +116,22 @@ def run_from_record(record: Record) -> Run:
     """Return the run of a campaign that gave this record."""
     if record.scenario in TIMED_SCENARIOS:
         return timed_matrix.run_from_record(record)
-    named = (record.stack, record.suite, record.allocator.name, record.window)
-    kind = (record.roles, peer_name(record), record.env, cpu_name(record))
-    own = settings_in_argv(record.scenario, record.argv)
-    what = (record.sessions, record.meter, record.repeat, *kind)
-    return Run(*named, *what, scenario=record.scenario, data=data_size(record), settings=own)
+    return Run(
+        stack=record.stack,
+        suite=record.suite,
+        allocator=record.allocator.name,
+        window=record.window,
+        sessions=record.sessions,
+        meter=record.meter,
+        repeat=record.repeat,
+        roles=record.roles,
+        peer=peer_name(record),
+        env=record.env,
+        cpu=cpu_name(record),
+        scenario=record.scenario,
+        data=data_size(record),
+        settings=settings_in_argv(record.scenario, record.argv),
+    )
 
 
 ASPECTS: dict[str, tuple[str, Callable[[Record], str]]] = {  # what a selection may be narrowed to, by argument

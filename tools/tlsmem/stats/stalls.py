@@ -8,6 +8,7 @@ from tlsmem.config.scenarios import STALL_POINTS
 from tlsmem.schema.harness_output import Meter, Role
 from tlsmem.schema.records import Record
 from tlsmem.stats.comparability import sort_by_start
+from tlsmem.stats.live_heap import live_bytes
 from tlsmem.stats.missing import Missing
 from tlsmem.stats.process_tables import is_table, remaining_heap
 from tlsmem.stats.session_cost import phase_of
@@ -125,9 +126,7 @@ def pairs(run: Record) -> int:
 
 def heap_growth(run: Record, role: Role, before: str, after: str) -> int:
     """Return the bytes of live heap that a role gained between the ends of two phases."""
-    first, last = (phase_of(run, name).heap for name in (before, after))
-    assert first and last  # a run under the heap meter has them
-    return getattr(last, role).live_bytes - getattr(first, role).live_bytes
+    return live_bytes(run, role, after) - live_bytes(run, role, before)
 
 
 def find_stalls(records: Iterable[Record]) -> list[Stall]:
