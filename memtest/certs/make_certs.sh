@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes the test certificates: for each kind of key a root, an intermediate, and a leaf for localhost; and such three
-# for clients, from an issuer of their own.
+# Makes the test certificates: for each kind of key a root, an intermediate (or as many as the kind's depth says), and a
+# leaf for localhost; and the same for clients, from an issuer of their own.
 # usage: make_certs.sh [DIRECTORY [KIND [server|client]]]   (default: beside this script, and all; needs OpenSSL 3)
 #
 # The dates are fixed and far apart, so a run of today is a run of tomorrow; the keys of root and intermediate are
@@ -15,6 +15,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 from=20200101000000Z
 to=20991231235959Z
+digest=sha256
+export PATHLEN=0 # of the last intermediate: no other below it
+refusable="A stack that does not take these certificates is unsupported, with its own words; it has not failed."
 subject="/O=tls-memtest test key, not secret/CN=tls-memtest test key, not secret: "
 
 # key FILE ALGORITHM...
@@ -22,14 +25,22 @@ key() {
     openssl genpkey -out "$1" -algorithm "${@:2}"
 }
 
-# issue NAME ISSUER: signs NAME.key's request with ISSUER.key (NAME itself for the root); extensions from [NAME]
+# issue NAME ISSUER EXTENSIONS: signs NAME.key's request with ISSUER.key (NAME itself for the root)
 issue() {
     local issuer=(-cert "$2.pem")
     [ "$1" != "$2" ] || issuer=(-selfsign)
     openssl req -new -config "${config:-$here/openssl.cnf}" -key "$1.key" -sha256 \
         -subj "$subject$1" -out "$1.csr"
-    openssl ca -batch -notext -config "${config:-$here/openssl.cnf}" -name issuer -extensions "$1" -md sha256 \
+    openssl ca -batch -notext -config "${config:-$here/openssl.cnf}" -name issuer -extensions "$3" -md "$digest" \
         -startdate "$from" -enddate "$to" -keyfile "$2.key" "${issuer[@]}" -in "$1.csr" -out "$1.pem"
+}
+
+# check_leaf PREFIX NAME INTERMEDIATES: as a peer would, with just these files
+check_leaf() {
+    local untrusted=()
+    [ -z "$3" ] || untrusted=(-untrusted "$3")
+    openssl verify -CAfile "$1root.pem" "${untrusted[@]}" -verify_hostname "${1:+client.}localhost" \
+        -purpose "$([ -z "$1" ] && echo sslserver || echo sslclient)" "$2.pem"
 }
 
 # pki DIRECTORY PREFIX SENT ROOT INTERMEDIATE LEAF: each key is made by the words of its argument; SENT is what is sent
@@ -37,11 +48,10 @@ pki() {
     local kind=$1 prefix=$2 name
     # shellcheck disable=SC2086 # words
     { key "${prefix}root.key" $4 && key "${prefix}intermediate.key" $5 && key "${prefix}leaf.key" $6; }
-    issue "${prefix}root" "${prefix}root"
-    issue "${prefix}intermediate" "${prefix}root"
-    issue "${prefix}leaf" "${prefix}intermediate"
-    openssl verify -CAfile "${prefix}root.pem" -untrusted "${prefix}intermediate.pem" \
-        -verify_hostname "${prefix:+client.}localhost" -purpose "$([ -z "$prefix" ] && echo sslserver || echo sslclient)" "${prefix}leaf.pem"
+    issue "${prefix}root" "${prefix}root" "${prefix}root"
+    issue "${prefix}intermediate" "${prefix}root" "${prefix}intermediate"
+    issue "${prefix}leaf" "${prefix}intermediate" "${prefix}leaf"
+    check_leaf "$prefix" "${prefix}leaf" "${prefix}intermediate.pem"
     for name in $3; do
         cat "$prefix$name"
     done >"$out/$kind/${prefix}chain.pem"
@@ -50,16 +60,49 @@ pki() {
     chmod 644 "$out/$kind/${prefix}key.pem"
 }
 
+# pki_of_depth DIRECTORY PREFIX DEPTH KEY: the leaf is below so many intermediates, of keys of one kind
+pki_of_depth() {
+    local kind=$1 prefix=$2 depth=$3 issuer=${2}root sent=()
+    # shellcheck disable=SC2086 # words
+    { key "$issuer.key" $4 && key "${prefix}leaf.key" $4; }
+    issue "$issuer" "$issuer" "${prefix}root"
+    for ((below = depth - 1; below >= 0; below--)); do
+        # shellcheck disable=SC2086
+        key "${prefix}intermediate-$below.key" $4
+        PATHLEN=$below issue "${prefix}intermediate-$below" "$issuer" "${prefix}intermediate"
+        issuer=${prefix}intermediate-$below
+        sent=("$issuer.pem" "${sent[@]}")
+    done
+    issue "${prefix}leaf" "$issuer" "${prefix}leaf"
+    cat /dev/null "${sent[@]}" >"${prefix}intermediates.pem"
+    check_leaf "$prefix" "${prefix}leaf" "$([ "$depth" = 0 ] || echo "${prefix}intermediates.pem")"
+    cat "${prefix}leaf.pem" "${prefix}intermediates.pem" >"$out/$kind/${prefix}chain.pem"
+    cp "${prefix}root.pem" "$out/$kind/"
+    cp "${prefix}leaf.key" "$out/$kind/${prefix}key.pem"
+    chmod 644 "$out/$kind/${prefix}key.pem"
+}
+
 rsa() {
     echo "RSA -pkeyopt rsa_keygen_bits:$1"
 }
 
-# make KIND SENT ROOT INTERMEDIATE LEAF: if it was asked for
+# make_by MAKER KIND ARGUMENT...: if it was asked for
+make_by() {
+    [ -z "$only" ] || [ "$only" = "$2" ] || return 0
+    mkdir -p "$scratch/$2" "$out/$2" && cd "$scratch/$2" && touch index
+    [ "$whose" = client ] || "$1" "$2" "" "${@:3}"
+    [ "$whose" = server ] || "$1" "$2" client- "${@:3}"
+}
+
+# make KIND SENT ROOT INTERMEDIATE LEAF
 make() {
-    [ -z "$only" ] || [ "$only" = "$1" ] || return 0
-    mkdir -p "$scratch/$1" "$out/$1" && cd "$scratch/$1" && touch index
-    [ "$whose" = client ] || pki "$1" "" "${@:2}"
-    [ "$whose" = server ] || pki "$1" client- "${@:2}"
+    make_by pki "$@"
+}
+
+# make_of_depth KIND DEPTH KEY
+make_of_depth() {
+    make_by pki_of_depth "$@"
+    [ ! -d "$out/$1" ] || echo "$refusable" >"$out/$1/may-be-refused"
 }
 
 p256="EC -pkeyopt ec_paramgen_curve:P-256"
@@ -72,6 +115,7 @@ make_large_client() {
     mkdir -p "$scratch/large" "$out/rsa-2048-large-client" && cd "$scratch/large" && touch index
     cp "$out/rsa-2048/"{chain,intermediate,key,root}.pem "$out/rsa-2048-large-client/"
     { cat "$here/openssl.cnf" && printf '[client-leaf]\nnsComment = %s\n' "$(printf 'x%.0s' {1..88000})"; } >large.cnf
+    echo "$refusable" >"$out/rsa-2048-large-client/may-be-refused"
     config=large.cnf pki rsa-2048-large-client client- "leaf.pem intermediate.pem" "$(rsa 2048)" "$(rsa 2048)" "$(rsa 2048)"
 }
 make_large_client
@@ -79,3 +123,41 @@ make_large_client
 # As large as those of the figures published in 2023, whose servers sent the root too.
 subject="/O=test key, not secret/CN="
 make rsa-4096-3072-2048 "leaf.pem intermediate.pem root.pem" "$(rsa 4096)" "$(rsa 3072)" "$(rsa 2048)"
+
+# Chains of other depths than one, and other kinds of keys.
+subject="/O=tls-memtest test key, not secret/CN=tls-memtest test key, not secret: "
+for depth in 0 2 4; do
+    make_of_depth "rsa-2048-depth$depth" "$depth" "$(rsa 2048)"
+done
+make_of_depth rsa-4096 1 "$(rsa 4096)"
+digest=sha384 make_of_depth ecdsa-p384 1 "EC -pkeyopt ec_paramgen_curve:P-384"
+digest=default make_of_depth ed25519 1 ED25519 # it has a digest of its own
+
+# The servers of ecdsa-p256, and CLIENTS clients with a certificate each, all equally long, of one intermediate.
+make_clients() {
+    local kind=ecdsa-p256-clients wanted number name place
+    [ -z "$only" ] || [ "$only" = $kind ] || return 0
+    mkdir -p "$scratch/clients" "$out/$kind/clients" && cd "$scratch/clients" && touch index
+    cp "$out/ecdsa-p256/"{chain,intermediate,key,root}.pem "$out/$kind/"
+    pki $kind client- "leaf.pem intermediate.pem" "$p256" "$p256" "$p256"
+    for ((number = 0; number < ${CLIENTS:-100}; number++)); do
+        name=client-leaf-$(printf %03d "$number")
+        place=$out/$kind/clients/$(printf %03d "$number")
+        # shellcheck disable=SC2086
+        key "$name.key" $p256
+        until issue "$name" client-intermediate client-leaf &&
+            [ "$(der_bytes "$name.pem")" = "${wanted:=$(der_bytes "$name.pem")}" ]; do :; done # signatures vary
+        check_leaf client- "$name" client-intermediate.pem
+        mkdir -p "$place"
+        cat "$name.pem" client-intermediate.pem >"$place/client-chain.pem"
+        cp "$name.key" "$place/client-key.pem"
+        chmod 644 "$place/client-key.pem"
+        ln -sf ../../root.pem "$place/root.pem"
+    done
+    cp "$out/$kind/clients/000/client-"{chain,key}.pem "$out/$kind/" # that all have with client_certs=same
+}
+
+der_bytes() {
+    openssl x509 -in "$1" -outform DER | wc -c
+}
+make_clients
