@@ -30,7 +30,7 @@ issue() {
     local issuer=(-cert "$2.pem")
     [ "$1" != "$2" ] || issuer=(-selfsign)
     openssl req -new -config "${config:-$here/openssl.cnf}" -key "$1.key" -sha256 \
-        -subj "$subject$1" -out "$1.csr"
+        -subj "${named:-$subject$1}" -out "$1.csr"
     openssl ca -batch -notext -config "${config:-$here/openssl.cnf}" -name issuer -extensions "$3" -md "$digest" \
         -startdate "$from" -enddate "$to" -keyfile "$2.key" "${issuer[@]}" -in "$1.csr" -out "$1.pem"
 }
@@ -119,6 +119,35 @@ make_large_client() {
     config=large.cnf pki rsa-2048-large-client client- "leaf.pem intermediate.pem" "$(rsa 2048)" "$(rsa 2048)" "$(rsa 2048)"
 }
 make_large_client
+
+# For stores with many roots and servers with many names, of which make_many.py makes what it needs. The name in the
+# template is its serial number, its CN and its DNS name; the intermediate's key is kept, for all others are signed by it.
+# The other roots are as a public bundle has them: 45 % RSA-4096, 30 % RSA-2048, 25 % elliptic curves.
+make_many() {
+    local kind=rsa-2048-many kinds=() number
+    [ -z "$only" ] || [ "$only" = $kind ] || return 0
+    whose=server make $kind "leaf.pem intermediate.pem" "$(rsa 2048)" "$(rsa 2048)" "$(rsa 2048)"
+    cp intermediate.key "$out/$kind/intermediate-key.pem" && chmod 644 "$out/$kind/intermediate-key.pem"
+    cp leaf.key name.key && printf 'name-00000' | xxd -p >serial
+    sed 's/^rand_serial = yes/serial = serial/' "$here/openssl.cnf" >names.cnf
+    config=names.cnf named="/O=tls-memtest test key, not secret/CN=name-00000.example" issue name intermediate name
+    cp name.pem "$out/$kind/name.pem"
+    local p384="EC -pkeyopt ec_paramgen_curve:P-384" large small
+    large=$(rsa 4096) small=$(rsa 2048)
+    kinds=("$large" "$small" "$p384" "$large" "$small" "$large" "$small" "$p384" "$large")
+    for number in {1..7}; do
+        kinds+=("$large" "$small" "$large" "$p384" "$large" "$small" "$large" "$small" "$p384" "$large"
+            "$large" "$small" "$p384" "$large" "$small" "$large" "$p256" "$large" "$small" "$p384")
+    done
+    : >"$out/$kind/other-roots.pem"
+    for number in "${!kinds[@]}"; do
+        # shellcheck disable=SC2086 # words
+        key root.key ${kinds[number]}
+        named="${subject}other root $number" issue root root root
+        cat root.pem >>"$out/$kind/other-roots.pem"
+    done
+}
+make_many
 
 # As large as those of the figures published in 2023, whose servers sent the root too.
 subject="/O=test key, not secret/CN="
