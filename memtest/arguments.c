@@ -7,15 +7,22 @@
 #include <string.h>
 
 #define MOST 1000000000u
+#define MOST_NAMES 100000 /* they have five digits */
 
 enum {
     MEMORY = 1 << SCENARIO_MEMORY,
     STALL = 1 << SCENARIO_STALL,
     CHURN = 1 << SCENARIO_CHURN,
+    CONTEXTS = 1 << SCENARIO_CONTEXTS,
     HANDSHAKE = 1 << SCENARIO_HANDSHAKE,
     THROUGHPUT = 1 << SCENARIO_THROUGHPUT,
 };
-enum { SPLIT = MEMORY | CHURN, METERED = SPLIT | STALL, TIMED = HANDSHAKE | THROUGHPUT, ALL = METERED | TIMED };
+enum {
+    SPLIT = MEMORY | CHURN,
+    METERED = SPLIT | STALL | CONTEXTS,
+    TIMED = HANDSHAKE | THROUGHPUT,
+    ALL = METERED | TIMED
+};
 
 /* A key of some scenarios, what reads its value, and into what. */
 struct key {
@@ -160,6 +167,14 @@ static bool pattern_read(const struct key *key, const char *value)
     return usage(key, value, "must be waves, sawtooth or lifetimes");
 }
 
+static bool sharing_read(const struct key *key, const char *value)
+{
+    run.shares[ROLE_CLIENT] = strcmp(value, "each-client") != 0;
+    run.shares[ROLE_SERVER] = strcmp(value, "each-server") != 0;
+    return text_read(key, value) && (!run.shares[ROLE_CLIENT] || !run.shares[ROLE_SERVER] || !strcmp(value, "shared") ||
+                                     usage(key, value, "must be shared, each-client or each-server"));
+}
+
 static const struct key keys[] = {
     {"protocol", ALL, text_read, .result = &run.suite.protocol},
     {"cipher", ALL, text_read, .result = &run.suite.cipher},
@@ -170,7 +185,7 @@ static const struct key keys[] = {
     {"store", ALL, choice_read, .result = &run.suite.store, .no = "off", .yes = "on"},
     {"resume", ALL, choice_read, .result = &run.suite.resume, .no = "off", .yes = "on"},
     {"options", ALL, word_read, .result = &run.suite.options, .no = "default", .yes = "low-memory"},
-    {"threads", ALL, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
+    {"threads", ALL & ~CONTEXTS, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
     {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
     {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},
     {"sessions", METERED, sessions_read, .result = &run.sessions, .least = 2, .most = MOST},
@@ -188,6 +203,9 @@ static const struct key keys[] = {
     {"waves", CHURN, count_read, .result = &run.waves, .least = 1, .most = 1000000},
     {"seed", CHURN, count_read, .result = &run.seed, .least = 0, .most = MOST},
     {"trim", CHURN, choice_read, .result = &run.trim, .no = "off", .yes = "on"},
+    {"cas", CONTEXTS, count_read, .result = &run.cas, .least = 1, .most = MOST},
+    {"names", CONTEXTS, count_read, .result = &run.names, .least = 1, .most = MOST_NAMES},
+    {"sharing", CONTEXTS, sharing_read, .result = &run.sharing},
     {"rounds", TIMED, count_read, .result = &run.rounds, .least = 1, .most = MOST},
     {"warmup", TIMED, count_read, .result = &run.warmup, .least = 1, .most = MOST},
     {"seconds", TIMED, count_read, .result = &run.seconds, .least = 1, .most = 24 * 60 * 60},
@@ -220,7 +238,7 @@ static bool split_and_read(const char *argument)
 
 static bool scenario_read(const char *name)
 {
-    static const char *const names[] = {"memory", "stall", "churn", "handshake", "throughput"};
+    static const char *const names[] = {"memory", "stall", "churn", "contexts", "handshake", "throughput"};
     run.scenario = name;
     for (run.kind = SCENARIO_MEMORY; run.kind <= SCENARIO_THROUGHPUT; run.kind++)
         if (!strcmp(name, names[run.kind]))
@@ -235,6 +253,8 @@ bool arguments_read(int argc, char **argv)
         fprintf(stderr, "usage: %s memory sessions=N %s\n", argv[0], words);
         fprintf(stderr, "       %s stall sessions=N point=P %s\n", argv[0], words);
         fprintf(stderr, "       %s churn sessions=N pattern=P waves=N %s\n", argv[0], words);
+        fprintf(stderr, "       %s contexts sessions=N [cas=N] [names=N] [sharing=shared|each-client|each-server] %s\n",
+                argv[0], words);
         fprintf(stderr, "       %s handshake|throughput rounds=N %s\n", argv[0], words);
         return false;
     }

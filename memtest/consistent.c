@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool said(const char *wrong)
 {
@@ -44,6 +45,18 @@ static bool roles_consistent(void)
                                                : NULL);
 }
 
+static bool contexts_consistent(void)
+{
+    const bool server_only = !strcmp(run.suite.auth, "server");
+    return said(run.kind != SCENARIO_CONTEXTS ? NULL
+                : run.names > 1 && !run.shares[ROLE_SERVER]
+                    ? "names= of more than one needs one server context: sharing=shared or each-client"
+                : run.cas > 1 && !server_only
+                    ? "cas= of more than one needs auth=server: the client's certificate is elsewhere"
+                : run.names > 1 && !server_only ? "names= of more than one needs auth=server: clients verify them"
+                                                : NULL);
+}
+
 static bool resumption_consistent(void)
 {
     const struct suite *suite = &run.suite;
@@ -74,7 +87,7 @@ static void derive(void)
 
 bool arguments_consistent(void)
 {
-    if (!complete() || !roles_consistent() || !resumption_consistent() || !churn_consistent())
+    if (!complete() || !roles_consistent() || !resumption_consistent() || !churn_consistent() || !contexts_consistent())
         return false;
     derive();
     return true;

@@ -54,7 +54,7 @@ void contexts_open(void *contexts[2], struct negotiated result[2])
 {
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
         if (run.holds[role])
-            contexts[role] = frames[role].context_new(&run.suite);
+            contexts[role] = frames[role].context_new(&run.suite, 0);
     warm_up(contexts, result);
 }
 

@@ -11,7 +11,14 @@
 #define MAX_THREADS 256
 
 /* Of memory, then of time. */
-enum scenario { SCENARIO_MEMORY, SCENARIO_STALL, SCENARIO_CHURN, SCENARIO_HANDSHAKE, SCENARIO_THROUGHPUT };
+enum scenario {
+    SCENARIO_MEMORY,
+    SCENARIO_STALL,
+    SCENARIO_CHURN,
+    SCENARIO_CONTEXTS,
+    SCENARIO_HANDSHAKE,
+    SCENARIO_THROUGHPUT
+};
 
 /* Of the scenario churn: which sessions end with a wave. */
 enum pattern { PATTERN_NONE = -1, PATTERN_WAVES, PATTERN_SAWTOOTH, PATTERN_LIFETIMES };
@@ -27,10 +34,13 @@ struct run {
     bool full_records;    /* data=full: each end sends and receives a full record too, then waits in a read */
     const char *until;    /* the last phase, or NULL */
     const char *point;    /* of the scenario stall: where peers stop */
-    enum pattern pattern; /* of the scenario churn, as all that follows */
+    enum pattern pattern; /* of the scenario churn, as the next three */
     size_t waves;
-    size_t seed; /* of lifetimes: what is random begins with it */
-    bool trim;   /* the allocator gives back what it can when a wave has ended */
+    size_t seed;         /* of lifetimes: what is random begins with it */
+    bool trim;           /* the allocator gives back what it can when a wave has ended */
+    size_t cas, names;   /* of the scenario contexts: roots that a client trusts, certificates that a server has */
+    const char *sharing; /* of contexts: */
+    bool shares[2];      /* by role: all sessions have one, and not one each */
     bool marks;
     bool holds[2];            /* by role: the sessions that this process makes; with both there is no other process */
     int wires_fd, barrier_fd; /* shared with the other process; -1 without one */
@@ -79,6 +89,9 @@ void wires_open(size_t sessions);
 struct wire *wire_end(size_t pair, enum role role);
 void wire_session_set(struct wire *end, void *session);
 void *wire_session(struct wire *end);
+void wire_context_set(struct wire *end, void *context); /* where sessions have contexts of their own */
+void *wire_context(struct wire *end);
+size_t wire_pair(struct wire *end);
 bool wire_unread(struct wire *end); /* something arrived that was not read */
 void wires_reset(struct pairs);     /* as new: nothing in flight, no sessions */
 uint64_t wires_bytes(void);         /* memory that bytes in flight take, outside of this process's RSS */
@@ -95,7 +108,7 @@ size_t wire_mapped_read(struct wire *, void *, size_t);
 
 /* frames.c: every call of a driver goes through a function that names its role, so that a call stack alone tells it. */
 struct frames {
-    void *(*context_new)(const struct suite *);
+    void *(*context_new)(const struct suite *, size_t pair);
     void *(*session_new)(void *context, struct wire *, size_t pair);
     bool (*handshake)(void *session, size_t pair);
     size_t (*write)(void *session, size_t pair, const void *, size_t);
@@ -107,6 +120,7 @@ struct frames {
 extern const struct frames frames[2]; /* by role */
 void harness_negotiated(void *session, struct negotiated *result);
 void client_resume(void *session, void *from);
+void server_name_add(void *context, const char *server_name, const struct suite *, size_t pair);
 void harness_seal(void *sealer, unsigned char *bytes, size_t size);
 
 /* barrier.c: the other process, where there is one. When it ends, this one ends with a sentence. */
@@ -185,6 +199,10 @@ void phase_begin(const char *name);
 void phase_end(void);
 void phases_close(const struct negotiated result[2]); /* the last phase has ended */
 
+/* names.c: the names that a server serves, from 0 to run.names. */
+void names_open(void);
+const char *name_of(size_t name); /* until the next call */
+
 /* contexts.c: by role, of those that are here, once a pair of each thread was used and verified and is gone. */
 void contexts_open(void *contexts[2], struct negotiated result[2]);
 void contexts_free(void *contexts[2]);
@@ -197,6 +215,7 @@ void unseen(void);
 void memory(void);
 void stall(void);
 void churn(void);
+void many_contexts(void);
 void time_handshakes(void);
 void time_transfers(void);
 

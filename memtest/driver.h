@@ -26,7 +26,7 @@ struct suite {
     const char *options; /* "default", or "low-memory": what the library documents to hold less at rest */
 };
 
-#define SERVER_NAME "localhost"
+#define SERVER_NAME "localhost" /* wire_server_name(), but where a server has several */
 
 /* What one session agreed on. Strings are static; compared without regard to case. */
 struct negotiated {
@@ -44,6 +44,14 @@ size_t wire_write(struct wire *wire, const void *bytes, size_t size);
 
 /* Gives up to `size` bytes of what arrived, as a stream; 0 when nothing is there (would block). */
 size_t wire_read(struct wire *wire, void *bytes, size_t size);
+
+/* The name that a client at this end asks its server for, and verifies; until the next call. */
+const char *wire_server_name(struct wire *wire);
+
+/* Which context of a server serves a name, where the library leaves that to its caller; NULL: none of that name. What
+ * is remembered takes no memory of this process. */
+void name_put(const char *server_name, void *context);
+void *name_get(const char *server_name);
 
 /* What `seal` is asked for, alike of every stack: so equal are what they make of equal bytes. */
 enum { SEAL_NONCE_BYTES = 12, SEAL_AAD_BYTES = 13, SEAL_TAG_BYTES = 16 };
@@ -69,6 +77,10 @@ struct driver {
      * threads may make and step sessions of one server's context at once; a session is one thread's at a time. */
     void *(*context_new)(enum role role, const struct suite *suite);
     void *(*session_new)(void *context, struct wire *wire);
+
+    /* Optional (NULL: serves one name). A server's context, before its first session, serves `server_name` too, with
+     * chain.pem and key.pem of suite->certs: in the way in which servers have the library do that. */
+    void (*name_add)(void *context, const char *server_name, const struct suite *suite);
 
     /* Optional (NULL: resumes nothing). A client session, before its first step, offers what the complete session
      * `from`, which may have been resumed itself, got of its server. Both are of the same context: where a library

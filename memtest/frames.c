@@ -32,9 +32,9 @@
 #define FRAME static __attribute__((noinline))
 
 #define FRAMES(role, ROLE)                                                                                             \
-    FRAME void *role##_context_new(const struct suite *suite)                                                          \
+    FRAME void *role##_context_new(const struct suite *suite, size_t pair)                                             \
     {                                                                                                                  \
-        return TAGGED(HEAP_##ROLE##_CONTEXT, 0, void *, run.driver->context_new(ROLE_##ROLE, suite));                  \
+        return TAGGED(HEAP_##ROLE##_CONTEXT, pair, void *, run.driver->context_new(ROLE_##ROLE, suite));               \
     }                                                                                                                  \
     FRAME void *role##_session_new(void *context, struct wire *wire, size_t pair)                                      \
     {                                                                                                                  \
@@ -80,6 +80,12 @@ const struct frames frames[2] = {[ROLE_CLIENT] = TABLE(client), [ROLE_SERVER] = 
 __attribute__((noinline)) void harness_negotiated(void *session, struct negotiated *result)
 {
     run.driver->negotiated(session, result);
+}
+
+__attribute__((noinline)) void server_name_add(void *context, const char *server_name, const struct suite *suite,
+                                               size_t pair)
+{
+    (void)TAGGED(HEAP_SERVER_CONTEXT, pair, int, (run.driver->name_add(context, server_name, suite), 0));
 }
 
 __attribute__((noinline)) void client_resume(void *session, void *from)

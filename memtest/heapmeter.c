@@ -47,7 +47,7 @@ static void *block_in(void *user, size_t size, unsigned lead_log2, struct origin
     struct header *header = (struct header *)user - 1;
     uint8_t phase = page_count_in(origin.role, size);
     *header = (struct header){size, BLOCK_MAGIC, origin.pair, origin.role, phase, 0, lead_log2};
-    if (sites_on && (origin.role == HEAP_CLIENT || origin.role == HEAP_SERVER))
+    if (sites_on && origin.role != HEAP_HARNESS)
         site_find(header, origin.frame);
     return user;
 }

@@ -64,8 +64,8 @@ void heapmeter_role(int role, uint32_t pair); /* tags what this thread allocates
 void heapmeter_phase(const char *name);       /* a phase begins: peaks start again from what is live */
 const struct heapmeter_page *heapmeter_page(void);
 
-/* Sites mode, for a harness: from this call on, every block of a client's or server's counts for its pair, and of one
- * pair its call stack is kept. `unwinder` is libunwind's unw_backtrace. False: no memory. */
+/* Sites mode, for a harness: from this call on, every block of a session's or context's counts for its pair, and of
+ * one pair its call stack is kept. `unwinder` is libunwind's unw_backtrace. False: no memory. */
 bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size));
 
 #define HEAPMETER_FRAMES 128

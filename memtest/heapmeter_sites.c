@@ -20,14 +20,16 @@ static int (*backtrace)(void **frames, int size);
 static uint32_t *slots; /* a hash table of numbers in the list of sites; 0 is free */
 static struct dl_find_object own;
 
-/* What a session holds. `sum` adds up a number per block that depends on its site: the same whatever the order. */
+#define OWNERS (HEAP_SERVER_CONTEXT - HEAP_CLIENT + 1) /* of a pair: its sessions, and contexts of its own */
+
+/* What one of them holds. `sum` adds up a number per block that depends on its site: the same whatever the order. */
 static struct held {
     uint64_t bytes, blocks, sum;
-} * held; /* by pair and role */
+} * held; /* by pair and owner */
 
 static struct held *held_by(uint32_t pair, uint8_t role)
 {
-    return &held[2 * (size_t)pair + (role - HEAP_CLIENT)];
+    return &held[OWNERS * (size_t)pair + (role - HEAP_CLIENT)];
 }
 
 static uint64_t spread(uint64_t value)
@@ -144,7 +146,7 @@ static void *map(size_t size)
 EXPORT bool heapmeter_sites_begin(uint32_t pairs, uint32_t pair, int (*unwinder)(void **frames, int size))
 {
     backtrace = unwinder;
-    held = map(2 * sizeof *held * (size_t)pairs);
+    held = map(OWNERS * sizeof *held * (size_t)pairs);
     slots = map(SLOTS * sizeof *slots);
     sites = (struct heapmeter_sites){.pairs = pairs, .pair = pair, .list = map(HEAPMETER_SITES * sizeof *sites.list)};
     sites_on = held && slots && sites.list && _dl_find_object((void *)heapmeter_sites_begin, &own) == 0;

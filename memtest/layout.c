@@ -17,6 +17,7 @@ const struct memtest_place memtest_layout[] = {
     FIELD(driver, supports),
     FIELD(driver, context_new),
     FIELD(driver, session_new),
+    FIELD(driver, name_add),
     FIELD(driver, resume),
     FIELD(driver, handshake),
     FIELD(driver, write),

@@ -19,6 +19,10 @@ struct run run = {
     .barrier_fd = -1,
     .threads = 1,
     .thp = "off",
+    .cas = 1,
+    .names = 1,
+    .sharing = "shared",
+    .shares = {true, true},
     .cpu = -1,
     .size = 1 << 20,
 };
@@ -90,6 +94,8 @@ static const char *refusal(const struct driver *driver, const struct suite *suit
     const char *lacks = driver->supports(suite);
     if (!lacks && run.kind == SCENARIO_STALL)
         lacks = stall_lacks();
+    if (!lacks && run.names > 1 && !driver->name_add)
+        lacks = "this driver serves one name";
     if (!lacks && suite->resume && !driver->resume)
         lacks = "this driver resumes no sessions";
     if (!lacks)
@@ -120,6 +126,12 @@ static void measure_churn(void)
     churn();
 }
 
+static void measure_contexts(void)
+{
+    threads_open();
+    many_contexts();
+}
+
 int memtest_main(int argc, char **argv, const struct driver *driver)
 {
     run.driver = driver;
@@ -139,8 +151,8 @@ int memtest_main(int argc, char **argv, const struct driver *driver)
         wires_open(run.sessions);
     static void (*const scenarios[])(void) = {
         [SCENARIO_MEMORY] = measure_memory,     [SCENARIO_STALL] = measure_stall,
-        [SCENARIO_CHURN] = measure_churn,       [SCENARIO_HANDSHAKE] = time_handshakes,
-        [SCENARIO_THROUGHPUT] = time_transfers,
+        [SCENARIO_CHURN] = measure_churn,       [SCENARIO_CONTEXTS] = measure_contexts,
+        [SCENARIO_HANDSHAKE] = time_handshakes, [SCENARIO_THROUGHPUT] = time_transfers,
     };
     scenarios[run.kind]();
     return 0;

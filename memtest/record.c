@@ -49,10 +49,13 @@ static void settings(void)
     if (run.kind == SCENARIO_STALL) {
         printf("\"point\":");
         json_string(run.point);
-    } else {
+    }
+    if (run.kind == SCENARIO_CHURN) {
         printf("\"pattern\":\"%s\",\"waves\":\"%zu\"", churn_patterns[run.pattern], run.waves);
         printf(",\"trim\":\"%s\",\"seed\":\"%zu\"", run.trim ? "on" : "off", run.seed);
     }
+    if (run.kind == SCENARIO_CONTEXTS)
+        printf("\"cas\":\"%zu\",\"names\":\"%zu\",\"sharing\":\"%s\"", run.cas, run.names, run.sharing);
     printf("}");
 }
 
@@ -86,7 +89,7 @@ void record_run(void)
     printf("]");
     if (run_is_timed())
         timing_declare();
-    if (run.kind == SCENARIO_STALL || run.kind == SCENARIO_CHURN)
+    if (!run_is_timed() && run.kind != SCENARIO_MEMORY)
         settings();
     json_line_end();
 }

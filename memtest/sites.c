@@ -91,7 +91,13 @@ void sites_stacks(void)
 
 static void live(const struct heapmeter_site *site)
 {
-    printf("{\"role\":\"%s\",\"since\":", site->role == HEAP_CLIENT ? "client" : "server");
+    static const char *const owners[] = {
+        [HEAP_CLIENT] = "client",
+        [HEAP_SERVER] = "server",
+        [HEAP_CLIENT_CONTEXT] = "client_context",
+        [HEAP_SERVER_CONTEXT] = "server_context",
+    };
+    printf("{\"role\":\"%s\",\"since\":", owners[site->role]);
     printf("\"%s\",\"stack\":%" PRIu32, heapmeter.page()->phases[site->phase], numbers[site->stack] - 1);
     printf(",\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", site->blocks, site->bytes);
 }

@@ -17,7 +17,7 @@
 
 /* One end of a pair's wire. Kept in a memfd too, like all that grows with N: the harness adds nothing to a session. */
 struct end {
-    void *session;
+    void *session, *context;
     uint32_t read_at, taken; /* where the next unread write starts in the peer's ring; bytes of it already given */
     uint32_t write_at;
 };
@@ -88,6 +88,21 @@ void wire_session_set(struct wire *end, void *session)
 void *wire_session(struct wire *end)
 {
     return load(index_of(end))->session;
+}
+
+void wire_context_set(struct wire *end, void *context)
+{
+    load(index_of(end))->context = context;
+}
+
+void *wire_context(struct wire *end)
+{
+    return load(index_of(end))->context;
+}
+
+size_t wire_pair(struct wire *end)
+{
+    return index_of(end) / 2;
 }
 
 static size_t slot(size_t size)

@@ -106,7 +106,7 @@ static void *be_worker(void *opaque)
     pin(worker->index);
     timing_open(worker);
     wire_mapped_open(worker->ends, scenario->room);
-    worker->client_context = frames[ROLE_CLIENT].context_new(&run.suite);
+    worker->client_context = frames[ROLE_CLIENT].context_new(&run.suite, 0);
     worker->now = clock_ns;
     scenario->open(worker);
     warm_up(worker);
@@ -157,7 +157,7 @@ void work(const struct timed *one)
 {
     scenario = one;
     wires_mapped = true; /* before there are threads */
-    server_context = frames[ROLE_SERVER].context_new(&run.suite);
+    server_context = frames[ROLE_SERVER].context_new(&run.suite, 0);
     start_all();
     must_have_resumed();
     for (size_t i = 0; i < run.threads; i++)

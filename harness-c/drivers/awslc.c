@@ -26,12 +26,18 @@ static void *context_new(enum role role, const struct suite *suite)
     return boringssl_context_new(role, suite, configure);
 }
 
+static void name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    openssl_name_put(context, server_name, context_new(ROLE_SERVER, suite));
+}
+
 const struct driver driver = {
     .name = "awslc",
     .version = version,
     .supports = supports,
     .context_new = context_new,
     .session_new = boringssl_session_new,
+    .name_add = name_add,
     .resume = boringssl_resume,
     .handshake = boringssl_handshake,
     .write = openssl_write,

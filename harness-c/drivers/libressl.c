@@ -24,6 +24,11 @@ static void *context_new(enum role role, const struct suite *suite)
     return openssl_context_new(role, suite, configure);
 }
 
+static void name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    openssl_name_put(context, server_name, context_new(ROLE_SERVER, suite));
+}
+
 /* The method becomes that of the session's protocol, whose state begins anew. */
 static void resume(void *ssl, void *from)
 {
@@ -37,6 +42,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = openssl_session_new,
+    .name_add = name_add,
     .resume = resume,
     .handshake = openssl_handshake,
     .write = openssl_write,

@@ -17,6 +17,11 @@ static void *context_new(enum role role, const struct suite *suite)
     return openssl_context_new(role, suite, openssl_ciphersuites);
 }
 
+static void name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    openssl_name_put(context, server_name, context_new(ROLE_SERVER, suite));
+}
+
 static void release(void *ssl)
 {
     SSL_free_buffers(ssl);
@@ -28,6 +33,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = openssl_session_new,
+    .name_add = name_add,
     .resume = openssl_resume,
     .handshake = openssl_handshake,
     .write = openssl_write,

@@ -30,11 +30,17 @@ static void *context_new(enum role role, const struct suite *suite)
     return openssl_context_new(role, suite, openssl_ciphersuites);
 }
 
+static void name_add(void *context, const char *server_name, const struct suite *suite)
+{
+    openssl_name_put(context, server_name, context_new(ROLE_SERVER, suite));
+}
+
 static void *session_new(void *context, struct wire *wire)
 {
     struct session *session = malloc(sizeof *session);
     openssl_check(session, "malloc");
-    *session = (struct session){openssl_session_over(context, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem())), wire};
+    *session = (struct session){
+        openssl_session_over(context, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()), wire_server_name(wire)), wire};
     return session;
 }
 
@@ -104,6 +110,7 @@ const struct driver driver = {
     .supports = supports,
     .context_new = context_new,
     .session_new = session_new,
+    .name_add = name_add,
     .resume = resume,
     .handshake = handshake,
     .write = write,

@@ -72,13 +72,31 @@ struct openssl_context *openssl_context_new(enum role role, const struct suite *
     pthread_once(&wire_method_once, wire_method_new);
     credentials_load(ctx, role, suite);
     resumption_set(ctx, role, suite);
-    *context = (struct openssl_context){ctx, role, !strcmp(suite->options, "low-memory")};
+    *context = (struct openssl_context){ctx, role, !strcmp(suite->options, "low-memory"), NULL};
     if (context->low_memory)
         SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS); /* BoringSSL and AWS-LC release them always */
     return context;
 }
 
-SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *out)
+static int name_choose(SSL *ssl, int *alert, void *unused)
+{
+    const char *asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+    const struct openssl_context *named = asked ? name_get(asked) : NULL;
+    (void)alert, (void)unused;
+    if (named)
+        openssl_check(SSL_set_SSL_CTX(ssl, named->ctx), "SSL_set_SSL_CTX");
+    return SSL_TLSEXT_ERR_OK;
+}
+
+void openssl_name_put(struct openssl_context *context, const char *server_name, struct openssl_context *named)
+{
+    SSL_CTX_set_tlsext_servername_callback(context->ctx, name_choose);
+    name_put(server_name, named);
+    named->named = context->named;
+    context->named = named;
+}
+
+SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *out, const char *server_name)
 {
     SSL *ssl = SSL_new(context->ctx);
     openssl_check(ssl && in && out, "SSL_new");
@@ -88,7 +106,7 @@ SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *o
         return ssl;
     }
     SSL_set_connect_state(ssl);
-    openssl_check(SSL_set_tlsext_host_name(ssl, SERVER_NAME) && SSL_set1_host(ssl, SERVER_NAME), "host name");
+    openssl_check(SSL_set_tlsext_host_name(ssl, server_name) && SSL_set1_host(ssl, server_name), "host name");
     return ssl;
 }
 
@@ -98,7 +116,7 @@ void *openssl_session_new(void *context, struct wire *wire)
     openssl_check(bio, "BIO_new");
     BIO_set_data(bio, wire);
     BIO_set_init(bio, 1);
-    return openssl_session_over(context, bio, bio);
+    return openssl_session_over(context, bio, bio, wire_server_name(wire));
 }
 
 void openssl_resume(void *ssl, void *from)
@@ -167,8 +185,11 @@ void openssl_session_free(void *ssl)
     SSL_free(ssl);
 }
 
-void openssl_context_free(void *context)
+void openssl_context_free(void *opaque)
 {
-    SSL_CTX_free(((struct openssl_context *)context)->ctx);
-    free(context);
+    for (struct openssl_context *context = opaque, *next; context; context = next) {
+        next = context->named;
+        SSL_CTX_free(context->ctx);
+        free(context);
+    }
 }

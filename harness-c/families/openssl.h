@@ -14,6 +14,7 @@ struct openssl_context {
     SSL_CTX *ctx;
     enum role role;
     bool low_memory;
+    struct openssl_context *named; /* of a server with several names: a list */
 };
 
 /* Offers just what the suite asks; NULL, or what this build of the library does not have. */
@@ -34,10 +35,13 @@ const char *openssl_supports(const struct suite *suite, openssl_configure *confi
 
 struct openssl_context *openssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure);
 
+/* An SSL_CTX for each name, which the servername callback chooses: as nginx and HAProxy have it. */
+void openssl_name_put(struct openssl_context *context, const char *server_name, struct openssl_context *named);
+
 /* A session over the wire. */
 void *openssl_session_new(void *context, struct wire *wire);
-/* The same over BIOs of the caller's, which it takes. */
-SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *out);
+/* The same over BIOs of the caller's, which it takes, for a server of this name. */
+SSL *openssl_session_over(const struct openssl_context *context, BIO *in, BIO *out, const char *server_name);
 
 /* The rest of struct driver as it stands; sessions are SSLs. */
 void openssl_resume(void *ssl, void *from);

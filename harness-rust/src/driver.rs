@@ -142,6 +142,7 @@ impl<D: Driver> Adapter<D> {
         supports: Self::supports,
         context_new: Self::context_new,
         session_new: Self::session_new,
+        name_add: if D::NAMES { Some(Self::name_add) } else { None },
         resume: if D::RESUMES { Some(Self::resume) } else { None },
         handshake: Self::handshake,
         write: Self::write,
@@ -183,6 +184,17 @@ impl<D: Driver> Adapter<D> {
         }
         // SAFETY: as above.
         by_kind!(unsafe { kind_of(context) }, new)
+    }
+
+    unsafe extern "C" fn name_add(context: *mut c_void, name: Text, suite: &Suite) {
+        macro_rules! add {
+            ($name:ident) => {
+                // SAFETY: of context_new, which has no session yet; its kind is its type's.
+                D::$name::name_add(unsafe { value_of::<Context<D::$name>>(context) }, &name, suite)
+            };
+        }
+        // SAFETY: as above.
+        or_fail(by_kind!(unsafe { kind_of(context) }, add));
     }
 
     unsafe extern "C" fn resume(session: *mut c_void, from: *mut c_void) {

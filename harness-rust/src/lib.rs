@@ -33,6 +33,7 @@ pub struct Suite {
 /// Of a suite's tickets: whatever the library does unless it is told otherwise.
 pub const TICKETS_LIBRARY: c_int = -1;
 
+/// [`Wire::server_name`], but where a server has several.
 pub const SERVER_NAME: &str = "localhost";
 
 /// What one session agreed on.
@@ -76,6 +77,8 @@ pub trait Driver {
     const VERSION: &'static CStr;
     /// The library can give back what an idle session may.
     const RELEASES: bool = false;
+    /// A server can have certificates of several names.
+    const NAMES: bool = false;
     /// Its clients can resume what an earlier session got.
     const RESUMES: bool = false;
     /// The jemalloc that the stack brings along: the core reads its statistics, and trims it.
@@ -102,6 +105,12 @@ pub trait Session: Sized + Send {
 
     fn context_new(suite: &Suite) -> Result<Self::Context, String>;
     fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String>;
+
+    /// Of a server, before its first session: it serves this name too, with `chain.pem` and `key.pem` of the suite's
+    /// `certs`. Called only of a stack that has [`Driver::NAMES`].
+    fn name_add(_context: &mut Self::Context, _name: &str, _suite: &Suite) -> Result<(), String> {
+        Err("serves one name".into())
+    }
 
     /// Of a client, before its first step: it offers what the complete session `from` of the same context got. Called
     /// only of a stack that [`Driver::RESUMES`]; where the library keeps that in the context, nothing is left to do.

@@ -1,6 +1,6 @@
 //! The core in Rust's terms, by hand: `driver::run` compares where all fields are before it relies on them.
 
-use crate::{Mallctl, Negotiated, Suite, Wire};
+use crate::{Mallctl, Negotiated, Suite, Text, Wire};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
@@ -12,6 +12,7 @@ pub struct CDriver {
     pub supports: unsafe extern "C" fn(&Suite) -> *const c_char,
     pub context_new: unsafe extern "C" fn(c_int, &Suite) -> *mut c_void,
     pub session_new: unsafe extern "C" fn(*mut c_void, Wire) -> *mut c_void,
+    pub name_add: Option<unsafe extern "C" fn(*mut c_void, Text, &Suite)>,
     pub resume: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     pub handshake: unsafe extern "C" fn(*mut c_void) -> bool,
     pub write: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> usize,
@@ -39,7 +40,7 @@ macro_rules! layout {
 
 layout! {
     CDriver as "driver" {
-        name, version, supports, context_new, session_new, resume, handshake, write, read, negotiated, release,
+        name, version, supports, context_new, session_new, name_add, resume, handshake, write, read, negotiated, release,
         session_free, context_free, sealer_new, seal, sealer_free, mallctl
     }
     Suite as "suite" { protocol, cipher, group, certs, auth, tickets, store, resume, options }
@@ -58,6 +59,7 @@ extern "C" {
     pub static memtest_layout: Place;
     pub fn wire_write(wire: *mut c_void, bytes: *const c_void, size: usize) -> usize;
     pub fn wire_read(wire: *mut c_void, bytes: *mut c_void, size: usize) -> usize;
+    pub fn wire_server_name(wire: *mut c_void) -> *const c_char;
     pub fn die(format: *const c_char, ...) -> !;
     pub fn memtest_main(argc: c_int, argv: *mut *mut c_char, driver: *const CDriver) -> c_int;
 }

@@ -1,7 +1,7 @@
 //! What the core gives a stack: strings, and ends of wires.
 
 use super::fail;
-use crate::mirrors::{wire_read, wire_write};
+use crate::mirrors::{wire_read, wire_server_name, wire_write};
 use std::ffi::{c_char, c_void, CStr};
 use std::ops::Deref;
 
@@ -38,6 +38,12 @@ impl Wire {
     pub fn write(self, bytes: &[u8]) -> usize {
         // SAFETY: the wire is the core's, which outlives all sessions; the bytes are read only.
         unsafe { wire_write(self.0, bytes.as_ptr().cast(), bytes.len()) }
+    }
+
+    /// The name that a client at this end asks its server for, and verifies; until the next call.
+    pub fn server_name(self) -> Text {
+        // SAFETY: as of write.
+        Text(unsafe { wire_server_name(self.0) })
     }
 
     /// Gives up to `bytes.len()` bytes of what arrived, as a stream; 0 when nothing is there (would block).

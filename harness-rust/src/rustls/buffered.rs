@@ -1,44 +1,52 @@
 //! rustls before 0.24: a connection has its buffers inside. What one version says and another does not is in [`Told`].
 
-use crate::{configs, files::failed, names, Told};
-use memtest_driver::{Negotiated, Session, Suite, Wire, SERVER_NAME};
+use crate::{configs, files::failed, names, served::Served, Told};
+use memtest_driver::{Negotiated, Session, Suite, Wire};
 use rustls::{client, server, ClientConfig, ClientConnection, CommonState, ConnectionCommon, NamedGroup};
-use rustls::{ServerConfig, ServerConnection, SideData};
-use rustls_pki_types::ServerName;
+use rustls::{ServerConnection, SideData};
 use std::io::{ErrorKind::WouldBlock, Read, Write};
 use std::{ops::DerefMut, sync::Arc};
 
 /// What a client and a server do not share.
 pub trait End: Sized + Send + DerefMut<Target = ConnectionCommon<Self::Data>> {
     type Data: SideData;
-    type Config: Send + Sync;
-    fn config(suite: &Suite) -> Result<Self::Config, String>;
-    fn connection(config: Arc<Self::Config>) -> Result<Self, rustls::Error>;
+    type Context: Send + Sync;
+    fn context(suite: &Suite) -> Result<Self::Context, String>;
+    fn name_add(context: &mut Self::Context, name: &str, suite: &Suite) -> Result<(), String>;
+    fn connection(context: &Self::Context, wire: Wire) -> Result<Self, rustls::Error>;
 }
 
 impl End for ClientConnection {
     type Data = client::ClientConnectionData;
-    type Config = ClientConfig;
+    type Context = Arc<ClientConfig>;
 
-    fn config(suite: &Suite) -> Result<ClientConfig, String> {
-        configs::client(suite)
+    fn context(suite: &Suite) -> Result<Self::Context, String> {
+        configs::client(suite).map(Arc::new)
     }
 
-    fn connection(config: Arc<ClientConfig>) -> Result<Self, rustls::Error> {
-        Self::new(config, ServerName::try_from(SERVER_NAME).expect("a DNS name"))
+    fn name_add(_: &mut Self::Context, _: &str, _: &Suite) -> Result<(), String> {
+        Err("a client has no names".into())
+    }
+
+    fn connection(config: &Self::Context, wire: Wire) -> Result<Self, rustls::Error> {
+        Self::new(config.clone(), names::server(wire))
     }
 }
 
 impl End for ServerConnection {
     type Data = server::ServerConnectionData;
-    type Config = ServerConfig;
+    type Context = Served;
 
-    fn config(suite: &Suite) -> Result<ServerConfig, String> {
-        configs::server(suite)
+    fn context(suite: &Suite) -> Result<Served, String> {
+        Served::new(suite)
     }
 
-    fn connection(config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
-        Self::new(config)
+    fn name_add(context: &mut Served, name: &str, suite: &Suite) -> Result<(), String> {
+        context.name_add(name, suite)
+    }
+
+    fn connection(context: &Served, _: Wire) -> Result<Self, rustls::Error> {
+        Self::new(context.config())
     }
 }
 
@@ -48,14 +56,18 @@ pub struct Tls<E> {
 }
 
 impl<E: End> Session for Tls<E> {
-    type Context = Arc<E::Config>;
+    type Context = E::Context;
 
     fn context_new(suite: &Suite) -> Result<Self::Context, String> {
-        E::config(suite).map(Arc::new)
+        E::context(suite)
     }
 
-    fn session_new(config: &Self::Context, wire: Wire) -> Result<Self, String> {
-        let connection = E::connection(config.clone()).map_err(failed("session"))?;
+    fn name_add(context: &mut Self::Context, name: &str, suite: &Suite) -> Result<(), String> {
+        E::name_add(context, name, suite)
+    }
+
+    fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String> {
+        let connection = E::connection(context, wire).map_err(failed("session"))?;
         Ok(Self { wire, connection: Told::from(connection) })
     }
 

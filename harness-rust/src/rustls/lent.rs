@@ -1,7 +1,8 @@
 //! A session whose connection is lent its buffers, call by call: any of rustls 0.24, and of 0.23 an unbuffered one.
 
-use crate::caller_buffers::Buffers;
+use crate::{caller_buffers::Buffers, names};
 use memtest_driver::{Negotiated, Session, Suite, Wire};
+use rustls_pki_types::ServerName;
 
 /// The limit of rustls' own buffer, before 0.24.
 const WRITE_BYTES: usize = 64 * 1024;
@@ -13,7 +14,8 @@ pub trait Lent: Sized + Send {
     fn context_new(suite: &Suite) -> Result<Self::Context, String>;
 
     /// A client may put its hello into `output` already, or do so when it first processes.
-    fn connection_new(context: &Self::Context, output: &mut Vec<u8>) -> Result<Self, String>;
+    fn connection_new(context: &Self::Context, name: ServerName<'static>, output: &mut Vec<u8>)
+        -> Result<Self, String>;
 
     /// Whether buffers without a byte in them are dropped after each call.
     fn saves(&self) -> bool;
@@ -43,7 +45,7 @@ impl<L: Lent> Session for Tls<L> {
 
     fn session_new(context: &Self::Context, wire: Wire) -> Result<Self, String> {
         let mut buffers = Buffers::default();
-        let connection = L::connection_new(context, &mut buffers.output)?;
+        let connection = L::connection_new(context, names::server(wire), &mut buffers.output)?;
         Ok(Self { wire, connection, buffers })
     }
 

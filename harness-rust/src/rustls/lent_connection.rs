@@ -5,16 +5,18 @@ use crate::files::failed;
 use crate::lent::Lent;
 use crate::lent_configs;
 use crate::names::{cipher, group, protocol};
-use memtest_driver::{Negotiated, Suite, SERVER_NAME};
+use memtest_driver::{Negotiated, Suite};
 use rustls::{ClientConfig, ClientSide, Connection, Error, HandshakeKind, ServerConfig, ServerSide, SideData, Tcp};
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
+
+type Made<S> = Result<Connection<S, Tcp>, Error>;
 
 /// What a client and a server do not share.
 pub trait End: SideData {
     type Config: Send + Sync;
     fn config(suite: &Suite) -> Result<Self::Config, String>;
-    fn connection(config: &Arc<Self::Config>, output: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error>;
+    fn connection(config: &Arc<Self::Config>, name: ServerName<'static>, output: &mut Vec<u8>) -> Made<Self>;
 }
 
 impl End for ClientSide {
@@ -24,8 +26,8 @@ impl End for ClientSide {
         lent_configs::client(suite)
     }
 
-    fn connection(config: &Arc<ClientConfig>, output: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error> {
-        config.connect(ServerName::try_from(SERVER_NAME).expect("a DNS name")).build(output)
+    fn connection(config: &Arc<ClientConfig>, name: ServerName<'static>, output: &mut Vec<u8>) -> Made<Self> {
+        config.connect(name).build(output)
     }
 }
 
@@ -36,7 +38,7 @@ impl End for ServerSide {
         lent_configs::server(suite)
     }
 
-    fn connection(config: &Arc<ServerConfig>, _: &mut Vec<u8>) -> Result<Connection<Self, Tcp>, Error> {
+    fn connection(config: &Arc<ServerConfig>, _: ServerName<'static>, _: &mut Vec<u8>) -> Made<Self> {
         Connection::<Self, Tcp>::new(config.clone())
     }
 }
@@ -56,8 +58,12 @@ where
         Ok((Arc::new(S::config(suite)?), &*suite.options == "low-memory"))
     }
 
-    fn connection_new((config, saves): &Self::Context, output: &mut Vec<u8>) -> Result<Self, String> {
-        let connection = S::connection(config, output).map_err(failed("session"))?;
+    fn connection_new(
+        (config, saves): &Self::Context,
+        name: ServerName<'static>,
+        output: &mut Vec<u8>,
+    ) -> Result<Self, String> {
+        let connection = S::connection(config, name, output).map_err(failed("session"))?;
         Ok(Self { connection, saves: *saves })
     }
 

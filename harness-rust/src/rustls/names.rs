@@ -1,6 +1,8 @@
 //! The names that suites.toml speaks are OpenSSL's.
 
 use crate::{CipherSuite, NamedGroup, ProtocolVersion};
+use memtest_driver::{Wire, SERVER_NAME};
+use rustls_pki_types::ServerName;
 use std::ffi::CStr;
 
 pub fn protocol(it: ProtocolVersion) -> &'static CStr {
@@ -55,6 +57,15 @@ impl Aead {
             _ => Self::Aes256Gcm,
         }
     }
+}
+
+/// What a client asks for: a constant takes no memory in a session.
+pub fn server(wire: Wire) -> ServerName<'static> {
+    let name = match &*wire.server_name() {
+        SERVER_NAME => SERVER_NAME.try_into(),
+        other => other.to_owned().try_into(),
+    };
+    name.expect("a DNS name")
 }
 
 /// Names are compared without regard to case.

@@ -1,6 +1,6 @@
 //! rustls as the core knows it, of whatever generation: a suite that it cannot do is refused here.
 
-use crate::{offer, sealer, Client, LowMemoryClient, LowMemoryServer, Server, RELEASES, SAVES};
+use crate::{offer, sealer, Client, LowMemoryClient, LowMemoryServer, Server, NAMES, RELEASES, SAVES};
 #[cfg(feature = "jemalloc-rust")]
 use memtest_driver::Jemalloc;
 use memtest_driver::{Driver, Suite};
@@ -34,6 +34,7 @@ impl Driver for Rustls {
         Ok(reported) => reported,
         Err(_) => panic!("a version with a zero in it"),
     };
+    const NAMES: bool = NAMES;
     const RELEASES: bool = RELEASES;
     /// What a client got is kept by its context, and offered unasked: [`crate::resumption`].
     const RESUMES: bool = true;

@@ -5,7 +5,7 @@ use crate::caller_buffers::Buffers;
 use crate::files::failed;
 use crate::lent::Lent;
 use crate::{configs, is_resumed, negotiated_group, TlsInputBuffer};
-use memtest_driver::{Negotiated, Suite, SERVER_NAME};
+use memtest_driver::{Negotiated, Suite};
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
@@ -20,7 +20,7 @@ pub trait End: Sized + Send + DerefMut<Target = UnbufferedConnectionCommon<Self:
     type Data;
     type Config: Send + Sync;
     fn config(suite: &Suite) -> Result<Self::Config, String>;
-    fn connection(config: Arc<Self::Config>) -> Result<Self, Error>;
+    fn connection(config: Arc<Self::Config>, name: ServerName<'static>) -> Result<Self, Error>;
     fn status<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
 }
 
@@ -32,8 +32,8 @@ impl End for UnbufferedClientConnection {
         configs::client(suite)
     }
 
-    fn connection(config: Arc<ClientConfig>) -> Result<Self, Error> {
-        Self::new(config, ServerName::try_from(SERVER_NAME).expect("a DNS name"))
+    fn connection(config: Arc<ClientConfig>, name: ServerName<'static>) -> Result<Self, Error> {
+        Self::new(config, name)
     }
 
     fn status<'c, 'i>(&'c mut self, input: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
@@ -49,7 +49,7 @@ impl End for UnbufferedServerConnection {
         configs::server(suite)
     }
 
-    fn connection(config: Arc<ServerConfig>) -> Result<Self, Error> {
+    fn connection(config: Arc<ServerConfig>, _: ServerName<'static>) -> Result<Self, Error> {
         Self::new(config)
     }
 
@@ -65,8 +65,8 @@ impl<E: End> Lent for E {
         E::config(suite).map(Arc::new)
     }
 
-    fn connection_new(config: &Self::Context, _: &mut Vec<u8>) -> Result<Self, String> {
-        E::connection(config.clone()).map_err(failed("session"))
+    fn connection_new(config: &Self::Context, name: ServerName<'static>, _: &mut Vec<u8>) -> Result<Self, String> {
+        E::connection(config.clone(), name).map_err(failed("session"))
     }
 
     fn saves(&self) -> bool {

@@ -7,6 +7,7 @@ mod full;
 mod names;
 mod resumption;
 mod sealer;
+mod served;
 mod stack;
 
 use buffered::{End, Tls};
@@ -31,6 +32,7 @@ type Server = Tls<ServerConnection>;
 type LowMemoryClient = Client; // never made: it is refused
 type LowMemoryServer = Server;
 
+const NAMES: bool = true;
 const RELEASES: bool = false;
 const SAVES: bool = false;
 

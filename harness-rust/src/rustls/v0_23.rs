@@ -10,6 +10,7 @@ mod names;
 mod resumption;
 #[cfg_attr(feature = "graviola", path = "sealer_graviola.rs")]
 mod sealer;
+mod served;
 mod stack;
 mod unbuffered;
 mod vec_input;
@@ -41,6 +42,7 @@ type Server = Tls<ServerConnection>;
 type LowMemoryClient = lent::Tls<UnbufferedClientConnection>;
 type LowMemoryServer = lent::Tls<UnbufferedServerConnection>;
 
+const NAMES: bool = true;
 const RELEASES: bool = false;
 const SAVES: bool = true;
 

@@ -32,6 +32,7 @@ type Server = Tls<Lending<ServerSide>>;
 type LowMemoryClient = Client;
 type LowMemoryServer = Server;
 
+const NAMES: bool = false;
 /// A buffer with nothing in it may be dropped.
 const RELEASES: bool = true;
 const SAVES: bool = true;

@@ -40,7 +40,10 @@ struct End<L> {
 impl<L: Lent> End<L> {
     fn new(context: &L::Context) -> Self {
         let mut buffers = Buffers::default();
-        Self { connection: L::connection_new(context, &mut buffers.output).unwrap(), buffers }
+        Self {
+            connection: L::connection_new(context, "localhost".try_into().unwrap(), &mut buffers.output).unwrap(),
+            buffers,
+        }
     }
 
     fn process(&mut self) {
