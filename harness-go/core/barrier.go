@@ -79,8 +79,16 @@ func terms() [15]string {
 		"store=" + store,
 		"options=" + suite.Options,
 		"data=" + data,
-		"scenario=memory",
+		scenarioTerm(),
 	}
+}
+
+// scenarioTerm is with the keys of churn that both must have alike.
+func scenarioTerm() string {
+	if run.scenario == churnScenario {
+		return fmt.Sprintf("scenario=churn pattern=%s waves=%d seed=%d", run.pattern, run.waves, run.seed)
+	}
+	return "scenario=" + run.scenario
 }
 
 // peerMustAgree is the first meeting. Under other arguments the two would part somewhere later, and neither could say why.
