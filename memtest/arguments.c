@@ -143,6 +143,13 @@ static bool auth_read(const struct key *key, const char *value)
            usage(key, value, "must be server, mutual or none");
 }
 
+static bool options_read(const struct key *key, const char *value)
+{
+    run.suite.options = value;
+    return !strcmp(value, "default") || !strcmp(value, "low-memory") || !strcmp(value, "drop-peer-chain") ||
+           usage(key, value, "must be default, low-memory or drop-peer-chain");
+}
+
 /* "both", or one of the roles: those of them that are meant. */
 static bool roles_read(const struct key *key, const char *value)
 {
@@ -184,7 +191,8 @@ static const struct key keys[] = {
     {"tickets", ALL, tickets_read, .result = &run.suite.tickets, .least = 0, .most = MOST},
     {"store", ALL, choice_read, .result = &run.suite.store, .no = "off", .yes = "on"},
     {"resume", ALL, choice_read, .result = &run.suite.resume, .no = "off", .yes = "on"},
-    {"options", ALL, word_read, .result = &run.suite.options, .no = "default", .yes = "low-memory"},
+    {"options", ALL, options_read, .result = NULL},
+    {"client_certs", ALL, choice_read, .result = &run.each_client, .no = "same", .yes = "each"},
     {"threads", ALL & ~CONTEXTS, count_read, .result = &run.threads, .least = 1, .most = MAX_THREADS},
     {"aslr", ALL, choice_read, .result = &run.aslr, .no = "off", .yes = "on"},
     {"thp", ALL, word_read, .result = &run.thp, .no = "off", .yes = "host"},

@@ -24,6 +24,7 @@ static const char *peer(void)
 
 _Noreturn static void peer_ended(void)
 {
+    refusals_end(); /* not what this process's library does not take */
     die("the %s's process has ended", peer());
 }
 
@@ -44,7 +45,7 @@ static void swap(const void *mine, void *theirs, size_t size)
 
 /* What both must have been started with, each as in argv: certificates may lie in a directory of each one's own. Other
  * languages have the same terms in the same order. */
-enum { TERMS = 15, TERM_BYTES = 128 };
+enum { TERMS = 16, TERM_BYTES = 128 };
 typedef char terms[TERMS][TERM_BYTES];
 
 /* With the keys of churn that both must have alike. */
@@ -77,6 +78,7 @@ static void terms_write(terms mine)
         snprintf(*term++, TERM_BYTES, "tickets=%d", suite->tickets);
     snprintf(*term++, TERM_BYTES, "store=%s", suite->store ? "on" : "off");
     snprintf(*term++, TERM_BYTES, "options=%s", suite->options);
+    snprintf(*term++, TERM_BYTES, "client_certs=%s", run.each_client ? "each" : "same");
     snprintf(*term++, TERM_BYTES, "data=%s", run.full_records ? "full" : "short");
     scenario_write(*term);
 }

@@ -74,6 +74,15 @@ static bool churn_consistent(void)
                     : NULL);
 }
 
+static bool clients_consistent(void)
+{
+    const bool mutual = !empty(run.suite.auth) && !strcmp(run.suite.auth, "mutual");
+    return said(!run.each_client              ? NULL
+                : run.kind != SCENARIO_MEMORY ? "client_certs=each is of the scenario memory"
+                : !mutual                     ? "client_certs=each needs auth=mutual: else clients have none"
+                                              : NULL);
+}
+
 /* Sessions of a timed run are one pair a thread, made again and again. */
 static void derive(void)
 {
@@ -87,7 +96,8 @@ static void derive(void)
 
 bool arguments_consistent(void)
 {
-    if (!complete() || !roles_consistent() || !resumption_consistent() || !churn_consistent() || !contexts_consistent())
+    if (!complete() || !roles_consistent() || !resumption_consistent() || !churn_consistent() ||
+        !contexts_consistent() || !clients_consistent())
         return false;
     derive();
     return true;

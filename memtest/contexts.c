@@ -2,6 +2,8 @@
  * does not look like a session's. */
 #include "core.h"
 
+#include <unistd.h>
+
 void unheard(const char *name)
 {
     (void)name;
@@ -35,14 +37,41 @@ void sessions_use(struct pairs pairs, void (*begin_phase)(const char *), void (*
     end_phase();
 }
 
-/* One pair of each thread, used and freed. */
-static void warm_up(void *contexts[2], struct negotiated result[2])
+/* Of kinds that not every stack takes: what a driver says of them is then a refusal. */
+static bool certs_may_be_refused(void)
 {
-    const size_t count = run.threads < run.sessions / 2 ? run.threads : run.sessions / 2;
-    const struct pairs first = pairs_held(0, count);
+    char path[PATH_BYTES];
+    return access(suite_path(path, &run.suite, "may-be-refused"), F_OK) == 0;
+}
+
+static void contexts_new(void *contexts[2])
+{
+    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
+        if (run.holds[role] && !(run.each_client && role == ROLE_CLIENT))
+            contexts[role] = frames[role].context_new(&run.suite, 0);
+    if (run.each_client)
+        clients_open();
+}
+
+/* One pair of each thread, used and freed; where each client has a context of its own, one of each context. */
+static size_t warm_up_count(void)
+{
+    const size_t all = run.sessions / 2;
+    return run.threads < all && !run.each_client ? run.threads : all;
+}
+
+void contexts_open(void *contexts[2], struct negotiated result[2])
+{
+    const struct pairs first = pairs_held(0, warm_up_count());
+    const bool refusable = certs_may_be_refused();
+    if (refusable)
+        refusals_begin("does not take the suite's certificates");
+    contexts_new(contexts);
     sessions_new(contexts, first);
     handshake(first, unheard, unseen);
     established(first);
+    if (refusable)
+        refusals_end();
     sessions_use(first, unheard, unseen);
     sessions_verify(first, result);
     sessions_release(first);
@@ -50,17 +79,10 @@ static void warm_up(void *contexts[2], struct negotiated result[2])
     wires_reset(first);
 }
 
-void contexts_open(void *contexts[2], struct negotiated result[2])
-{
-    for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        if (run.holds[role])
-            contexts[role] = frames[role].context_new(&run.suite, 0);
-    warm_up(contexts, result);
-}
-
 void contexts_free(void *contexts[2])
 {
     for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++)
-        if (run.holds[role])
+        if (run.holds[role] && !(run.each_client && role == ROLE_CLIENT))
             frames[role].context_free(contexts[role]);
+    clients_free();
 }

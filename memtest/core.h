@@ -31,6 +31,7 @@ struct run {
     struct suite suite;
     size_t sessions;
     size_t window;        /* pairs in the handshake at a time */
+    bool each_client;     /* client_certs=each: every client has a certificate of its own */
     bool full_records;    /* data=full: each end sends and receives a full record too, then waits in a read */
     const char *until;    /* the last phase, or NULL */
     const char *point;    /* of the scenario stall: where peers stop */
@@ -210,6 +211,13 @@ void contexts_free(void *contexts[2]);
 void sessions_use(struct pairs, void (*begin_phase)(const char *), void (*end_phase)(void));
 void unheard(const char *phase); /* of what is no phase */
 void unseen(void);
+
+/* clients.c: with client_certs=each, a context for each pair's client. */
+void clients_open(void);
+void *client_context(size_t pair);
+void clients_free(void);
+/* Of a server that has verified its client: dies where that is not the certificate of the suite's client_certs. */
+void client_verified(size_t pair, const struct negotiated *result);
 
 /* The scenarios. */
 void memory(void);

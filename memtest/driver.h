@@ -23,7 +23,8 @@ struct suite {
     int tickets; /* a server issues per connection, or TICKETS_LIBRARY; in TLS 1.2 there is one, or with 0 none */
     bool store;  /* a server keeps its sessions: what it issues are their ids, in TLS 1.3 by `tickets` */
     bool resume; /* clients offer what an earlier session got: ids with `store`, else tickets */
-    const char *options; /* "default", or "low-memory": what the library documents to hold less at rest */
+    const char *options; /* "default"; or what the library documents: "low-memory" to hold less at rest,
+                          * "drop-peer-chain" for a server not to keep its clients' certificates */
 };
 
 #define SERVER_NAME "localhost" /* wire_server_name(), but where a server has several */
@@ -35,6 +36,12 @@ struct negotiated {
     const char *group; /* NULL when the library cannot tell: the suite then offered exactly one */
     bool resumed;
     bool peer_verified; /* chain verified up to the root in the store and, on a client, the host name matched */
+    /* Of the peer's own certificate something that no other has (its encoding, signature or key), until the session's
+     * next call; NULL when the library keeps nothing of it. */
+    struct {
+        const void *bytes;
+        size_t size;
+    } peer;
 };
 
 struct wire; /* one end of a pair's in-memory connection; only its address means anything */

@@ -46,5 +46,6 @@ const struct memtest_place memtest_layout[] = {
     FIELD(negotiated, group),
     FIELD(negotiated, resumed),
     FIELD(negotiated, peer_verified),
+    FIELD(negotiated, peer),
     {NULL, 0},
 };

@@ -24,7 +24,8 @@ static struct pairs only(enum role role, struct pairs pairs)
 static void session_new(size_t pair, enum role role, void *contexts)
 {
     struct wire *end = wire_end(pair, role);
-    wire_session_set(end, frames[role].session_new(((void **)contexts)[role], end, pair));
+    void *context = role == ROLE_CLIENT && run.each_client ? client_context(pair) : ((void **)contexts)[role];
+    wire_session_set(end, frames[role].session_new(context, end, pair));
 }
 
 void sessions_new(void *contexts[2], struct pairs pairs)
@@ -49,8 +50,10 @@ void handshake(struct pairs pairs, void (*begin)(const char *phase), void (*end)
 {
     bool complete[2] = {false, false};
     for (int k = 1; !complete[ROLE_CLIENT] || !complete[ROLE_SERVER]; k++) {
-        if (k > MAX_STEPS)
+        if (k > MAX_STEPS) {
+            refusals_end();
             die("handshakes incomplete after %d steps", MAX_STEPS);
+        }
         for (enum role role = ROLE_CLIENT; role <= ROLE_SERVER; role++) {
             char phase[16];
             snprintf(phase, sizeof phase, "%s %d", role_name(role), k);
@@ -184,6 +187,8 @@ static void session_verify(size_t pair, enum role role, void *results)
     session_agrees(pair, role, session_of(pair, role), result);
     if (result->resumed)
         die("%s %zu resumed a session, the suite asks for a full handshake", role_name(role), pair);
+    if (role == ROLE_SERVER && result->peer_verified)
+        client_verified(pair, result);
 }
 
 void sessions_verify(struct pairs pairs, struct negotiated result[2])

@@ -147,6 +147,17 @@ static size_t read(void *opaque, void *bytes, size_t size)
     return given;
 }
 
+/* Of a certificate its validator keeps the key. */
+static void peer_told(br_x509_minimal_context *validator, struct negotiated *result)
+{
+    const br_x509_pkey *key = validator ? br_x509_minimal_vtable.get_pkey(&validator->vtable, NULL) : NULL;
+    if (!key)
+        return;
+    const bool rsa = key->key_type == BR_KEYTYPE_RSA;
+    result->peer.bytes = rsa ? key->key.rsa.n : key->key.ec.q;
+    result->peer.size = rsa ? key->key.rsa.nlen : key->key.ec.qlen;
+}
+
 /* The library has no word for a session that was resumed: without a curve there was no key exchange. The name is of the
  * server: what a client looks for, and what a server was asked for. */
 static void negotiated(void *opaque, struct negotiated *result)
@@ -159,6 +170,7 @@ static void negotiated(void *opaque, struct negotiated *result)
     int curve = br_ssl_engine_get_ecdhe_curve(session->engine);
     result->resumed = curve == 0;
     result->group = curve == 0 ? NULL : curve == BR_EC_curve25519 ? "X25519" : "another";
+    peer_told(session->validator, result);
     result->peer_verified = session->validator && br_x509_minimal_vtable.end_chain(&session->validator->vtable) == 0 &&
                             !strcmp(br_ssl_engine_get_server_name(session->engine), SERVER_NAME);
 }

@@ -30,6 +30,8 @@ static const char *supports(const struct suite *suite)
     gnutls_priority_deinit(priority);
     if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))
         lacks = "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
+    if (!strcmp(suite->options, "drop-peer-chain"))
+        lacks = "options=drop-peer-chain: has no option for it";
     if (!strcmp(suite->options, "low-memory"))
         lacks = "options=low-memory: it documents no way to save a session's memory";
     return lacks;
@@ -145,9 +147,12 @@ static void negotiated(void *session, struct negotiated *result)
     result->cipher = openssl_name(gnutls_ciphersuite_get(session));
     result->group = openssl_name(gnutls_group_get_name(gnutls_group_get(session)));
     result->resumed = gnutls_session_is_resumed(session);
+    unsigned count = 0;
+    const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &count);
+    result->peer.bytes = count ? chain->data : NULL;
+    result->peer.size = count ? chain->size : 0;
     /* All bits are set where GnuTLS was not asked to verify; the host name is one of what they stand for. */
-    result->peer_verified =
-        gnutls_certificate_get_peers(session, NULL) && gnutls_session_get_verify_cert_status(session) == 0;
+    result->peer_verified = chain && gnutls_session_get_verify_cert_status(session) == 0;
 }
 
 static void session_free(void *session)

@@ -132,6 +132,20 @@ static size_t read(void *ssl, void *bytes, size_t size)
     return given > 0 ? (size_t)given : !waits(ssl, given, "read");
 }
 
+/* The peer's certificate, or its digest where the library is built to keep no more. False where there was none. */
+static bool peer_told(mbedtls_ssl_context *ssl, struct negotiated *result)
+{
+#ifdef MBEDTLS_SSL_KEEP_PEER_CERTIFICATE
+    const mbedtls_x509_crt *peer = mbedtls_ssl_get_peer_cert(ssl);
+    result->peer.bytes = peer ? peer->raw.p : NULL;
+    result->peer.size = peer ? peer->raw.len : 0;
+#else
+    result->peer.bytes = PEER_DIGEST(ssl);
+    result->peer.size = result->peer.bytes ? PEER_DIGEST_SIZE(ssl) : 0;
+#endif
+    return result->peer.bytes != NULL;
+}
+
 /* The library has no word for the group that was agreed.
  * After TLS 1.3 it keeps what its handshake needed as long as the connection, and has no call that would free it. */
 static void negotiated(void *opaque, struct negotiated *result)
@@ -140,7 +154,7 @@ static void negotiated(void *opaque, struct negotiated *result)
     result->protocol = mbedtls_ssl_get_version(ssl);
     result->cipher = cipher_name(mbedtls_ssl_get_ciphersuite(ssl));
     result->resumed = !mbedtls_ssl_get_user_data_p(ssl);
-    result->peer_verified = mbedtls_ssl_get_peer_cert(ssl) && VERIFY_MODE(ssl) != MBEDTLS_SSL_VERIFY_NONE &&
+    result->peer_verified = peer_told(ssl, result) && VERIFY_MODE(ssl) != MBEDTLS_SSL_VERIFY_NONE &&
                             mbedtls_ssl_get_verify_result(ssl) == 0; /* 0 also of a chain that nobody looked at */
 }
 

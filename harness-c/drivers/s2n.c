@@ -29,6 +29,8 @@ static const char *supports(const struct suite *suite)
         lacks = "does TLSv1.2 and TLSv1.3 only";
     if (suite->store && !strcmp(suite->protocol, "TLSv1.3"))
         lacks = "keeps no sessions in TLSv1.3: it resumes by stateless tickets only";
+    if (!strcmp(suite->options, "drop-peer-chain"))
+        lacks = "options=drop-peer-chain: has no option for it";
     if (suite->tickets > UINT8_MAX)
         lacks = "issues 255 tickets at most";
     if ((suite->store || suite->tickets > 0) && !strcmp(suite->auth, "mutual"))
@@ -159,6 +161,12 @@ static void negotiated(void *session, struct negotiated *result)
     result->group = NULL; /* of a session resumed in TLS 1.2, which exchanges no keys */
     bool exchanged = !result->resumed || !strcmp(result->protocol, "TLSv1.3");
     check(!exchanged || s2n_connection_get_key_exchange_group(session, &result->group) == S2N_SUCCESS, "group");
+    uint8_t *chain; /* as it was received, of clients alone */
+    uint32_t size;
+    if (s2n_connection_get_client_cert_chain(session, &chain, &size) == S2N_SUCCESS) {
+        result->peer.bytes = chain;
+        result->peer.size = size;
+    }
     result->peer_verified = peer_is_verified(session);
 }
 

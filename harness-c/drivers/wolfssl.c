@@ -36,6 +36,8 @@ static const char *supports(const struct suite *suite)
         return tickets_lacking(suite);
     if (!strcmp(suite->options, "low-memory"))
         return "saves memory by how it is built, not by a setting at run time";
+    if (!strcmp(suite->options, "drop-peer-chain"))
+        return "keeps its peers' certificates or not by how it is built, not by a setting at run time";
     WOLFSSL_CTX *ctx = wolfSSL_CTX_new(method(ROLE_CLIENT, suite));
     check(ctx ? WOLFSSL_SUCCESS : 0, "wolfSSL_CTX_new");
     const char *reason = configure(ctx, suite);
@@ -129,6 +131,12 @@ static void negotiated(void *opaque, struct negotiated *result)
     result->resumed = wolfSSL_session_reused(ssl);
     bool requires = wolfSSL_is_server(ssl) ? ssl->options.failNoCert : ssl->buffers.domainName.buffer != NULL;
     bool verifies = ssl->options.verifyPeer && !ssl->options.verifyNone;
+#ifdef KEEP_PEER_CERT
+    if (ssl->peerCert.derCert) {
+        result->peer.bytes = ssl->peerCert.derCert->buffer;
+        result->peer.size = ssl->peerCert.derCert->length;
+    }
+#endif
     result->peer_verified = verifies && requires && wolfSSL_is_init_finished(ssl) && !result->resumed;
 }
 

@@ -6,7 +6,7 @@
 
 #include <bearssl.h>
 
-enum { CHAIN_ROOM = 4 };
+enum { CHAIN_ROOM = 8 };
 
 /* A client holds the root only; a server the leaf, its key and the intermediate; with mutual authentication each has
  * both. BearSSL refers to what is here. */

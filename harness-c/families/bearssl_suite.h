@@ -38,6 +38,8 @@ static const char *lacks(const struct suite *suite)
 {
     if (strcmp(suite->protocol, "TLSv1.2") != 0)
         return "does TLSv1.2 only";
+    if (!strcmp(suite->options, "drop-peer-chain"))
+        return "keeps no certificates of its peers";
     if (suite->tickets > 0 && !suite->store)
         return "has no tickets";
     if (!cipher_named(suite->cipher))

@@ -71,8 +71,7 @@ static void pool_new(void)
 }
 
 /* The documented ways to save memory: sessions share equal certificates of their peers, and free with the handshake
- * what only configured it. A third, to keep no more than a hash of client certificates, would leave no peer to tell of.
- */
+ * what only configured it. A third, to keep no more than a hash of client certificates, is options=drop-peer-chain. */
 static inline void *boringssl_context_new(enum role role, const struct suite *suite, openssl_configure *configure)
 {
     struct openssl_context *context = openssl_context_new(role, suite, configure);

@@ -77,6 +77,8 @@ const char *lacks(const struct suite *suite)
         return "issues 65535 tickets at most";
     if (!strcmp(suite->options, "low-memory"))
         return "saves memory by how it is built, not by a setting at run time";
+    if (!strcmp(suite->options, "drop-peer-chain"))
+        return "keeps its peers' certificates or not by how it is built, not by a setting at run time";
     if (!cipher_named(suite->cipher))
         return "does not have this cipher";
     return strcmp(suite->group, "X25519") ? "does not have this group" : NULL;

@@ -13,6 +13,8 @@ typedef uint16_t group; /* IANA's number */
 /* No call tells them. */
 #define VERIFY_MODE(ssl) ((ssl)->MBEDTLS_PRIVATE(conf)->MBEDTLS_PRIVATE(authmode))
 #define STATE(ssl) ((ssl)->MBEDTLS_PRIVATE(state))
+#define PEER_DIGEST(ssl) ((ssl)->MBEDTLS_PRIVATE(session)->MBEDTLS_PRIVATE(peer_cert_digest))
+#define PEER_DIGEST_SIZE(ssl) ((ssl)->MBEDTLS_PRIVATE(session)->MBEDTLS_PRIVATE(peer_cert_digest_len))
 #define CACHE_ID unsigned char const *id, size_t id_size,
 #define CACHE_ID_GIVEN id, id_size,
 #define RSA_MODE(mode)
@@ -22,6 +24,8 @@ typedef mbedtls_ecp_group_id group;
 #define GROUP_P256 MBEDTLS_ECP_DP_SECP256R1
 #define VERIFY_MODE(ssl) ((ssl)->conf->authmode)
 #define STATE(ssl) ((ssl)->state)
+#define PEER_DIGEST(ssl) ((ssl)->session->peer_cert_digest)
+#define PEER_DIGEST_SIZE(ssl) ((ssl)->session->peer_cert_digest_len)
 #define CACHE_ID
 #define CACHE_ID_GIVEN
 #define RSA_MODE(mode) mode,

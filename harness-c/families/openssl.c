@@ -37,6 +37,8 @@ const char *openssl_offers(SSL_CTX *ctx, const struct suite *suite)
         return "does TLSv1.2 and TLSv1.3 only";
     if (!SSL_CTX_set_min_proto_version(ctx, protocol) || !SSL_CTX_set_max_proto_version(ctx, protocol))
         return "does not have this protocol";
+    if (!strcmp(suite->options, "drop-peer-chain") && !peer_chains_drop(ctx))
+        return "options=drop-peer-chain: has no option for it";
     if (!tls13 && !SSL_CTX_set_cipher_list(ctx, suite->cipher))
         return "does not have this cipher";
     return groups_set(ctx, suite) ? NULL : "does not have this group";
@@ -169,14 +171,12 @@ size_t openssl_read(void *ssl, void *bytes, size_t size)
 
 void openssl_negotiated(void *ssl, struct negotiated *result)
 {
-    X509 *peer = SSL_get_peer_certificate(ssl);
     result->protocol = SSL_get_version(ssl);
     result->cipher = SSL_get_cipher_name(ssl);
     result->group = group_name(ssl);
     result->resumed = SSL_session_reused(ssl);
-    result->peer_verified = peer && SSL_CTX_get_verify_mode(SSL_get_SSL_CTX(ssl)) & SSL_VERIFY_PEER &&
+    result->peer_verified = peer_told(ssl, result) && SSL_CTX_get_verify_mode(SSL_get_SSL_CTX(ssl)) & SSL_VERIFY_PEER &&
                             SSL_get_verify_result(ssl) == X509_V_OK && (SSL_is_server(ssl) || host_matched(ssl));
-    X509_free(peer);
 }
 
 void openssl_session_free(void *ssl)

@@ -2,7 +2,10 @@
 #ifndef MEMTEST_OPENSSL_NAMES_H
 #define MEMTEST_OPENSSL_NAMES_H
 
+#include "driver.h"
+
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 
 #if defined(OPENSSL_IS_BORINGSSL) || defined(OPENSSL_IS_AWSLC)
 
@@ -33,6 +36,41 @@ static inline const char *group_name(SSL *ssl)
 }
 
 #endif
+
+/* A server is to keep no more than a hash of its clients' certificates; false where the library has no such option. */
+static inline bool peer_chains_drop(SSL_CTX *ctx)
+{
+#if defined(OPENSSL_IS_BORINGSSL) || defined(OPENSSL_IS_AWSLC)
+    SSL_CTX_set_retain_only_sha256_of_client_certs(ctx, 1);
+    return true;
+#else
+    (void)ctx;
+    return false;
+#endif
+}
+
+/* The peer's certificate, or all that is kept of it: its hash, by two libraries' option. False where there was none. */
+static inline bool peer_told(SSL *ssl, struct negotiated *result)
+{
+    X509 *peer = SSL_get_peer_certificate(ssl);
+    if (peer) { /* which the session keeps */
+        const ASN1_BIT_STRING *signature;
+        X509_get0_signature(&signature, NULL, peer);
+        result->peer.bytes = ASN1_STRING_get0_data(signature);
+        result->peer.size = (size_t)ASN1_STRING_length(signature);
+        X509_free(peer);
+        return true;
+    }
+#if defined(OPENSSL_IS_BORINGSSL) || defined(OPENSSL_IS_AWSLC)
+    if (SSL_get_session(ssl) && SSL_SESSION_has_peer_sha256(SSL_get_session(ssl))) {
+        const uint8_t *hash;
+        SSL_SESSION_get0_peer_sha256(SSL_get_session(ssl), &hash, &result->peer.size);
+        result->peer.bytes = hash;
+        return true;
+    }
+#endif
+    return false;
+}
 
 /* Whether the host name matched. Those that do not tell fail the handshake where the name of SSL_set1_host does not. */
 static inline bool host_matched(SSL *ssl)

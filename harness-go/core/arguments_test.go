@@ -21,7 +21,7 @@ func TestArgumentsThatMakeNoRunAreRefused(t *testing.T) {
 		{"sesions=2", "sesions=2: unknown key; docs/reference/records.md lists them all"},
 		{"store=maybe", "store=maybe: must be off or on"},
 		{"auth=some", "must be server, mutual or none"},
-		{"options=worst", "must be default or low-memory"},
+		{"options=worst", "must be default, low-memory or drop-peer-chain"},
 		{"marks=2", "must be 0 or 1"},
 		{"thp=on", "must be off or host"},
 		{"window=0", "must be a whole number from 1 to 1000000000"},

@@ -46,7 +46,7 @@ const termBytes = 128
 
 // terms are what both must have been started with, each as in argv, in the order of memtest/barrier.c: certificates may
 // lie in a directory of each one's own.
-func terms() [15]string {
+func terms() [16]string {
 	suite := &run.suite
 	until, mark, tickets, store, data := "", 0, "library", "off", "short"
 	if run.until != nil {
@@ -78,17 +78,10 @@ func terms() [15]string {
 		"tickets=" + tickets,
 		"store=" + store,
 		"options=" + suite.Options,
+		"client_certs=" + map[bool]string{false: "same", true: "each"}[run.eachClient],
 		"data=" + data,
-		scenarioTerm(),
+		"scenario=memory",
 	}
-}
-
-// scenarioTerm is with the keys of churn that both must have alike.
-func scenarioTerm() string {
-	if run.scenario == churnScenario {
-		return fmt.Sprintf("scenario=churn pattern=%s waves=%d seed=%d", run.pattern, run.waves, run.seed)
-	}
-	return "scenario=" + run.scenario
 }
 
 // peerMustAgree is the first meeting. Under other arguments the two would part somewhere later, and neither could say why.

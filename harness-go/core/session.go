@@ -26,7 +26,7 @@ var (
 
 func newSession(context any, pair int, role Role) *session {
 	it := &session{end: end{index: uint32(2*pair) + uint32(role)}, resume: make(chan struct{})}
-	it.Session = driver.Session(context, wire{it}, nameOf(pair))
+	it.Session = driver.Session(context, wire{it})
 	go it.serve()
 	<-parked
 	return it
@@ -58,10 +58,8 @@ func (it *session) serve() {
 	if !it.park() {
 		return
 	}
-	if err := it.Handshake(); errors.Is(err, net.ErrClosed) {
-		return
-	} else if err != nil {
-		it.fail("handshake", err)
+	if err := it.Handshake(); err != nil {
+		Die("%s %d: handshake: %v", it.role(), it.pair(), err)
 	}
 	it.complete = true
 	if !it.park() {
@@ -72,7 +70,7 @@ func (it *session) serve() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		} else if err != nil {
-			it.fail("read", err)
+			Die("%s %d: read: %v", it.role(), it.pair(), err)
 		}
 		copy(inbox.bytes[min(inbox.size, len(inbox.bytes)):], scratch[:given])
 		inbox.size += given

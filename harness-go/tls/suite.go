@@ -99,6 +99,8 @@ func refused(suite *core.Suite, cipher uint16, group tls.CurveID) error {
 		return fmt.Errorf("tickets=%d: a server sends one, and to a client that would resume", suite.Tickets)
 	case suite.Options == "low-memory":
 		return errors.New("options=low-memory: documents no setting that saves memory")
+	case suite.Options == "drop-peer-chain":
+		return errors.New("options=drop-peer-chain: has no option for it")
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ pub struct Suite {
     pub store: bool,
     /// Clients offer what an earlier session got: ids with `store`, else tickets.
     pub resume: bool,
-    /// "default", or "low-memory": the stack's documented ways to save memory.
+    /// "default"; "low-memory": the stack's documented ways to save memory; or "drop-peer-chain": its way for a server
+    /// not to keep its clients' certificates.
     pub options: Text,
 }
 
@@ -46,6 +47,21 @@ pub struct Negotiated {
     pub resumed: bool,
     /// The chain is verified up to the root in the store and, on a client, the host name matched.
     pub peer_verified: bool,
+    pub peer: Peer,
+}
+
+/// Of the peer's own certificate something that no other has, until the session's next call; none when the library keeps
+/// nothing of it.
+#[repr(C)]
+pub struct Peer {
+    bytes: *const u8,
+    size: usize,
+}
+
+impl From<Option<&[u8]>> for Peer {
+    fn from(certificate: Option<&[u8]>) -> Self {
+        certificate.map_or(Peer { bytes: ptr::null(), size: 0 }, |it| Peer { bytes: it.as_ptr(), size: it.len() })
+    }
 }
 
 /// A static string or none, as C has it, so that asking what was negotiated costs no heap.

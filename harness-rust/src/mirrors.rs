@@ -44,7 +44,7 @@ layout! {
         session_free, context_free, sealer_new, seal, sealer_free, mallctl
     }
     Suite as "suite" { protocol, cipher, group, certs, auth, tickets, store, resume, options }
-    Negotiated as "negotiated" { protocol, cipher, group, resumed, peer_verified }
+    Negotiated as "negotiated" { protocol, cipher, group, resumed, peer_verified, peer }
 }
 
 /// `struct memtest_place` of driver.h.

@@ -104,6 +104,18 @@ static bool is_later(enum role role)
     return asked[role]++ && fault_is(role == ROLE_CLIENT ? "other group later: client" : "other group later: server");
 }
 
+/* A server's client: one for all, one each (by where the session's buffer is), or one of whom nothing is kept. */
+static void peer_tell(const struct session *session, struct negotiated *result)
+{
+    if (fault_is("verified: one"))
+        result->peer.bytes = "one", result->peer.size = 3;
+    else if (fault_is("verified: each"))
+        result->peer.bytes = &session->unused, result->peer.size = sizeof session->unused;
+    else if (!fault_is("verified: untold"))
+        return;
+    result->peer_verified = true;
+}
+
 static void faulty_negotiated(void *session, struct negotiated *result)
 {
     driver.negotiated(session, result);
@@ -117,6 +129,7 @@ static void faulty_negotiated(void *session, struct negotiated *result)
     if (fault_is("resumed by one end") && ((struct session *)session)->role == ROLE_SERVER)
         result->resumed = false;
     result->peer_verified = fault_is("verified");
+    peer_tell(session, result);
 }
 
 /* A number in the environment. */

@@ -74,7 +74,9 @@ impl<const FIRST: usize> Session for Pretender<FIRST> {
 
     fn negotiated(&self) -> Result<Negotiated, String> {
         let none = || Some(c"none").into();
-        Ok(Negotiated { protocol: none(), cipher: none(), group: none(), resumed: false, peer_verified: false })
+        let names = (none(), none(), none());
+        let (protocol, cipher, group) = names;
+        Ok(Negotiated { protocol, cipher, group, resumed: false, peer_verified: false, peer: None.into() })
     }
 }
 

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_field_that_only_one_side_has_is_named() {
         let fewer = &LAYOUT[..LAYOUT.len() - 1];
-        assert_eq!(compare(fewer, of_core()).unwrap(), "negotiated.peer_verified of the core is not mirrored");
-        assert_eq!(compare(LAYOUT, of_core().take(fewer.len())).unwrap(), "the core has no negotiated.peer_verified");
+        assert_eq!(compare(fewer, of_core()).unwrap(), "negotiated.peer of the core is not mirrored");
+        assert_eq!(compare(LAYOUT, of_core().take(fewer.len())).unwrap(), "the core has no negotiated.peer");
     }
 }

@@ -111,6 +111,7 @@ pub fn negotiated(it: &CommonState, group: Option<NamedGroup>, resumed: bool) ->
         resumed,
         // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
         peer_verified: !it.is_handshaking() && it.peer_certificates().is_some(),
+        peer: it.peer_certificates().and_then(|chain| chain.first()).map(AsRef::as_ref).into(),
     }
 }
 

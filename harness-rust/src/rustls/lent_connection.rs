@@ -6,6 +6,7 @@ use crate::lent::Lent;
 use crate::lent_configs;
 use crate::names::{cipher, group, protocol};
 use memtest_driver::{Negotiated, Suite};
+use rustls::crypto::Identity;
 use rustls::{ClientConfig, ClientSide, Connection, Error, HandshakeKind, ServerConfig, ServerSide, SideData, Tcp};
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
@@ -40,6 +41,13 @@ impl End for ServerSide {
 
     fn connection(config: &Arc<ServerConfig>, _: ServerName<'static>, _: &mut Vec<u8>) -> Made<Self> {
         Connection::<Self, Tcp>::new(config.clone())
+    }
+}
+
+fn leaf<'a>(identity: &'a Identity<'static>) -> Option<&'a [u8]> {
+    match identity {
+        Identity::X509(it) => Some(it.end_entity.as_ref()),
+        _ => None,
     }
 }
 
@@ -98,6 +106,7 @@ where
             resumed: matches!(it.handshake_kind(), Some(Resumed | ResumedWithHelloRetryRequest)),
             // WebPKI is the only verifier here: no handshake is complete with a chain or name that it did not accept.
             peer_verified: !it.is_handshaking() && it.peer_identity().is_some(),
+            peer: it.peer_identity().and_then(leaf).into(),
         }
     }
 }

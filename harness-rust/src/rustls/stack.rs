@@ -48,6 +48,7 @@ impl Driver for Rustls {
         offer(suite)?;
         match (&*suite.auth, &*suite.options) {
             ("server" | "mutual", "default") => Ok(()),
+            ("server" | "mutual", "drop-peer-chain") => Err("options=drop-peer-chain: has no option for it".into()),
             ("server" | "mutual", "low-memory") if SAVES => Ok(()),
             ("server" | "mutual", options) => {
                 Err(format!("options={options}: has no unbuffered API, as 0.23 has it; set_buffer_limit frees nothing"))

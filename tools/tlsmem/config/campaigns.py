@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, model_validator
 
-from tlsmem.config.scenarios import LIKE_MEMORY, check_settings
+from tlsmem.config.scenarios import check_settings
 from tlsmem.config.suite_variants import is_ticket_count, name_variant
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Roles, Window
 
@@ -40,7 +40,7 @@ class AnyCampaign(Definition):
     allocators: list[str] = Field(min_length=1)
     repeats: int = Field(default=1, ge=1, le=1000)
     cpus: list[Cpu] = Field(default=["all"], min_length=1)
-    options: list[Literal["default", "low-memory"]] = Field(default=["default"], min_length=1)
+    options: list[Literal["default", "low-memory", "drop-peer-chain"]] = Field(default=["default"], min_length=1)
     tickets: list[Annotated[int | str, PlainValidator(parse_ticket_choice)]] = Field(default=["suite"], min_length=1)
     built_only: bool = False  # stacks that are not built are left out, and said
 
@@ -68,7 +68,7 @@ class AnyCampaign(Definition):
 class Campaign(AnyCampaign):
     """Of memory; sessions are fractions of n."""
 
-    scenario: Literal["memory", "stall", "churn"]
+    scenario: Literal["memory", "stall"]
     n: int = Field(ge=2, le=10**9, multiple_of=2)
     sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
     heap: NonNegativeInt | Literal["all"] = 2
@@ -93,13 +93,9 @@ class Campaign(AnyCampaign):
     @model_validator(mode="after")
     def check_scenario(self) -> Self:
         check_settings(self.scenario, self.settings)
-        given = (self.roles, self.windows, self.data)
-        if self.scenario not in LIKE_MEMORY and given != (["together"], ["all"], "short"):
-            raise ValueError(f"roles, windows and data are of the scenarios memory and churn, not of {self.scenario}")
-        if self.scenario != "memory" and (self.peers or self.envs != ["lab"]):
-            raise ValueError(f"peers and envs are of the scenario memory, not of {self.scenario}")
-        if self.scenario == "churn" and any(roles.startswith("keep-") for roles in self.roles):
-            raise ValueError("roles: the scenario churn keeps both roles: together or split")
+        given = (self.roles, self.peers, self.windows, self.envs, self.data)
+        if self.scenario != "memory" and given != (["together"], [], ["all"], ["lab"], "short"):
+            raise ValueError(f"roles, peers, windows, envs and data are of the scenario memory, not of {self.scenario}")
         return self
 
     @model_validator(mode="after")

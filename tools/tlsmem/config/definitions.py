@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -159,14 +159,26 @@ class Suite(Definition):
     tickets: Annotated[int | str, PlainValidator(parse_tickets)] = 0  # library: as it does unless it is told otherwise
     store: Literal["off", "on"] = "off"
     resume: Literal["off", "on"] = "off"
-    options: Literal["default", "low-memory"] = "default"
+    options: Literal["default", "low-memory", "drop-peer-chain"] = "default"
+    client_certs: Literal["same", "each"] = "same"  # all clients have one certificate, or one each
 
     @property
     def features(self) -> frozenset[str]:
         """What a stack must have to do it: the words of `refuses` in stacks.toml."""
         features = {key for key in SWITCHES if getattr(self, key) not in (0, LIBRARY, "off")}
         features |= {self.protocol, self.cipher, self.group, self.certs, self.auth, self.options}
+        features |= {self.client_certs} - {"same"}
         return frozenset(features if self.resume == "on" else features | {FULL})
+
+    @property
+    def harness_keys(self) -> dict[str, Any]:
+        """Its keys and values in a harness's argv. What every suite had before a key was there is left out, so that the
+        runs of these suites stay the same."""
+        keys = self.model_dump()
+        return {key: value for key, value in keys.items() if (key, value) not in UNSPOKEN}
+
+
+UNSPOKEN = (("client_certs", "same"),)  # the harness's own defaults of keys that came later
 
 
 class Allocator(Definition):
@@ -174,8 +186,7 @@ class Allocator(Definition):
 
     library: str | None = None
     package: str | None = None
-    settings: str | None = None  # the variable that the user may set
-    environment: Annotated[str, Field(pattern=r"^\w+=\S+$")] | None = None  # VARIABLE=value, which every run has
+    settings: str | None = None
 
     @model_validator(mode="after")
     def check_library(self) -> Self:

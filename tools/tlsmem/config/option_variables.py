@@ -204,8 +204,8 @@ VARIABLES = (
     ),
     Option(
         "OPTIONS",
-        "library options: default; low-memory: options that make the library hold less between records "
-        "(docs/reference/stacks.md)",
+        "library options: default; low-memory: options that make the library hold less between records; "
+        "drop-peer-chain: its option for servers not to keep client certificates (docs/reference/stacks.md)",
         Choice(choices.LIBRARY_OPTIONS),
         goals={"mem": mem_default("options", "default")}
         | {name: CampaignDefault("throughput", "options", "default") for name in TIMED},

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlsmem.config.definitions import Suite
-from tlsmem.config.scenarios import LIKE_MEMORY, Settings
+from tlsmem.config.scenarios import Settings
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Meter, Role, Roles, Scenario, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
@@ -48,17 +48,12 @@ class Run:
 
     @property
     def limit_s(self) -> float:
-        """Generous: some 25 times what OpenSSL takes; each wave takes as long again."""
-        return 60 + self.sessions * self.waves / 50
-
-    @property
-    def waves(self) -> int:
-        """How many times sessions are opened."""
-        return int(dict(self.settings).get("waves", "1"))
+        """Generous: some 25 times what OpenSSL takes."""
+        return 60 + self.sessions / 50
 
     def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
         """The harness's keys, but those of the slot; of two processes the one of `role`."""
-        if self.scenario not in LIKE_MEMORY:
+        if self.scenario != "memory":
             return {"sessions": self.sessions, **suite, **dict(self.settings)}
         asked = {"sessions": self.sessions, **suite, "window": self.window}
         if self.roles == "split":
@@ -69,7 +64,7 @@ class Run:
             asked["keep"] = self.roles.removeprefix("keep-")
         if self.env != "lab":
             asked |= {"aslr": "on", "thp": "host", "threads": THREADS}
-        return asked | dict(self.settings)
+        return asked
 
     def what(self) -> list[str]:
         """Words for people."""
@@ -91,7 +86,7 @@ def argv(run: Run, suite: Suite, role: Role = "server") -> list[str]:
     """As declared, of two processes that of `role`; the CPUs and the descriptors are the slot's to add.
 
     Paths are relative to the root of the repository."""
-    fields = suite.model_dump() | {"certs": suite.certs if suite.certs == "none" else f"memtest/certs/{suite.certs}"}
+    fields = suite.harness_keys | {"certs": suite.certs if suite.certs == "none" else f"memtest/certs/{suite.certs}"}
     stack = run.peer if run.peer and role == "client" else run.stack
     asked = run.harness_keys(fields, role)
     return [f"build/harness/{stack}", run.scenario, *(f"{name}={value}" for name, value in asked.items())]

@@ -1,4 +1,4 @@
-"""Suites in other configurations than their own: `tls13-rsa-aes256+low-memory`, `+tickets-library`, `+tickets-2`.
+"""Suites in other configurations than their own: `tls13-rsa-aes256+low-memory`, `+drop-peer-chain`, `+tickets-2`.
 
 A variant is a suite like any other, made when it is asked for. Standard library only."""
 
@@ -6,9 +6,9 @@ import re
 from typing import Any, TypeGuard
 
 LIBRARY = "library"  # of tickets: as many as the library issues unless it is told otherwise
-LOW_MEMORY = "low-memory"  # of options
+LOW_MEMORY, DROP_PEER_CHAIN = VARIANT_OPTIONS = ("low-memory", "drop-peer-chain")  # of options, beside the default
 VARIANT = re.compile(
-    rf"(?P<base>[^+]+)(?P<options>\+{LOW_MEMORY})?(\+tickets-(?P<tickets>{LIBRARY}|0|[1-9][0-9]{{0,8}}))?"
+    rf"(?P<base>[^+]+)(\+(?P<options>{'|'.join(VARIANT_OPTIONS)}))?(\+tickets-(?P<tickets>{LIBRARY}|0|[1-9][0-9]{{0,8}}))?"
 )
 
 
@@ -19,7 +19,7 @@ def is_ticket_count(value: object) -> TypeGuard[int | str]:
 
 def name_variant(base: str, options: str = "default", tickets: int | str | None = None) -> str:
     """Return the variant's name; without settings the suite's own."""
-    return base + f"+{LOW_MEMORY}" * (options == LOW_MEMORY) + (f"+tickets-{tickets}" if tickets is not None else "")
+    return base + f"+{options}" * (options in VARIANT_OPTIONS) + (f"+tickets-{tickets}" if tickets is not None else "")
 
 
 def split_variant(name: str) -> tuple[str, dict[str, int | str]]:
@@ -29,7 +29,7 @@ def split_variant(name: str) -> tuple[str, dict[str, int | str]]:
     found = VARIANT.fullmatch(name)
     if not found:
         raise KeyError(name)
-    settings: dict[str, int | str] = {"options": LOW_MEMORY} if found["options"] else {}
+    settings: dict[str, int | str] = {"options": found["options"]} if found["options"] else {}
     if tickets := found["tickets"]:
         settings["tickets"] = tickets if tickets == LIBRARY else int(tickets)
     return found["base"], settings

@@ -9,7 +9,7 @@ from tlsmem.config import definitions, toml_tables
 from tlsmem.config.definitions import Campaign, Stack, Suite
 from tlsmem.config.matrix import campaign_runs
 from tlsmem.config.run import SYSTEM, Run
-from tlsmem.config.suite_variants import LIBRARY, LOW_MEMORY
+from tlsmem.config.suite_variants import DROP_PEER_CHAIN, LIBRARY, LOW_MEMORY
 from tlsmem.config.timed_matrix import probe_run
 from tlsmem.run.cpu_slots import run_to_completion
 from tlsmem.run.provenance import describe_missing, is_built, unavailable_reason
@@ -17,6 +17,7 @@ from tlsmem.run.runner import Runner
 from tlsmem.run.validate import Outcome
 
 TRANSFER = "tls12-rsa-aes256"  # a suite that every stack can do
+DROPPED = ["tls12-rsa-aes256-mutual", "tls13-rsa-aes256-mutual"]  # that are asked for with that option
 VARIED = ["tls12-rsa-aes256", "tls13-rsa-aes256"]  # suites that are asked for with low memory and the library's tickets
 
 
@@ -68,5 +69,7 @@ def everything(stacks: list[str]) -> list[Run]:
     configured: dict[str, Any] = {"options": ["default", LOW_MEMORY], "tickets": [LIBRARY], "data": "full"}
     runs = campaign_runs(Campaign(stacks=stacks, suites=full, **one_pair))
     runs += campaign_runs(Campaign(stacks=tls, suites=VARIED, **one_pair, **configured)) if tls else []
+    dropping: dict[str, Any] = one_pair | {"options": [DROP_PEER_CHAIN]}
+    runs += campaign_runs(Campaign(stacks=tls, suites=DROPPED, **dropping)) if tls else []
     runs += [probe_run(stack, name, "handshake", 2) for stack in tls for name in suites if name not in full]
     return runs + [probe_run(name, TRANSFER if name in tls else "none", "throughput", 1) for name in stacks]
