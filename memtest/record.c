@@ -52,7 +52,7 @@ static void settings(void)
     }
     if (run.kind == SCENARIO_CHURN) {
         printf("\"pattern\":\"%s\",\"waves\":\"%zu\"", churn_patterns[run.pattern], run.waves);
-        printf(",\"trim\":\"%s\",\"seed\":\"%zu\"", run.trim ? "on" : "off", run.seed);
+        printf(",\"trim\":\"%s\",\"seed\":\"%zu\",\"threads\":\"%zu\"", run.trim ? "on" : "off", run.seed, run.threads);
     }
     if (run.kind == SCENARIO_CONTEXTS)
         printf("\"cas\":\"%zu\",\"names\":\"%zu\",\"sharing\":\"%s\"", run.cas, run.names, run.sharing);

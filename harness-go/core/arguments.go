@@ -13,6 +13,7 @@ const (
 	maxThreads = 256
 	maxKey     = 31 // characters
 	maxSize    = 1 << 30
+	maxNames   = 100000 // they have five digits
 )
 
 // settings are argv, understood.
@@ -20,9 +21,16 @@ type settings struct {
 	scenario           string
 	suite              Suite
 	sessions           int
-	window             int     // pairs in the handshake at a time
-	eachClient         bool    // client_certs=each: every client has a certificate of its own
-	until              *string // the last phase; nil without one
+	window             int         // pairs in the handshake at a time
+	until              *string     // the last phase; nil without one
+	point              *stallPoint // of the scenario stall: where peers stop
+	pattern            string      // of the scenario churn: which sessions end with a wave
+	waves, seed        int         // of the same; what is random begins with the seed
+	trim               bool        // of the same: the runtime gives back what it can when a wave has ended
+	cas, names         int         // of the scenario contexts: roots that a client trusts, certificates that a server has
+	sharing            string      // of the same:
+	shares             [2]bool     // by role: all sessions have one context, and not one each
+	eachClient         bool        // client_certs=each: every client has a certificate of its own
 	marks              bool
 	holds, keeps       [2]bool // by role: the sessions that this process makes; those that stay when a window is done
 	wiresFd, barrierFd int     // shared with the other process; -1 without one
@@ -37,7 +45,7 @@ type settings struct {
 }
 
 func (it *settings) timed() bool {
-	return it.scenario != memoryScenario
+	return slices.Contains(ofTime, it.scenario)
 }
 
 func (it *settings) alone() bool {
@@ -54,12 +62,15 @@ var errUsage = errors.New("usage")
 func parse(argv []string) (*settings, error) {
 	if len(argv) < 2 || !slices.Contains(scenarios, argv[1]) {
 		const words = "protocol=P cipher=C group=G certs=DIR [key=value ...]"
-		return nil, fmt.Errorf("%w: %s memory sessions=N %s\n       %s handshake|throughput rounds=N %s",
-			errUsage, argv[0], words, argv[0], words)
+		return nil, fmt.Errorf("%w: %s memory sessions=N %s\n       %s stall sessions=N point=P %s\n"+
+			"       %s churn sessions=N pattern=P waves=N %s\n"+
+			"       %s contexts sessions=N [cas=N] [names=N] [sharing=shared|each-client|each-server] %s\n"+
+			"       %s handshake|throughput rounds=N %s",
+			errUsage, argv[0], words, argv[0], words, argv[0], words, argv[0], words, argv[0], words)
 	}
 	both := [2]bool{true, true}
 	it := &settings{scenario: argv[1], suite: Suite{Auth: "server", Options: "default"}, holds: both, keeps: both,
-		wiresFd: -1, barrierFd: -1, threads: 1, size: 1 << 20, thp: "off", cpu: -1}
+		seed: 1, cas: 1, names: 1, sharing: "shared", shares: both, wiresFd: -1, barrierFd: -1, threads: 1, size: 1 << 20, thp: "off", cpu: -1}
 	for _, argument := range argv[2:] {
 		key, value, found := strings.Cut(argument, "=")
 		if !found || key == "" || len(key) > maxKey {
@@ -151,6 +162,18 @@ func (it *settings) readWindow(value string) error {
 		return nil
 	}
 	return count(&it.window, 1, most)(value)
+}
+
+func (it *settings) readPoint(value string) error {
+	if it.point = stallPointNamed(value); it.point == nil {
+		return errors.New("no such point; docs/reference/records.md lists them")
+	}
+	return nil
+}
+
+func (it *settings) readSharing(value string) error {
+	it.shares = [2]bool{value != "each-client", value != "each-server"}
+	return oneOf(&it.sharing, "shared, each-client or each-server", "shared", "each-client", "each-server")(value)
 }
 
 // readTickets reads "library", or how many.

@@ -19,6 +19,7 @@ func peerRole() Role {
 }
 
 func peerEnded() {
+	refusalsEnd() // not what this process's library does not take
 	Die("the %s's process has ended", peerRole())
 }
 
@@ -80,8 +81,16 @@ func terms() [16]string {
 		"options=" + suite.Options,
 		"client_certs=" + map[bool]string{false: "same", true: "each"}[run.eachClient],
 		"data=" + data,
-		"scenario=memory",
+		scenarioTerm(),
 	}
+}
+
+// scenarioTerm is with the keys of churn that both must have alike.
+func scenarioTerm() string {
+	if run.scenario == churnScenario {
+		return fmt.Sprintf("scenario=churn pattern=%s waves=%d seed=%d", run.pattern, run.waves, run.seed)
+	}
+	return "scenario=" + run.scenario
 }
 
 // peerMustAgree is the first meeting. Under other arguments the two would part somewhere later, and neither could say why.

@@ -49,9 +49,16 @@ type Negotiated struct {
 type Driver interface {
 	Name() string
 	Version() string
-	Supports(*Suite) string   // empty when this stack can do the suite, else the reason in a few words
-	Context(Role, *Suite) any // of a server: sessions of several threads at once
-	Session(context any, wire net.Conn) Session
+	Supports(*Suite) string                                        // empty when this stack can do the suite, else the reason in a few words
+	Context(Role, *Suite) any                                      // of a server: sessions of several threads at once
+	Session(context any, wire net.Conn, serverName string) Session // which a client asks for, and verifies
+}
+
+// Namer is a driver whose server serves several names.
+type Namer interface {
+	// AddName: a server's context, before its first session, serves this name too, with chain.pem and key.pem of
+	// suite.Certs: in the way in which servers have the library do that.
+	AddName(context any, serverName string, suite *Suite)
 }
 
 // Session blocks in what the wire does not have yet, as libraries in Go do: the core gives each a goroutine.

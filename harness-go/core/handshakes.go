@@ -11,7 +11,7 @@ var (
 func (it *worker) sessionsNew() {
 	for _, role := range roles {
 		side, began := &it.sides[role], it.now()
-		side.session = driver.Session(it.contexts[role], &side.link)
+		side.session = driver.Session(it.contexts[role], &side.link, ServerName)
 		it.lapEnd(newParts[role], began, it.now())
 	}
 }

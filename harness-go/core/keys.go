@@ -8,14 +8,21 @@ import (
 
 const (
 	memoryScenario     = "memory"
+	stallScenario      = "stall"
+	churnScenario      = "churn"
+	contextsScenario   = "contexts"
 	handshakeScenario  = "handshake"
 	throughputScenario = "throughput"
 )
 
 var (
-	scenarios = []string{memoryScenario, handshakeScenario, throughputScenario}
-	ofMemory  = scenarios[:1]
-	ofTime    = scenarios[1:]
+	scenarios = []string{memoryScenario, stallScenario, churnScenario, contextsScenario, handshakeScenario, throughputScenario}
+	ofMeters  = scenarios[:4]
+	ofTime    = scenarios[4:]
+	ofThreads = []string{memoryScenario, stallScenario, churnScenario, handshakeScenario, throughputScenario}
+	ofSplit   = []string{memoryScenario, churnScenario} // in a process for each role, too
+	ofChurn   = []string{churnScenario}
+	ofContext = []string{contextsScenario}
 )
 
 // known is a key: the scenarios that have it, and what reads its value.
@@ -37,19 +44,27 @@ func (it *settings) keys() map[string]known {
 		"resume":       {scenarios, choice(&it.suite.Resume, "off", "on")},
 		"options":      {scenarios, oneOf(&it.suite.Options, "default, low-memory or drop-peer-chain", "default", "low-memory", "drop-peer-chain")},
 		"client_certs": {scenarios, choice(&it.eachClient, "same", "each")},
-		"threads":      {scenarios, count(&it.threads, 1, maxThreads)},
+		"threads":      {ofThreads, count(&it.threads, 1, maxThreads)},
 		"aslr":         {scenarios, choice(&it.aslr, "off", "on")},
 		"thp":          {scenarios, oneOf(&it.thp, "off or host", "off", "host")},
-		"sessions":     {ofMemory, it.readSessions},
-		"role":         {ofMemory, meant(&it.holds)},
-		"keep":         {ofMemory, meant(&it.keeps)},
-		"wires":        {ofMemory, count(&it.wiresFd, 0, most)},
-		"barrier":      {ofMemory, count(&it.barrierFd, 0, most)},
-		"data":         {ofMemory, choice(&it.suite.FullRecords, "short", "full")},
-		"window":       {ofMemory, it.readWindow},
-		"until":        {ofMemory, optional(&it.until)},
-		"marks":        {ofMemory, choice(&it.marks, "0", "1")},
-		"cpu":          {ofMemory, count(&it.cpu, 0, most)},
+		"sessions":     {ofMeters, it.readSessions},
+		"role":         {ofSplit, meant(&it.holds)},
+		"keep":         {[]string{memoryScenario}, meant(&it.keeps)},
+		"wires":        {ofSplit, count(&it.wiresFd, 0, most)},
+		"barrier":      {ofSplit, count(&it.barrierFd, 0, most)},
+		"data":         {ofSplit, choice(&it.suite.FullRecords, "short", "full")},
+		"window":       {ofSplit, it.readWindow},
+		"until":        {ofMeters, optional(&it.until)},
+		"marks":        {ofMeters, choice(&it.marks, "0", "1")},
+		"cpu":          {ofMeters, count(&it.cpu, 0, most)},
+		"point":        {[]string{stallScenario}, it.readPoint},
+		"pattern":      {ofChurn, oneOf(&it.pattern, "waves, sawtooth or lifetimes", patterns...)},
+		"waves":        {ofChurn, count(&it.waves, 1, 1000000)},
+		"seed":         {ofChurn, count(&it.seed, 0, most)},
+		"trim":         {ofChurn, choice(&it.trim, "off", "on")},
+		"cas":          {ofContext, count(&it.cas, 1, most)},
+		"names":        {ofContext, count(&it.names, 1, maxNames)},
+		"sharing":      {ofContext, it.readSharing},
 		"rounds":       {ofTime, count(&it.rounds, 1, most)},
 		"warmup":       {ofTime, count(&it.warmup, 1, most)},
 		"seconds":      {ofTime, count(&it.seconds, 1, 24*60*60)},
@@ -71,11 +86,15 @@ func (it *settings) read(name, value string) error {
 
 // whole is about what is missing, and what the keys, each fine by itself, must be together.
 func (it *settings) whole() error {
+	churns := it.scenario == churnScenario
 	for _, key := range []struct {
 		name    string
 		missing bool
 	}{
 		{"rounds", it.timed() && it.rounds == 0}, {"sessions", !it.timed() && it.sessions == 0},
+		{"point", it.scenario == stallScenario && it.point == nil},
+		{"pattern", churns && it.pattern == ""},
+		{"waves", churns && it.waves == 0},
 		{"protocol", it.suite.Protocol == ""}, {"cipher", it.suite.Cipher == ""},
 		{"group", it.suite.Group == ""}, {"certs", it.suite.Certs == ""},
 	} {
@@ -88,6 +107,12 @@ func (it *settings) whole() error {
 	}
 	if err := it.resumptionWhole(); err != nil {
 		return err
+	}
+	if err := it.contextsWhole(); err != nil {
+		return err
+	}
+	if it.pattern == "sawtooth" && it.sessions < 8 {
+		return errors.New("pattern=sawtooth needs 8 sessions, so that the stragglers of four waves are not the same ones")
 	}
 	return it.clientsWhole()
 }
@@ -117,6 +142,18 @@ func (it *settings) resumptionWhole() error {
 		return errors.New("resume=on needs a number of tickets, not the library's own")
 	case suite.Resume && !suite.Store && suite.Tickets == 0:
 		return errors.New("resume=on needs store=on or tickets, which clients can offer")
+	}
+	return nil
+}
+
+func (it *settings) contextsWhole() error {
+	switch {
+	case it.names > 1 && !it.shares[Server]:
+		return errors.New("names= of more than one needs one server context: sharing=shared or each-client")
+	case it.cas > 1 && it.suite.Auth != "server":
+		return errors.New("cas= of more than one needs auth=server: the client's certificate is elsewhere")
+	case it.names > 1 && it.suite.Auth != "server":
+		return errors.New("names= of more than one needs auth=server: clients verify them")
 	}
 	return nil
 }

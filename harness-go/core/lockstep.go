@@ -18,6 +18,12 @@ const (
 type pairs struct {
 	first, count int
 	has          [2]bool
+	hasPair      func(pair int) bool // or nil: all of them
+}
+
+// heldPairs have the sessions that this process holds.
+func heldPairs(first, count int) pairs {
+	return pairs{first: first, count: count, has: run.holds}
 }
 
 func (of pairs) only(role Role) pairs {
@@ -30,6 +36,9 @@ var sessions []*session
 
 func (of pairs) each(visit func(pair int, role Role)) {
 	for pair := of.first; pair < of.first+of.count; pair++ {
+		if of.hasPair != nil && !of.hasPair(pair) {
+			continue
+		}
 		peerMustLive()
 		for _, role := range roles {
 			if of.has[role] {
@@ -55,19 +64,18 @@ func sessionsNew(contexts [2]any, of pairs) {
 
 // stepAll steps every session of a role once, here or in the other process; true when all of them are complete.
 func stepAll(role Role, of pairs) bool {
-	complete := 0
+	complete := true
 	of.only(role).eachSession(func(it *session) {
-		if it.step() {
-			complete++
-		}
+		complete = it.step() && complete
 	})
-	return meet(role, complete == of.count || !of.has[role])
+	return meet(role, complete)
 }
 
 func handshake(of pairs, begin func(phase string), end func()) {
 	var complete [2]bool
 	for k := 1; !complete[Client] || !complete[Server]; k++ {
 		if k > maxSteps {
+			refusalsEnd()
 			Die("handshakes incomplete after %d steps", maxSteps)
 		}
 		for _, role := range roles {

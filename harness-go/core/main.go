@@ -15,9 +15,13 @@ var driver Driver
 
 var dying sync.Mutex // once locked it stays so: the first thread that fails has the word
 
-// Die ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr.
+// Die ends the run with exit 1 and the sentence "memtest: STACK: ..." on stderr; where the library may refuse, with exit
+// 77 and its words as the reason.
 func Die(format string, arguments ...any) {
 	dying.Lock()
+	if refusable != "" {
+		endUnsupported(lacking(refusable + ": " + fmt.Sprintf(format, arguments...)))
+	}
 	fmt.Fprintf(os.Stderr, "memtest: %s: %s\n", driver.Name(), fmt.Sprintf(format, arguments...))
 	os.Exit(1)
 }
@@ -48,11 +52,21 @@ func Main(argv []string, of Driver) int {
 	reason := unsupported()
 	recordRun()
 	if reason != "" {
-		recordUnsupported(reason)
-		fmt.Fprintf(os.Stderr, "memtest: %s: %s\n", driver.Name(), reason)
-		return 77
+		endUnsupported(reason)
 	}
-	map[string]func(){memoryScenario: memory, handshakeScenario: handshakes, throughputScenario: transfers}[run.scenario]()
+	if !run.timed() {
+		wiresOpen(run.sessions)
+		peerMustAgree()
+		sessions = make([]*session, run.sessions)
+	}
+	map[string]func(){
+		memoryScenario:     memory,
+		stallScenario:      stall,
+		churnScenario:      churn,
+		contextsScenario:   manyContexts,
+		handshakeScenario:  handshakes,
+		throughputScenario: transfers,
+	}[run.scenario]()
 	return 0
 }
 
@@ -64,9 +78,15 @@ func unsupported() string {
 	if run.threads > 1 && !run.timed() {
 		return fmt.Sprintf("threads=%d: Go's scheduler places goroutines, so no thread has a share of the sessions", run.threads)
 	}
-	suite := &run.suite
-	if lacks := driver.Supports(suite); lacks != "" {
-		return fmt.Sprintf("%s: %s (%s, %s, %s)", driver.Version(), lacks, suite.Protocol, suite.Cipher, suite.Group)
+	lacks := driver.Supports(&run.suite)
+	if lacks == "" && run.scenario == stallScenario {
+		lacks = stallLacks()
+	}
+	if _, names := driver.(Namer); lacks == "" && run.names > 1 && !names {
+		lacks = "this driver serves one name"
+	}
+	if lacks != "" {
+		return lacking(lacks)
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -87,7 +88,30 @@ func recordRun() {
 	if run.timed() {
 		timingDeclare()
 	}
+	if !run.timed() && run.scenario != memoryScenario {
+		settingsOf()
+	}
 	lineEnd()
+}
+
+// settingsOf are the keys that are this scenario's alone.
+func settingsOf() {
+	key("settings")
+	raw("{")
+	switch run.scenario {
+	case stallScenario:
+		textOf("point", run.point.name)
+	case churnScenario:
+		textOf("pattern", run.pattern)
+		textOf("waves", strconv.Itoa(run.waves))
+		textOf("trim", onOff(run.trim))
+		textOf("seed", strconv.Itoa(run.seed))
+	case contextsScenario:
+		textOf("cas", strconv.Itoa(run.cas))
+		textOf("names", strconv.Itoa(run.names))
+		textOf("sharing", run.sharing)
+	}
+	raw("}")
 }
 
 // cpuOf is null for -1.
@@ -119,6 +143,12 @@ func recordPhase(phase string, it *reading) {
 		number("rollup_rss_bytes", it.rollupRss)
 		number("rollup_anon_bytes", it.rollupAnon)
 		number("huge_bytes", it.huge)
+	}
+	if wave > 0 {
+		number("wave", uint64(wave))
+	}
+	if run.scenario == stallScenario {
+		number("received_bytes", stallReceived)
 	}
 	if !run.marks { // whose runs are about other figures
 		books()

@@ -26,7 +26,7 @@ var (
 
 func newSession(context any, pair int, role Role) *session {
 	it := &session{end: end{index: uint32(2*pair) + uint32(role)}, resume: make(chan struct{})}
-	it.Session = driver.Session(context, wire{it})
+	it.Session = driver.Session(context, wire{it}, nameOf(pair))
 	go it.serve()
 	<-parked
 	return it
@@ -58,8 +58,10 @@ func (it *session) serve() {
 	if !it.park() {
 		return
 	}
-	if err := it.Handshake(); err != nil {
-		Die("%s %d: handshake: %v", it.role(), it.pair(), err)
+	if err := it.Handshake(); errors.Is(err, net.ErrClosed) {
+		return
+	} else if err != nil {
+		it.fail("handshake", err)
 	}
 	it.complete = true
 	if !it.park() {
@@ -70,7 +72,7 @@ func (it *session) serve() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		} else if err != nil {
-			Die("%s %d: read: %v", it.role(), it.pair(), err)
+			it.fail("read", err)
 		}
 		copy(inbox.bytes[min(inbox.size, len(inbox.bytes)):], scratch[:given])
 		inbox.size += given

@@ -110,12 +110,20 @@ func (end *end) put(bytes []byte) bool {
 	return true
 }
 
+// next is the length of the write that is read next; 0 when nothing is there.
+func (end *end) next() uint32 {
+	var word [header]byte
+	ringIO(pread, end.index^1, end.readAt, word[:], "cannot read")
+	return binary.NativeEndian.Uint32(word[:])
+}
+
+// unread is whether something arrived that was not read.
+func (end *end) unread() bool { return end.next() != 0 }
+
 // take gives what arrived, as a stream; 0 when nothing is there.
 func (end *end) take(bytes []byte) int {
-	var word [header]byte
 	peer := end.index ^ 1
-	ringIO(pread, peer, end.readAt, word[:], "cannot read")
-	length := binary.NativeEndian.Uint32(word[:])
+	length := end.next()
 	if length == 0 {
 		return 0
 	}
@@ -132,9 +140,8 @@ func (end *end) take(bytes []byte) int {
 
 // wiresReset makes the wires of these pairs as new: nothing in flight.
 func wiresReset(of pairs) {
-	for index := 2 * of.first; index < 2*(of.first+of.count); index++ {
-		punch(uint32(index), 0, stride)
-	}
+	of.has = [2]bool{true, true}
+	of.each(func(pair int, role Role) { punch(uint32(2*pair)+uint32(role), 0, stride) })
 }
 
 // wiresBytes is the memory that bytes in flight take, outside of this process's RSS.

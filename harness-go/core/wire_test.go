@@ -8,7 +8,7 @@ import (
 // A wire of two pairs, as memtest/wire.c lays it out.
 func wires(t *testing.T) (client, server *end) {
 	t.Helper()
-	run = &settings{wiresFd: -1}
+	run = &settings{wiresFd: -1, holds: [2]bool{true, true}}
 	wiresOpen(4)
 	return &end{index: 2}, &end{index: 3}
 }
@@ -92,6 +92,9 @@ func TestResetLeavesNothingOfThesePairsAndAllOfTheOthers(t *testing.T) {
 	client.put(sample(10))
 	server.put(sample(10))
 	other.put(sample(10))
+	if !client.unread() || !server.unread() || other.unread() {
+		t.Error("what was written to an end is unread there, and nowhere else")
+	}
 	wiresReset(pairs{first: 1, count: 1})
 	if left := wiresBytes(); left != 4096 {
 		t.Errorf("%d bytes in flight, the other pair's page is right", left)

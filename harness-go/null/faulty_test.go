@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"slices"
 
@@ -23,10 +24,10 @@ func (of faulty) Supports(suite *core.Suite) string {
 
 var made [2]int // sessions, by role
 
-func (of faulty) Session(context any, wire net.Conn) core.Session {
+func (of faulty) Session(context any, wire net.Conn, name string) core.Session {
 	role := context.(core.Role)
 	made[role]++
-	return &broken{of.driver.Session(context, wire).(*session), of.fault, made[role]}
+	return &broken{of.driver.Session(context, wire, name).(*session), of.fault, made[role]}
 }
 
 type broken struct {
@@ -45,6 +46,16 @@ func (it *broken) Handshake() error {
 	}
 	if rounds, slow := slow[it.fault]; slow {
 		return it.rounds(rounds)
+	}
+	if it.index > 1 { // after the warm-up's
+		switch it.fault {
+		case "at once later":
+			return nil
+		case "speaks first later":
+			it.send(5)
+		case "refuses later":
+			return errors.New("no, thank you")
+		}
 	}
 	err := it.session.Handshake()
 	if err == nil && it.fault == "unasked" && it.role == int(core.Server) {

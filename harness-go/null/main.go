@@ -51,7 +51,7 @@ func block(size int, value byte) *byte {
 	return &made[0]
 }
 
-func (driver) Session(context any, wire net.Conn) core.Session {
+func (driver) Session(context any, wire net.Conn, _ string) core.Session {
 	return &session{wire, block(firstBytes, 1), block(secondBytes, 2), int(context.(core.Role))}
 }
 

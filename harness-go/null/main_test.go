@@ -104,6 +104,30 @@ func TestAMissFailsTheRunWithTheHitRate(t *testing.T) {
 	}
 }
 
+func TestAFaultFailsAStalledRunWithASentence(t *testing.T) {
+	status, _, stderr := scenario(t, "incomplete", "stall", "sessions=20", "point=silent")
+	if status != 1 || !strings.HasSuffix(stderr, "handshakes incomplete after 10 steps\n") {
+		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
+// Only once a pair was verified: what fails before is no refusal.
+func TestAPointThatIsNotReachedIsUnsupportedWithItsName(t *testing.T) {
+	for fault, reason := range map[string]string{
+		"speaks first later": "does not reach the point silent: the session answers, where it should wait for more",
+		"refuses later":      "does not reach the point silent: handshake: no, thank you",
+	} {
+		status, stdout, stderr := scenario(t, fault, "stall", "sessions=20", "point=silent")
+		if status != 77 || !strings.Contains(stderr, reason) || !strings.Contains(stdout, `"status":"unsupported"`) {
+			t.Errorf("%s: exit %d: %s", fault, status, stderr)
+		}
+	}
+	status, _, stderr := scenario(t, "at once later", "stall", "sessions=20", "point=silent")
+	if status != 1 || !strings.HasSuffix(stderr, "a session is complete before its peer has sent anything\n") {
+		t.Errorf("exit %d: %s", status, stderr)
+	}
+}
+
 func TestWhatAGoProgramCannotDoIs77WithItsReason(t *testing.T) {
 	status, stdout, stderr := harness(t, "", "threads=4")
 	if status != 77 || !strings.Contains(stderr, "threads=4: ") || !strings.Contains(stdout, `"status":"unsupported"`) {

@@ -53,7 +53,7 @@ func (driver) Context(role core.Role, suite *core.Suite) any {
 	if err != nil {
 		core.Die("%s: %v", suite.Certs, err)
 	}
-	return context{role, config}
+	return &context{role, config, nil}
 }
 
 func identify(config *tls.Config, suite *core.Suite, prefix string) error {
@@ -66,6 +66,25 @@ func identify(config *tls.Config, suite *core.Suite, prefix string) error {
 type context struct {
 	role   core.Role
 	config *tls.Config
+	names  map[string]*tls.Certificate // of a server with several
+}
+
+// AddName is as servers do it that have a certificate for each host (autocert, Caddy): a table of theirs and a callback.
+// crypto/tls itself would try its list of certificates one by one. Of a name nothing is shared with another, but the bytes
+// of certificates that are equal.
+func (driver) AddName(of any, serverName string, suite *core.Suite) {
+	named := &tls.Config{}
+	if err := identify(named, suite, ""); err != nil {
+		core.Die("%s: %v", serverName, err)
+	}
+	made := of.(*context)
+	if made.names == nil {
+		made.names = map[string]*tls.Certificate{}
+		made.config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return made.names[hello.ServerName], nil // nil: the first of the list, which is for core.ServerName
+		}
+	}
+	made.names[serverName] = &named.Certificates[0]
 }
 
 func roots(suite *core.Suite, name string) (*x509.CertPool, error) {
@@ -84,12 +103,18 @@ func roots(suite *core.Suite, name string) (*x509.CertPool, error) {
 // session is a connection and nothing else. Handshake, Read and Write are its own.
 type session struct{ *tls.Conn }
 
-func (driver) Session(of any, wire net.Conn) core.Session {
-	made := of.(context)
-	if made.role == core.Client {
-		return session{tls.Client(wire, made.config)}
+// Session of a client that asks for another name has a configuration of its own, as tls.Dial makes it.
+func (driver) Session(of any, wire net.Conn, serverName string) core.Session {
+	made := of.(*context)
+	switch {
+	case made.role == core.Server:
+		return session{tls.Server(wire, made.config)}
+	case serverName != core.ServerName:
+		named := made.config.Clone()
+		named.ServerName = serverName
+		return session{tls.Client(wire, named)}
 	}
-	return session{tls.Server(wire, made.config)}
+	return session{tls.Client(wire, made.config)}
 }
 
 func (it session) Negotiated() core.Negotiated {

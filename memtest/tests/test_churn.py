@@ -56,7 +56,13 @@ def test_without_a_leak_live_heap_is_that_of_the_sessions_open(null, pattern, ar
 
 def test_the_run_line_has_the_keys_of_the_scenario(null):
     done = run(null, "churn", SESSIONS, "pattern=lifetimes", "waves=2", "seed=7", "trim=on", *NONE)
-    assert lines_of(done)[0]["settings"] == {"pattern": "lifetimes", "waves": "2", "trim": "on", "seed": "7"}
+    assert lines_of(done)[0]["settings"] == {
+        "pattern": "lifetimes",
+        "waves": "2",
+        "trim": "on",
+        "seed": "7",
+        "threads": "1",
+    }
 
 
 def test_a_leak_of_64_bytes_a_wave_is_seen_from_its_wave_on():

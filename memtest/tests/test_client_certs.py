@@ -110,7 +110,6 @@ def test_what_goes_with_no_other_argument_is_refused_before_anything_runs(progra
     assert says in done.stderr
 
 
-@pytest.mark.parametrize("stack", ["openssl@3.5.5", "rustls+aws-lc@0.23.46"], indirect=True)
 def test_a_chain_that_may_be_refused_is_unsupported_in_the_library_s_own_words(stack, certs):
     (certs / "client-chain.pem").write_bytes((certs / "chain.pem").read_bytes())  # of another key
     failed = measure(stack, certs, "sessions=2")

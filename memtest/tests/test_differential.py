@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from test_core import NONE, PHASES, run
 from test_two_processes import both, built
 
+from tlsmem.config.scenarios import PHASES as PHASES_OF
+from tlsmem.config.scenarios import STALL_POINTS
+
 NULLS = "null@c", "null@rust", "null@go"
 GO_NOTES = re.compile(r"GOGC=|clock: CLOCK_MONOTONIC|the runtime places its heap at random")
 GO_THREADS = "threads={}: Go's scheduler places goroutines, so no thread has a share of the sessions"
@@ -24,8 +27,24 @@ GO_FREED_BYTES = 700  # the record of a goroutine that has ended, kept for the n
 GO_ONCE_BYTES = 40_000  # a thread more or less of the runtime's, and its tables
 
 MOST = 10**9
-MOST_OF = {"threads": 256, "seconds": 24 * 60 * 60, "size": 1 << 30}  # of other numbers it is MOST
-LEAST_WORDS = {"memory": "sessions=4", "handshake": "rounds=2", "throughput": "rounds=2"}
+MOST_OF = {
+    "threads": 256,
+    "waves": 1_000_000,
+    "names": 100_000,
+    "seconds": 24 * 60 * 60,
+    "size": 1 << 30,
+}  # of other numbers it is MOST
+LEAST_WORDS = {
+    "memory": ["sessions=4"],
+    "stall": ["sessions=4", "point=silent"],
+    "churn": ["sessions=20", "pattern=lifetimes", "waves=2"],
+    "contexts": ["sessions=4"],
+    "handshake": ["rounds=2"],
+    "throughput": ["rounds=2"],
+}
+PATTERNS = ["waves", "sawtooth", "lifetimes"]
+SHARING = ["shared", "each-client", "each-server"]
+CONTEXT_PHASES = ["library", "opened", "established", "closed", "freed", "trimmed"]
 TEXTS = {
     "protocol": ["none", "NONE", "TLSv1.3", "", "nöne", "none\t", "p" * 600],
     "cipher": ["none", "None", "TLS_AES_128_GCM_SHA256", ""],
@@ -40,7 +59,11 @@ TEXTS = {
     "thp": ["off", "host", "on"],
     "role": ["both", "client", "server", "none", ""],
     "keep": ["both", "client", "server", "all", ""],
-    "until": [*PHASES, "client 3", "payloads", ""],
+    "until": [*PHASES, *PHASES_OF["stall"], "client 3", "payloads", ""],
+    "point": [*STALL_POINTS, "Silent", "silent ", "announced-helo", ""],
+    "pattern": [*PATTERNS, "Waves", "tides", ""],
+    "trim": ["off", "on", "1"],
+    "sharing": [*SHARING, "all", ""],
     "marks": ["0", "1", "2"],
     "cpus": ["0", "0,0", "1023", "1024", "0,1023", "", "0,", ",0", "0,x", "0-1", "0," * 256 + "0", f"{MOST + 1}"],
 }
@@ -53,14 +76,25 @@ NUMBERS = {
     "window": ["1", "2", "7", "all", f"{MOST}", "ALL"],
     "cpu": ["0", "1023", "1024", f"{MOST}"],
     "rounds": ["1", "5", "17"],
+    "waves": ["1", "3"],
+    "seed": ["0", "7", f"{MOST}"],
+    "cas": ["1", "2", f"{MOST}"],
+    "names": ["1", "2", "100000"],
     "warmup": ["1", "3"],
     "seconds": ["3600", f"{MOST_OF['seconds']}"],
     "size": ["1", "1000", "70000", "300000", "1048576"],
 }
+OF_CHURN = ["pattern", "waves", "seed", "trim"]
+OF_CONTEXTS = ["cas", "names", "sharing"]
+OF_SPLIT = ["role", "wires", "barrier", "data", "window"]
+OF_TIME = ["rounds", "warmup", "seconds", "cpus", "size"]
 NOT_OF = {  # keys that a scenario does not have
-    "memory": ["rounds", "warmup", "seconds", "cpus", "size"],
-    "handshake": ["size", "data"],
-    "throughput": ["data"],
+    "memory": ["point", *OF_CHURN, *OF_CONTEXTS, *OF_TIME],
+    "stall": ["keep", *OF_SPLIT, *OF_CHURN, *OF_CONTEXTS, *OF_TIME],
+    "churn": ["keep", "point", *OF_CONTEXTS, *OF_TIME],
+    "contexts": ["keep", "point", "threads", *OF_SPLIT, *OF_CHURN, *OF_TIME],
+    "handshake": ["size", "data", "point", *OF_CHURN, *OF_CONTEXTS],
+    "throughput": ["data", "point", *OF_CHURN, *OF_CONTEXTS],
 }
 NO_PAIRS = ["", "=", "=2", "sessions", "size", "--help"]
 NO_KEYS = ["sesions=2", "Sessions=2", "sessions =2", "k" * 31 + "=1", "k" * 32 + "=1"]
@@ -80,7 +114,9 @@ class Outcome:
 
     @property
     def phases(self) -> dict[str, dict[str, Any]]:
-        return {line["phase"]: line for line in self.lines if line["record"] == "phase"}
+        """By name; those of churn with their wave."""
+        lines = [line for line in self.lines if line["record"] == "phase"]
+        return {f"{line['phase']} {line['wave']}" if "wave" in line else line["phase"]: line for line in lines}
 
 
 def read_outcome(done: subprocess.CompletedProcess[str]) -> Outcome:
@@ -98,7 +134,7 @@ def select_comparable(line: dict[str, Any], every_round: bool) -> Any:
         case "run":
             values = line | {"notes": [note for note in line["notes"] if not GO_NOTES.match(note)]}
         case "phase":
-            values = {key: line[key] for key in ("process", "phase", "wire_bytes")}
+            values = {key: line.get(key) for key in ("process", "phase", "wave", "wire_bytes", "received_bytes")}
         case "thread":
             values = {key: line[key] for key in ("thread", "cpu", "resumed")}
             values["parts"] = [select_of_part(part, every_round) for part in line["parts"]]
@@ -128,8 +164,8 @@ def assert_alike(one: Outcome, other: Outcome) -> None:
 
 
 def assert_go_alike(in_c: Outcome, in_go: Outcome) -> None:
-    """As assert_alike, but for the one thing that Go's harness refuses: several threads in the memory scenario."""
-    if in_c.threads == 1 or in_c.lines[0]["scenario"] != "memory":
+    """As assert_alike, but for the one thing that Go's harness refuses: several threads where it meters."""
+    if in_c.threads == 1 or in_c.lines[0]["meter"] == "time":
         assert_alike(in_c, in_go)
         return
     assert in_go.status == 77 and in_go.said == f"memtest: null: {GO_THREADS.format(in_c.threads)}\n"
@@ -167,7 +203,7 @@ any_word = st.one_of(pick(TEXTS), pick(NUMBERS), pick(OUT_OF_RANGE), st.sampled_
 def any_argv(draw: st.DrawFn) -> list[str]:
     """What a scenario needs, or all of it but one word, and up to four words that repeat, contradict or break it."""
     scenario = draw(st.sampled_from([*LEAST_WORDS, *LEAST_WORDS, "Memory", ""]))
-    needed = [*NONE, LEAST_WORDS.get(scenario, "sessions=4")]
+    needed = [*NONE, *LEAST_WORDS.get(scenario, ["sessions=4"])]
     missing = draw(st.sampled_from([None, None, None, *needed]))
     more = draw(st.lists(any_word, min_size=missing is None, max_size=4))
     return [scenario, *(word for word in needed if word != missing), *more]
@@ -189,16 +225,32 @@ IGNORED = {
     "options": st.sampled_from(["default", "low-memory"]),
 }
 PLACE = {"aslr": switch, "thp": st.sampled_from(["off", "host"])}
+METERED = {"marks": st.sampled_from("01"), "cpu": st.just(0), **PLACE, **IGNORED}
 memory_words = one_of_each(
     window=st.sampled_from(["all", *range(1, 50)]),
     keep=st.sampled_from(["both", "client", "server"]),
     until=st.sampled_from(PHASES),
     data=st.sampled_from(["short", "full"]),
-    marks=st.sampled_from("01"),
-    cpu=st.just(0),
-    **PLACE,
-    **IGNORED,
+    **METERED,
 )
+churn_words = one_of_each(
+    pattern=st.sampled_from(PATTERNS),
+    waves=st.integers(1, 6),
+    seed=st.integers(0, MOST),
+    trim=switch,
+    window=st.sampled_from(["all", *range(1, 50)]),
+    data=st.sampled_from(["short", "full"]),
+    **METERED,
+)
+context_words = one_of_each(
+    sharing=st.sampled_from(SHARING),
+    names=st.sampled_from([1, 1, 1, 2]),
+    cas=st.sampled_from([1, 1, 1, 2]),
+    auth=st.sampled_from(["none", "server", "mutual"]),
+    until=st.sampled_from(CONTEXT_PHASES),
+    **METERED,
+)
+stall_words = one_of_each(until=st.sampled_from(PHASES_OF["stall"]), **METERED)
 timed_words = one_of_each(
     warmup=st.integers(1, 5),
     seconds=st.just(3600),
@@ -221,13 +273,35 @@ def test_any_argv_has_the_same_status_sentence_and_lines(argv):
 def test_each_value_alone_has_the_same_status_sentence_and_lines(key):
     scenario = next(scenario for scenario, others in NOT_OF.items() if key not in others)
     for value in VALUES[key]:
-        check([scenario, *NONE, LEAST_WORDS[scenario], f"{key}={value}"])
+        check([scenario, *NONE, *LEAST_WORDS[scenario], f"{key}={value}"])
 
 
 @settings(derandomised, max_examples=30)
 @given(st.integers(1, 45), memory_words)
 def test_a_memory_run_has_the_same_phases_and_holds_the_same_sessions(pairs, words):
-    words = ["memory", f"sessions={2 * pairs}", *NONE, *words]
+    assert_holds_the_same(["memory", f"sessions={2 * pairs}", *NONE, *words])
+
+
+@settings(derandomised, max_examples=20)
+@given(st.integers(1, 45), st.sampled_from(["silent", "silent-server"]), stall_words)
+def test_a_stalled_run_has_the_same_phases_and_holds_the_same_sessions(pairs, point, words):
+    assert_holds_the_same(["stall", f"sessions={2 * pairs}", f"point={point}", *NONE, *words])
+
+
+@settings(derandomised, max_examples=20)
+@given(st.integers(4, 250), churn_words)
+def test_a_churned_run_has_the_same_waves_and_holds_the_same_sessions(pairs, words):
+    assert_holds_the_same(["churn", f"sessions={2 * pairs}", "pattern=waves", "waves=1", *NONE, *words])
+
+
+@settings(derandomised, max_examples=30)
+@given(st.integers(1, 45), context_words)
+def test_a_run_of_contexts_has_the_same_phases_and_holds_the_same_sessions(pairs, words):
+    assert_holds_the_same(["contexts", f"sessions={2 * pairs}", *NONE, *words])
+
+
+def assert_holds_the_same(words: list[str]) -> None:
+    """In all three the same phases with the same number of sessions; in C and Rust the same bytes."""
     in_c, in_go = check(words)
     heaps = [read_outcome(run(built(stack), *words, heap=True)) for stack in NULLS[:2]]
     assert_alike(*heaps)
@@ -242,7 +316,7 @@ def assert_go_holds_as_many(in_c: Outcome, in_go: Outcome) -> None:
     """Each phase holds as many sessions in Go as in C: C's bytes count them exactly, Go's lie within bounds."""
     live = {phase: line["allocator"]["go"]["live_bytes"] for phase, line in in_go.phases.items() if "allocator" in line}
     for phase in live:  # none with marks=1
-        more = live[phase] - live["contexts"]
+        more = live[phase] - live[next(iter(live))]
         heap = [in_c.phases[phase]["heap"][role] for role in ("client", "server")]
         held = sum(role["live_blocks"] for role in heap) // SESSION_BLOCKS
         freed = sum(role["cumulative_blocks"] for role in heap) // SESSION_BLOCKS - held
@@ -278,10 +352,21 @@ def test_two_languages_in_two_processes_do_what_two_in_c_do(stacks, pairs, words
         assert_alike(read_outcome(one), read_outcome(other))
 
 
+@settings(derandomised, max_examples=20)
+@given(st.integers(4, 250), churn_words)
+def test_two_languages_in_two_processes_choose_the_same_sessions_that_end(pairs, words):
+    """A pair of which one end stays and the other ends is not opened again, or meets what it does not expect."""
+    words = [f"sessions={2 * pairs}", "pattern=lifetimes", "waves=4", *NONE, *words]
+    expected = both([built("null@c")] * 2, *words, scenario="churn")
+    found = both([built("null@go"), built("null@c")], *words, scenario="churn")
+    for one, other in zip(expected, found, strict=True):
+        assert_alike(read_outcome(one), read_outcome(other))
+
+
 @pytest.mark.parametrize("scenario", LEAST_WORDS)
 def test_a_full_stdout_has_the_same_sentence(scenario):
     with open("/dev/full", "wb") as full:
-        words = [scenario, LEAST_WORDS[scenario], *NONE]
+        words = [scenario, *LEAST_WORDS[scenario], *NONE]
         done = [
             subprocess.run([built(stack), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
             for stack in NULLS

@@ -42,8 +42,8 @@ def suite(request):
     return SUITES[request.param]
 
 
-def measured(harness, sessions, *arguments):
-    done = run(harness, "memory", f"sessions={sessions}", *arguments)
+def measured(harness, sessions, *arguments, scenario="memory"):
+    done = run(harness, scenario, f"sessions={sessions}", *arguments)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["phase"]: line for line in lines if line["record"] == "phase"}
@@ -189,3 +189,61 @@ def test_without_aes_instructions_it_takes_chacha20_in_tls_1_3_and_does_tls_1_2(
 
 def test_with_marks_nothing_is_collected_for_its_sake(null):
     assert all("allocator" not in line for line in measured(null, 20, *NONE, "marks=1").values())
+
+
+def stalled(point, *suite):
+    """Bytes of live heap and of goroutine stack that a session of crypto/tls gains, by phase; and what it was sent."""
+    few, many = (measured(built(GO), n, f"point={point}", *suite, "cpu=0", scenario="stall") for n in (200, 1000))
+    figures = ("live_bytes", "stack_inuse_bytes")
+    grown = {phase: [slope(few, many, 400, figure, phase) for figure in figures] for phase in many}
+    received = many["stalled"]["received_bytes"] / 500
+    return grown, received
+
+
+def test_eleven_bytes_pin_no_more_than_a_buffer_of_64():
+    """crypto/tls takes what has arrived, not what is announced."""
+    grown, received = stalled("announced-hello-16k", *SUITES["tls13"])
+    heap, stack = (after - before for before, after in zip(grown["connected"], grown["stalled"], strict=True))
+    assert received == 11
+    assert abs(heap - 64) < 8 and abs(stack) < 100
+
+
+def test_a_goroutine_keeps_the_stack_that_its_handshake_grew():
+    """A server waits for a hello in a stack of 4 KiB, and once it has answered in one of 8 KiB."""
+    grown, _ = stalled("unread-flight", *SUITES["tls13"])
+    assert abs(grown["connected"][1] - 4096) < 300
+    assert abs(grown["stalled"][1] - 8192) < 300
+
+
+def test_names_of_a_hello_are_kept_as_strings():
+    """A name of 9 bytes takes 16 of a string's header, 16 of its size class, and its part of a slice that doubled."""
+    large, received = stalled("hello-alpn", *SUITES["tls13"])
+    assert received > 60_000
+    assert large["stalled"][0] > 5 * received
+    assert large["closed"][0] < GOROUTINE_BYTES
+
+
+def test_a_certificate_that_has_begun_is_held_as_far_as_it_has_arrived():
+    words = [word.replace("rsa-2048", "rsa-2048-large-client") for word in SUITES["tls13"]]
+    grown, received = stalled("certificate-first-record", *words, "auth=mutual")
+    assert 16_000 < received < 17_000
+    assert 2 * received < grown["stalled"][0] < 3 * received
+
+
+@pytest.mark.parametrize(("point", "most"), [("announced-hello", 131396), ("announced-server-hello", 65607)])
+def test_what_it_refuses_is_unsupported_with_its_words(point, most):
+    done = run(built(GO), "stall", "sessions=2", f"point={point}", *SUITES["tls13"])
+    words = (
+        f"does not reach the point {point}: handshake: tls: handshake message of length {most} bytes exceeds maximum"
+    )
+    assert done.returncode == 77 and words in done.stderr
+
+
+def test_churned_sessions_are_collected_and_their_goroutines_used_again(null):
+    """From the second wave on all waves are alike."""
+    done = run(null, "churn", "sessions=400", "pattern=waves", "waves=5", *NONE, "cpu=0")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    for name in "open", "closed":
+        live = [line["allocator"]["go"]["live_bytes"] for line in lines if line.get("phase") == name]
+        assert max(live[1:]) - min(live[1:]) < 6000, name  # a thread of the runtime's, at most

@@ -22,6 +22,12 @@ def null(request):
     return ROOT / "build/harness" / request.param
 
 
+@pytest.fixture(params=["null@c", "null@rust", "null@go"])
+def program(request):
+    """A null stack in each language: what a point is called, and which stack has it, does not depend on it."""
+    return built_harness.find(request.param)
+
+
 @pytest.fixture
 def openssl():
     return built_harness.find("openssl@3.5.5")
@@ -32,9 +38,9 @@ def rustls():
     return built_harness.find("rustls+aws-lc@0.23.46")
 
 
-def stall(harness, point, *suite, sessions=20, **environment):
-    """The finished run under the heap meter, and its lines."""
-    done = run(harness, "stall", f"sessions={sessions}", f"point={point}", *suite, heap=True, **environment)
+def stall(harness, point, *suite, sessions=20, heap=True, **environment):
+    """The finished run, under the heap meter by default, and its lines."""
+    done = run(harness, "stall", f"sessions={sessions}", f"point={point}", *suite, heap=heap, **environment)
     return done, [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -73,23 +79,23 @@ def test_what_a_closed_session_keeps_is_seen():
     assert kept(phases(FAULTY, "silent", *NONE, FAULT="leak 64"), "server") == 10 * 64
 
 
-def test_a_point_of_tls_is_none_of_the_null_stack(null):
-    done, lines = stall(null, "announced-hello", *NONE)
+def test_a_point_of_tls_is_none_of_the_null_stack(program):
+    done, lines = stall(program, "announced-hello", *NONE, heap=False)
     assert done.returncode == 77
     assert "without TLS no peer stops but one that sends nothing" in lines[-1]["reason"]
 
 
-def test_an_unknown_point_is_refused_before_anything_runs(null):
-    done = run(null, "stall", "sessions=2", "point=announced-helo", *NONE)
+def test_an_unknown_point_is_refused_before_anything_runs(program):
+    done = run(program, "stall", "sessions=2", "point=announced-helo", *NONE)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == ("memtest: point=announced-helo: no such point; docs/reference/records.md lists them\n")
-    assert run(null, "stall", "sessions=2", *NONE).stderr == "memtest: point= is missing\n"
-    assert run(null, "memory", "sessions=2", "point=silent", *NONE).returncode == 2
+    assert run(program, "stall", "sessions=2", *NONE).stderr == "memtest: point= is missing\n"
+    assert run(program, "memory", "sessions=2", "point=silent", *NONE).returncode == 2
 
 
-def test_the_core_has_the_points_that_the_tools_list(null):
+def test_the_core_has_the_points_that_the_tools_list(program):
     for point in STALL_POINTS:
-        assert run(null, "stall", "sessions=2", f"point={point}", *NONE).returncode in (0, 77), point
+        assert run(program, "stall", "sessions=2", f"point={point}", *NONE).returncode in (0, 77), point
 
 
 def test_openssl_holds_what_eleven_bytes_announce(openssl):

@@ -29,7 +29,9 @@ def test_licences_are_spdx_expressions():
 
 
 def test_what_stacks_refuse_are_features_of_suites():
-    features = frozenset({"low-memory", "drop-peer-chain"}).union(*(suite.features for suite in definitions.suites().values()))
+    features = frozenset({"low-memory", "drop-peer-chain"}).union(
+        *(suite.features for suite in definitions.suites().values())
+    )
     for name, stack in definitions.stacks().items():
         assert {word for entry in stack.expect.refuses or () for word in entry.split()} <= features, name
 

@@ -14,16 +14,18 @@ from tlsmem.stats.selection import ASPECTS
 from tlsmem.tables import recording_contents, render
 from tlsmem.tables.table import Table
 
-RECORDED = Path(__file__).parent / "recorded"  # schemas that no recording in data/ has
+RECORDED = Path(__file__).parent / "recorded"  # schemas that no recording in data/ has, or has of few scenarios
 COMMITTED = [
     file
-    for recording in sorted([*(ROOT / "data").glob("20*"), *RECORDED.iterdir()])
+    for recording in [*sorted(RECORDED.iterdir()), *sorted((ROOT / "data").glob("20*"))]
     for file in recording_files.list_files(recording)
 ]
 CAME = {  # with a schema: what of a run, and of its phases, no older line has
     2: (("sites", "cpu_features"), ("phase_minor_faults", "vm_data_bytes", "rollup_rss_bytes", "allocator", "sites")),
     3: (("threads", "rounds", "size_bytes", "sealed", "timings", "noise", "instructions"), ()),
     6: (("path",), ()),
+    7: ((), ("received_bytes",)),
+    8: ((), ("wave",)),
 }
 
 

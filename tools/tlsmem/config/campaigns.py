@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, model_validator
 
-from tlsmem.config.scenarios import check_settings
+from tlsmem.config.scenarios import LIKE_MEMORY, check_settings
 from tlsmem.config.suite_variants import is_ticket_count, name_variant
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Roles, Window
 
@@ -68,7 +68,7 @@ class AnyCampaign(Definition):
 class Campaign(AnyCampaign):
     """Of memory; sessions are fractions of n."""
 
-    scenario: Literal["memory", "stall"]
+    scenario: Literal["memory", "stall", "churn"]
     n: int = Field(ge=2, le=10**9, multiple_of=2)
     sessions: list[Annotated[str, AfterValidator(fraction)]] = Field(min_length=1)
     heap: NonNegativeInt | Literal["all"] = 2
@@ -93,9 +93,13 @@ class Campaign(AnyCampaign):
     @model_validator(mode="after")
     def check_scenario(self) -> Self:
         check_settings(self.scenario, self.settings)
-        given = (self.roles, self.peers, self.windows, self.envs, self.data)
-        if self.scenario != "memory" and given != (["together"], [], ["all"], ["lab"], "short"):
-            raise ValueError(f"roles, peers, windows, envs and data are of the scenario memory, not of {self.scenario}")
+        given = (self.roles, self.windows, self.data)
+        if self.scenario not in LIKE_MEMORY and given != (["together"], ["all"], "short"):
+            raise ValueError(f"roles, windows and data are of the scenarios memory and churn, not of {self.scenario}")
+        if self.scenario != "memory" and (self.peers or self.envs != ["lab"]):
+            raise ValueError(f"peers and envs are of the scenario memory, not of {self.scenario}")
+        if self.scenario == "churn" and any(roles.startswith("keep-") for roles in self.roles):
+            raise ValueError("roles: the scenario churn keeps both roles: together or split")
         return self
 
     @model_validator(mode="after")

@@ -186,7 +186,8 @@ class Allocator(Definition):
 
     library: str | None = None
     package: str | None = None
-    settings: str | None = None
+    settings: str | None = None  # the variable that the user may set
+    environment: Annotated[str, Field(pattern=r"^\w+=\S+$")] | None = None  # VARIABLE=value, which every run has
 
     @model_validator(mode="after")
     def check_library(self) -> Self:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tlsmem.config.definitions import Suite
-from tlsmem.config.scenarios import Settings
+from tlsmem.config.scenarios import LIKE_MEMORY, Settings
 from tlsmem.schema.harness_output import TIMED_SCENARIOS, Cpu, Data, Env, Meter, Role, Roles, Scenario, Window
 
 SYSTEM = "system"  # the allocator that heap runs are made on: requested bytes do not depend on it
@@ -48,12 +48,17 @@ class Run:
 
     @property
     def limit_s(self) -> float:
-        """Generous: some 25 times what OpenSSL takes."""
-        return 60 + self.sessions / 50
+        """Generous: some 25 times what OpenSSL takes; each wave takes as long again."""
+        return 60 + self.sessions * self.waves / 50
+
+    @property
+    def waves(self) -> int:
+        """How many times sessions are opened."""
+        return int(dict(self.settings).get("waves", "1"))
 
     def harness_keys(self, suite: dict[str, Any], role: Role) -> dict[str, Any]:
         """The harness's keys, but those of the slot; of two processes the one of `role`."""
-        if self.scenario != "memory":
+        if self.scenario not in LIKE_MEMORY:
             return {"sessions": self.sessions, **suite, **dict(self.settings)}
         asked = {"sessions": self.sessions, **suite, "window": self.window}
         if self.roles == "split":
@@ -64,7 +69,7 @@ class Run:
             asked["keep"] = self.roles.removeprefix("keep-")
         if self.env != "lab":
             asked |= {"aslr": "on", "thp": "host", "threads": THREADS}
-        return asked
+        return asked | dict(self.settings)
 
     def what(self) -> list[str]:
         """Words for people."""

@@ -28,8 +28,38 @@ STALL_POINTS = {  # where a peer stops, and what it has sent: memtest/stall_poin
     "announced-server-hello": "a server's 11 bytes announce a ServerHello of 65,607 bytes",
     "announced-server-hello-16k": "a server's 11 bytes announce a ServerHello of 16,380 bytes",
 }
-SCENARIO_KEYS: Mapping[str, Mapping[str, Mapping[str, str]]] = {"stall": {"point": STALL_POINTS}}
+Values = Mapping[str, str] | range  # names with what they mean, or numbers
+CHURN_PATTERNS = {  # which sessions end with a wave: memtest/churn.c
+    "waves": "all sessions end with their wave",
+    "sawtooth": "one pair of 100 stays, and ends three waves later",
+    "lifetimes": "a quarter of all sessions ends with each wave, chosen at random",
+}
+SWITCH = {"off": "without", "on": "with"}
+SCENARIO_KEYS: Mapping[str, Mapping[str, Values]] = {
+    "stall": {"point": STALL_POINTS},
+    "churn": {
+        "pattern": CHURN_PATTERNS,
+        "waves": range(1, 1_000_001),
+        "trim": SWITCH,
+        "seed": range(10**9 + 1),
+        "threads": range(1, 257),
+    },
+}
+DEFAULTS: Mapping[str, Mapping[str, str]] = {"churn": {"trim": "off", "seed": "1", "threads": "1"}}
 PHASES = {"stall": ["contexts", "connected", "stalled", "closed", "trimmed", "freed"]}
+LIKE_MEMORY = ("memory", "churn")  # scenarios that take windows, data, and roles in a process each
+
+
+def has_value(known: Values, value: str) -> bool:
+    """Whether a key takes the value."""
+    return int(value) in known if isinstance(known, range) and value.isdecimal() else value in known
+
+
+def describe_values(known: Values, value: str) -> str:
+    """Return the end of a sentence: which values there are."""
+    if isinstance(known, range):
+        return f": it must be a whole number from {known.start} to {known.stop - 1}"
+    return suggest_nearest(value, known) or f"; there are: {', '.join(known)}"
 
 
 def check_settings(scenario: str, settings: Mapping[str, list[str]]) -> None:
@@ -40,21 +70,30 @@ def check_settings(scenario: str, settings: Mapping[str, list[str]]) -> None:
             there = f"it has: {', '.join(known)}" if known else "it has none"
             raise ValueError(f"settings: the scenario {scenario} has no key {key}; {there}")
         for value in values:
-            if value not in known[key]:
-                near = suggest_nearest(value, known[key]) or f"; there are: {', '.join(known[key])}"
-                raise ValueError(f"settings: unknown {key} {value}{near}")
+            if not has_value(known[key], value):
+                raise ValueError(f"settings: unknown {key} {value}{describe_values(known[key], value)}")
     for key in known:
-        if not settings.get(key):
+        if not settings.get(key) and key not in DEFAULTS.get(scenario, {}):
             raise ValueError(f"settings: {key} is missing; the scenario {scenario} needs it")
 
 
-def combine_settings(settings: Mapping[str, list[str]]) -> Iterator[Settings]:
-    """Yield each combination of the values; one without any where there are no keys."""
-    for values in product(*settings.values()):
-        yield tuple(zip(settings, values, strict=True))
+def combine_settings(scenario: str, settings: Mapping[str, list[str]]) -> Iterator[Settings]:
+    """Yield each combination of the values, with the defaults of other keys; one of none where there are no keys."""
+    usual = DEFAULTS.get(scenario, {})
+    given = {key: settings.get(key) or [usual[key]] for key in SCENARIO_KEYS.get(scenario, {})}
+    for values in product(*given.values()):
+        yield tuple(zip(given, values, strict=True))
 
 
 def settings_in_argv(scenario: str, argv: list[str]) -> Settings:
     """Return the scenario's own keys and values of a recorded run."""
     given = dict(word.split("=", 1) for word in argv if "=" in word)
     return tuple((key, given[key]) for key in SCENARIO_KEYS.get(scenario, {}) if key in given)
+
+
+def phases_of(scenario: str, settings: Mapping[str, str]) -> list[tuple[str, int | None]] | None:
+    """Return the phases of a run in order, each with its wave; None of a scenario whose phases depend on the stack."""
+    if scenario == "churn":
+        waves = [(name, wave) for wave in range(1, int(settings["waves"]) + 1) for name in ("open", "closed")]
+        return [("contexts", None), *waves, ("drained", None), ("trimmed", None), ("freed", None)]
+    return [(name, None) for name in PHASES[scenario]] if scenario in PHASES else None

@@ -90,9 +90,9 @@ async def line(run: Run, probe: Probe) -> MemoryNeed:
 
 def need_bytes(outcome: Outcome) -> int:
     """Of two processes the sum: both stand in the same phase, and see the same wires."""
-    needs: Counter[str] = Counter()
+    needs: Counter[tuple[str, int | None]] = Counter()
     for phase in outcome.phases:
-        needs[phase.phase] += phase.peak_rss_bytes + (phase.wire_bytes if phase.process != "server" else 0)
+        needs[phase.phase, phase.wave] += phase.peak_rss_bytes + (phase.wire_bytes if phase.process != "server" else 0)
     return max(needs.values())
 
 

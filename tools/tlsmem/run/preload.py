@@ -21,11 +21,11 @@ def allocator_record(name: str, allocator: Allocator) -> AllocatorRecord:
 
     Exits with a sentence when its library is not there."""
     if not allocator.library:
-        return AllocatorRecord(name=name, version=None, settings=None, library=None)
+        return AllocatorRecord(name=name, version=None, settings=allocator.environment, library=None)
     library = find_library(allocator.library)
     if not library:
         sys.exit(f"memtest: allocator {name}: no {allocator.library} on this system: apt install {allocator.package}")
-    settings = os.environ.get(allocator.settings) if allocator.settings else None
+    settings = os.environ.get(allocator.settings) if allocator.settings else allocator.environment
     return AllocatorRecord(name=name, version=version(allocator.package), settings=settings, library=str(library))
 
 
@@ -52,4 +52,5 @@ def run_variables(meter: Meter, used: AllocatorRecord, allocator: Allocator) -> 
     if meter in HEAP_METERS:
         return {"LD_PRELOAD": str(ROOT / HEAP_METER)} | ({"HEAPMETER_SITES": "1"} if meter == "sites" else {})
     preload = {"LD_PRELOAD": used.library} if used.library else {}
-    return preload | ({allocator.settings: used.settings} if allocator.settings and used.settings else {})
+    fixed = dict([allocator.environment.split("=", 1)]) if allocator.environment else {}
+    return fixed | preload | ({allocator.settings: used.settings} if allocator.settings and used.settings else {})

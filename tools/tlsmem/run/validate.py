@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tlsmem.config.definitions import Suite
 from tlsmem.config.run import THREADS, Run
-from tlsmem.config.scenarios import PHASES
+from tlsmem.config.scenarios import phases_of
 from tlsmem.config.timed_matrix import TimedRun
 from tlsmem.run.process import ProcessResult
 from tlsmem.schema import timed_record
@@ -180,7 +180,7 @@ def incomplete(lines: list[OutputLine]) -> str | None:
         or not all(isinstance(line, PhaseLine | StackLine) for line in inner)
     ):
         return "its output is not a run line, phases and an end line"
-    if not has_phases_of(first, [line.phase for line in phases]):
+    if not has_phases_of(first, [(line.phase, line.wave) for line in phases]):
         return "its phases are not those of docs/reference/records.md, each in its place"
     if any(phase.process != first.role for phase in phases):
         return f"its run line says role {first.role}, and not every phase does"
@@ -191,10 +191,11 @@ def incomplete(lines: list[OutputLine]) -> str | None:
     return None
 
 
-def has_phases_of(said: RunLine, phases: list[str]) -> bool:
-    if said.scenario in PHASES:
-        return phases == PHASES[said.scenario]
-    return in_order(phases, ENDS[said.data, said.keep == "both"])
+def has_phases_of(said: RunLine, phases: list[tuple[str, int | None]]) -> bool:
+    expected = phases_of(said.scenario, said.settings or {})
+    if expected:
+        return phases == expected
+    return in_order([name for name, _ in phases], ENDS[said.data, said.keep == "both"])
 
 
 def in_order(phases: list[str], after: list[str]) -> bool:
@@ -292,7 +293,8 @@ def compare_memory(run: Run, said: RunLine, thp_host: str) -> Iterable[Compared]
 
 def compare_deployment(run: Run, said: RunLine, thp_host: str) -> list[Compared]:
     """The controlled environment is what a host gives, and what it does not give is noted."""
-    threads = [("threads", THREADS if run.env != "lab" else 1, said.threads)]
+    asked = dict(run.settings).get("threads", THREADS if run.env != "lab" else 1)
+    threads: list[Compared] = [("threads", asked, said.threads)]
     if run.env == "lab":
         return threads
     host = "never" if thp_host == "none" else thp_host  # which is what a harness says of a kernel without them

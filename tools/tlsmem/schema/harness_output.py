@@ -23,7 +23,7 @@ from tlsmem.schema.roles import Role as Role
 
 Sessions = Annotated[int, Field(ge=2, multiple_of=2)]
 Window = PositiveInt | Literal["all"]
-Scenario = Literal["memory", "stall", "throughput", "handshake"]
+Scenario = Literal["memory", "stall", "churn", "throughput", "handshake"]
 TIMED_SCENARIOS = ("throughput", "handshake")  # the others are of memory, and have phases
 Meter = Literal["rss", "heap", "sites", "time", "instructions"]
 Roles = Literal["together", "split", "keep-client", "keep-server"]  # one process; one each; one, without the peers
@@ -122,6 +122,7 @@ class Phase(Model):
     sites: PhaseSites | None = None  # sites runs
     # By scenario:
     received_bytes: NonNegativeInt | None = None  # stall: that all sessions together were sent so far
+    wave: PositiveInt | None = None  # churn: from schema 8 on; its phases `open` and `closed` come once a wave
 
     @model_serializer(mode="wrap")
     def absent_when_none(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class RecordedCallstacks(Model):
         return self
 
 
-SCHEMA = 7
+SCHEMA = 8
 CHECKSUMS_SINCE = 5  # the schema from which on a line ends in its checksum
 UNDECLARED_MACHINE_FIELDS = (
     "memory_bytes",
@@ -74,7 +74,7 @@ SLOT_ARGUMENTS = ("cpu=", "cpus=", "wires=", "barrier=")
 class Record(Model):
     """One run as kept in data/: one process, or one pair of a client's and a server's, one line."""
 
-    schema_: Literal[1, 2, 3, 4, 5, 6, 7] = Field(alias="schema")
+    schema_: Literal[1, 2, 3, 4, 5, 6, 7, 8] = Field(alias="schema")
     key: str = Field(pattern="^[0-9a-f]{16}$")
     stack: str
     reported: str | None
@@ -132,8 +132,8 @@ class Record(Model):
                 raise ValueError("every phase has its heap under the heap meter, and none under the RSS meter")
             if any((phase.sites is None) != (self.meter != "sites") for phase in self.phases):
                 raise ValueError("every phase has its sites in a sites run, and none in others")
-            if len({(phase.process, phase.phase) for phase in self.phases}) < len(self.phases):
-                raise ValueError("a process goes through each phase once")
+            if len({(phase.process, phase.phase, phase.wave) for phase in self.phases}) < len(self.phases):
+                raise ValueError("a process goes through each phase once, and once a wave")
             stacks = len(self.sites.stacks) if self.sites else 0
             if any(live.stack >= stacks for phase in self.phases if phase.sites for live in phase.sites.live):
                 raise ValueError("a phase has blocks from a call stack that is not among the run's")

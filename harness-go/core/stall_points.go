@@ -1,0 +1,165 @@
+package core
+
+// Where a peer stops, and what it has sent: RFC 8446, 4 and 5.1. Every record that is sent is complete, for a library
+// may wait for the whole of one before it looks at what a message announces. As in memtest/stall_points.c.
+
+// stallPoint is where a peer stops.
+type stallPoint struct {
+	name           string
+	role           Role // of the sessions that are left waiting
+	connectedSteps bool // they begin to speak by themselves: a client, whose ClientHello waits unread
+	answers        bool // they have written when they are left
+	largeChain     bool // the suite's own certificates may be too large for the stack
+	protocol, auth string
+	prepare        func(*stallPoint)             // or nil: once, before the first session
+	deliver        func(pair int, _ *stallPoint) // or nil: nothing is sent
+	bytes          int                           // that are announced, or that an extension has
+	extension      uint16
+}
+
+const (
+	serverHello       = 2
+	certificate       = 11
+	hostName          = 0
+	alpn              = 16
+	sessionTicket     = 35
+	unknownExtension  = 0xfafa
+	applicationRecord = 23
+	flightBytes       = 256 * 1024
+)
+
+var (
+	captured hello
+	flight   [flightBytes]byte
+	large    [0xffff]byte // the body of an extension
+)
+
+// beginClient makes a client of the pair, up to its first flight; the pair's other end has not seen it.
+func beginClient(pair int) *session {
+	client := newSession(contexts[Client], pair, Client)
+	client.step()
+	return client
+}
+
+// capture is of what the stack's own client sends first.
+func capture(*stallPoint) {
+	client := beginClient(0)
+	captured.capture(intercept(&end{index: uint32(Server)}, flight[:]))
+	client.free()
+	wiresReset(pairs{count: 1})
+}
+
+// announce sends a record of six bytes: the header of a message of that many, and its first two.
+func announce(pair int, kind byte, bytes int, minor byte) {
+	stallSend(pair, []byte{handshakeRecord, 3, minor, 0, 6, kind, byte(bytes >> 16), byte(bytes >> 8), byte(bytes), 3, 3})
+}
+
+func announceHello(pair int, of *stallPoint)       { announce(pair, clientHello, of.bytes, 1) }
+func announceServerHello(pair int, of *stallPoint) { announce(pair, serverHello, of.bytes, 3) }
+func sendHello(pair int, _ *stallPoint)            { stallSend(pair, captured.bytes()) }
+
+func sendHelloByBytes(pair int, _ *stallPoint) {
+	hello := captured.bytes()
+	for at := range len(hello) - 1 {
+		stallSend(pair, hello[at:at+1])
+	}
+}
+
+// announceCertificate: in TLS 1.2 a client's Certificate is in the clear.
+func announceCertificate(pair int, of *stallPoint) {
+	sendHello(pair, of)
+	announce(pair, certificate, of.bytes, 3)
+}
+
+// extend: ALPN is a list of names with their lengths; a host name has its length and that of its list before it.
+func extend(of *stallPoint) {
+	capture(of)
+	body := large[:of.bytes]
+	for i := range body {
+		body[i] = 'x'
+	}
+	switch of.extension {
+	case alpn:
+		body[0], body[1] = byte((of.bytes-2)>>8), byte(of.bytes-2)
+		for at := 2; at < of.bytes; at += 10 {
+			body[at] = 9
+			if of.bytes-at <= 19 {
+				body[at] = byte(of.bytes - at - 1)
+			}
+		}
+	case hostName:
+		name := of.bytes - 5
+		copy(body, []byte{byte((name + 3) >> 8), byte(name + 3), 0, byte(name >> 8), byte(name)})
+		for at := 5 + 63; at < of.bytes-1; at += 64 {
+			body[at] = '.' // as no label is longer
+		}
+	}
+	captured.extend(of.extension, body)
+}
+
+// firstProtectedRecord is up to the first record of application data, which in TLS 1.3 begins the client's Certificate.
+func firstProtectedRecord(flight []byte) []byte {
+	for at := 0; at+recordHeader <= len(flight); {
+		protected := flight[at] == applicationRecord
+		at += recordHeader + (int(flight[at+3])<<8 | int(flight[at+4]))
+		if protected {
+			return flight[:at]
+		}
+	}
+	Die("the client's second flight has no protected record")
+	return nil
+}
+
+// sendFirstOfCertificate: a real client goes as far as its Certificate, of which the first record arrives. It is freed:
+// what it held is not.
+func sendFirstOfCertificate(pair int, of *stallPoint) {
+	client := beginClient(pair)
+	peer = &client.end
+	stallSend(pair, intercept(&waiting(pair).end, flight[:]))
+	client.step()
+	second := intercept(&waiting(pair).end, flight[:])
+	client.free()
+	left := client.end
+	peer = &left
+	if len(second) < of.bytes {
+		Die("the client's second flight has %d bytes, too few for a certificate message of %d", len(second), of.bytes)
+	}
+	stallSend(pair, firstProtectedRecord(second))
+}
+
+// stallPoints: 131,396 is the most that OpenSSL takes of a ClientHello, 65,607 of a ServerHello; 16,380 the most that
+// others do. 102,400 is OpenSSL's default for a peer's chain.
+var stallPoints = []stallPoint{
+	{name: "silent", role: Server},
+	{name: "announced-hello", role: Server, deliver: announceHello, bytes: 131396},
+	{name: "announced-hello-64k", role: Server, deliver: announceHello, bytes: 65535},
+	{name: "announced-hello-16k", role: Server, deliver: announceHello, bytes: 16380},
+	{name: "hello-by-bytes", role: Server, prepare: capture, deliver: sendHelloByBytes},
+	{name: "unread-flight", role: Server, answers: true, prepare: capture, deliver: sendHello},
+	{name: "announced-certificate", role: Server, answers: true, protocol: "TLSv1.2", auth: "mutual",
+		prepare: capture, deliver: announceCertificate, bytes: 102400},
+	{name: "announced-certificate-16k", role: Server, answers: true, protocol: "TLSv1.2", auth: "mutual",
+		prepare: capture, deliver: announceCertificate, bytes: 16380},
+	{name: "certificate-first-record", role: Server, largeChain: true, protocol: "TLSv1.3", auth: "mutual",
+		deliver: sendFirstOfCertificate, bytes: 32768},
+	{name: "hello-alpn", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 60000, extension: alpn},
+	{name: "hello-alpn-8k", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 8192, extension: alpn},
+	{name: "hello-name", role: Server, answers: true, prepare: extend, deliver: sendHello, bytes: 258, extension: hostName},
+	{name: "hello-ticket", role: Server, answers: true, protocol: "TLSv1.2",
+		prepare: extend, deliver: sendHello, bytes: 60000, extension: sessionTicket},
+	{name: "hello-unknown", role: Server, answers: true,
+		prepare: extend, deliver: sendHello, bytes: 60000, extension: unknownExtension},
+	{name: "silent-server", role: Client, connectedSteps: true},
+	{name: "announced-server-hello", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 65607},
+	{name: "announced-server-hello-16k", role: Client, connectedSteps: true, deliver: announceServerHello, bytes: 16380},
+}
+
+// stallPointNamed is nil where there is none.
+func stallPointNamed(name string) *stallPoint {
+	for i := range stallPoints {
+		if stallPoints[i].name == name {
+			return &stallPoints[i]
+		}
+	}
+	return nil
+}
