@@ -1,0 +1,240 @@
+"""The clients of a live run: a process that opens connections to one server and takes them from state to state.
+
+It reads one command a line on stdin, as JSON, and answers each with one line: {"done": ...} or {"failed": "sentence"}.
+It runs apart so that its memory, and the kernel's for its ends, are not the server's. Standard library only."""
+
+import json
+import os
+import resource
+import select
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+PORTS = 20_000  # connections from one source address: Linux has some 28,000 ports for them
+ROOM = 65536  # bytes of a read
+AT_ONCE = 100  # connections that are being opened: a server's backlog may be 511
+
+
+class ClientFailed(Exception):
+    """One sentence."""
+
+
+class Connection:
+    """One connection: its socket, and over TLS the library's state, which it may drop."""
+
+    def __init__(self, endpoint: tuple[str, int], source: str, context: ssl.SSLContext | None) -> None:
+        self.socket = socket.socket()
+        self.socket.setblocking(False)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind((source, 0))
+        self.socket.connect_ex(endpoint)
+        self.received = bytearray()
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls, self.is_complete = None, False
+        if context:
+            self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def shake_hands(self) -> bool:
+        """Take one step; return whether the handshake is complete. Certificates and the host name are verified."""
+        assert self.tls
+        try:
+            self.tls.do_handshake()
+            self.is_complete = True
+        except ssl.SSLWantReadError:
+            pass
+        self.flush()
+        return self.is_complete
+
+    def flush(self) -> None:
+        """Send what the library wants to send. A few records fit into the socket's buffer."""
+        if (data := self.outgoing.read()) and self.socket.send(data) != len(data):
+            raise ClientFailed("the server takes no more bytes: its receive buffer is full")
+
+    def pull(self) -> None:
+        """Read what has arrived, decrypt it, and keep it. Raises ClientFailed at the end of the stream."""
+        try:
+            data = self.socket.recv(ROOM)
+        except BlockingIOError:
+            return
+        if not data:
+            raise ClientFailed("the server has closed a connection")
+        if not self.tls:
+            self.received += data
+            return
+        self.incoming.write(data)
+        if self.is_complete:
+            self.decrypt()
+
+    def decrypt(self) -> None:
+        """Take all records that are complete; tickets among them."""
+        assert self.tls
+        try:
+            while data := self.tls.read(ROOM):
+                self.received += data
+        except ssl.SSLWantReadError:
+            pass
+
+    def send(self, data: bytes) -> None:
+        """Send application data."""
+        if not self.tls:
+            self.socket.send(data)
+            return
+        self.tls.write(data)
+        self.flush()
+
+    def drop_tls(self) -> None:
+        """Keep the socket alone."""
+        self.tls = None
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+
+
+class Clients:
+    """All connections of a run, in the order in which they were opened."""
+
+    def __init__(self) -> None:
+        self.connections: list[Connection] = []
+        self.context: ssl.SSLContext | None = None
+        self.endpoint = ("127.0.0.1", 0)
+        self.limit_s = 60.0
+
+    def configure(self, port: int, root: str | None, protocol: str, limit_s: float, descriptors: int) -> None:
+        """Set whom to connect to. `root`: a file of certificates, over TLS; `protocol`: TLSv1.2 or TLSv1.3."""
+        self.endpoint, self.limit_s = ("127.0.0.1", port), limit_s
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(descriptors, hard), hard))
+        if root:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            version = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}[protocol]
+            self.context.minimum_version = self.context.maximum_version = version
+            self.context.load_verify_locations(root)
+
+    def connect(self, count: int) -> None:
+        """Open so many connections more; each is writable at the end, so the kernel has accepted it."""
+        for begin in range(0, count, AT_ONCE):
+            new = []
+            for _ in range(min(AT_ONCE, count - begin)):
+                source = f"127.0.{1 + len(self.connections) // PORTS}.1"
+                self.connections.append(Connection(self.endpoint, source, self.context))
+                new.append(self.connections[-1])
+            for connection in self.wait(new, select.EPOLLOUT):
+                if error := connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                    raise ClientFailed(f"the server refused a connection: {os.strerror(error)}")
+
+    def wait(self, connections: Iterable[Connection], event: int) -> Iterator[Connection]:
+        """Yield each connection once, when the event has come to it. Raises ClientFailed after the time limit."""
+        waiting = {connection.fileno(): connection for connection in connections}
+        until = time.monotonic() + self.limit_s
+        with select.epoll() as poll:
+            for number in waiting:
+                poll.register(number, event | select.EPOLLONESHOT)
+            while waiting:
+                events = poll.poll(max(0.0, until - time.monotonic()))
+                if not events:
+                    raise ClientFailed(f"{len(waiting):,} connections are still waiting after {self.limit_s:.0f} s")
+                for number, _ in events:
+                    if number in waiting:
+                        yield waiting.pop(number)
+
+    def begin_handshakes(self, begin: int, end: int) -> None:
+        """Send the ClientHello of each connection, and wait until the server has answered each; nothing is read."""
+        some = self.connections[begin:end]
+        for connection in some:
+            connection.shake_hands()
+        for _ in self.wait(some, select.EPOLLIN):
+            pass
+
+    def finish_handshakes(self, begin: int, end: int) -> dict[str, str]:
+        """Complete the handshakes that were begun. Return what was negotiated, alike of all."""
+        waiting, found = self.connections[begin:end], set[tuple[str, str]]()
+        while waiting:
+            behind = []
+            for connection in self.wait(waiting, select.EPOLLIN):
+                connection.pull()
+                if not connection.shake_hands():
+                    behind.append(connection)
+            waiting = behind
+        for connection in self.connections[begin:end]:
+            assert connection.tls
+            found.add((connection.tls.version() or "", (connection.tls.cipher() or ("",))[0]))
+        if len(found) != 1:
+            raise ClientFailed(f"connections of one run negotiated different things: {sorted(found)}")
+        version, cipher = found.pop()
+        return {"protocol": version, "cipher": cipher}
+
+    def drop_tls(self) -> None:
+        """Keep the sockets of all connections and drop the state of TLS: they carry no data any more."""
+        for connection in self.connections:
+            connection.drop_tls()
+
+    def exchange(self, request: str, body_bytes: int, reply_bytes: int) -> None:
+        """Send a request on each connection, and read the whole reply, whose body has so many bytes."""
+        data = request.encode() + b"x" * body_bytes
+        for begin in range(0, len(self.connections), AT_ONCE):
+            some = self.connections[begin : begin + AT_ONCE]
+            for connection in some:
+                connection.received.clear()
+                connection.send(data)
+            waiting = some
+            while waiting := [one for one in waiting if not self.has_reply(one, reply_bytes)]:
+                for connection in self.wait(waiting, select.EPOLLIN):
+                    connection.pull()
+
+    def has_reply(self, connection: Connection, reply_bytes: int) -> bool:
+        """Return whether the whole reply is there. Raises ClientFailed where it is another one."""
+        head, separator, body = bytes(connection.received).partition(b"\r\n\r\n")
+        if not separator:
+            return False
+        status = head.split(b"\r\n", 1)[0]
+        if b" 200 " not in status + b" ":
+            raise ClientFailed(f"the server answered {status.decode(errors='replace')}")
+        if len(body) > reply_bytes:
+            raise ClientFailed(f"the server sent {len(body):,} bytes of a body that has {reply_bytes:,}")
+        return len(body) == reply_bytes
+
+    def shut_down(self) -> None:
+        """End the stream towards the server on each connection, and leave the other direction."""
+        for connection in self.connections:
+            connection.socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self.connections:
+            connection.socket.close()
+        self.connections.clear()
+
+
+def main() -> None:
+    clients = Clients()
+    commands: dict[str, Callable[..., Any]] = {
+        name: getattr(clients, name)
+        for name in (
+            "configure",
+            "connect",
+            "begin_handshakes",
+            "finish_handshakes",
+            "drop_tls",
+            "exchange",
+            "shut_down",
+            "close",
+        )
+    }
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        try:
+            answer = {"done": commands[name](**arguments)}
+        except ClientFailed as error:
+            answer = {"failed": str(error)}
+        except (OSError, ssl.SSLError) as error:
+            answer = {"failed": f"{name}: {error.strerror or error}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

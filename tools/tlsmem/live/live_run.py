@@ -1,0 +1,159 @@
+"""One live run: a server, so many connections, and what both ends hold at the end of each phase."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tlsmem.live.cgroup import MemoryGroup
+from tlsmem.live.clients import Clients
+from tlsmem.live.network import Network
+from tlsmem.live.running_server import RunningServer
+from tlsmem.live.servers import CERTS, SERVERS, Server
+from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Transport
+
+LIMIT_S = 60.0  # for a server to answer
+WARM_UP = 20  # connections that come and go first: what a server allocates once
+SPARE = 200  # descriptors of the clients beside connections
+SMALL = "GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n"
+FULL = "GET /full HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n"
+
+
+class LiveRun(NamedTuple):
+    """What is asked for. `window`: how many connections are in the handshake at a time, at most."""
+
+    server: str
+    transport: Transport
+    meter: LiveMeter
+    connections: int
+    window: int
+    protocol: str = "TLSv1.3"
+    waves: int = 3
+    idle_s: float = 30.0
+    settle_s: float = 15.0
+    hollow: bool = False
+
+    def __str__(self) -> str:
+        window = "" if self.transport == "plain" else f" window {self.window:,}"
+        return f"{self.server} {self.transport} {self.connections:,} connections{window} {self.meter}"
+
+
+class LiveMeasurement(NamedTuple):
+    """What a run found. `declared` is what is known of the server before."""
+
+    phases: list[LivePhase]
+    negotiated: dict[str, str] | None
+    tls_library: str | None
+    configuration_sha256: str
+    cgroup_version: int
+
+
+class Measuring:
+    """A server and its clients, taken from phase to phase."""
+
+    def __init__(
+        self, run: LiveRun, server: RunningServer, clients: Clients, groups: tuple[MemoryGroup, MemoryGroup]
+    ) -> None:
+        self.run, self.server, self.clients = run, server, clients
+        self.server_group, self.client_group = groups
+        self.phases: list[LivePhase] = []
+        self.open = 0
+        self.negotiated: dict[str, str] | None = None
+
+    def end_phase(self, name: str) -> None:
+        """Wait until the server is at rest, and read."""
+        memory = self.server.settle()
+        kernels = (KernelBytes(**group.read()._asdict()) for group in (self.server_group, self.client_group))
+        server, client = kernels
+        self.phases.append(
+            LivePhase(phase=name, connections=self.open, server=memory, server_kernel=server, client_kernel=client)
+        )
+
+    def configure(self) -> None:
+        """Tell the clients whom to connect to."""
+        over_tls = self.run.transport == "tls"
+        self.clients.call(
+            "configure",
+            port=self.server.ports.tls if over_tls else self.server.ports.plain,
+            root=str(CERTS / "root.pem") if over_tls else None,
+            protocol=self.run.protocol,
+            limit_s=LIMIT_S,
+            descriptors=self.run.connections + SPARE,
+        )
+
+    def connect(self, count: int, named: bool = False) -> None:
+        """Open so many connections and take them through the handshake, a window at a time. `named`: with phases."""
+        self.clients.call("connect", count=count)
+        self.open = count
+        if named:
+            self.end_phase("connected")
+        if self.run.transport == "plain":
+            return
+        for begin in range(0, count, self.run.window):
+            end = min(begin + self.run.window, count)
+            self.clients.call("begin_handshakes", begin=begin, end=end)
+            if named and end == count:
+                self.end_phase("half-open")
+            self.negotiated = self.clients.call("finish_handshakes", begin=begin, end=end)
+
+    def exchange(self, full: bool) -> None:
+        """Let each connection ask and be answered: one byte, or a full body each way."""
+        size = self.server.server.full_bytes
+        text, body, reply = (FULL.format(size), size, size) if full else (SMALL, 0, 1)
+        self.clients.call("exchange", request=text, body_bytes=body, reply_bytes=reply)
+
+    def close(self) -> None:
+        self.clients.call("close")
+        self.open = 0
+
+    def measure(self) -> None:
+        """All phases, in order."""
+        self.configure()
+        self.connect(min(WARM_UP, self.run.connections))
+        self.exchange(full=False)
+        self.exchange(full=True)
+        self.close()
+        self.end_phase("started")
+        self.connect(self.run.connections, named=True)
+        if self.run.hollow:
+            self.clients.call("drop_tls")
+        self.end_phase("established")
+        if not self.run.hollow:
+            self.exchange(full=False)
+            self.end_phase("one request")
+            self.exchange(full=True)
+            self.end_phase("full records")
+        time.sleep(self.run.idle_s)
+        self.end_phase("idle")
+        self.clients.call("shut_down")
+        self.end_phase("half closed")
+        self.close()
+        self.end_phase("closed")
+        time.sleep(self.run.settle_s)
+        self.end_phase("settled")
+        for wave in range(1, self.run.waves + 1):
+            self.connect(self.run.connections)
+            self.end_phase(f"wave {wave} open")
+            self.close()
+            self.end_phase(f"wave {wave} closed")
+
+
+@contextmanager
+def running(run: LiveRun, server: Server) -> Iterator[Measuring]:
+    """The server of a run and its clients, each in a memory cgroup of its own."""
+    with (
+        Network() as network,
+        MemoryGroup("server") as held,
+        MemoryGroup("client") as own,
+        RunningServer(server, run.meter, run.connections, run.protocol, network, held) as started,
+        Clients(network, own) as clients,
+    ):
+        yield Measuring(run, started, clients, (held, own))
+
+
+def measure(run: LiveRun) -> LiveMeasurement:
+    """Make a run. Raises ServerError with a sentence."""
+    with running(run, SERVERS[run.server]) as measuring:
+        measuring.measure()
+        found: Any = (measuring.phases, measuring.negotiated, measuring.server.tls_library())
+        return LiveMeasurement(*found, measuring.server.configuration_sha256, measuring.server_group.version)

@@ -1,0 +1,162 @@
+"""A real server while it runs: in a network and a memory cgroup of its own, under the heap meter or without it."""
+
+import contextlib
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tlsmem.live.cgroup import MemoryGroup
+from tlsmem.live.network import Network
+from tlsmem.live.servers import Ports, Server, ServerError, Setup, find_program
+from tlsmem.run import heap_process, heap_tree
+from tlsmem.schema.live_records import LiveMeter, ServerMemory
+
+LIMIT_S = 20.0  # to start, to stop, and to come to rest
+STILL_S = 0.3  # at rest: no figure has changed for so long
+LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
+
+
+class RunningServer:
+    """`with RunningServer(server, meter, most, protocol, network, group) as running`."""
+
+    def __init__(
+        self, server: Server, meter: LiveMeter, most: int, protocol: str, network: Network, group: MemoryGroup
+    ) -> None:
+        self.server, self.meter, self.network, self.group = server, meter, network, group
+        self.most, self.protocol, self.program = most, protocol, find_program(server)
+        self.tree: heap_tree.ProcessTree | None = None
+
+    def __enter__(self) -> "RunningServer":
+        self.folder = tempfile.TemporaryDirectory(prefix="memtest-live-")
+        folder = Path(self.folder.name)
+        folder.chmod(0o755)  # a worker that gave its rights up reads its files
+        self.ports = Ports(8080, 8443)  # of a network of their own, where nothing else listens
+        words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol))
+        self.configuration_sha256 = digest_files(folder)
+        variables, before = dict(os.environ), heap_tree.list_pages()
+        if self.meter == "heap":
+            variables["LD_PRELOAD"] = heap_process.preload_value()
+        self.log = open(folder / "log", "wb")
+        self.process = subprocess.Popen(
+            [*self.network.prefix, self.program, *words],
+            env=variables,
+            stdout=self.log,
+            stderr=self.log,
+            preexec_fn=lambda: self.group.add(os.getpid()),
+        )
+        if self.meter == "heap":
+            self.tree = heap_tree.ProcessTree(self.process.pid, before)
+        try:
+            self.wait_until_it_answers()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pids = self.pids()
+        self.process.terminate()
+        try:
+            self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            for pid in pids:  # its own processes, found below the one that we started
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+        if self.tree:
+            self.tree.poll()
+            self.tree.remove_pages()
+        self.log.close()
+        self.folder.cleanup()
+
+    def wait_until_it_answers(self) -> None:
+        """Raises ServerError with the server's own words where it ends, or does not listen in time."""
+        for _ in moments(LIMIT_S):
+            self.check_alive()
+            if self.network.listens(self.ports.plain) and self.network.listens(self.ports.tls):
+                return
+        raise ServerError(f"{self.server.name} does not listen after {LIMIT_S:.0f} s: {self.last_words()}")
+
+    def check_alive(self) -> None:
+        """Raises ServerError with its last words where it has ended."""
+        if self.process.poll() is not None:
+            raise ServerError(f"{self.server.name} ended with {self.process.returncode}: {self.last_words()}")
+
+    def last_words(self) -> str:
+        lines = Path(self.log.name).read_text(errors="replace").split("\n")
+        said = [line for line in lines if line.strip()]
+        return said[-1].strip() if said else "it said nothing"
+
+    def pids(self) -> list[int]:
+        """Return the processes of the server that run."""
+        return sorted({self.process.pid, *heap_tree.descendants(self.process.pid)})
+
+    def read_memory(self) -> ServerMemory:
+        """Return what its processes hold now."""
+        self.check_alive()
+        pids = self.pids()
+        status = [read_status(pid) for pid in pids]
+        totals = {name: sum(one[name] for one in status) for name in ("VmRSS", "RssAnon", "VmPTE")}
+        live_bytes = live_blocks = None
+        if self.tree:
+            self.tree.poll()
+            pages = [program.page.total for program in self.tree.current.values()]
+            if {program.page.pid for program in self.tree.current.values()} != set(pids):
+                raise ServerError(f"{self.server.name}: a process of it is not under the heap meter")
+            live_bytes, live_blocks = (
+                sum(getattr(one, what) for one in pages) for what in ("live_bytes", "live_blocks")
+            )
+        return ServerMemory(
+            processes=len(pids),
+            rss_bytes=totals["VmRSS"],
+            rss_anon_bytes=totals["RssAnon"],
+            page_table_bytes=totals["VmPTE"],
+            live_bytes=live_bytes,
+            live_blocks=live_blocks,
+        )
+
+    def settle(self) -> ServerMemory:
+        """Return what it holds once that has not changed for a while. Raises ServerError where it goes on changing."""
+        last, since = self.read_memory(), time.monotonic()
+        for _ in moments(LIMIT_S):
+            now = self.read_memory()
+            if now != last:
+                last, since = now, time.monotonic()
+            elif time.monotonic() - since > STILL_S:
+                return now
+        raise ServerError(f"{self.server.name} did not come to rest within {LIMIT_S:.0f} s")
+
+    def tls_library(self) -> str | None:
+        """Return the version of the libssl that the process has loaded, in its own words; None where it has none."""
+        maps = Path(f"/proc/{self.pids()[-1]}/maps").read_text(errors="replace")
+        files = {line.split(maxsplit=5)[5].strip() for line in maps.splitlines() if "/libcrypto.so" in line}
+        for file in sorted(files):
+            if found := LIBRARY_VERSION.search(Path(file).read_bytes()):
+                return " ".join(found[0].decode().split())
+        return None
+
+
+def moments(limit_s: float) -> Iterator[None]:
+    """Yield until the time is up."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.02)
+
+
+def read_status(pid: int) -> dict[str, int]:
+    """Return the sizes in /proc/PID/status, in bytes."""
+    lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
+
+
+def digest_files(folder: Path) -> str:
+    """Return the SHA-256 of the files of a configuration, whatever the folder is called."""
+    content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+    return hashlib.sha256(content.replace(str(folder).encode(), b"FOLDER")).hexdigest()
