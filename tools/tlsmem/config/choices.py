@@ -70,3 +70,6 @@ def flamegraph_suffix(file: Path | str) -> str:
     if (found := Path(file).suffix.lower()) not in FLAMEGRAPH_SUFFIXES:
         raise ValueError(f"{file}: a flamegraph file must end in .svg (one moment) or .html (all moments)")
     return found
+
+
+LIVE_SERVERS = ("nginx", "haproxy")  # whose configuration tlsmem/live/servers.py has

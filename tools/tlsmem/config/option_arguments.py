@@ -133,7 +133,18 @@ ARGUMENTS = (  # of one command, or of commands that are alike
         metavar="NAME",
     ),
     Option("campaign", "a table of memtest/campaigns.toml", commands={"measure": "mem"}, nargs="?"),
-    Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("measure")),
+    Option("--list", "print the runs and which are recorded; run nothing", Flag(), commands=each("live", "measure")),
+    Option("--waves", "times that all connections come and go once more", WHOLE, commands={"live": "3"}),
+    Option("--idle", "time without traffic before `idle` is read", TIME, commands={"live": "30s"}),
+    Option(
+        "--settle", "time after the last connection was closed before `settled` is read", TIME, commands={"live": "15s"}
+    ),
+    Option(
+        "--hollow",
+        "clients forget their state of TLS once they are connected, and ask for nothing: they need no memory for it",
+        Flag(),
+        commands=each("live"),
+    ),
     Option(
         "--verify",
         "try every built stack in every suite, with 2 sessions; record nothing",

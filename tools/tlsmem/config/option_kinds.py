@@ -91,18 +91,19 @@ class Number(Kind):
 
 @dataclass(frozen=True)
 class Numbers(Kind):
-    """One or several, separated by spaces or commas."""
+    """One or several, separated by spaces or commas; each is a number or `word`."""
 
     most: int
+    word: str = ""
 
     def check(self, option: str, value: str) -> None:
         if not split_names(value):
             raise ValueError(f"{option}={value} has no number; it must be {self.describe()}")
         for one in split_names(value):
-            Number(1, self.most).check(option, one)
+            Number(1, self.most, word=self.word).check(option, one)
 
     def describe(self) -> str:
-        return f"whole numbers from 1 to {self.most:,}"
+        return f"whole numbers from 1 to {self.most:,}" + (f", or `{self.word}`" if self.word else "")
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ GOALS: dict[str, str | None] = {
     "profile": "profile_heap",
     "prove": None,
     "c1m": "c1m",
+    "live": "live",
 }
 ALL_GOALS = "all"
 TIMED = ("throughput", "handshake", "threads", "measure")

@@ -39,6 +39,21 @@ VARIABLES = (
         example="N=100000",
     ),
     Option(
+        "N",
+        "numbers of connections, each in a run of its own",
+        Numbers(10**7),
+        goals={"live": "1000,3000,9900"},
+        example="N=10000",
+    ),
+    Option(
+        "SERVER",
+        "the server to measure",
+        Choice(choices.LIVE_SERVERS),
+        goals={"live": REQUIRED},
+        required=True,
+        example="SERVER=nginx",
+    ),
+    Option(
         "A",
         "the old build: a stack, LIBRARY@git:REVISION, or LIBRARY@path:DIRECTORY",
         Build(),
@@ -240,6 +255,13 @@ VARIABLES = (
         example="WINDOW=100",
     ),
     Option(
+        "WINDOW",
+        "numbers of connections in the handshake at a time, or all; each in a run of its own",
+        Numbers(10**7, "all"),
+        goals={"live": "100"},
+        example="WINDOW=1,100,all",
+    ),
+    Option(
         "SIZES",
         "bytes per write; several are measured one after the other",
         Numbers(2**30),  # memtest/arguments.c has the same limit, and that of THREADS
@@ -312,14 +334,14 @@ VARIABLES = (
         "FRESH",
         "measure again what is recorded",
         Flag(),
-        goals=each("mem", *TIMED, "profile", "prove", "c1m", default="0"),
+        goals=each("mem", *TIMED, "profile", "prove", "c1m", "live", default="0"),
         example="FRESH=1",
     ),
     Option(
         "OUT",
         "directory for the recording and the pictures; one directly in data/ needs a clean tree",
         Directory(),
-        goals=each("mem", *TIMED, "profile", "prove", "c1m", default=DATED)
+        goals=each("mem", *TIMED, "profile", "prove", "c1m", "live", default=DATED)
         | {"compare": Words("build/compare"), "compare-versions": Words("build/versions/LIB")},
         example="OUT=data/local/mine",
     ),

@@ -1,15 +1,13 @@
 """One live run: a server, so many connections, and what both ends hold at the end of each phase."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.clients import Clients
 from tlsmem.live.network import Network
 from tlsmem.live.running_server import RunningServer
-from tlsmem.live.servers import CERTS, SERVERS, Server
+from tlsmem.live.servers import CERTS, SERVERS, Program
 from tlsmem.schema.live_records import KernelBytes, LiveMeter, LivePhase, Transport
 
 LIMIT_S = 60.0  # for a server to answer
@@ -38,25 +36,20 @@ class LiveRun(NamedTuple):
         return f"{self.server} {self.transport} {self.connections:,} connections{window} {self.meter}"
 
 
-class LiveMeasurement(NamedTuple):
-    """What a run found. `declared` is what is known of the server before."""
-
-    phases: list[LivePhase]
-    negotiated: dict[str, str] | None
-    tls_library: str | None
-    configuration_sha256: str
-    cgroup_version: int
-
-
 class Measuring:
     """A server and its clients, taken from phase to phase."""
 
     def __init__(
-        self, run: LiveRun, server: RunningServer, clients: Clients, groups: tuple[MemoryGroup, MemoryGroup]
+        self,
+        run: LiveRun,
+        server: RunningServer,
+        clients: Clients,
+        groups: tuple[MemoryGroup, MemoryGroup],
+        phases: list[LivePhase],
     ) -> None:
         self.run, self.server, self.clients = run, server, clients
         self.server_group, self.client_group = groups
-        self.phases: list[LivePhase] = []
+        self.phases = phases
         self.open = 0
         self.negotiated: dict[str, str] | None = None
 
@@ -138,22 +131,18 @@ class Measuring:
             self.end_phase(f"wave {wave} closed")
 
 
-@contextmanager
-def running(run: LiveRun, server: Server) -> Iterator[Measuring]:
-    """The server of a run and its clients, each in a memory cgroup of its own."""
+def measure(run: LiveRun, program: Program, phases: list[LivePhase]) -> dict[str, str] | None:
+    """Make a run: a server and its clients, each in a memory cgroup of its own. Add its phases to the list as they end.
+
+    Return what was negotiated; None without TLS. Raises ServerError with a sentence."""
+    server = SERVERS[run.server]
     with (
         Network() as network,
         MemoryGroup("server") as held,
         MemoryGroup("client") as own,
-        RunningServer(server, run.meter, run.connections, run.protocol, network, held) as started,
+        RunningServer(server, program, run.meter, run.connections, run.protocol, network, held) as started,
         Clients(network, own) as clients,
     ):
-        yield Measuring(run, started, clients, (held, own))
-
-
-def measure(run: LiveRun) -> LiveMeasurement:
-    """Make a run. Raises ServerError with a sentence."""
-    with running(run, SERVERS[run.server]) as measuring:
+        measuring = Measuring(run, started, clients, (held, own), phases)
         measuring.measure()
-        found: Any = (measuring.phases, measuring.negotiated, measuring.server.tls_library())
-        return LiveMeasurement(*found, measuring.server.configuration_sha256, measuring.server_group.version)
+        return measuring.negotiated

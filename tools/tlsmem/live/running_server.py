@@ -1,9 +1,7 @@
 """A real server while it runs: in a network and a memory cgroup of its own, under the heap meter or without it."""
 
 import contextlib
-import hashlib
 import os
-import re
 import signal
 import subprocess
 import tempfile
@@ -13,38 +11,43 @@ from pathlib import Path
 
 from tlsmem.live.cgroup import MemoryGroup
 from tlsmem.live.network import Network
-from tlsmem.live.servers import Ports, Server, ServerError, Setup, find_program
+from tlsmem.live.servers import PORTS, Program, Server, ServerError, Setup, library_version
 from tlsmem.run import heap_process, heap_tree
 from tlsmem.schema.live_records import LiveMeter, ServerMemory
 
 LIMIT_S = 20.0  # to start, to stop, and to come to rest
 STILL_S = 0.3  # at rest: no figure has changed for so long
-LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
 
 
 class RunningServer:
     """`with RunningServer(server, meter, most, protocol, network, group) as running`."""
 
     def __init__(
-        self, server: Server, meter: LiveMeter, most: int, protocol: str, network: Network, group: MemoryGroup
+        self,
+        server: Server,
+        program: Program,
+        meter: LiveMeter,
+        most: int,
+        protocol: str,
+        network: Network,
+        group: MemoryGroup,
     ) -> None:
         self.server, self.meter, self.network, self.group = server, meter, network, group
-        self.most, self.protocol, self.program = most, protocol, find_program(server)
+        self.most, self.protocol, self.program = most, protocol, program
         self.tree: heap_tree.ProcessTree | None = None
 
     def __enter__(self) -> "RunningServer":
         self.folder = tempfile.TemporaryDirectory(prefix="memtest-live-")
         folder = Path(self.folder.name)
         folder.chmod(0o755)  # a worker that gave its rights up reads its files
-        self.ports = Ports(8080, 8443)  # of a network of their own, where nothing else listens
+        self.ports = PORTS
         words = self.server.configure(Setup(folder, self.ports, self.most, self.protocol))
-        self.configuration_sha256 = digest_files(folder)
         variables, before = dict(os.environ), heap_tree.list_pages()
         if self.meter == "heap":
             variables["LD_PRELOAD"] = heap_process.preload_value()
         self.log = open(folder / "log", "wb")
         self.process = subprocess.Popen(
-            [*self.network.prefix, self.program, *words],
+            [*self.network.prefix, self.program.path, *words],
             env=variables,
             stdout=self.log,
             stderr=self.log,
@@ -80,6 +83,7 @@ class RunningServer:
         for _ in moments(LIMIT_S):
             self.check_alive()
             if self.network.listens(self.ports.plain) and self.network.listens(self.ports.tls):
+                self.check_library()
                 return
         raise ServerError(f"{self.server.name} does not listen after {LIMIT_S:.0f} s: {self.last_words()}")
 
@@ -132,14 +136,16 @@ class RunningServer:
                 return now
         raise ServerError(f"{self.server.name} did not come to rest within {LIMIT_S:.0f} s")
 
-    def tls_library(self) -> str | None:
-        """Return the version of the libssl that the process has loaded, in its own words; None where it has none."""
+    def check_library(self) -> None:
+        """Raise ServerError where the process has loaded another libcrypto than its program was to load."""
         maps = Path(f"/proc/{self.pids()[-1]}/maps").read_text(errors="replace")
         files = {line.split(maxsplit=5)[5].strip() for line in maps.splitlines() if "/libcrypto.so" in line}
-        for file in sorted(files):
-            if found := LIBRARY_VERSION.search(Path(file).read_bytes()):
-                return " ".join(found[0].decode().split())
-        return None
+        loaded = {library_version(Path(file)) for file in files}
+        if loaded != {self.program.tls_library} - {None}:
+            raise ServerError(
+                f"{self.server.name} runs with {' and '.join(sorted(loaded)) or 'no libcrypto'}, not with "
+                f"{self.program.tls_library}"
+            )
 
 
 def moments(limit_s: float) -> Iterator[None]:
@@ -154,9 +160,3 @@ def read_status(pid: int) -> dict[str, int]:
     """Return the sizes in /proc/PID/status, in bytes."""
     lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
-
-
-def digest_files(folder: Path) -> str:
-    """Return the SHA-256 of the files of a configuration, whatever the folder is called."""
-    content = b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
-    return hashlib.sha256(content.replace(str(folder).encode(), b"FOLDER")).hexdigest()

@@ -1,11 +1,14 @@
 """The servers of a live run: their programs, their configuration, and how each is started.
 
-A server answers GET /small with one byte and GET /full, which comes with a body of `full_bytes`, with as many; on one port in plain
-HTTP, on another over TLS. It runs as its package has it, but for limits on connections and times of idleness, which are
-raised so that idle connections stay."""
+A server answers GET /small with one byte, and GET /full, which comes with a body of `full_bytes`, with as many; on one
+port in plain HTTP, on another over TLS. It runs as its package has it, but for limits on connections and times of
+idleness, which are raised so that idle connections stay."""
 
+import hashlib
 import os
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +16,8 @@ from typing import NamedTuple
 from tlsmem.base.paths import ROOT
 
 CERTS = ROOT / "memtest/certs/rsa-2048"
+SPARE = 200  # descriptors of a server beside those of connections
+LIBRARY_VERSION = re.compile(rb"OpenSSL \d+\.\d+\.\d+\w* +\d+ \w+ \d{4}")
 SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
@@ -27,6 +32,9 @@ class Ports(NamedTuple):
     tls: int
 
 
+PORTS = Ports(8080, 8443)  # of a network of the run's own, where nothing else listens
+
+
 class Setup(NamedTuple):
     """What a configuration is made of. `most`: how many connections the server must be able to hold."""
 
@@ -37,13 +45,16 @@ class Setup(NamedTuple):
 
 
 class Server(NamedTuple):
-    """A server by its name. `configure` writes its files into the folder and returns the command that starts it in the
-    foreground; `own_user`: it starts as root and gives its rights up."""
+    """A server by its name. `configure` writes its files into the folder and returns the arguments that start it in the
+    foreground; `version` are those that print its version; `largest` says how many connections it can hold with so many
+    descriptors."""
 
     name: str
     program: str
     package: str
+    version: str
     full_bytes: int
+    largest: Callable[[int], int]
     configure: Callable[[Setup], list[str]]
 
 
@@ -77,8 +88,6 @@ http {{
 
 HAPROXY = """\
 global
-    maxconn {connections}
-    ulimit-n {descriptors}
     nbthread 1
 defaults
     mode http
@@ -104,8 +113,8 @@ def configure_nginx(setup: Setup) -> list[str]:
             folder=setup.folder,
             certs=CERTS,
             protocol=setup.protocol,
-            connections=setup.most + 100,
-            descriptors=setup.most + 200,
+            connections=2 * setup.most + 100,  # with fewer than a sixteenth left, nginx closes idle connections
+            descriptors=setup.most + SPARE,
             **setup.ports._asdict(),
         )
     )
@@ -123,22 +132,55 @@ def configure_haproxy(setup: Setup) -> list[str]:
         HAPROXY.format(
             folder=folder,
             protocol=setup.protocol,
-            connections=setup.most + 100,
-            descriptors=2 * (setup.most + 100) + 200,
             **setup.ports._asdict(),
         )
     )
     return ["-db", "-f", str(config)]
 
 
-NGINX_SERVER = Server("nginx", "nginx", "nginx-light", 16384, configure_nginx)
-HAPROXY_SERVER = Server("haproxy", "haproxy", "haproxy", 12288, configure_haproxy)  # its buffers have 16 KiB with heads
+NGINX_SERVER = Server(
+    "nginx", "nginx", "nginx-light", "-v", 16384, lambda descriptors: descriptors - SPARE, configure_nginx
+)
+HAPROXY_SERVER = Server(  # its buffers have 16 KiB with the head; it reserves two descriptors for each connection
+    "haproxy", "haproxy", "haproxy", "-v", 12288, lambda descriptors: (descriptors - 17) // 2, configure_haproxy
+)
 SERVERS = {one.name: one for one in (NGINX_SERVER, HAPROXY_SERVER)}
 
 
-def find_program(server: Server) -> str:
-    """Return the path of the server's program. Raises ServerError where it is not installed."""
-    found = shutil.which(server.program, path=SEARCHED)
-    if not found:
+class Program(NamedTuple):
+    """A server as it is installed here. `tls_library` is the version of the libcrypto that it loads; None without."""
+
+    path: str
+    reported: str
+    sha256: str
+    tls_library: str | None
+
+
+def find_program(server: Server) -> Program:
+    """Return the installed server. Raises ServerError where it is not, or does not tell its version."""
+    path = shutil.which(server.program, path=SEARCHED)
+    if not path:
         raise ServerError(f"{server.name} is not installed: apt install {server.package}")
-    return found
+    said = subprocess.run([path, server.version], capture_output=True, text=True, check=False)
+    lines = (said.stdout + said.stderr).strip().splitlines()
+    if not lines:
+        raise ServerError(f"{path} {server.version} says nothing")
+    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+    files = re.findall(r"libcrypto\.so\S* => (\S+)", linked)
+    library = library_version(Path(files[0])) if files else None
+    return Program(path, lines[0], hashlib.sha256(Path(path).read_bytes()).hexdigest(), library)
+
+
+def library_version(libcrypto: Path) -> str:
+    """Return what the library says of itself. Raises ServerError where it does not."""
+    found = LIBRARY_VERSION.search(libcrypto.read_bytes())
+    if not found:
+        raise ServerError(f"{libcrypto}: has no version of OpenSSL in it")
+    return " ".join(found[0].decode().split())
+
+
+def configuration_sha256(folder: Path, arguments: list[str]) -> str:
+    """Return the SHA-256 of a configuration's files and arguments, whatever the folder is called."""
+    files = [path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()]
+    content = b"\0".join([*files, *(word.encode() for word in arguments)])
+    return hashlib.sha256(content.replace(str(folder).encode(), b"FOLDER")).hexdigest()

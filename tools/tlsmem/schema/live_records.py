@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
@@ -98,7 +98,7 @@ KEY_FIELDS = (
 )
 
 
-def live_key(fields: dict) -> str:
+def live_key(fields: dict[str, Any]) -> str:
     """Return what identifies a run: the first 16 digits of a SHA-256 of what is declared before it."""
     declared = {name: fields[name] for name in KEY_FIELDS} | {"cpus": fields["machine"]["cpus"]}
     return hashlib.sha256(json.dumps(declared, sort_keys=True).encode()).hexdigest()[:16]

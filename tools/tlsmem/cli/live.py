@@ -1,0 +1,36 @@
+"""Measure what connections to a real, unmodified server cost: its own memory, and the kernel's at both ends.
+
+The server runs as its package has it, on the loopback of a network of its own, with real sockets. Clients complete a
+verified handshake, at most WINDOW of them at a time, ask once, exchange a full body, stay idle, and close. Each run
+starts the server afresh: plain and over TLS, as it is (RSS) and under the heap meter (live heap). Recorded runs are
+skipped, so the same command continues. It needs root, for network namespaces and memory cgroups."""
+
+import signal
+import sys
+
+from tlsmem.base import venv
+from tlsmem.config import option_check
+from tlsmem.config.option_parser import CommandParser, make_parser
+
+EXAMPLES = """examples:
+  tools/live.py --server nginx                               1,000, 3,000 and 9,900 connections
+  tools/live.py --server haproxy --n 1000 --window 1,100,all
+  tools/live.py --server nginx --n 9900 --hollow             clients that forget TLS once they are connected
+  tools/live.py --server nginx --list                        what would run, and what is recorded already
+
+Exit status 1: a run failed; its record says why."""
+
+
+def parser() -> CommandParser:
+    return make_parser("live", __doc__, EXAMPLES)
+
+
+def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    given = parser().parse_args()
+    options = {"SERVER": given.server, "N": given.n, "WINDOW": given.window, "OUT": given.out}
+    option_check.check_goal_or_exit("live", options, whole=True)
+    venv.activate()
+    from tlsmem.cli import live_campaign
+
+    sys.exit(live_campaign.run(given))

@@ -1,0 +1,130 @@
+"""The live runs of one server: which there are, which are recorded, and the tables of all."""
+
+import argparse
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tlsmem.base import repository, stdout
+from tlsmem.base.paths import shorten
+from tlsmem.build.estimate import describe_left
+from tlsmem.cli.campaign_plan import recording as recording_directory
+from tlsmem.config.toml_tables import split_names
+from tlsmem.live import live_run
+from tlsmem.live.live_run import LiveRun
+from tlsmem.live.provenance import LiveProvenance
+from tlsmem.live.servers import SERVERS, ServerError, find_program
+from tlsmem.run import heap_page
+from tlsmem.run.harness import utc_now
+from tlsmem.schema import append_records
+from tlsmem.schema.live_records import LiveMeter, LivePhase, LiveRecord, Transport, append_live, load_live
+
+METERS: tuple[LiveMeter, ...] = ("rss", "heap")
+
+
+def live_runs(given: argparse.Namespace) -> list[LiveRun]:
+    """Return the runs that are asked for: each number of connections plain and over TLS, under both meters."""
+    runs = []
+    for connections in dict.fromkeys(map(int, split_names(given.n))):
+        windows = [connections if one == "all" else int(one) for one in split_names(given.window)]
+        over: list[tuple[Transport, int]] = [("plain", connections)]
+        over += [("tls", window) for window in dict.fromkeys(windows) if window <= connections]
+        runs += [
+            LiveRun(
+                given.server,
+                transport,
+                meter,
+                connections,
+                window,
+                waves=given.waves,
+                idle_s=given.idle,
+                settle_s=given.settle,
+                hollow=given.hollow and transport == "tls",
+            )
+            for transport, window in over
+            for meter in METERS
+        ]
+    return runs
+
+
+def check_descriptors(runs: list[LiveRun]) -> None:
+    """Exit with a sentence where the limit on open files is too low for the largest run."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    largest = min(SERVERS[runs[0].server].largest(hard), hard - live_run.SPARE)
+    most = max(run.connections for run in runs)
+    if hard != resource.RLIM_INFINITY and most > largest:
+        sys.exit(
+            f"memtest: N={most} is more than the limit of {hard:,} open files allows; "
+            f"the largest N that fits is {largest}"
+        )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Return the exit status."""
+    runs, recording = live_runs(given), recording_directory(given)
+    repository.check_recording_or_exit(recording, named=bool(given.out))
+    check_descriptors(runs)
+    try:
+        provenance = LiveProvenance(find_program(SERVERS[given.server]))
+    except ServerError as error:
+        sys.exit(f"memtest: {error}")
+    known = {one.key for one in load_live(recording) if one.status == "measured"}
+    to_go = [one for one in runs if given.fresh or provenance.declared(one)["key"] not in known]
+    summary = f"{len(runs)} runs, {len(runs) - len(to_go)} already recorded in {shorten(recording)}, {len(to_go)} to go"
+    if given.list:
+        with stdout.exit_on_write_error():
+            for one in runs:
+                print(f"{'to go' if one in to_go else 'measured':<9} {one}")
+            print(summary)
+        return 0
+    print(f"memtest: {summary}", file=sys.stderr)
+    append_records.prepare(recording)
+    heap_page.remove_stale_pages()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no server outlives this command
+    failures = measure_all(to_go, provenance, recording)
+    show(recording, [provenance.declared(one)["key"] for one in runs])
+    return 1 if failures else 0
+
+
+def measure_all(runs: list[LiveRun], provenance: LiveProvenance, recording: Path) -> int:
+    """Make the runs and record each; return how many failed."""
+    failures, begin = 0, time.monotonic()
+    weight = sum(expected_s(run) for run in runs)
+    for number, one in enumerate(runs, start=1):
+        record = measure_one(one, provenance)
+        append_live(recording, record)
+        failures += record.status == "failed"
+        done = sum(expected_s(run) for run in runs[:number])
+        left = (time.monotonic() - begin) / done * (weight - done)
+        took = f"{record.elapsed_ns / 1e9:.0f} s" if not record.reason else f"failed: {record.reason}"
+        rest = f" ({describe_left(left)})" if number < len(runs) else ""
+        print(f"{number:>4}/{len(runs)} {one}: {took}{rest}", file=sys.stderr, flush=True)
+    return failures
+
+
+def expected_s(run: LiveRun) -> float:
+    """Return about how long a run takes."""
+    return run.idle_s + run.settle_s + 5 + (1 + run.waves) * run.connections / 400
+
+
+def measure_one(run: LiveRun, provenance: LiveProvenance) -> LiveRecord:
+    """Return the record of a run, failed or not."""
+    phases: list[LivePhase] = []
+    started_at, begin, reason, negotiated = utc_now(), time.monotonic_ns(), None, None
+    try:
+        negotiated = live_run.measure(run, provenance.program, phases)
+    except ServerError as error:
+        reason = str(error)
+    return provenance.record(run, phases, negotiated, started_at, time.monotonic_ns() - begin, reason)
+
+
+def show(recording: Path, keys: list[str]) -> None:
+    """Print the tables of these runs."""
+    from tlsmem.tables import live, render
+
+    records = [one for one in load_live(recording) if one.key in keys]
+    with stdout.exit_on_write_error():
+        render.print_all([table for table in live.build(records) if table.rows])
+        print(f"\nrecording: {shorten(recording)}")

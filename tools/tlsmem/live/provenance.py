@@ -1,0 +1,77 @@
+"""Where the figures of a live run come from; and with them, its record and its key."""
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tlsmem.base.paths import ROOT
+from tlsmem.live.cgroup import FIRST
+from tlsmem.live.live_run import LiveRun
+from tlsmem.live.servers import PORTS, SERVERS, Program, Setup, configuration_sha256
+from tlsmem.run.preload import HEAP_METER
+from tlsmem.run.provenance import checkout, sha256
+from tlsmem.schema.live_records import SCHEMA, LivePhase, LiveRecord, live_key
+from tlsmem.schema.machine import read_machine
+from tlsmem.schema.run_origins import Machine
+
+
+@dataclass(frozen=True)
+class LiveProvenance:
+    """What the runs of one server share."""
+
+    program: Program
+    machine: Machine = field(default_factory=read_machine)
+
+    def declared(self, run: LiveRun) -> dict[str, Any]:
+        """Return the fields of the record that are known before the run."""
+        fields = {
+            "schema": SCHEMA,
+            "server": run.server,
+            "reported": self.program.reported,
+            "program_sha256": self.program.sha256,
+            "configuration_sha256": digest_configuration(run),
+            "tls_library": self.program.tls_library,
+            "transport": run.transport,
+            "meter": run.meter,
+            "meter_sha256": sha256(ROOT / HEAP_METER) if run.meter == "heap" else None,
+            "connections": run.connections,
+            "window": run.window,
+            "full_bytes": SERVERS[run.server].full_bytes,
+            "hollow": run.hollow,
+            "cgroup_version": 1 if (FIRST / "memory.kmem.usage_in_bytes").exists() else 2,
+            "machine": self.machine.model_dump(),
+        }
+        return fields | {"key": live_key(fields)}
+
+    def record(
+        self,
+        run: LiveRun,
+        phases: list[LivePhase],
+        negotiated: dict[str, str] | None,
+        started_at: str,
+        elapsed_ns: int,
+        reason: str | None,
+    ) -> LiveRecord:
+        """Return the record of a run that was made; `reason`: why it failed."""
+        commit, dirty = checkout()
+        return LiveRecord.model_validate(
+            self.declared(run)
+            | {
+                "negotiated": negotiated,
+                "commit": commit,
+                "dirty": dirty,
+                "started_at": started_at,
+                "elapsed_ns": elapsed_ns,
+                "status": "failed" if reason else "measured",
+                "reason": reason,
+                "phases": [phase.model_dump() for phase in phases],
+            }
+        )
+
+
+def digest_configuration(run: LiveRun) -> str:
+    """Return the SHA-256 of the configuration that a run's server gets."""
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = SERVERS[run.server].configure(Setup(Path(folder), PORTS, run.connections, run.protocol))
+        return configuration_sha256(Path(folder), arguments)

@@ -1,0 +1,103 @@
+"""What a connection costs a real server and the kernel: differences from the server without connections, by phase.
+
+Live heap is exact, so it is a quotient at each number of connections. RSS and the kernel's bytes come in pages and
+slabs, so they are slopes of a line through several numbers of connections."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tlsmem.schema.live_records import LiveMeter, LivePhase, LiveRecord, Transport
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import Line, fit_line
+
+BASE = "started"  # the phase without connections, after the first have come and gone
+Reading = Callable[[LivePhase], int | None]
+
+
+def rss_bytes(phase: LivePhase) -> int:
+    """Resident anonymous memory of the server's processes, and their page tables."""
+    return phase.server.rss_anon_bytes + phase.server.page_table_bytes
+
+
+def live_bytes(phase: LivePhase) -> int | None:
+    return phase.server.live_bytes
+
+
+def live_blocks(phase: LivePhase) -> int | None:
+    return phase.server.live_blocks
+
+
+def server_kernel_bytes(phase: LivePhase) -> int:
+    """What the kernel holds for the server's ends, without its page tables: those are in `rss_bytes`."""
+    return phase.server_kernel.kernel_bytes + phase.server_kernel.tcp_bytes - phase.server.page_table_bytes
+
+
+def client_kernel_bytes(phase: LivePhase) -> int:
+    return phase.client_kernel.kernel_bytes + phase.client_kernel.tcp_bytes
+
+
+@dataclass(frozen=True)
+class LiveSeries:
+    """Runs that differ in their number of connections and meter alone. `window` is None where all handshakes of a run
+    were concurrent."""
+
+    server: str
+    transport: Transport
+    window: int | None
+    hollow: bool
+    runs: tuple[LiveRecord, ...]
+
+    def measured(self, meter: LiveMeter) -> list[LiveRecord]:
+        """Return the runs under the meter, fewest connections first."""
+        found = (run for run in self.runs if run.meter == meter and run.status == "measured")
+        return sorted(found, key=lambda run: run.connections)
+
+    @property
+    def phases(self) -> list[str]:
+        """The phases that the runs have, in order."""
+        return list(dict.fromkeys(phase.phase for run in self.runs for phase in run.phases))
+
+    def quotients(self, phase: str, reading: Reading) -> dict[int, Fraction]:
+        """Return what one connection adds, by number of connections, under the heap meter."""
+        return {
+            run.connections: Fraction(found, run.connections)
+            for run in self.measured("heap")
+            if (found := added(run, phase, reading)) is not None
+        }
+
+    def line(self, phase: str, reading: Reading, meter: LiveMeter = "rss") -> Line | Missing:
+        """Return the line through what connections add; Missing with fewer than two numbers of connections."""
+        points = {
+            run.connections: float(found)
+            for run in self.measured(meter)
+            if (found := added(run, phase, reading)) is not None
+        }
+        return fit_line(points) or Missing(
+            f"a slope needs runs with two numbers of connections; there are {len(points)}"
+        )
+
+
+def added(run: LiveRecord, phase: str, reading: Reading) -> int | None:
+    """Return by how much a reading is more in a phase than without connections; None where the run lacks it."""
+    by_name = {one.phase: one for one in run.phases}
+    if phase not in by_name or BASE not in by_name:
+        return None
+    now, before = reading(by_name[phase]), reading(by_name[BASE])
+    return None if now is None or before is None else now - before
+
+
+def group_live(records: Iterable[LiveRecord]) -> list[LiveSeries]:
+    """Return the series of live runs, the newest run of each kind, plain before TLS and narrow windows first."""
+    newest = {one.key: one for one in sorted(records, key=lambda one: one.started_at)}
+    found: dict[tuple[str, Transport, int | None, bool], list[LiveRecord]] = {}
+    for one in newest.values():
+        window = None if one.window == one.connections else one.window
+        found.setdefault((one.server, one.transport, window, one.hollow), []).append(one)
+    ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "tls", item[0][2] or 10**9, item[0][3]))
+    return [LiveSeries(*key, tuple(runs)) for key, runs in ordered]
+
+
+def is_constant(quotients: Sequence[Fraction]) -> bool:
+    """Return whether each connection costs the same whole number of bytes, however many there are."""
+    return len(set(quotients)) == 1 and quotients[0].denominator == 1

@@ -1,0 +1,180 @@
+"""The tables of live runs: what a connection to a real server costs, and what is left when connections are closed.
+
+A column is one entry of COLUMNS: what it takes of a row, and how that is written."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from tlsmem.schema.live_records import LiveRecord
+from tlsmem.stats import live_costs
+from tlsmem.stats.live_costs import LiveSeries, Reading, group_live, is_constant
+from tlsmem.stats.missing import Missing
+from tlsmem.stats.session_cost import Line
+from tlsmem.tables.table import Cell, Column, Table, integer_cell, optional, quotient_cell
+
+CAPTION = (
+    "Bytes that one connection adds to a real server and to the kernel, on loopback sockets. Live heap: requested and "
+    "not freed, by the heap meter, the same at each number of connections unless a note says otherwise. RSS: anonymous "
+    "memory and page tables, the slope over numbers of connections. Kernel: what the memory cgroup of each end is "
+    "charged. Together: the server's RSS and kernel bytes."
+)
+STATES = ("connected", "half-open", "established", "one request", "full records", "idle")
+LEFT_CAPTION = (
+    "What a server keeps when all connections are closed, and in waves of as many connections after that: MiB of RSS "
+    "beyond those of the server before."
+)
+MIB = 2**20
+
+
+class LiveRow(NamedTuple):
+    """A state of the connections of a series."""
+
+    series: LiveSeries
+    state: str
+
+    def heap(self, reading: Reading) -> Fraction | Missing:
+        """Return what the largest run says; where runs differ the cell has a note."""
+        found = self.series.quotients(self.state, reading)
+        return found[max(found)] if found else Missing("no run under the heap meter")
+
+    def line(self, reading: Reading) -> Line | Missing:
+        return self.series.line(self.state, reading)
+
+    @property
+    def together(self) -> float | Missing:
+        user, kernel = self.line(live_costs.rss_bytes), self.line(live_costs.server_kernel_bytes)
+        return (
+            user if isinstance(user, Missing) else kernel if isinstance(kernel, Missing) else user.slope + kernel.slope
+        )
+
+
+def name_transport(series: LiveSeries) -> str:
+    """`plain`, or TLS with its version, as it was negotiated."""
+    protocols = {run.negotiated["protocol"] for run in series.runs if run.negotiated}
+    return " ".join(sorted(protocols)) or "plain"
+
+
+def name_window(series: LiveSeries) -> str:
+    """How many handshakes were under way; of plain connections nothing is to be said."""
+    return "" if series.transport == "plain" else "all" if series.window is None else f"{series.window:,}"
+
+
+def describe_heap(row: LiveRow, reading: Reading) -> Cell:
+    """Whole where it is; with a note where it differs with the number of connections."""
+    found = row.series.quotients(row.state, reading)
+    value = found[max(found)]
+    cell = quotient_cell(value.numerator, value.denominator, digits=1)
+    if len(found) > 1 and not is_constant(list(found.values())):
+        each = ", ".join(f"{float(one):,.1f} at {count:,}" for count, one in sorted(found.items()))
+        return Cell(cell.text, cell.value, f"not alike: {each}")
+    return cell
+
+
+def heap_column(key: str, heading: str, reading: Reading) -> Column:
+    """Of live bytes or blocks."""
+
+    def value(row: LiveRow) -> LiveRow | Missing:
+        found = row.heap(reading)
+        return found if isinstance(found, Missing) else row
+
+    return Column(key, heading, value=value, form=lambda row: describe_heap(row, reading))
+
+
+def slope_cell(line: Line) -> Cell:
+    """With the largest residual where that is more than 1 %."""
+    share = abs(line.residual_share)
+    note = f"largest residual {share:.1%}".replace("%", " %") if not line.is_quotient and share > 0.01 else None
+    return Cell(f"{line.slope:,.0f}", line.slope, note)
+
+
+def slope_column(key: str, heading: str, reading: Reading) -> Column:
+    return Column(key, heading, value=lambda row: row.line(reading), form=slope_cell)
+
+
+COLUMNS = (
+    Column("server", "server", left=True, value=lambda row: row.series.server),
+    Column("transport", "transport", left=True, value=lambda row: name_transport(row.series)),
+    Column("window", "handshakes", left=True, value=lambda row: name_window(row.series)),
+    Column("state", "state", left=True, value=lambda row: row.state),
+    heap_column("live_bytes", "live heap", live_costs.live_bytes),
+    optional(heap_column("live_blocks", "blocks", live_costs.live_blocks)),
+    slope_column("rss_bytes", "RSS", live_costs.rss_bytes),
+    slope_column("server_kernel_bytes", "kernel", live_costs.server_kernel_bytes),
+    slope_column("client_kernel_bytes", "kernel, client", live_costs.client_kernel_bytes),
+    Column(
+        "together_bytes",
+        "together",
+        value=lambda row: row.together,
+        form=lambda size: Cell(f"{size:,.0f}", size),
+    ),
+)
+
+
+def live_table(records: Sequence[LiveRecord]) -> Table:
+    """A row for each state of each series."""
+    table = Table("live", "A connection to a real server", f"{CAPTION} {describe(records)}", list(COLUMNS))
+    table.add_rows(
+        LiveRow(series, state)
+        for series in group_live(records)
+        for state in series.phases
+        if state in STATES and series.measured("rss")
+    )
+    table.without = [f"{one.server}: {one.reason}" for one in records if one.status == "failed"]
+    return table
+
+
+def describe(records: Iterable[LiveRecord]) -> str:
+    """Which server, which library, which kernel."""
+    records = list(records)
+    reported = dict.fromkeys(one.reported for one in records)
+    libraries = dict.fromkeys(one.tls_library for one in records if one.tls_library)
+    kernels = dict.fromkeys(f"Linux {one.machine.kernel}" for one in records)
+    counts = sorted({one.connections for one in records})
+    numbers = f"N = {', '.join(f'{count:,}' for count in counts)}"
+    return f"{'; '.join([*reported, *libraries, *kernels, numbers])}."
+
+
+class LeftRow(NamedTuple):
+    """One run: what is left when its connections are closed."""
+
+    run: LiveRecord
+
+    def added(self, phase: str, reading: Reading) -> int | Missing:
+        found = live_costs.added(self.run, phase, reading)
+        return Missing("no such phase") if found is None else found
+
+
+def mib_cell(size: float) -> Cell:
+    return Cell(f"{size / MIB:,.1f}", size)
+
+
+def rss_column(key: str, heading: str, phase: str) -> Column:
+    return Column(key, heading, value=lambda row: row.added(phase, live_costs.rss_bytes), form=mib_cell)
+
+
+def left_columns(records: Sequence[LiveRecord]) -> Iterator[Column]:
+    """Of the phases that the runs have; waves in order."""
+    yield Column("server", "server", left=True, value=lambda row: row.run.server)
+    yield Column("transport", "transport", left=True, value=lambda row: row.run.transport)
+    yield Column("connections", "connections", value=lambda row: row.run.connections, form=integer_cell)
+    yield Column("window", "handshakes", value=lambda row: row.run.window, form=integer_cell)
+    yield rss_column("open_bytes", "open", "established")
+    yield rss_column("closed_bytes", "closed", "closed")
+    yield rss_column("settled_bytes", "later", "settled")
+    waves = dict.fromkeys(one.phase for run in records for one in run.phases if one.phase.startswith("wave "))
+    for name in waves:
+        yield rss_column(f"{name.replace(' ', '_')}_bytes", name, name)
+
+
+def left_table(records: Sequence[LiveRecord]) -> Table:
+    """A row for each RSS run over TLS."""
+    runs = [one for series in group_live(records) if series.transport == "tls" for one in series.measured("rss")]
+    table = Table("live-left", "What a server keeps", LEFT_CAPTION, list(left_columns(runs)))
+    table.add_rows(map(LeftRow, runs))
+    return table
+
+
+def build(records: Sequence[LiveRecord]) -> list[Table]:
+    """Both tables."""
+    return [live_table(records), left_table(records)]
